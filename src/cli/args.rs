@@ -7,6 +7,7 @@ mod mcp;
 mod models;
 mod search;
 mod service;
+mod shelf;
 mod shell;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub(super) use mcp::{Mcp, McpAction, McpEntry};
 pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review, StartContexts};
 pub(super) use search::{OpenIn, Related, Search, Show, weigh};
 pub(super) use service::{Install, Logs, ServiceAction, Uninstall};
+pub(super) use shelf::{AddModel, ModelsAction, ModelsCommand};
 pub(super) use shell::{Completions, Manual, Tail};
 
 use super::print::Color;
@@ -128,6 +130,8 @@ pub(crate) enum Command {
     /// Review contexts; export or import them (while no daemon runs)
     #[command(subcommand)]
     Contexts(ContextsAction),
+    /// Models that run in this process, without an account: add a reranker or an embedder, list, check, remove
+    Models(ModelsCommand),
     /// Have a context written for a passage of any text
     Generate(Generate),
     /// Find what is wrong, with what to do about each; fit to be shown to others

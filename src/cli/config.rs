@@ -6,6 +6,7 @@ use super::args::ConfigAction;
 use super::consent;
 use super::exit;
 use super::jobs::is_free;
+use super::models;
 use super::money::estimated;
 use super::print::{counted, printable, printable_lines};
 use super::session::{CliFailure, Session};
@@ -34,7 +35,10 @@ fn show(origin: bool, session: &mut Session) -> Result<u8, CliFailure> {
 }
 
 fn check(session: &mut Session) -> Result<u8, CliFailure> {
-    let problems = Config::load(&session.overrides()).map_or_else(|errors| errors.problems, |_| Vec::new());
+    let (loaded, mut problems) = Config::read(&session.overrides());
+    if problems.is_empty() {
+        problems.extend(models::absent(&loaded));
+    }
     if problems.is_empty() && !session.globals.json {
         session.say("the configuration is fine");
     }

@@ -9,12 +9,18 @@ pub(super) fn go_on() -> Result<bool, CliFailure> {
     answered_yes("Go on?", "say `--yes` to go on, or `--dry-run` to see what it would do")
 }
 
+/// Fails where nobody can be asked, before anything is done that a question would follow; says what to do `instead`.
+pub(super) fn somebody(instead: &str) -> Result<(), CliFailure> {
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        return Ok(());
+    }
+    Err(CliFailure::usage(format!("nobody can be asked here; {instead}")))
+}
+
 /// Asks a question whose answer is yes or no; without a terminal the command fails, and says what to do `instead`.
 pub(super) fn answered_yes(question: &str, instead: &str) -> Result<bool, CliFailure> {
+    somebody(instead)?;
     let mut stdin = std::io::stdin().lock();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(CliFailure::usage(format!("nobody can be asked here; {instead}")));
-    }
     write!(std::io::stderr(), "{question} [y/N] ")?;
     let mut answer = String::new();
     stdin.read_line(&mut answer)?;

@@ -3,7 +3,6 @@
 mod clients;
 mod edit;
 mod tables;
-mod write;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::args::{Mcp, McpAction, McpEntry};
 use super::print::{bold, dim, printable};
 use super::session::{CliFailure, Session};
-use super::{confirm, exit};
+use super::{confirm, exit, replace};
 use crate::daemon::config::Config;
 use clients::Client;
 use edit::Refusal;
@@ -132,7 +131,7 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
     }
     let write = !args.dry_run && (args.yes || (!session.globals.json && confirm::go_on()?));
     let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
-    let backup = if write { write::replace(&file, old.as_deref(), &new).map_err(failed)? } else { None };
+    let backup = if write { replace::file(&file, old.as_deref(), &new, true).map_err(failed)? } else { None };
     if session.globals.json {
         session.json(told(client, &file, entry.as_ref(), write, backup.as_deref()))?;
     } else if write {

@@ -1,5 +1,5 @@
 //! The command line: one file per command, and what they share. Everything here is a client of the socket,
-//! but for `run`, which is the daemon, `contexts export`, `contexts import` and `compact`, which open a store
+//! but for `run`, which is the daemon, `models`, which keeps models beside the indexes, `contexts export`, `contexts import` and `compact`, which open a store
 //! that no daemon holds, and `doctor`, which asks the provider itself.
 
 mod args;
@@ -26,12 +26,14 @@ mod live;
 mod live;
 mod manual;
 mod mcp;
+mod models;
 mod money;
 mod note;
 mod offline;
 mod open;
 mod print;
 mod rebuild;
+mod replace;
 mod review;
 mod roots;
 mod run;
@@ -153,6 +155,7 @@ fn dispatch(cli: Cli) -> Result<u8, CliFailure> {
         Command::Cost => cost::run(session),
         Command::Stats(args) => stats::run(args, session),
         Command::Contexts(args) => offline::contexts(args, session),
+        Command::Models(args) => models::run(args, session),
         Command::Generate(args) => review::generate(&args, session),
         Command::Doctor(args) => doctor::run(&args, session),
         Command::Compact(args) => offline::compact(args, session),

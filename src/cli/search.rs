@@ -47,7 +47,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         explain: args.show.explain || is_for_a_person(&args.show, session),
         expect: expect.transpose()?,
         expand: args.expand,
-        rerank: args.no_rerank.then_some(false),
+        rerank: args.rerank.then_some(true).or(args.no_rerank.then_some(false)),
         include: included(&args.show, session)?,
         boosts: boosts(&args),
         ..SearchRequest::default()

@@ -22,7 +22,7 @@ use crate::settings::Settings;
 use index::Cancel;
 use index::search::Ranking;
 use index::search::rerank;
-use index::search::rerank::{RerankConfig, RerankProvider};
+use index::search::rerank::{RerankConfig, RerankProvider, RerankWhen};
 use index::{LexicalError, Row, Snapshot};
 use judge::Judge;
 use note::Private;
@@ -72,7 +72,7 @@ impl Reranker {
         }
         let url = rerank.base_url.as_deref().unwrap_or_default();
         let identity = format!("{} {url} {}", rerank.provider.name(), rerank.model());
-        let judge = Judge::new(&rerank)?;
+        let judge = Judge::new(&rerank, &config.data_dir)?;
         let names = (rerank.provider.name(), rerank.model());
         let terms = Terms::of(rerank.consent, names, judge.leaves_to(), judge.is_free());
         Ok(Some(Arc::new(Reranker {
@@ -97,7 +97,7 @@ impl Reranker {
         rankings: &mut [Ranking],
         cancel: &Cancel,
     ) -> Result<Option<String>, CallError> {
-        let until = Instant::now() + self.config.deadline;
+        let until = Instant::now() + self.config.deadline();
         let mut shown = rerank::best(rankings, usize::MAX);
         if self.judge.leaves_to().is_some() {
             // Private notes are not shown to anybody elsewhere; they stand behind what is judged.
@@ -105,7 +105,7 @@ impl Reranker {
                 !vaults.get(*of).is_some_and(|(snapshot, private)| is_private(snapshot, private, *row))
             });
         }
-        shown.truncate(self.config.top);
+        shown.truncate(self.config.top());
         if shown.len() < 2 {
             return Ok(None);
         }
@@ -157,7 +157,7 @@ impl Reranker {
                 Ok(scores) => return Ok(scores.map_err(|why| why.to_string())),
                 Err(mpsc::RecvTimeoutError::Timeout) if !left.is_zero() => {}
                 Err(_) => {
-                    let deadline = self.config.deadline.as_millis();
+                    let deadline = self.config.deadline().as_millis();
                     return Ok(Err(format!("{} did not answer within {deadline} ms", self.config.provider.name())));
                 }
             }
@@ -182,6 +182,11 @@ impl Reranker {
         self.judge.resume();
     }
 
+    /// Whether it judges searches that do not say whether it shall.
+    pub(super) fn is_always_asked(&self) -> bool {
+        self.config.when() == RerankWhen::Always
+    }
+
     /// Whether there is nothing to keep account of.
     pub fn is_free(&self) -> bool {
         self.judge.is_free()
@@ -189,7 +194,7 @@ impl Reranker {
 
     /// What one search may cost at most, in millionths of a dollar; `None` if the price is not known.
     pub fn most(&self, query: &str) -> Option<u64> {
-        let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top];
+        let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top()];
         self.judge.cost(&self.judge.guess(query, &documents))
     }
 

@@ -333,6 +333,9 @@ impl Supervisor {
         if config.rerank != before.rerank {
             self.shared.indexers.set_problem(None);
             self.start_reranker(config);
+        } else if let Some(reranker) = &*self.shared.reranker.load() {
+            // Its model may have been mended.
+            reranker.resume();
         }
         self.shared.throttle.configure(&config.host);
         let kept = |child: &Child| config.vaults.contains(&child.vault) && config.chunk == before.chunk && same;

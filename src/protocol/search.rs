@@ -197,7 +197,7 @@ pub struct SearchRequest {
     /// Whether what is found in the window of a better hit goes into that; it does if absent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub merge: Option<bool>,
-    /// Whether the reranker judges what is found; if one is configured, if absent.
+    /// Whether the reranker judges what is found; if absent, if one is configured that judges every search.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rerank: Option<bool>,
     /// What hits carry beside what they always do.

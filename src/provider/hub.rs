@@ -6,6 +6,8 @@
 //! within the async functions: run them apart from what must answer soon.
 
 mod download;
+mod id;
+mod info;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +23,11 @@ use serde::Deserialize;
 
 use super::transformer::{MUST_HAVE, SENTENCE_CONFIGS};
 use download::Source;
-use protocol::folders::{self, Folders};
+use id::is_word;
+pub(crate) use id::local;
+pub use id::{ModelId, OWN_ORG, located};
+pub use info::ModelInfo;
+use protocol::folders::Folders;
 
 /// Where models are, unless `HF_ENDPOINT` says otherwise.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -29,6 +35,15 @@ const ENDPOINT: &str = "https://huggingface.co";
 /// Longest wait for a connection, and for the next bytes of a file.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What the name of a model's folder ends in while the model is not all there.
+pub const PARTIAL: &str = ".partial";
+
+/// Texts that a network may have beside those that it must have.
+const TEXTS: [&str; 2] = ["tokenizer_config.json", "config_sentence_transformers.json"];
+
+/// The steps of a model, some of which have a folder each.
+const MODULES: &str = "modules.json";
 
 /// Before the second attempt at a file.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -94,6 +109,58 @@ pub enum HubError {
     /// Another process is at it.
     #[error("{0} is being downloaded by another process: wait until it is done")]
     Busy(String),
+    /// It was a folder of this user's, so no hub has it.
+    #[error("{0} is not here, and no hub has it: `situated models add` copies it from its folder")]
+    Own(String),
+}
+
+/// Which files a model has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A neural network, as sentence-transformers writes it.
+    Transformer,
+    /// A static table, as model2vec writes it.
+    Table,
+}
+
+/// What of a model is downloaded: its small files say whether the others are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Everything but the weights.
+    Texts,
+    /// The weights.
+    Weights,
+}
+
+/// Keeps other processes from a model's folder until it is dropped.
+#[derive(Debug)]
+pub struct Held {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Held {
+    /// Takes the model with this `name` in messages, whose folder in `cache` is `folder`.
+    ///
+    /// # Errors
+    /// Another process has it, or `cache` cannot be written to.
+    pub fn take(cache: &Path, folder: &str, name: &str) -> Result<Self, HubError> {
+        at(cache, std::fs::create_dir_all(cache))?;
+        let path = cache.join(format!("{folder}.lock"));
+        let file = at(&path, File::options().create(true).write(true).truncate(false).open(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Held { path, _file: file }),
+            Err(TryLockError::WouldBlock) => Err(HubError::Busy(name.to_owned())),
+            Err(TryLockError::Error(error)) => Err(HubError::File { path, error }),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Left behind it does no harm, but says nothing either.
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, HubError> {
@@ -164,120 +231,109 @@ impl Hub {
         if let Some(folder) = local(model) {
             return if folder.is_dir() { Ok(folder) } else { Err(HubError::NoFolder(folder)) };
         }
-        let id = Id::parse(model).ok_or_else(|| HubError::Name(model.to_owned()))?;
+        let id = ModelId::parse(model).ok_or_else(|| HubError::Name(model.to_owned()))?;
         let folder = cache.join(id.folder());
         if folder.is_dir() {
             return Ok(folder);
         }
+        if id.org() == OWN_ORG {
+            return Err(HubError::Own(model.to_owned()));
+        }
         if let Some(snapshot) = self.shared.as_deref().and_then(|shared| id.snapshot(shared)) {
             return Ok(snapshot);
         }
-        at(cache, std::fs::create_dir_all(cache))?;
-        let lock = cache.join(format!("{}.lock", id.folder()));
-        let held = at(&lock, File::options().create(true).write(true).truncate(false).open(&lock))?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(HubError::Busy(model.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(HubError::File { path: lock, error }),
-        }
+        let _held = Held::take(cache, &id.folder(), model)?;
         // Another process may have been at it until now.
         if !folder.is_dir() {
-            let partial = cache.join(format!("{}.partial", id.folder()));
-            self.download(model, &id, &partial, progress).await?;
+            let partial = cache.join(format!("{}{PARTIAL}", id.folder()));
+            let texts = self.pull(&id, None, Layout::Transformer, Part::Texts, &partial, progress).await?;
+            self.pull(&id, texts.as_deref(), Layout::Transformer, Part::Weights, &partial, progress).await?;
             at(&folder, std::fs::rename(&partial, &folder))?;
         }
-        // Left behind it does no harm, but says nothing either.
-        let _ = std::fs::remove_file(&lock);
         Ok(folder)
     }
 
-    /// All files of a model into `folder`.
-    async fn download(&self, model: &str, id: &Id, folder: &Path, progress: OnProgress<'_>) -> Result<(), HubError> {
+    /// A part of a model's files into `folder`; what is there already stays. `commit` is the one that they shall be of, the
+    /// newest of the id's revision if absent. Returns the commit that they are of, if the hub says it.
+    ///
+    /// # Errors
+    /// The hub has no such model, or the model not those files; or the network or the disk fails. What has come is kept.
+    pub async fn pull(
+        &self,
+        id: &ModelId,
+        commit: Option<&str>,
+        layout: Layout,
+        part: Part,
+        folder: &Path,
+        progress: OnProgress<'_>,
+    ) -> Result<Option<String>, HubError> {
         at(folder, std::fs::create_dir_all(folder))?;
-        let mut source = Source { hub: self, model, id, revision: id.revision.clone(), folder, progress };
+        let (name, revision) = (id.to_string(), commit.unwrap_or(id.revision()).to_owned());
+        let mut source = Source { hub: self, model: &name, id, revision, folder, progress };
         let [config, tokenizer, weights] = MUST_HAVE;
-        source.must_fetch(config).await?;
-        source.must_fetch(tokenizer).await?;
-        for name in ["tokenizer_config.json", "config_sentence_transformers.json"] {
-            source.fetch(name).await?;
-        }
-        for name in SENTENCE_CONFIGS {
-            if source.fetch(name).await? {
-                break;
+        match (part, layout) {
+            (Part::Weights, _) => source.must_fetch(weights).await?,
+            (Part::Texts, Layout::Table) => source.must_fetch(tokenizer).await?,
+            (Part::Texts, Layout::Transformer) => {
+                source.must_fetch(config).await?;
+                source.must_fetch(tokenizer).await?;
+                for name in TEXTS {
+                    source.fetch(name).await?;
+                }
+                for name in SENTENCE_CONFIGS {
+                    if source.fetch(name).await? {
+                        break;
+                    }
+                }
+                if source.fetch(MODULES).await? {
+                    for path in at(&folder.join(MODULES), modules(folder))? {
+                        source.fetch(&format!("{path}/config.json")).await?;
+                    }
+                }
             }
         }
-        if source.fetch("modules.json").await? {
-            for path in modules(&folder.join("modules.json"))? {
-                source.fetch(&format!("{path}/config.json")).await?;
-            }
-        }
-        source.must_fetch(weights).await
+        Ok(Some(source.revision).filter(|known| commit.is_some() || known != id.revision()))
     }
 
     /// Host, and port if it is not the scheme's own.
-    fn host(&self) -> String {
+    pub fn host(&self) -> String {
         let name = self.endpoint.host_str().unwrap_or_default();
         self.endpoint.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"))
     }
 }
 
-/// Folders of the steps that `modules.json` lists. What cannot be understood is left to whoever opens the model.
-fn modules(file: &Path) -> Result<Vec<String>, HubError> {
+/// Folders of the steps that `modules.json` in `folder` lists. What cannot be understood is left to whoever opens the model.
+fn modules(folder: &Path) -> std::io::Result<Vec<String>> {
     #[derive(Deserialize)]
     struct Module {
         path: String,
     }
-    let bytes = at(file, std::fs::read(file))?;
+    let bytes = std::fs::read(folder.join(MODULES))?;
     let modules: Vec<Module> = serde_json::from_slice(&bytes).unwrap_or_default();
     Ok(modules.into_iter().map(|module| module.path).filter(|path| is_word(path)).collect())
 }
 
-/// The folder that `model` is, if it is written as one.
-fn local(model: &str) -> Option<PathBuf> {
-    if let Some(rest) = model.strip_prefix("~/") {
-        return Some(folders::home()?.join(rest));
-    }
-    let path = Path::new(model);
-    let relative = model == "." || model == ".." || model.starts_with("./") || model.starts_with("../");
-    (path.is_absolute() || relative).then(|| path.to_owned())
-}
-
-/// Part of a name of the hub: no more than that is ever put into a path or an address.
-fn is_word(text: &str) -> bool {
-    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    !text.is_empty() && text.len() <= 96 && !text.starts_with('.') && text.chars().all(fine)
-}
-
-/// A model of the hub.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Id {
-    org: String,
-    name: String,
-    revision: String,
-}
-
-impl Id {
-    fn parse(model: &str) -> Option<Self> {
-        let (path, revision) = model.split_once('@').unwrap_or((model, "main"));
-        let (org, name) = path.split_once('/')?;
-        let fine = [org, name, revision].into_iter().all(is_word);
-        fine.then(|| Id { org: org.to_owned(), name: name.to_owned(), revision: revision.to_owned() })
-    }
-
-    /// The name of its folder.
-    fn folder(&self) -> String {
-        let Id { org, name, revision } = self;
-        let at = if revision == "main" { String::new() } else { format!("@{revision}") };
-        format!("{org}--{name}{at}")
-    }
-
-    /// What another program has downloaded to the shared cache: `models--org--name/refs/<revision>` has the commit,
-    /// and `snapshots/<commit>` its files.
-    fn snapshot(&self, shared: &Path) -> Option<PathBuf> {
-        let home = shared.join(format!("models--{}--{}", self.org, self.name));
-        let commit = std::fs::read_to_string(home.join("refs").join(&self.revision));
-        let commit = commit.unwrap_or_else(|_| self.revision.clone());
-        let snapshot = home.join("snapshots").join(Some(commit.trim()).filter(|commit| is_word(commit))?);
-        MUST_HAVE.iter().all(|file| snapshot.join(file).is_file()).then_some(snapshot)
-    }
+/// The files of the model in a folder that whoever opens it may read, those that are there: relative, and in the order in
+/// which [`Hub::pull`] asks for them.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn files_of(layout: Layout, folder: &Path) -> Result<Vec<String>, HubError> {
+    let [config, tokenizer, weights] = MUST_HAVE;
+    let mut names: Vec<String> = match layout {
+        Layout::Table => vec![tokenizer.to_owned()],
+        Layout::Transformer => {
+            let plain = [config, tokenizer].into_iter().chain(TEXTS).chain(SENTENCE_CONFIGS);
+            let mut names: Vec<String> = plain.map(str::to_owned).collect();
+            let list = folder.join(MODULES);
+            if list.is_file() {
+                names.push(MODULES.to_owned());
+                names.extend(at(&list, modules(folder))?.into_iter().map(|path| format!("{path}/config.json")));
+            }
+            names
+        }
+    };
+    names.push(weights.to_owned());
+    names.retain(|name| folder.join(name).is_file());
+    Ok(names)
 }

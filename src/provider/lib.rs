@@ -17,6 +17,7 @@ mod key;
 mod keyring;
 pub mod ledger;
 mod limiter;
+pub mod models;
 mod reply;
 mod rerank;
 mod retry;

@@ -90,7 +90,7 @@ impl RerankClient {
         let price = Price::of(config, wire.is_loopback() && !config.passes_on);
         let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(config.passes_on);
         let keys = Keyring::new(config.provider, config.key.clone());
-        let times = (config.deadline, config.deadline);
+        let times = (config.deadline(), config.deadline());
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
         Ok(RerankClient {
             shared: Arc::new(shared),

@@ -105,8 +105,8 @@ pub fn network(config: &Config) -> Vec<String> {
         said.push(format!("[embed] {}", embed.provider.name()));
     }
     let rerank = &config.engine.rerank;
-    let local = matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
-    if !local || downloaded(rerank.provider == RerankProvider::Transformer, rerank.model()) {
+    // A cross-encoder that is not here is downloaded by `situated models add`, and by nobody else.
+    if !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer) {
         said.push(format!("[rerank] {}", rerank.provider.name()));
     }
     said

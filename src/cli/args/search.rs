@@ -31,6 +31,9 @@ pub(crate) struct Search {
     /// Go by the contexts of this generation (see `situated generations`)
     #[arg(long, value_name = "NAME", conflicts_with = "no_context")]
     pub generation: Option<String>,
+    /// Have the reranker of `[rerank]` judge the best passages, also where it is not asked by itself
+    #[arg(long, conflicts_with = "no_rerank")]
+    pub rerank: bool,
     /// Leave the order as it is before a reranker judges, if one is configured
     #[arg(long)]
     pub no_rerank: bool,

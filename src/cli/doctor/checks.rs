@@ -34,6 +34,7 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     found.push(clock(facts));
     found.push(model(facts));
     found.extend(table(facts));
+    found.extend(cross_encoder(facts));
     found.extend(facts.providers.iter().flat_map(|provider| key(provider, facts.uid)));
     found.push(leaves(facts));
     found.extend(watches(facts));
@@ -315,6 +316,16 @@ fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
         None => Check::new(id, Note, format!("{whose} comes from {}; whether it works only asking tells", key.place))
             .remedy(ask),
     }]
+}
+
+/// The cross-encoder that the configuration names.
+fn cross_encoder(facts: &Facts) -> Option<Check> {
+    let id = "reranker";
+    Some(match facts.cross_encoder.as_ref()? {
+        Result::Ok(folder) => Check::new(id, Ok, format!("the cross-encoder lies in {}", folder.display())),
+        Err(why) => Check::new(id, Fail, "the cross-encoder of `rerank.model` is not here, so nothing is reranked")
+            .remedy(why.clone()),
+    })
 }
 
 /// The static table that the configuration names.

@@ -11,6 +11,8 @@ use super::provider::{self, Key};
 use super::{host, vaults};
 use crate::daemon::config::{Config, ConfigErrors, default_data_dir};
 use ::provider::StaticModel;
+use ::provider::hub::located;
+use ::provider::models::{ModelKind, Shelf};
 use context::settings::{KeyConfig, Provider};
 use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
@@ -48,6 +50,8 @@ pub(super) struct Facts {
     pub(super) model_error: f32,
     /// The static table that the configuration names: what it is, or why it cannot be used.
     pub(super) table: Option<Result<String, String>>,
+    /// Where the cross-encoder lies that the configuration names, or that it is not here.
+    pub(super) cross_encoder: Option<Result<PathBuf, String>>,
     pub(super) providers: Vec<ProviderFacts>,
     pub(super) now: i64,
     /// The newest time that a file of ours has.
@@ -136,6 +140,7 @@ pub(super) fn gather(session: &Session) -> Facts {
         disk: existing.as_deref().and_then(disk),
         model_error: model_error(),
         table: config.as_ref().and_then(table),
+        cross_encoder: config.as_ref().and_then(cross_encoder),
         providers: config.as_ref().map(providers).unwrap_or_default(),
         now: seconds(SystemTime::now()),
         newest: newest(&data_dir),
@@ -186,6 +191,15 @@ fn table(config: &Config) -> Option<Result<String, String>> {
     Some(found.map(|table| {
         format!("{} has vectors of {} numbers for {} tokens", folder.display(), table.dimensions(), table.tokens())
     }))
+}
+
+fn cross_encoder(config: &Config) -> Option<Result<PathBuf, String>> {
+    let rerank = &config.engine.rerank;
+    if rerank.provider != RerankProvider::Transformer {
+        return None;
+    }
+    let found = located(rerank.model(), Shelf::of(&config.engine.data_dir).folder(), &Folders::here().hub_cache);
+    Some(found.ok_or_else(|| ModelKind::CrossEncoder.absent(rerank.model())))
 }
 
 fn providers(config: &Config) -> Vec<ProviderFacts> {

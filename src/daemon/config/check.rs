@@ -8,6 +8,7 @@ use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
+use provider::hub::ModelId;
 
 /// All relations that do not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
@@ -144,11 +145,15 @@ impl Check<'_> {
                 "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
             ),
             RerankProvider::Transformer
-                if !rerank.model.as_deref().is_some_and(|model| Path::new(model).is_absolute()) =>
+                if !rerank
+                    .model
+                    .as_deref()
+                    .is_some_and(|model| Path::new(model).is_absolute() || ModelId::parse(model).is_some()) =>
             {
                 self.problem(
                     "rerank.model",
-                    "name the folder of the cross-encoder, beginning with `/`; it holds config.json, tokenizer.json and the weights"
+                    "name the cross-encoder: `situated models add cross-encoder ORG/NAME` downloads one and writes it here; or \
+                     its folder, beginning with `/`"
                         .to_owned(),
                 );
             }
@@ -163,12 +168,12 @@ impl Check<'_> {
             );
         }
         let limit = self.loaded.config.serve.query_timeout;
-        if rerank.provider != RerankProvider::None && rerank.deadline >= limit {
+        if rerank.provider != RerankProvider::None && rerank.deadline() >= limit {
             self.relation(
                 ["rerank.deadline", "serve.query_timeout"],
                 format!(
                     "rerank.deadline {} leaves nothing of serve.query_timeout {} for the search itself; set both",
-                    units::show_duration(rerank.deadline),
+                    units::show_duration(rerank.deadline()),
                     units::show_duration(limit)
                 ),
             );

@@ -10,7 +10,7 @@ use context::cost::decimal_dollars;
 use context::settings::{Consent, Dialect, ExpansionChoice, FormChoice, Length, Levels, Provider};
 use engine::settings::HostConfig;
 use index::embed::settings::EmbedProvider;
-use index::search::rerank::RerankProvider;
+use index::search::rerank::{RerankProvider, RerankWhen};
 use protocol::search::Expand;
 
 /// A scalar key of the configuration.
@@ -81,6 +81,7 @@ pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
 const PROVIDERS: [Provider; 6] =
     [Provider::None, Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
 const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
+const WHENS: [(&str, RerankWhen); 2] = [("asked", RerankWhen::Asked), ("always", RerankWhen::Always)];
 const CONSENTS: [(&str, Consent); 2] = [("ask", Consent::Ask), ("given", Consent::Given)];
 const BESIDE: [(&str, ExpansionChoice); 2] = [("off", ExpansionChoice::Off), ("questions", ExpansionChoice::Questions)];
 const LENGTHS: [(&str, Length); 2] = [("fixed", Length::Fixed), ("dynamic", Length::Dynamic)];
@@ -219,7 +220,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.keep_alive = units::plain(v, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'), "a duration as Ollama takes it, such as \"10m\", \"0\" or \"-1\"")?,
         quoted(&c.engine.context.keep_alive)),
     key!("embed" "provider",
-        "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"static\" (a table of yours: `path`), \"transformer\" (in this process, where the build has it), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
+        "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"static\" (a table of yours: `path`), \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
         |c, v| c.engine.embed.provider = units::one_of(v, &EmbedProvider::ALL.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.embed.provider.name())),
     key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id.",
@@ -286,7 +287,7 @@ pub(super) static KEYS: &[Key] = &[
         "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process.",
         |c, v| c.engine.rerank.provider = units::one_of(v, &RerankProvider::ALL.map(|provider| (provider.name(), provider)))?,
         quoted(c.engine.rerank.provider.name())),
-    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" its folder.",
+    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" what `situated models add cross-encoder` has added, or a folder.",
         |c, v| c.engine.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.rerank.model.as_ref().and_then(quoted)),
     key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine.",
@@ -302,10 +303,12 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.rerank.key.credential = Some(units::credential(v)?), c.engine.rerank.key.credential.as_ref().and_then(quoted)),
     key!("rerank" "consent", "\"ask\": a reranker that costs money or is elsewhere judges only searches with `--rerank` before you have said `situated contexts start`. \"given\": you agree here.",
         |c, v| c.engine.rerank.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.rerank.consent, &CONSENTS)),
-    key!("rerank" "top", "Chunks that are judged at most.",
-        |c, v| c.engine.rerank.top = units::count(v, 1..=1000)? as usize, Some(c.engine.rerank.top.to_string())),
-    key!("rerank" "deadline", "After this a search is answered in its first order.",
-        |c, v| c.engine.rerank.deadline = units::duration(v, 10 * MS..=MINUTE)?, time(c.engine.rerank.deadline)),
+    key!("rerank" "when", "Which searches it judges: \"always\", or \"asked\": those with `--rerank`. A \"transformer\" takes all cores for a second or so, so it is \"asked\" unless you say otherwise.",
+        |c, v| c.engine.rerank.when = Some(units::one_of(v, &WHENS)?), c.engine.rerank.when.and_then(|when| word_for(when, &WHENS))),
+    key!("rerank" "top", "Chunks that are judged at most; 20 with \"transformer\", which reads each beside the query on your processor.",
+        |c, v| c.engine.rerank.top = Some(units::count(v, 1..=1000)? as usize), c.engine.rerank.top.map(|n| n.to_string())),
+    key!("rerank" "deadline", "After this a search is answered in its first order; 5s with \"transformer\", whose model is read at the first search.",
+        |c, v| c.engine.rerank.deadline = Some(units::duration(v, 10 * MS..=MINUTE)?), c.engine.rerank.deadline.and_then(time)),
     key!("rerank" "price_per_mtok", "Dollars per million tokens, if that is how it is billed; unknown if absent.",
         |c, v| c.engine.rerank.price_per_mtok = Some(units::dollars(v)?), c.engine.rerank.price_per_mtok.map(decimal_dollars)),
     key!("rerank" "price_per_1k", "Or dollars per thousand searches.",

@@ -93,13 +93,16 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
 
 /// See [`Config::load`].
 pub(super) fn load(overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigErrors> {
+    let (loaded, problems) = read(overrides, environment);
+    if problems.is_empty() { Ok(loaded) } else { Err(ConfigErrors { problems }) }
+}
+
+/// See [`super::Config::read`].
+pub(super) fn read(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
     let (loaded, mut problems) = merge(overrides, environment);
     problems.extend(check::check(&loaded));
-    if problems.is_empty() {
-        return Ok(loaded);
-    }
     problems.sort_by_key(|p| (p.file.is_none(), p.line, p.column));
-    Err(ConfigErrors { problems })
+    (loaded, problems)
 }
 
 /// See [`Config::unnamed`].

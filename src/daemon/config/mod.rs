@@ -86,6 +86,12 @@ impl Config {
         layers::load(overrides, &layers::environment())
     }
 
+    /// What of file, environment and flags can be understood, and all that is wrong with it: for who wants to know what is
+    /// named there, also while somebody is in the middle of editing it.
+    pub fn read(overrides: &Overrides) -> (Loaded, Vec<Problem>) {
+        layers::read(overrides, &layers::environment())
+    }
+
     /// Where a daemon with this configuration is to be found. Never fails: a client must reach a daemon
     /// that runs well although somebody is in the middle of editing its configuration.
     pub fn whereabouts(overrides: &Overrides) -> Whereabouts {

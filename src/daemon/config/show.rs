@@ -204,6 +204,9 @@ fn example(key: &str) -> String {
     let example = match key {
         "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
         "rerank.model" => "\"rerank-v5.0-pro\"",
+        "rerank.when" => "\"always\"",
+        "rerank.top" => "100",
+        "rerank.deadline" => "\"1500ms\"",
         "rerank.base_url" => "\"http://127.0.0.1:8080\"",
         "rerank.key_file" => return quoted(&format!("{SHOWN_CONFIG}/rerank-key")),
         "rerank.key_command" => "\"pass show reranker\"",

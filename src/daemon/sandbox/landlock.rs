@@ -17,6 +17,8 @@ use crate::daemon::config::Config;
 use context::settings::KeyConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
+use provider::hub::located;
+use provider::models::Shelf;
 
 /// What every daemon reads of its system: libraries that resolving names loads, certificates, time zones, what the
 /// allocator and the count of processors ask the kernel. Not `/run`, `/home`, `/root`, `/var`, `/tmp`.
@@ -111,17 +113,23 @@ impl Rules {
             self.commands |= command.is_some();
         }
         let rerank = config.engine.rerank.provider;
+        let (shelf, hub_cache) = (Shelf::of(&config.engine.data_dir), Folders::here().hub_cache);
         self.connects = contexts().any(|context| context.costs())
             || config.engine.embed.provider.is_remote()
             || !matches!(rerank, RerankProvider::None | RerankProvider::Transformer);
         if rerank == RerankProvider::Transformer {
-            self.model(config.engine.rerank.model.as_deref().and_then(folder));
+            // What is added while the daemon runs lies in its data folder, which it reads anyway.
+            self.model(
+                config.engine.rerank.model.as_deref().and_then(|model| located(model, shelf.folder(), &hub_cache)),
+            );
         }
         if config.engine.embed.provider == EmbedProvider::Transformer {
-            let model = config.engine.embed.model.as_deref().and_then(folder);
-            // What is not a folder comes from a hub, or from where other programs have put it.
-            self.connects |= model.is_none();
-            self.model(Some(model.unwrap_or_else(|| Folders::here().hub_cache)));
+            let model = config.engine.embed.model.as_deref();
+            let found = model.and_then(|model| located(model, shelf.folder(), &hub_cache));
+            let named = model.and_then(folder);
+            // What is neither a folder nor here comes from a hub, or from where other programs will have put it.
+            self.connects |= named.is_none() && found.is_none();
+            self.model(Some(named.or(found).unwrap_or(hub_cache)));
         }
         if config.engine.embed.provider == EmbedProvider::Static {
             self.model(config.engine.embed.path.clone());

@@ -243,7 +243,7 @@ fn keep_above(least: f32, answer: &mut SearchAnswer) {
 
 /// See [`Handle::reranks`].
 pub(super) fn reranks(engine: &Handle) -> bool {
-    engine.0.reranker.load().is_some()
+    engine.0.reranker.load().as_ref().is_some_and(|reranker| reranker.is_always_asked())
 }
 
 /// Who judges what is found, if anybody is to, and what keeps the reranker from it. A user who asks for it agrees, for
@@ -256,9 +256,11 @@ fn reranker(
     let reranker = match (wanted, engine.0.reranker.load_full()) {
         (Some(false), _) | (None, None) => return Ok((None, None)),
         (Some(true), None) => {
-            let message = "there is no reranker: `[rerank] provider` in the configuration names one";
+            let message = "there is no reranker: `[rerank] provider` in the configuration names one; `situated models add \
+                           cross-encoder ORG/NAME` has one in this process";
             return Err(CallError::Invalid(message.to_owned()));
         }
+        (None, Some(reranker)) if !reranker.is_always_asked() => return Ok((None, None)),
         (_, Some(reranker)) => reranker,
     };
     if reranker.is_agreed() || (wanted == Some(true) && !audience.is_assistant()) {

@@ -1,11 +1,16 @@
 //! Who judges: a provider behind HTTP, or a cross-encoder in this process.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use index::search::rerank::{RerankConfig, RerankProvider};
+use protocol::folders::Folders;
 use provider as llm;
+use provider::hub::located;
+use provider::models::{ModelKind, Shelf};
 use provider::transformer::{CrossEncoder, TransformerError};
 use provider::{Account, Billed, Health, RerankScores, Unanswered};
 
@@ -16,6 +21,9 @@ pub(super) enum Unjudged {
     Unanswered(#[from] Unanswered),
     #[error("{0}")]
     Model(#[from] TransformerError),
+    /// A search downloads nothing.
+    #[error("{0}")]
+    Absent(String),
     /// One search at a time has all cores.
     #[error("the cross-encoder is busy with another search")]
     Busy,
@@ -32,20 +40,24 @@ pub(super) enum Judge {
 
 /// A model that is read when it is first needed, for that takes a second or more.
 pub(super) struct Local {
-    folder: PathBuf,
-    model: OnceLock<Result<CrossEncoder, TransformerError>>,
+    /// As the configuration names it.
+    name: String,
+    shelf: Shelf,
+    /// Once it was needed and was there.
+    model: Mutex<Option<Result<Arc<CrossEncoder>, TransformerError>>>,
     turn: tokio::sync::Semaphore,
 }
 
 impl Judge {
-    /// The judge that the configuration names. Opens no connection and reads no file yet.
+    /// The judge that the configuration names; models are looked for in `data_dir`. Opens no connection and reads no file yet.
     ///
     /// # Errors
     /// What is wrong with the address.
-    pub(super) fn new(config: &RerankConfig) -> Result<Self, String> {
+    pub(super) fn new(config: &RerankConfig, data_dir: &Path) -> Result<Self, String> {
         if config.provider == RerankProvider::Transformer {
-            let (folder, turn) = (PathBuf::from(config.model()), tokio::sync::Semaphore::new(1));
-            return Ok(Judge::Local(Arc::new(Local { folder, model: OnceLock::new(), turn })));
+            let (name, shelf) = (config.model().to_owned(), Shelf::of(data_dir));
+            let turn = tokio::sync::Semaphore::new(1);
+            return Ok(Judge::Local(Arc::new(Local { name, shelf, model: Mutex::default(), turn })));
         }
         llm::RerankClient::new(config).map(Judge::Remote)
     }
@@ -96,8 +108,13 @@ impl Judge {
                 Health::Good | Health::Open(..) => None,
             },
             Judge::Local(local) => {
-                let error = local.model.get()?.as_ref().err()?;
-                Some(format!("searches are not reranked: {error}"))
+                // While it is being read, which takes a second or more, nothing is known against it.
+                let model = local.model.try_lock()?;
+                let why = match &*model {
+                    Some(opened) => opened.as_ref().err()?.to_string(),
+                    None => local.folder().err()?,
+                };
+                Some(format!("searches are not reranked: {why}"))
             }
         }
     }
@@ -106,7 +123,12 @@ impl Judge {
     pub(super) fn resume(&self) {
         match self {
             Judge::Remote(client) => client.resume(),
-            Judge::Local(_) => {}
+            Judge::Local(local) => {
+                // It may have been mended meanwhile; one that is being read is looked at anew anyway.
+                if let Some(mut model) = local.model.try_lock() {
+                    model.take_if(|opened| opened.is_err());
+                }
+            }
         }
     }
 
@@ -120,13 +142,28 @@ impl Judge {
 }
 
 impl Local {
+    /// Where the model lies, or what to do about one that is not here.
+    fn folder(&self) -> Result<PathBuf, String> {
+        let found = located(&self.name, self.shelf.folder(), &Folders::here().hub_cache);
+        found.ok_or_else(|| ModelKind::CrossEncoder.absent(&self.name))
+    }
+
+    /// The model, read when it is first needed. One that is not here may come later.
+    fn open(&self) -> Result<Arc<CrossEncoder>, Unjudged> {
+        let mut model = self.model.lock();
+        if let Some(opened) = &*model {
+            return Ok(opened.clone()?);
+        }
+        let folder = self.folder().map_err(Unjudged::Absent)?;
+        Ok(model.insert(CrossEncoder::open(&folder).map(Arc::new)).clone()?)
+    }
+
     async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<RerankScores, Unjudged> {
         let _turn = self.turn.try_acquire().map_err(|_| Unjudged::Busy)?;
         let local = self.clone();
         let scored = tokio::task::spawn_blocking(move || {
-            let model = local.model.get_or_init(|| CrossEncoder::open(&local.folder)).as_ref().map_err(Clone::clone)?;
             let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
-            model.scores(&query, &documents)
+            Ok::<_, Unjudged>(local.open()?.scores(&query, &documents)?)
         });
         // An error is the end of the runtime, or a fault that the model's own code met.
         let scores = scored.await.map_err(|_| Unjudged::Busy)??;

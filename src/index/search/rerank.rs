@@ -9,7 +9,7 @@ mod settings;
 
 use std::collections::HashMap;
 
-pub use settings::{RerankConfig, RerankProvider};
+pub use settings::{RerankConfig, RerankProvider, RerankWhen};
 
 use super::Rejudged;
 use super::ranking::Ranking;

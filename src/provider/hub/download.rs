@@ -3,14 +3,13 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LOCATION, RANGE};
 use reqwest::{Method, Response, StatusCode, Url};
-use secrecy::ExposeSecret as _;
-use sha2::{Digest as _, Sha256};
 
-use super::{Hub, HubError, Id, OnProgress, at, is_word};
+use super::id::{ModelId, is_word};
+use super::{Hub, HubError, OnProgress, at};
 
 /// Attempts in a row that bring nothing, before it is given up.
 const TRIES: u32 = 4;
@@ -23,7 +22,7 @@ pub(super) struct Source<'a> {
     pub(super) hub: &'a Hub,
     /// As it was given.
     pub(super) model: &'a str,
-    pub(super) id: &'a Id,
+    pub(super) id: &'a ModelId,
     /// The commit, once the hub has named it: all files shall be of the same.
     pub(super) revision: String,
     pub(super) folder: &'a Path,
@@ -203,7 +202,7 @@ impl Source<'_> {
             Some(format!("it has {size} bytes instead of {expected}"))
         } else if let Some(expected) = facts.sha256() {
             let path = partial.to_owned();
-            let hash = tokio::task::spawn_blocking(move || sha256(&path)).await;
+            let hash = tokio::task::spawn_blocking(move || crate::models::sha256(&path)).await;
             let hash = at(partial, hash.unwrap_or_else(|error| Err(std::io::Error::other(error))))?;
             let same = hash.eq_ignore_ascii_case(expected);
             (!same).then(|| format!("its sha256 is {hash} instead of {expected}"))
@@ -224,19 +223,16 @@ impl Source<'_> {
         go_on: &mut (dyn FnMut(&Response) -> bool + Send),
     ) -> Result<Response, Failed> {
         let hub = self.hub;
-        let Id { org, name, .. } = self.id;
+        let (org, name) = (self.id.org(), self.id.name());
         let base = hub.endpoint.as_str().trim_end_matches('/');
         let no_address = |_| Failed::Broken("the hub sends to an address that is none".to_owned());
         let mut url =
             Url::parse(&format!("{base}/{org}/{name}/resolve/{}/{file}", self.revision)).map_err(no_address)?;
         for _ in 0..=REDIRECTS {
             // Compressed, a file has another length, and no parts.
-            let mut request = hub.client.request(method.clone(), url.clone()).header(ACCEPT_ENCODING, "identity");
+            let mut request = hub.request(method.clone(), url.clone()).header(ACCEPT_ENCODING, "identity");
             if from > 0 {
                 request = request.header(RANGE, format!("bytes={from}-"));
-            }
-            if let Some(token) = hub.token.as_ref().filter(|_| url.origin() == hub.endpoint.origin()) {
-                request = request.bearer_auth(token.expose_secret());
             }
             let response = request.send().await.map_err(|error| Failed::Broken(why(&error)))?;
             let status = response.status();
@@ -301,12 +297,6 @@ fn starts_at(response: &Response, from: u64) -> bool {
 /// 0 if the file is not there.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |found| found.len())
-}
-
-fn sha256(path: &PathBuf) -> std::io::Result<String> {
-    let mut hasher = Sha256::new();
-    std::io::copy(&mut File::open(path)?, &mut hasher)?;
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The innermost reason: those around it name the address in full, which may hold a signature.

@@ -335,7 +335,7 @@ async fn what_others_have_downloaded_is_used() {
     let here = |name: &str| std::fs::write(snapshot.join(name), "x").expect("a file");
     here("config.json");
     here("tokenizer.json");
-    let id = Id::parse("org/name").expect("a name");
+    let id = ModelId::parse("org/name").expect("a name");
     assert_eq!(id.snapshot(&cache.path().join("hub")), None, "it has no weights");
     here("model.safetensors");
     assert_eq!(hub.fetch("org/name", cache.path(), &quiet).await.expect("a model"), snapshot);
@@ -360,7 +360,7 @@ async fn names_and_folders_are_told_apart() {
         let error = hub.fetch(bad, cache.path(), &quiet).await.expect_err(bad);
         assert!(matches!(error, HubError::Name(_) | HubError::NoFolder(_)), "{bad}: {error}");
     }
-    assert_eq!(Id::parse("org/name@v1.0").expect("a name").folder(), "org--name@v1.0");
+    assert_eq!(ModelId::parse("org/name@v1.0").expect("a name").folder(), "org--name@v1.0");
     for bad in ["", "huggingface.co", "ftp://x.org", "file:///etc"] {
         assert!(Hub::new(bad, None, None).is_err(), "{bad}");
     }

@@ -156,6 +156,9 @@ fn each_fault_is_told_with_what_to_do() {
         ("table", Ok, "64 numbers", "", |f| {
             f.table = Some(Result::Ok("/home/a/table has vectors of 64 numbers".into()));
         }),
+        ("reranker", Fail, "`rerank.model` is not here", "situated models add cross-encoder org/name", |f| {
+            f.cross_encoder = Some(Err("to download it: situated models add cross-encoder org/name".into()));
+        }),
         ("privacy", Note, "leaves this machine", "", |f| {
             with_status(f, |s| s.leaves_machine = vec!["text of notes, to api.example.org".into()]);
         }),

@@ -14,9 +14,9 @@ fn every_key_arrives() {
         )
         .unwrap();
     let rerank = &loaded.config.engine.rerank;
-    assert_eq!((rerank.provider, rerank.model(), rerank.top), (RerankProvider::Tei, "bge", 40));
+    assert_eq!((rerank.provider, rerank.model(), rerank.top()), (RerankProvider::Tei, "bge", 40));
     assert_eq!(
-        (rerank.deadline, rerank.price_per_1k, rerank.price_per_mtok),
+        (rerank.deadline(), rerank.price_per_1k, rerank.price_per_mtok),
         (Duration::from_millis(800), Some(2_500_000), None)
     );
     assert!(rerank.key.file.is_some() && rerank.key.credential.as_deref() == Some("mine"));
@@ -31,7 +31,7 @@ fn problems_say_what_to_do() {
     let table = [
         ("provider = \"coher\"", "2:12 rerank.provider `coher` is not known; did you mean `cohere`?"),
         ("provider = \"tei\"", "2:1 rerank.provider where \"tei\" is has to be said; add `base_url`"),
-        ("provider = \"transformer\"", "-:- rerank.model name the folder"),
+        ("provider = \"transformer\"", "-:- rerank.model name the cross-encoder: `situated models add"),
         ("base_url = \"http://10.0.0.2\"", "2:12 rerank.base_url http:// to `10.0.0.2` would send"),
         ("top = 0", "2:7 rerank.top `0` is out of range"),
         (

@@ -67,6 +67,15 @@ impl RerankProvider {
     }
 }
 
+/// Which searches are judged anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RerankWhen {
+    /// Those that ask for it: `--rerank`, `rerank: true`.
+    Asked,
+    /// All that do not say otherwise.
+    Always,
+}
+
 /// Who puts the best of a search in another order, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RerankConfig {
@@ -82,10 +91,12 @@ pub struct RerankConfig {
     pub consent: Consent,
     /// Where the key is.
     pub key: KeyConfig,
-    /// Chunks that are judged at most.
-    pub top: usize,
-    /// After this a search is answered without.
-    pub deadline: Duration,
+    /// Which searches it judges; see [`RerankConfig::when`].
+    pub when: Option<RerankWhen>,
+    /// Chunks that are judged at most; see [`RerankConfig::top`].
+    pub top: Option<usize>,
+    /// After this a search is answered without; see [`RerankConfig::deadline`].
+    pub deadline: Option<Duration>,
     /// Millionths of a dollar per million tokens.
     pub price_per_mtok: Option<u64>,
     /// Millionths of a dollar per thousand searches of a hundred chunks.
@@ -102,6 +113,28 @@ impl RerankConfig {
             RerankProvider::None | RerankProvider::Tei | RerankProvider::Transformer => "",
         })
     }
+
+    /// Which searches it judges. A provider answers in a fraction of a second, and was named to be asked; a cross-encoder in
+    /// this process takes all cores for a second or more, so it waits for a search that wants it.
+    pub fn when(&self) -> RerankWhen {
+        self.when.unwrap_or(if self.is_local() { RerankWhen::Asked } else { RerankWhen::Always })
+    }
+
+    /// Chunks that are judged at most. A cross-encoder in this process reads about as many in a second as fit on a screen or
+    /// two; what a provider charges is the same up to a hundred.
+    pub fn top(&self) -> usize {
+        self.top.unwrap_or(if self.is_local() { 20 } else { 100 })
+    }
+
+    /// After this a search is answered in its first order. The first search that a cross-encoder in this process judges
+    /// waits for the model to be read too.
+    pub fn deadline(&self) -> Duration {
+        self.deadline.unwrap_or(Duration::from_millis(if self.is_local() { 5000 } else { 1500 }))
+    }
+
+    fn is_local(&self) -> bool {
+        self.provider == RerankProvider::Transformer
+    }
 }
 
 impl Default for RerankConfig {
@@ -113,8 +146,9 @@ impl Default for RerankConfig {
             passes_on: false,
             consent: Consent::Ask,
             key: KeyConfig::default(),
-            top: 100,
-            deadline: Duration::from_millis(1500),
+            when: None,
+            top: None,
+            deadline: None,
             price_per_mtok: None,
             price_per_1k: None,
         }

@@ -1,17 +1,17 @@
-//! A file of somebody else's put in place of another at once.
+//! A configuration put in place of another at once: an assistant's, or our own after a question.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Puts a text in a file's place at once, with a copy of what was there beside it; says where that is.
-pub(super) fn replace(file: &Path, old: Option<&str>, new: &str) -> std::io::Result<Option<PathBuf>> {
+/// Puts a text in a file's place at once, with a copy of what was there beside it if `keep` says so; says where that is.
+pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std::io::Result<Option<PathBuf>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     // Such files hold other servers' keys: a new one is readable by its user alone, an old one keeps its mode.
     let mode = std::fs::metadata(file).map_or(0o600, |known| known.mode() & 0o777);
-    let backup = old.map(|old| beside(file, "before-situated", old, mode)).transpose()?;
+    let backup = old.filter(|_| keep).map(|old| beside(file, "before-situated", old, mode)).transpose()?;
     let fresh = beside(file, "new", new, mode)?;
     // Another program may have written to it meanwhile: then nothing is done.
     if std::fs::read_to_string(file).ok().as_deref() != old {
@@ -24,7 +24,7 @@ pub(super) fn replace(file: &Path, old: Option<&str>, new: &str) -> std::io::Res
 }
 
 /// A new file beside another, never in place of one that is there.
-fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io::Result<PathBuf> {
+pub(super) fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io::Result<PathBuf> {
     for n in 1..1_000 {
         let mut name = file.as_os_str().to_owned();
         name.push(if n == 1 { format!(".{what}") } else { format!(".{what}-{n}") });

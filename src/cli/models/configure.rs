@@ -1,0 +1,134 @@
+//! A model's name put into the configuration: values change, comments, order and all else stay. Pure.
+
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::daemon::config::{Loaded, ValueOrigin};
+use provider::hub::ModelId;
+use provider::models::{ModelKind, Shelf};
+
+/// What may stand before the first line of a file that some editors have written.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
+/// What the configuration is to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    section: &'static str,
+    /// Keys and their values.
+    set: Vec<(&'static str, String)>,
+    /// Keys that say something of another model, and would be wrong about this one.
+    drop: &'static [&'static str],
+}
+
+/// A text of the configuration, and the one that takes its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) old: String,
+    pub(super) new: String,
+    /// A line for each key that changes, as a person reads it.
+    pub(super) changes: Vec<String>,
+}
+
+impl Setting {
+    /// What names a model of the shelf.
+    pub(super) fn of(kind: ModelKind, id: &ModelId, shelf: &Shelf) -> Self {
+        let network = || vec![("provider", "transformer".to_owned()), ("model", id.to_string())];
+        let folder = || shelf.folder().join(id.folder()).to_string_lossy().into_owned();
+        match kind {
+            ModelKind::CrossEncoder => Setting { section: "rerank", set: network(), drop: &[] },
+            ModelKind::Embedder => Setting {
+                section: "embed",
+                set: network(),
+                drop: &["path", "dimensions", "query_prefix", "document_prefix", "max_tokens"],
+            },
+            ModelKind::Static => Setting {
+                section: "embed",
+                set: vec![("provider", "static".to_owned()), ("path", folder())],
+                drop: &["model", "dimensions", "query_prefix", "document_prefix", "max_tokens"],
+            },
+        }
+    }
+
+    /// `[rerank]`.
+    pub(super) fn header(&self) -> String {
+        format!("[{}]", self.section)
+    }
+
+    /// All of it as TOML, to be put there by hand.
+    pub(super) fn lines(&self) -> String {
+        let keys = self.set.iter().map(|(key, text)| format!("{key} = {}\n", quoted(text)));
+        format!("{}\n{}", self.header(), keys.collect::<String>())
+    }
+
+    /// The variable of the environment that says otherwise, if one does.
+    pub(super) fn overruled(&self, loaded: &Loaded) -> Option<String> {
+        self.set.iter().find_map(|(key, _)| match loaded.origin(&format!("{}.{key}", self.section)) {
+            ValueOrigin::Env(name) => Some(name.clone()),
+            _ => None,
+        })
+    }
+}
+
+/// `text` with what `setting` says; `None` if it says so already.
+///
+/// # Errors
+/// It is no TOML, or the section is no table.
+pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, String> {
+    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let mut document = body.parse::<DocumentMut>().map_err(|error| {
+        let line = error.span().map_or(1, |span| body[..span.start].matches('\n').count() + 1);
+        format!("line {line} is wrong: {}", error.message().lines().next().unwrap_or_default())
+    })?;
+    let no_table = || format!("`{}` in it is no table", setting.section);
+    let section = document.entry(setting.section).or_insert_with(|| Item::Table(Table::new()));
+    let section = section.as_table_like_mut().ok_or_else(no_table)?;
+    let mut changes = Vec::new();
+    for (key, text) in &setting.set {
+        let line = format!("{key} = {}", quoted(text));
+        let known = section.get(key).map(plain);
+        if section.get(key).and_then(Item::as_str) == Some(text) {
+            continue;
+        }
+        changes.push(match &known {
+            Some(known) => format!("{line}   (now {known})"),
+            None => line,
+        });
+        match section.get_mut(key).and_then(Item::as_value_mut) {
+            // What stands behind it on the line stays.
+            Some(known) => {
+                let mut decor = known.decor().clone();
+                let comment = decor.suffix().and_then(|suffix| suffix.as_str()).is_some_and(|text| text.contains('#'));
+                if !comment {
+                    decor.set_suffix("");
+                }
+                *known = text.as_str().into();
+                *known.decor_mut() = decor;
+            }
+            None => drop(section.insert(key, value(text.as_str()))),
+        }
+    }
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    for key in setting.drop {
+        if let Some(known) = section.remove(key) {
+            changes.push(format!("{key} goes: {} was said of another model", plain(&known)));
+        }
+    }
+    let mark = &text[..text.len() - body.len()];
+    Ok(Some(Named { old: text.to_owned(), new: format!("{mark}{document}"), changes }))
+}
+
+/// What stands behind a key, without the comment behind that.
+fn plain(item: &Item) -> String {
+    match item.as_value() {
+        Some(value) => value.clone().decorated("", "").to_string(),
+        None => item.to_string().trim().to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests;
