@@ -244,6 +244,12 @@ impl Filter {
         parts
     }
 
+    /// The conditions on properties alone, if there are any.
+    pub(super) fn on_properties(&self) -> Option<Filter> {
+        let properties = self.properties.clone();
+        (!properties.is_empty()).then(|| Filter { properties, offset: self.offset, ..Filter::default() })
+    }
+
     /// Whether whoever asks is not to hear of this note.
     pub(super) fn hides(&self, note: &NoteEntry) -> bool {
         self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags))

@@ -4,6 +4,8 @@
 //! ([`Corpus`]), and fused by the best of all ([`Scale`]). A word is corrected only if no vault has it, and that is said
 //! once. What is different from vault to vault stands in its [`Part`] and nowhere else.
 
+mod emptied;
+
 use std::cmp::Reverse;
 
 use super::answer::{Answer, finish};
@@ -70,7 +72,11 @@ pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Res
     let Some(first) = parts.first() else { return Ok(Vec::new()) };
     let corpus = Corpus::of(parts.iter().map(|part| part.snapshot));
     let words = first.query.asked_of(&first.options);
-    let begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
+    let mut begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
+    if begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty)) {
+        let why = emptied::emptied(parts)?;
+        begun.iter_mut().take(1).for_each(|begun| begun.ranking.warnings.extend(why.clone()));
+    }
     let meant = match &first.query.meant {
         _ if !begun.iter().any(Begun::asks_words) => Meant::default(),
         Some(meant) => meant.clone(),

@@ -176,6 +176,35 @@ fn what_is_hidden_in_one_vault_is_hidden_there_alone_and_names_nothing() {
 }
 
 #[test]
+fn the_condition_that_leaves_nothing_is_named() {
+    let (large, small) = (holding(&large()), holding(&small()));
+    let said = |query: &str| answer(&parts(&[&large, &small], query, &Options::default())).warnings;
+    assert_eq!(said("tag:nosuch share"), ["no note meets `tag:nosuch`"]);
+    assert_eq!(said("tag:nosuch path:Meetings path:Nowhere"), ["no note meets `tag:nosuch`"]);
+    assert_eq!(said("type:x -path:Boats.md prop.a:b"), ["no note meets `type:x` or what is asked of properties"]);
+    assert_eq!(
+        said("path:Boats.md \"spare wheel\""),
+        ["notes meet each of these conditions, but none meets all: `path:Boats.md`, `\"spare wheel\"`"]
+    );
+    assert_eq!(said("\"wheel spare\""), ["no note meets `\"wheel spare\"`"]);
+    // What one vault has is enough, and so is a note without the words.
+    assert_eq!(said("path:Meetings share"), Vec::<String>::new());
+    assert_eq!(said("path:Boats.md varnish"), Vec::<String>::new());
+    // What is hidden from whoever asks is no note of theirs.
+    let mut asked = parts(&[&large, &small], "path:Boats.md", &Options::default());
+    assert_eq!(answer(&asked).warnings, Vec::<String>::new());
+    asked.iter_mut().for_each(|part| part.query.filter.hidden = Some(Arc::new(Private::new(&["Boats*".to_owned()]))));
+    assert_eq!(answer(&asked).warnings, ["no note meets `path:Boats.md`"]);
+    // Without any condition there is none to name.
+    asked.iter_mut().for_each(|part| {
+        part.query = parse("share", TODAY).unwrap();
+        part.query.filter.hidden = Some(Arc::new(Private::new(&["*".to_owned()])));
+    });
+    let all_hidden = answer(&asked);
+    assert!(all_hidden.hits.is_empty() && !all_hidden.warnings.iter().any(|said| said.starts_with("no note meets")));
+}
+
+#[test]
 fn what_lies_near_a_note_is_measured_by_one_scale() {
     let (large, small) = (holding(&large()), holding(&small()));
     let seed = Seed::Note(2);

@@ -1,0 +1,50 @@
+//! Why the conditions of a query leave nothing: which of them no note meets.
+
+use super::{Part, allowed};
+use crate::LexicalError;
+use crate::search::Parsed;
+use crate::search::filter::Filter;
+
+/// What is said where no chunk of any vault is admitted: the conditions that no note meets, or that none meets all.
+/// Notes that are hidden from whoever asks count for nothing. `None` if there is nothing that could be named.
+///
+/// # Errors
+/// A word index cannot be read, or the search is cancelled.
+pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError> {
+    let conditions = parts.first().map(|part| conditions(&part.query)).unwrap_or_default();
+    let mut unmet = Vec::new();
+    for (name, alone) in &conditions {
+        let mut is_met = false;
+        for Part { snapshot, query, options, .. } in parts {
+            let mut alone = alone.clone();
+            alone.filter.hidden.clone_from(&query.filter.hidden);
+            is_met |= allowed(snapshot, &alone, options)?.is_none_or(|rows| !rows.is_empty());
+        }
+        if !is_met {
+            unmet.push(name.as_str());
+        }
+    }
+    let names: Vec<&str> = conditions.iter().map(|(name, _)| name.as_str()).collect();
+    Ok(match (&unmet[..], names.len()) {
+        ([], 0 | 1) => None,
+        ([], _) => Some(format!("notes meet each of these conditions, but none meets all: {}", names.join(", "))),
+        (unmet, _) => Some(format!("no note meets {}", unmet.join(" or "))),
+    })
+}
+
+/// Each condition as a query of its own, and as it could be typed.
+fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
+    let typed = |(name, filter): (String, Filter)| (format!("`{name}`"), Parsed { filter, ..Parsed::default() });
+    let mut conditions: Vec<_> = query.filter.parts().into_iter().map(typed).collect();
+    let properties = query.filter.on_properties();
+    conditions.extend(
+        properties.map(|filter| ("what is asked of properties".to_owned(), Parsed { filter, ..Parsed::default() })),
+    );
+    conditions.extend(
+        query
+            .phrases
+            .iter()
+            .map(|phrase| (format!("`\"{phrase}\"`"), Parsed { phrases: vec![phrase.clone()], ..Parsed::default() })),
+    );
+    conditions
+}
