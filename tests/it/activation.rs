@@ -200,7 +200,9 @@ fn without_a_terminal_and_a_journal_it_keeps_a_log_of_its_own() {
 
     let named = place.dir.path().join("logs/mine");
     assert_eq!(daemon.stop(), Some(0));
-    let daemon = place.spawn(&["run", place.vault.to_str().unwrap(), "--log-file", named.to_str().unwrap()]);
+    let mut daemon = place.spawn(&["run", place.vault.to_str().unwrap(), "--log-file", named.to_str().unwrap()]);
+    // It hears of a signal as soon as it answers.
+    daemon.wait_vault("opened", |vault| vault.notes == 1);
     eventually("it is written", || std::fs::read_to_string(&named).is_ok_and(|text| text.contains("INFO")));
     assert_eq!(daemon.stop(), Some(0));
 }
