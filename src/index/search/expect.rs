@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::fuse::Ranked;
 use super::hit::placed;
+use super::query::Required;
 use super::rank::{Part, allowed, rank_to};
 use super::{Expected, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, lanes};
 use crate::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
@@ -193,6 +194,13 @@ fn excluded_by(
             part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
         if !met {
             reasons.push(format!("it does not meet `{name}`"));
+        }
+    }
+    for part in query.required.iter().flat_map(Required::parts) {
+        let alone = Parsed { required: Some(part.clone()), filter: query.filter.unconditional(), ..Parsed::default() };
+        let met = allowed(snapshot, &alone, options)?;
+        if met.is_some_and(|rows| !note.rows.iter().any(|row| rows.contains(*row))) {
+            reasons.push(format!("it does not meet `{}`", part.typed()));
         }
     }
     let holding = |text: &String| {

@@ -70,6 +70,10 @@ impl FromStr for Key {
 }
 
 impl Key {
+    /// All names of conditions.
+    pub(super) const NAMES: [&str; 12] =
+        ["tag", "path", "type", "link", "linked-from", "after", "before", "on", "in", "last", "created", "modified"];
+
     /// As it is typed.
     fn name(self) -> &'static str {
         match self {
@@ -208,6 +212,11 @@ impl Filter {
         let Filter { with, without, properties, day, created, modified, offset: _, hidden } = self;
         let named = with.is_empty() && without.is_empty() && properties.is_empty() && hidden.is_none();
         named && [day, created, modified].iter().all(|days| **days == Days::default())
+    }
+
+    /// The same of whoever asks, without a condition.
+    pub(super) fn unconditional(&self) -> Filter {
+        Filter { offset: self.offset, hidden: self.hidden.clone(), ..Filter::default() }
     }
 
     /// Each condition as a filter of its own, as it could be typed; those of which one is enough together.

@@ -13,13 +13,18 @@
 //! prop.status:done    a property of the front matter: also prop.priority:>2, prop.due:<2026-12
 //! [status]  [status:done]  as Obsidian writes it: the note has it; it is `done`
 //! after:2026-11  before:7d  on:yesterday  in:march  last:week    the note's day
+//! a AND b   a OR b   NOT a   (a OR b) AND tag:c    what must be met, or not ([`boolean`])
 //! created:2025  modified:today  modified:>2026  modified:<1y
 //! ```
 //!
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
+mod boolean;
+mod unknown;
+
 use jiff::civil::Date;
 
+pub use self::boolean::Required;
 use super::Options;
 use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
@@ -36,6 +41,8 @@ pub struct Parsed {
     pub without: Vec<String>,
     /// Conditions on the note.
     pub filter: Filter,
+    /// What AND, OR and NOT ask for.
+    pub required: Option<Required>,
     /// What was not understood, for the user; may quote the query.
     pub warnings: Vec<String>,
     /// Whether the last word is still being typed, so that words that begin with it are found too. Set by who asks.
@@ -58,9 +65,10 @@ pub fn parse(query: &str, today: Date) -> Result<Parsed, TooMuch> {
         return Err(TooMuch::Bytes { given: query.len() });
     }
     let mut parser = Parser { parsed: Parsed::default(), unclosed: false, today };
-    let mut rest = query.trim_start();
-    while !rest.is_empty() {
-        rest = parser.token(rest)?.trim_start();
+    if boolean::has_operators(query) {
+        boolean::read(&mut parser, query)?;
+    } else {
+        parser.tokens(query.trim_start())?;
     }
     Ok(parser.parsed)
 }
@@ -139,6 +147,15 @@ struct Parser {
 }
 
 impl Parser {
+    /// Takes all tokens of a text that does not begin with a blank.
+    fn tokens(&mut self, text: &str) -> Result<(), TooMuch> {
+        let mut rest = text;
+        while !rest.is_empty() {
+            rest = self.token(rest)?.trim_start();
+        }
+        Ok(())
+    }
+
     /// Takes one token off the start of `rest`, which is neither empty nor begins with a blank.
     fn token<'a>(&mut self, rest: &'a str) -> Result<&'a str, TooMuch> {
         // `--option` is searched for, not excluded.
@@ -207,6 +224,9 @@ impl Parser {
             self.parsed.without.push(word.to_owned());
         } else {
             self.push_words(word);
+        }
+        if let Some(hint) = unknown::hint(word) {
+            self.warn(hint);
         }
         Ok(after)
     }

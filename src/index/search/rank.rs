@@ -5,6 +5,7 @@
 //! once. What is different from vault to vault stands in its [`Part`] and nowhere else.
 
 mod emptied;
+mod required;
 
 use std::cmp::Reverse;
 
@@ -213,6 +214,10 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
     if !phrases.is_empty() {
         let rows = holding(phrases, allowed.as_ref())?;
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
+    }
+    if let Some(wanted) = &query.required {
+        let rows = required::rows(wanted, query, snapshot, options)?;
+        allowed.get_or_insert_with(|| RowSet::full(snapshot.rows())).keep(&rows);
     }
     for without in &query.without {
         if !has_words(without)? {

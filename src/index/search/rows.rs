@@ -45,6 +45,21 @@ impl RowSet {
         }
     }
 
+    /// Adds what is in the other, a set over the same rows.
+    pub(super) fn add(&mut self, other: &RowSet) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    /// Keeps what is in the other too, a set over the same rows.
+    pub(super) fn keep(&mut self, other: &RowSet) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine &= theirs);
+    }
+
+    /// Takes out what is in the other, a set over the same rows.
+    pub(super) fn drop_all(&mut self, other: &RowSet) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine &= !theirs);
+    }
+
     /// Whether no row is in the set.
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)

@@ -1,6 +1,7 @@
 //! Searches through a real index.
 
 mod expect;
+mod required;
 mod vaults;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use super::{Part, allowed};
 use crate::LexicalError;
 use crate::search::Parsed;
 use crate::search::filter::Filter;
+use crate::search::query::Required;
 
 /// What is said where no chunk of any vault is admitted: the conditions that no note meets, or that none meets all.
 /// Notes that are hidden from whoever asks count for nothing. `None` if there is nothing that could be named.
@@ -18,6 +19,7 @@ pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError
         for Part { snapshot, query, options, .. } in parts {
             let mut alone = alone.clone();
             alone.filter.hidden.clone_from(&query.filter.hidden);
+            alone.filter.offset = query.filter.offset;
             is_met |= allowed(snapshot, &alone, options)?.is_none_or(|rows| !rows.is_empty());
         }
         if !is_met {
@@ -46,5 +48,8 @@ fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
             .iter()
             .map(|phrase| (format!("`\"{phrase}\"`"), Parsed { phrases: vec![phrase.clone()], ..Parsed::default() })),
     );
+    let required =
+        |part: &Required| (format!("`{}`", part.typed()), Parsed { required: Some(part.clone()), ..Parsed::default() });
+    conditions.extend(query.required.iter().flat_map(Required::parts).map(required));
     conditions
 }

@@ -10,3 +10,16 @@ fn row_sets() {
     assert!((0..130).all(|row| RowSet::full(130).contains(row)));
     assert!(!set.is_empty() && RowSet::new(0).is_empty());
 }
+
+#[test]
+fn sets_are_joined_and_cut() {
+    let (left, right) = (RowSet::of(130, [0, 70, 129]), RowSet::of(130, [1, 70]));
+    let after = |change: fn(&mut RowSet, &RowSet)| {
+        let mut set = left.clone();
+        change(&mut set, &right);
+        (0..130).filter(|row| set.contains(*row)).collect::<Vec<Row>>()
+    };
+    assert_eq!(after(RowSet::add), [0, 1, 70, 129]);
+    assert_eq!(after(RowSet::keep), [70]);
+    assert_eq!(after(RowSet::drop_all), [0, 129]);
+}

@@ -1,0 +1,314 @@
+//! AND, OR, NOT and parentheses of a query: which notes may answer it at all.
+//!
+//! Operators are written in capitals. OR joins two neighbours, AND binds closer, and words that no operator touches stay
+//! free words: `big apple OR pear` asks for `apple` or `pear`, and `big` ranks. Within parentheses words side by side are
+//! all asked for. Parentheses without an operator are punctuation, and a query all in capitals has operators only if
+//! they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
+
+use super::{CLOSING, OPENING, Parsed, Parser, TooMuch, bracketed, word_end};
+
+/// Parentheses within each other; what is deeper is punctuation.
+const MAX_DEPTH: u8 = 16;
+
+/// Conditions joined by operators.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Required {
+    /// One word, phrase or condition.
+    One {
+        /// As typed.
+        typed: String,
+        /// The same as a query of its own; a word is a phrase there.
+        query: Box<Parsed>,
+    },
+    /// What must not be met.
+    Not(Box<Required>),
+    /// All of these: words and phrases anywhere in the note.
+    All(Vec<Required>),
+    /// One of these or more.
+    Any(Vec<Required>),
+}
+
+impl Required {
+    /// What is asked for together, apart.
+    pub(in crate::search) fn parts(&self) -> &[Required] {
+        match self {
+            Required::All(parts) => parts,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// As it could be typed.
+    pub(in crate::search) fn typed(&self) -> String {
+        let joined = |parts: &[Required], by: &str| {
+            let inner = |part: &Required| match part {
+                Required::All(_) | Required::Any(_) => format!("({})", part.typed()),
+                _ => part.typed(),
+            };
+            parts.iter().map(inner).collect::<Vec<_>>().join(by)
+        };
+        match self {
+            Required::One { typed, .. } => typed.clone(),
+            Required::Not(part) => format!("NOT {}", joined(std::slice::from_ref(&**part), "")),
+            Required::All(parts) => joined(parts, " AND "),
+            Required::Any(parts) => joined(parts, " OR "),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+    Piece(&'a str),
+}
+
+/// What stands between blanks or parentheses, with the operators of chains still between.
+enum Item<'a> {
+    Piece(&'a str),
+    Group(Vec<Chain<'a>>),
+}
+
+/// Operands joined by OR; each of them joined by AND. `true` stands for NOT.
+type Chain<'a> = Vec<Vec<(bool, Item<'a>)>>;
+
+/// Whether the query has operators: then [`read`] understands it.
+pub(super) fn has_operators(query: &str) -> bool {
+    let operator = |word: &str| matches!(word.trim_matches(['(', ')']), "AND" | "OR" | "NOT") || word.starts_with("-(");
+    if !query.split_whitespace().any(operator) {
+        return false;
+    }
+    let tokens = tokens(query);
+    let is_capital = |token: &Token<'_>| match token {
+        Token::Piece(piece) => piece.starts_with(OPENING) || !piece.chars().any(char::is_lowercase),
+        _ => true,
+    };
+    let side_by_side = |pair: &[Token<'_>]| matches!(pair, [Token::Piece(_), Token::Piece(_) | Token::Not]);
+    tokens.iter().any(|token| matches!(token, Token::And | Token::Or | Token::Not))
+        && !(tokens.iter().all(is_capital) && tokens.windows(2).any(side_by_side))
+}
+
+/// Understands a query with operators.
+pub(super) fn read(parser: &mut Parser, query: &str) -> Result<(), TooMuch> {
+    let tokens = tokens(query);
+    let mut reader = Reader { tokens: &tokens, at: 0, dangling: false };
+    let chains = reader.chains();
+    if reader.dangling {
+        parser
+            .warn("AND, OR and NOT stand before or between words or conditions; one that does not is left out".into());
+    }
+    let mut required = Vec::new();
+    for chain in chains {
+        match free(chain) {
+            Ok(pieces) => pieces.into_iter().try_for_each(|piece| parser.tokens(piece))?,
+            Err(chain) => required.extend(parser.chain(chain, false)?),
+        }
+    }
+    parser.parsed.required = all(required);
+    Ok(())
+}
+
+/// The pieces of a chain that has no operator: they are free.
+fn free(mut chain: Chain<'_>) -> Result<Vec<&str>, Chain<'_>> {
+    let alone = matches!(&chain[..], [all] if matches!(&all[..], [(false, _)]));
+    let item = if alone { chain.pop().and_then(|mut all| all.pop()) } else { None };
+    match item {
+        None => Err(chain),
+        Some((_, Item::Piece(piece))) => Ok(vec![piece]),
+        Some((not, Item::Group(chains))) => {
+            let bare = chains.iter().all(|chain| matches!(&chain[..], [all] if matches!(&all[..], [(false, _)])));
+            if !bare {
+                return Err(vec![vec![(not, Item::Group(chains))]]);
+            }
+            let pieces: Result<Vec<_>, _> = chains.into_iter().map(free).collect();
+            pieces.map(|pieces| pieces.concat())
+        }
+    }
+}
+
+fn all(mut parts: Vec<Required>) -> Option<Required> {
+    if parts.len() > 1 { Some(Required::All(parts)) } else { parts.pop() }
+}
+
+impl Parser {
+    /// What a chain asks for; its words, unless `negated`, also count as free ones. `None` if it asks for nothing.
+    fn chain(&mut self, chain: Chain<'_>, negated: bool) -> Result<Option<Required>, TooMuch> {
+        let mut any = Vec::new();
+        for operands in chain {
+            let mut together = Vec::new();
+            for (not, item) in operands {
+                let part = match item {
+                    Item::Piece(piece) => self.one(piece, negated ^ not)?,
+                    Item::Group(chains) => {
+                        let parts = chains.into_iter().map(|chain| self.chain(chain, negated ^ not));
+                        all(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+                    }
+                };
+                together.extend(part.map(|part| if not { Required::Not(Box::new(part)) } else { part }));
+            }
+            any.extend(all(together));
+        }
+        Ok(if any.len() > 1 { Some(Required::Any(any)) } else { any.pop() })
+    }
+
+    fn one(&mut self, piece: &str, negated: bool) -> Result<Option<Required>, TooMuch> {
+        let counted = std::mem::take(&mut self.parsed.counted);
+        let parsed = Parsed { counted, ..Parsed::default() };
+        let mut inner = Parser { parsed, unclosed: self.unclosed, today: self.today };
+        let outcome = inner.tokens(piece);
+        let Parser { mut parsed, unclosed, .. } = inner;
+        for word in std::mem::take(&mut parsed.words).split_whitespace() {
+            parsed.counted.phrase(word)?;
+            parsed.phrases.push(word.to_owned());
+        }
+        self.unclosed = unclosed;
+        self.parsed.counted = std::mem::take(&mut parsed.counted);
+        outcome?;
+        std::mem::take(&mut parsed.warnings).into_iter().for_each(|warning| self.warn(warning));
+        if !negated {
+            parsed.phrases.iter().for_each(|words| self.push_words(words));
+        }
+        let asks = !(parsed.phrases.is_empty() && parsed.without.is_empty() && parsed.filter.is_empty());
+        Ok(asks.then(|| Required::One { typed: piece.to_owned(), query: Box::new(parsed) }))
+    }
+}
+
+struct Reader<'a, 't> {
+    tokens: &'t [Token<'a>],
+    at: usize,
+    /// Whether an operator was left out.
+    dangling: bool,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn peek(&self) -> Option<Token<'a>> {
+        self.tokens.get(self.at).copied()
+    }
+
+    fn takes(&mut self, token: Token<'_>) -> bool {
+        let is_next = self.peek() == Some(token);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Up to the parenthesis that closes, or the end.
+    fn chains(&mut self) -> Vec<Chain<'a>> {
+        let mut chains = Vec::new();
+        while let Some(next) = self.peek() {
+            match next {
+                Token::Close => break,
+                Token::And | Token::Or => {
+                    self.dangling = true;
+                    self.at += 1;
+                }
+                _ => chains.extend(self.chain()),
+            }
+        }
+        chains
+    }
+
+    fn chain(&mut self) -> Option<Chain<'a>> {
+        let mut chain: Chain<'a> = vec![vec![self.operand()?]];
+        loop {
+            let (is_and, is_or) = (self.takes(Token::And), self.takes(Token::Or));
+            if !is_and && !is_or {
+                return Some(chain);
+            }
+            match self.operand() {
+                None => self.dangling = true,
+                Some(operand) if is_or => chain.push(vec![operand]),
+                Some(operand) => chain.last_mut()?.push(operand),
+            }
+        }
+    }
+
+    fn operand(&mut self) -> Option<(bool, Item<'a>)> {
+        let mut not = false;
+        while self.takes(Token::Not) {
+            not = !not;
+            self.dangling |= !matches!(self.peek(), Some(Token::Not | Token::Piece(_) | Token::Open));
+        }
+        match self.peek()? {
+            Token::Piece(piece) => {
+                self.at += 1;
+                Some((not, Item::Piece(piece)))
+            }
+            Token::Open => {
+                self.at += 1;
+                let chains = self.chains();
+                self.takes(Token::Close);
+                Some((not, Item::Group(chains)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Cuts a query at blanks and parentheses outside of quotes and brackets.
+fn tokens(query: &str) -> Vec<Token<'_>> {
+    let (mut tokens, mut depth, mut unclosed) = (Vec::new(), 0, false);
+    let mut rest = query.trim_start();
+    while let Some(first) = rest.chars().next() {
+        if first == '(' || rest.starts_with("-(") {
+            if depth < MAX_DEPTH {
+                tokens.extend((first == '-').then_some(Token::Not));
+                tokens.push(Token::Open);
+            }
+            depth = depth.saturating_add(1);
+            rest = rest[if first == '(' { 1 } else { 2 }..].trim_start();
+            continue;
+        }
+        if first == ')' {
+            if (1..=MAX_DEPTH).contains(&depth) {
+                tokens.push(Token::Close);
+            }
+            depth = depth.saturating_sub(1);
+            rest = rest[1..].trim_start();
+            continue;
+        }
+        let (piece, after) = rest.split_at(piece_end(rest, depth > 0, &mut unclosed));
+        tokens.push(match piece {
+            "AND" => Token::And,
+            "OR" => Token::Or,
+            "NOT" => Token::Not,
+            _ => Token::Piece(piece),
+        });
+        rest = after.trim_start();
+    }
+    tokens
+}
+
+/// Bytes of the piece that `text` begins with, at least one: up to a blank, or a parenthesis that closes one before it.
+fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
+    if let Some((.., after)) = bracketed(text.strip_prefix('-').unwrap_or(text)) {
+        return text.len() - after.len();
+    }
+    let (mut at, mut opened) = (0, 0u32);
+    while let Some(c) = text[at..].chars().next() {
+        let begins = at == 0 || text[..at].ends_with([':', '-', '+']);
+        if begins && OPENING.contains(&c) && !*unclosed {
+            let inner = at + c.len_utf8();
+            match text[inner..].find(CLOSING) {
+                Some(len) => {
+                    let close = inner + len;
+                    return close + text[close..].chars().next().map_or(0, char::len_utf8);
+                }
+                None => *unclosed = true,
+            }
+        }
+        match c {
+            '(' => opened += 1,
+            ')' if opened > 0 => opened -= 1,
+            ')' if in_group => return at.max(1),
+            _ if c.is_whitespace() => return at,
+            _ => {}
+        }
+        at += c.len_utf8();
+    }
+    word_end(text).max(at)
+}
+
+#[cfg(test)]
+mod tests;

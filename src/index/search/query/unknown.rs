@@ -1,0 +1,72 @@
+//! What looks like an operator and is none: of another program, a property's name, or misspelt.
+
+use crate::search::filter::Key;
+
+/// Operators of other programs, and names that people try, with the one that is meant here.
+const ALSO: &[(&str, &str)] = &[
+    ("backlink", "link"),
+    ("backlinks", "link"),
+    ("changed", "modified"),
+    ("date", "on"),
+    ("day", "on"),
+    ("dir", "path"),
+    ("directory", "path"),
+    ("file", "path"),
+    ("filename", "path"),
+    ("folder", "path"),
+    ("hashtag", "tag"),
+    ("kind", "type"),
+    ("label", "tag"),
+    ("links", "link"),
+    ("linksto", "link"),
+    ("month", "in"),
+    ("since", "after"),
+    ("tags", "tag"),
+    ("until", "before"),
+    ("updated", "modified"),
+    ("year", "in"),
+];
+
+/// Names that many vaults' properties have.
+const PROPERTIES: &[&str] = &[
+    "author", "category", "due", "lang", "language", "owner", "priority", "project", "rating", "source", "state",
+    "status", "url",
+];
+
+/// Operators that narrow a search to a part of the note.
+const PARTS: &[&str] = &["alias", "block", "content", "heading", "line", "name", "section", "text", "title"];
+
+/// Characters of a word that are shown.
+const SHOWN: usize = 60;
+
+/// What a word that was meant for an operator should have been; `None` of any other.
+pub(super) fn hint(word: &str) -> Option<String> {
+    let (name, value) = word.split_once(':')?;
+    let is_name = (2..=16).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
+    if !is_name || !value.starts_with(|c: char| c.is_alphanumeric() || "\"“„#[*><".contains(c)) {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let shown = |text: &str| text.chars().take(SHOWN).collect::<String>();
+    let meant = if name == "vault" {
+        format!("a vault is chosen by `--vault {}`", shown(value))
+    } else if name == "prop" || PROPERTIES.contains(&name.as_str()) {
+        let name = if name == "prop" { "NAME" } else { &name };
+        format!("a property is asked for by `prop.{name}:{}`", shown(value))
+    } else if PARTS.contains(&name.as_str()) {
+        "titles, headings and text are searched together".to_owned()
+    } else {
+        let other = ALSO.iter().find(|(also, _)| *also == name).map(|(_, meant)| *meant);
+        let meant = other.or_else(|| Key::NAMES.into_iter().find(|key| is_slip(&name, key)))?;
+        format!("`{meant}:{}` is a condition", shown(value))
+    };
+    Some(format!("`{}` is searched for as words; {meant}", shown(word)))
+}
+
+/// Whether a name is another one with one slip; short names are too near to each other.
+fn is_slip(typed: &str, name: &str) -> bool {
+    name.len() >= 3 && typed.len() >= 3 && strsim::osa_distance(typed, name) == 1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! AND, OR and NOT.
+
+use super::*;
+
+const GARDEN: &[&str] = &["Garden/Apples.md", "Garden/Pruning.md"];
+
+#[test]
+fn operators_hold_in_every_lane() {
+    let vault = vault();
+    // (query, what every lane must find and nothing else)
+    let cases: [(&str, &[&str]); 10] = [
+        ("winter OR autumn", GARDEN),
+        ("water AND harvest", &["Garden/Apples.md"]),
+        ("water AND winter", &[]),
+        ("trees NOT winter path:Garden", &["Garden/Apples.md"]),
+        ("trees AND NOT (water OR winter)", &["Garden/Apples.md"]),
+        ("tag:garden OR tag:fruit/apple", GARDEN),
+        ("(tag:work AND \"travel costs\") OR 東京", &["Work/Budget.md", "Work/Travel.md", "日記.md"]),
+        ("(tag:work OR winter) AND NOT tag:fruit", &["Garden/Pruning.md", "Work/Budget.md"]),
+        ("trees AND before:2026-06", &["Garden/Apples.md"]),
+        ("link:Apples OR winter", &["Garden/Pruning.md", "Work/Travel.md"]),
+    ];
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let options = Options { mode, ..Options::default() };
+        for (query, found) in cases {
+            let answer = ask(&vault, query, &options);
+            let mut got = paths(&answer);
+            got.sort_unstable();
+            got.dedup();
+            // A lane ranks what it knows: of words beside conditions one lane may know none.
+            let may_be_fewer = mode != Mode::Hybrid;
+            assert!(
+                got == found || may_be_fewer && got.iter().all(|path| found.contains(path)),
+                "{mode:?} {query}: {got:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_note_has_both_words_and_its_passages_one_of_them() {
+    let vault = vault();
+    let options = Options { merge: false, ..Options::default() };
+    let answer = ask(&vault, "water AND harvest", &options);
+    let lines: Vec<u32> = answer.hits.iter().map(|hit| hit.line).collect();
+    assert_eq!((lines.len(), lines.contains(&1)), (2, false), "the first passage has neither: {lines:?}");
+}
+
+#[test]
+fn what_no_note_meets_is_named() {
+    let vault = vault();
+    let answer = ask(&vault, "trees AND nosuch", &Options::default());
+    assert_eq!((answer.hits.len(), answer.warnings.as_slice()), (0, &["no note meets `nosuch`".to_owned()][..]));
+    let answer = ask(&vault, "plan (nosuch OR neither)", &Options::default());
+    assert_eq!(answer.warnings, ["no note meets `nosuch OR neither`"]);
+}
+
+#[test]
+fn hidden_notes_answer_no_operator() {
+    let vault = vault();
+    let hidden = Arc::new(note::Private::new(&["Work/**".to_owned()]));
+    for query in ["finance OR nosuch", "NOT nosuch", "link:Travel OR nosuch", "linked-from:Travel OR nosuch"] {
+        let mut parsed = parse(query, TODAY).unwrap();
+        parsed.filter.hidden = Some(Arc::clone(&hidden));
+        let answer = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
+        assert!(paths(&answer).iter().all(|path| !path.starts_with("Work/")), "{query}");
+        assert!(!query.starts_with("link") || answer.hits.is_empty(), "{query}: {:?}", paths(&answer));
+    }
+}
