@@ -9,6 +9,9 @@ use protocol::jobs::Scope;
 
 use super::session::CliFailure;
 
+/// Endings of notes.
+const NOTE_ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
+
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
@@ -29,7 +32,7 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
 /// A path that exists in neither is taken as one in a vault too: notes may be asked for after they are gone.
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
     let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
-    if vault.is_some() {
+    if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
         return in_vault;
     }
     // A vault may hold a folder of its own name: what an answer printed beats what is not on the disk from here.
@@ -38,6 +41,14 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
         return in_vault;
     }
     on_disk(&here.join(what), vaults).unwrap_or(in_vault)
+}
+
+/// Whether something is a note's name, or a link, rather than a path: a file that is gone had an ending.
+fn is_name(what: &Path) -> bool {
+    let text = what.to_string_lossy();
+    let is_note = |ending: &str| text.to_ascii_lowercase().ends_with(ending);
+    let is_bare = !text.contains('/') && !NOTE_ENDINGS.iter().any(|ending| is_note(ending));
+    is_bare || text.starts_with("[[") || text.starts_with("![[") || text.contains('#')
 }
 
 /// A path in a vault as answers print it, in which bytes that are no text stand as characters of their own.

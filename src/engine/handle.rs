@@ -8,10 +8,12 @@ mod contexts;
 mod estimates;
 mod generations;
 mod graph;
+mod names;
 mod notes;
 mod offers;
 mod recent;
 mod related;
+mod resolve;
 mod search;
 mod status;
 mod vectors;
@@ -38,6 +40,7 @@ use protocol::events::Notice;
 use protocol::generations::GenerationInfo;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
 use protocol::jobs::{Job, JobKind, Scope};
+use protocol::names::{NamesAnswer, NamesRequest};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
 use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
@@ -47,9 +50,7 @@ use super::jobs::Ended;
 use super::supervisor;
 use super::throttle::now_ms;
 use super::{Shared, VaultShared};
-use access::{not_found, parse_path};
-use note::VaultPath;
-use vault::policy::EntryKind;
+use access::not_found;
 
 /// Access to a running engine.
 #[derive(Clone)]
@@ -176,6 +177,14 @@ impl Handle {
     /// The notes of a vault by their place among the links, notes without links, and links that lead nowhere.
     pub fn graph(&self, request: &GraphRequest, cancel: &Cancel) -> Result<GraphAnswer, CallError> {
         graph::graph(self, request, cancel)
+    }
+
+    /// The names that vaults have of one kind: what can be asked for.
+    ///
+    /// # Errors
+    /// There is no such vault, or `cancel` is raised.
+    pub fn names(&self, request: &NamesRequest, cancel: &Cancel) -> Result<NamesAnswer, CallError> {
+        names::names(self, request, cancel)
     }
 
     /// The notes that were changed last, a page of them.
@@ -339,33 +348,5 @@ impl Handle {
             let names: Vec<&str> = vaults.iter().map(|v| v.name.as_str()).collect();
             not_found("vault", name, &format!("there are: {}", names.join(", ")))
         })
-    }
-
-    /// A note by its path in a vault, or by an absolute path within one.
-    fn find_note(&self, vault: Option<&str>, path: &str) -> Result<(Arc<VaultShared>, VaultPath), CallError> {
-        let vaults = self.choose(vault)?;
-        let absolute = std::path::Path::new(path);
-        if absolute.is_absolute() {
-            let inside = vaults.iter().find_map(|v| {
-                let relative = absolute.strip_prefix(&v.path).ok()?;
-                Some((v.clone(), VaultPath::from_relative(relative)?))
-            });
-            return inside.ok_or_else(|| not_found("note", path, "it lies in no vault"));
-        }
-        let path = parse_path(path)?;
-        let holds = |v: &&Arc<VaultShared>| v.published.load().as_ref().is_some_and(|p| p.0.note_at(&path).is_some());
-        let vault = vaults.iter().find(holds).or_else(|| vaults.first()).cloned();
-        vault.map(|vault| (vault, path)).ok_or(CallError::NotReady)
-    }
-
-    /// As `find_note`, for notes whose file is going to be read: what is ignored may not be read either.
-    fn find_readable(&self, vault: Option<&str>, path: &str) -> Result<(Arc<VaultShared>, VaultPath), CallError> {
-        let (vault, path) = self.find_note(vault, path)?;
-        match vault.policy.load().as_ref().map(|policy| policy.verdict(&path, false)) {
-            Some(EntryKind::Note) => Ok((vault, path)),
-            Some(EntryKind::Ignored(why)) => Err(not_found("note", path.as_str(), &format!("it is left out: {why}"))),
-            Some(EntryKind::Folder) => Err(not_found("note", path.as_str(), "that is a folder")),
-            None => Err(CallError::NotReady),
-        }
     }
 }

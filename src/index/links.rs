@@ -4,6 +4,8 @@
 //! names and the targets it mentions, so that adding, renaming or removing a note touches its own entries and
 //! never those of other notes, although it may change what their links mean.
 
+mod like;
+
 use unicode_normalization::UnicodeNormalization;
 
 use super::blocks::{Blocks, Shards};
@@ -11,6 +13,8 @@ use super::{NoteEntry, NoteNo};
 use note::VaultPath;
 
 use std::sync::Arc;
+
+pub(super) use like::named_like;
 
 /// How a note comes by a name; in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,23 +129,44 @@ impl Links {
         if exact.is_some() || target.relative {
             return exact.map(|no| (LOCAL, no));
         }
+        let ranked = self.ranked(notes, &target).map(|(rank, note)| {
+            let path = note.path.as_str();
+            let elsewhere = note.path.folder() != from.folder();
+            (rank, elsewhere, path.matches('/').count(), path.len(), path, note.no)
+        });
+        ranked.min().map(|best| (best.0, best.5))
+    }
+
+    /// The notes that bear a target's name, and how; less is better.
+    fn ranked<'a>(&'a self, notes: &'a Notes, target: &'a Target) -> impl Iterator<Item = (u8, &'a Arc<NoteEntry>)> {
         let by_path = self.names.all(last(&target.stem));
         let by_name = self.names.all(&*target.whole);
         let by_stem = self.names.all(&*target.stem).iter().filter(|_| target.stem != target.whole);
         let stems = by_path.iter().filter(|(kind, _)| *kind == Kind::Stem);
         let titles = by_name.iter().chain(by_stem).filter(|(kind, _)| *kind != Kind::Stem && !target.relative);
-        let candidates = stems.chain(titles).filter_map(|&(kind, no)| {
+        stems.chain(titles).filter_map(|&(kind, no)| {
             let note = notes.get(no)?;
             let rank = match kind {
                 Kind::Path | Kind::FirstWord => return None,
                 Kind::Stem => target.path_rank(&key(note.path.as_str()))?,
                 Kind::Title | Kind::Alias => kind.rank(),
             };
-            let elsewhere = note.path.folder() != from.folder();
-            let depth = note.path.as_str().matches('/').count();
-            Some((rank, elsewhere, depth, note.path.as_str().len(), note.path.as_str(), no))
-        });
-        candidates.min().map(|best| (best.0, best.5))
+            Some((rank, note))
+        })
+    }
+
+    /// The notes that a user means by a name: a path without regard to case, the end of a path, a title, an alias; of
+    /// these the first that any note bears, and all notes that bear it, the shortest path first. `hides` leaves notes out.
+    pub(super) fn meant(&self, notes: &Notes, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
+        // A user stands nowhere in the vault: names are seen from its root.
+        let root = VaultPath::parse("user");
+        let Some(target) = root.and_then(|root| Target::new(name, &root)) else { return Vec::new() };
+        let mut ranked: Vec<_> = self.ranked(notes, &target).filter(|(_, note)| !hides(note)).collect();
+        ranked.sort_unstable_by_key(|(rank, note)| (*rank, note.path.as_str().len(), note.path.as_str()));
+        let best = ranked.first().map(|(rank, _)| *rank);
+        let mut meant: Vec<NoteNo> = ranked.iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, n)| n.no).collect();
+        meant.dedup();
+        meant
     }
 
     /// The note whose whole path the target is, from the root or from the linking note's folder. Nothing else comes

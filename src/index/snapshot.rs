@@ -9,7 +9,7 @@ use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
-use super::links::{Links, Notes, Side};
+use super::links::{self, Links, Notes, Side};
 use super::vector::{FreeSlots, Windows};
 use super::{
     Allowed, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
@@ -431,6 +431,18 @@ impl Snapshot {
     /// The note that a mention ([`note::Link::mention`]) names, and which of its sides is the target.
     pub fn resolve_side(&self, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
         self.tables.links.resolve_side(&self.tables.notes, mention, from)
+    }
+
+    /// The notes that a user means by a name, of which nothing is known of where it is used: a path without regard to
+    /// case, the end of a path, a title, an alias; of these the first that any note bears, and all notes that bear it,
+    /// the shortest path first. `hides` leaves notes out.
+    pub fn meant(&self, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
+        self.tables.links.meant(&self.tables.notes, name, hides)
+    }
+
+    /// The notes whose file name, title or alias is like `name`, the likest first, `most` at most.
+    pub fn named_like(&self, name: &str, most: usize, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<&Arc<NoteEntry>> {
+        links::named_like(self.notes().filter(|note| !hides(note)), name, most)
     }
 
     /// Notes that link to this one.

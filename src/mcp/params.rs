@@ -80,7 +80,7 @@ pub(super) struct Filters {
 /// Arguments of `search_with_contextual_retrieval` and `search_notes`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Search {
-    /// Words or a question; also `"phrases"`, `-word`, `tag:`, `path:`, `type:`, `after:`.
+    /// Words or a question; also `"phrases"`, `-word`, `a OR b`, `tag:`, `path:`, `type:`, `after:`.
     pub(super) query: String,
     /// Results at most, 1 to 100; 10 if absent.
     pub(super) limit: Option<usize>,
@@ -135,7 +135,7 @@ impl From<Mode> for protocol::search::Mode {
 /// Arguments of `read_note`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Read {
-    /// The note's path in its vault, as results have it.
+    /// The note: its path as results have it, its title or `[[link]]`.
     pub(super) path: String,
     /// The vault by name; found by the path if absent.
     pub(super) vault: Option<String>,
@@ -151,7 +151,7 @@ pub(super) struct Read {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Related {
-    /// A note, by its path in its vault.
+    /// A note: its path, title or `[[link]]`.
     pub(super) path: Option<String>,
     /// First of its lines that matter.
     pub(super) line: Option<u32>,

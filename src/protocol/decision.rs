@@ -122,7 +122,7 @@ pub struct DecidedStep {
 /// Parameters of `plan`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRequest {
-    /// The note's path in its vault.
+    /// The note: its path in its vault, or a name.
     pub path: String,
     /// The vault by name; the default one if absent.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -135,7 +135,7 @@ pub struct PlanRequest {
 /// Parameters of `explain`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainRequest {
-    /// The note's path in its vault.
+    /// The note: its path in its vault, or a name.
     pub path: String,
     /// The vault by name; the default one if absent.
     #[serde(default, skip_serializing_if = "is_default")]

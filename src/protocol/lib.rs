@@ -21,6 +21,7 @@ pub mod hit;
 pub mod jobs;
 pub mod locate;
 pub mod nearest;
+pub mod names;
 pub mod note;
 pub mod notification;
 pub mod params;

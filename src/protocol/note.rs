@@ -9,7 +9,7 @@ use crate::is_default;
 /// Parameters of `get`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GetRequest {
-    /// The note's path in its vault.
+    /// The note: its path in its vault, or a name.
     pub path: String,
     /// The vault by name; the default one if absent.
     #[serde(default, skip_serializing_if = "is_default")]

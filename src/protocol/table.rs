@@ -28,6 +28,7 @@ use crate::generations::{
 };
 use crate::graph::{GraphAnswer, GraphRequest};
 use crate::jobs::{CancelRequest, Job, JobList, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
+use crate::names::{NamesAnswer, NamesRequest};
 use crate::nearest::{MOST_NAME, nearest};
 use crate::note::{GetRequest, NoteText, RecentAnswer, RecentRequest};
 use crate::params::{self, Known};
@@ -229,6 +230,8 @@ methods! {
         "Lines of a note as they are on disk now.";
     Recent "recent" RecentRequest => RecentAnswer, Query, Daemon, [NotFound],
         "The notes that were changed last, newest first, a page of them.";
+    Names "names" NamesRequest => NamesAnswer, Query, Daemon, [NotFound],
+        "Names of notes, tags, folders, kinds of notes or properties, as a vault has them.";
     Plan "plan" PlanRequest => Decision, Engine, Daemon, [NotFound Storage],
         "What would be decided about a note now; changes nothing.";
     Explain "explain" ExplainRequest => Decisions, Query, Daemon, [NotFound Storage],

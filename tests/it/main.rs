@@ -35,6 +35,7 @@ mod mcp_hostile;
 mod mcp_install;
 mod model;
 mod models;
+mod names;
 mod off;
 mod outside;
 mod own_contexts;

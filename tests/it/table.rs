@@ -12,6 +12,7 @@ use protocol::events::{SubscribeRequest, Watch, Watched};
 use protocol::generations::{BuildGenerationRequest, DropGenerationRequest, GenerationsRequest, UseGenerationRequest};
 use protocol::graph::GraphRequest;
 use protocol::jobs::{CancelRequest, JobKind, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
+use protocol::names::{NameKind, NamesRequest};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{Expand, RelatedRequest, SearchFilter, SearchRequest};
 use protocol::status::StatusRequest;
@@ -116,6 +117,10 @@ fn each_method_answers_or_refuses_as_its_entry_says() {
     caller.answers(&GetRequest { path: path(), ..GetRequest::default() });
     caller.refuses(&GetRequest { path: "None.md".to_owned(), ..GetRequest::default() }, ErrorKind::NotFound);
     caller.answers(&RecentRequest { limit: Some(3), ..RecentRequest::default() });
+    for what in [NameKind::Notes, NameKind::Tags, NameKind::Folders, NameKind::Types, NameKind::Properties] {
+        caller.answers(&NamesRequest { what, ..NamesRequest::default() });
+    }
+    caller.refuses(&NamesRequest { limit: Some(0), ..NamesRequest::default() }, ErrorKind::InvalidParams);
     caller.answers(&PlanRequest { path: path(), text: Some("# Other\n".to_owned()), ..PlanRequest::default() });
     caller.answers(&ExplainRequest { path: path(), vault: None });
     caller.answers(&RebuildRequest { dry_run: true, ..RebuildRequest::default() });

@@ -29,6 +29,7 @@ use protocol::graph::GraphRequest;
 use protocol::jobs::{
     CancelRequest, Job, JobList, JobState, JobsRequest, PauseRequest, RebuildRequest, Scope, SyncRequest,
 };
+use protocol::names::NamesRequest;
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
 use protocol::status::StatusRequest;
@@ -126,6 +127,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::Related(asked) => done::<RelatedRequest>(&handle.related(*asked, cancel)?),
         AnyCall::Graph(asked) => done::<GraphRequest>(&handle.graph(&asked, cancel)?),
         AnyCall::Get(asked) => done::<GetRequest>(&handle.get(*asked)?),
+        AnyCall::Names(asked) => done::<NamesRequest>(&handle.names(&asked, cancel)?),
         AnyCall::Recent(asked) => done::<RecentRequest>(&handle.recent(&asked)?),
         AnyCall::Plan(asked) => {
             let PlanRequest { path, vault, text } = *asked;

@@ -12,9 +12,6 @@ use note::{FileStat, Private, VaultPath};
 use protocol::audience::Audience;
 use vault::read::ReadError;
 
-/// What to do about a note that is not there.
-pub(super) const HINT: &str = "paths are relative to the vault; `situated search` shows them";
-
 /// What a vault answers from, once it has been opened.
 pub(super) fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
     let published = vault.published.load_full().ok_or(CallError::NotReady)?;

@@ -3,39 +3,45 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::access::{HINT, hidden, not_found, read, ready};
+use super::access::{hidden, not_found, read, ready};
+use super::resolve::{self, Named};
 use super::{CallError, Handle};
 use crate::decide::{NotePipeline, Task};
 use crate::indexer::commit::decision;
 use crate::now_s;
 use note::{FileStat, Note, VaultPath};
+use protocol::audience::Audience;
 use protocol::decision::{DecidedStep, Decision};
 use protocol::note::{GetRequest, NoteText};
 use store::record::NoteRecord;
+use vault::read::ReadError;
 
 /// Text that `get` sends at most, in bytes.
 const MOST_TEXT: usize = 4 << 20;
 
 /// See [`Handle::get`].
 pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, CallError> {
-    let (vault, path) = engine.find_readable(request.vault.as_deref(), &request.path)?;
+    let Named { vault, path, lines } = engine.readable(request.vault.as_deref(), &request.path, request.audience)?;
     let (snapshot, pipeline) = ready(&vault)?;
     let hidden = hidden(&pipeline, request.audience);
+    let vaults = engine.choose(request.vault.as_deref())?;
+    // A caller that may not see a note gets the same answer as for one that is not there.
+    let unknown = || resolve::unknown(&vaults, &request.path, request.audience);
     let (bytes, seen) = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
-        // A caller that may not see a note gets the same answer as for one that is not there.
-        let why = if hidden.is_some() { HINT.to_owned() } else { format!("it cannot be read: {error}") };
-        not_found("note", path.as_str(), &why)
+        let is_told = hidden.is_none() && error != ReadError::Gone;
+        if is_told { not_found("note", path.as_str(), &format!("it cannot be read: {error}")) } else { unknown() }
     })?;
     let note = note::parse(&path, &bytes, &pipeline.rules);
     let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
     if hidden.is_some_and(|hidden| hidden.covers_now(&note, known)) {
-        return Err(not_found("note", path.as_str(), HINT));
+        return Err(unknown());
     }
-    let first = request.line.unwrap_or(1).max(1);
+    let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
     // What a reader of the note does not see could only be meant for the machine.
     let visible = if request.audience.is_assistant() { visible(&note) } else { Cow::Borrowed(note.text.as_str()) };
     let total = visible.lines().count() as u32;
-    let wanted = request.lines.unwrap_or(u32::MAX);
+    let named = lines.filter(|_| request.line.is_none()).map(|(first, last)| last - first + 1);
+    let wanted = request.lines.or(named).unwrap_or(u32::MAX);
     let mut text = String::new();
     let mut sent = 0;
     for line in visible.split_inclusive('\n').skip(first as usize - 1).take(wanted as usize) {
@@ -67,12 +73,16 @@ pub(super) fn plan(
     text: Option<&str>,
 ) -> Result<Decision, CallError> {
     let began = Instant::now();
-    let (vault, path) = engine.find_readable(vault, path)?;
+    let typed = path;
+    let vaults = engine.choose(vault)?;
+    let Named { vault, path, .. } = engine.readable(vault, typed, Audience::default())?;
     let (_, pipeline) = ready(&vault)?;
     let (bytes, seen) = match text {
         Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
-        None => read(&vault, &path, pipeline.max_note_bytes)?
-            .map_err(|error| not_found("note", path.as_str(), &format!("it cannot be read: {error}")))?,
+        None => read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| match error {
+            ReadError::Gone => resolve::unknown(&vaults, typed, Audience::default()),
+            error => not_found("note", path.as_str(), &format!("it cannot be read: {error}")),
+        })?,
     };
     let stored = stored(&pipeline, &path)?;
     let task = Task::again(path.clone());
@@ -85,14 +95,14 @@ pub(super) fn plan(
 
 /// See [`Handle::explain`].
 pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
-    let found = engine.find_note(vault, path);
-    let text = found.as_ref().map_or(path, |(_, path)| path.as_str());
+    let found = resolve::note(&engine.choose(vault)?, path, Audience::default());
+    let text = found.as_ref().map_or(path, |named| named.path.as_str());
     let of_note = |d: &Decision| d.path == text && vault.is_none_or(|name| d.vault == name);
     let remembered = engine.0.feed.last(20, of_note);
     if !remembered.is_empty() {
         return Ok(remembered);
     }
-    let (vault, path) = found?;
+    let Named { vault, path, .. } = found?;
     let (_, pipeline) = ready(&vault)?;
     match stored(&pipeline, &path)? {
         Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),

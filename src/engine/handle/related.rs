@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::access::{HINT, hidden, not_found, ready};
+use super::access::{hidden, not_found, ready};
+use super::resolve::{self, Named};
 use super::search::include::{self, Source};
 use super::search::{Asked, freshness, search_answer};
 use super::vectors::QueryVectors;
@@ -12,7 +13,7 @@ use crate::VaultShared;
 use crate::decide::NotePipeline;
 use index::search;
 use index::search::{Near, Seed};
-use index::{Row, Snapshot};
+use index::{NoteEntry, Row, Snapshot};
 use note::VaultPath;
 use note::fingerprint::ChunkId;
 
@@ -36,14 +37,13 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     options.cancel = cancel.clone();
     let vaults = engine.choose(request.vault.as_deref())?;
     let mut vectors = vectors::vectors(engine);
-    let (home, seed) = seed(engine, &request, lines, &vaults, &mut vectors)?;
+    let (home, seed) = seed(&request, lines, &vaults, &mut vectors)?;
     if let Some(home) = &home {
         let (snapshot, pipeline) = ready(home)?;
         let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
         let hidden = hidden(&pipeline, request.audience);
         if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
-            let (what, name) = if request.path.is_some() { ("note", &request.path) } else { ("chunk", &request.chunk) };
-            return Err(not_found(what, name.as_deref().unwrap_or_default(), HINT));
+            return Err(no_chunk(request.chunk.as_deref().unwrap_or_default()));
         }
     }
     // Elsewhere it is a direction, and nothing that could be linked.
@@ -82,17 +82,19 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
 
 /// What is asked about, and the vault that it lies in.
 fn seed(
-    engine: &Handle,
     request: &RelatedRequest,
     lines: Option<(u32, u32)>,
     vaults: &[Arc<VaultShared>],
     vectors: &mut QueryVectors<'_>,
 ) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
-    if let Some(path) = &request.path {
-        let (vault, path) = engine.find_note(request.vault.as_deref(), path)?;
+    if let Some(typed) = &request.path {
+        let Named { vault, path, lines: named } = resolve::note(vaults, typed, request.audience)?;
         let (snapshot, pipeline) = ready(&vault)?;
-        let note = snapshot.note_at(&path).ok_or_else(|| not_found("note", path.as_str(), HINT))?;
-        let seed = match lines {
+        let hidden = hidden(&pipeline, request.audience);
+        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, &note.tags));
+        let unknown = || resolve::unknown(vaults, typed, request.audience);
+        let note = snapshot.note_at(&path).filter(shown).ok_or_else(unknown)?;
+        let seed = match lines.or(named) {
             Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,
             None => Seed::Note(note.no),
         };
@@ -106,12 +108,17 @@ fn seed(
                 return Ok((Some(vault.clone()), Seed::Chunks(vec![row])));
             }
         }
-        return Err(not_found("chunk", name, "a hit has the id under `chunk`"));
+        return Err(no_chunk(name));
     }
     let vault = vaults.first().ok_or(CallError::NotReady)?;
     let text = request.text.as_deref().unwrap_or_default();
     let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
     Ok((None, Seed::Text(text.to_owned(), vector)))
+}
+
+/// The error for a chunk that is not there, or that the asker is not to hear of.
+fn no_chunk(name: &str) -> CallError {
+    not_found("chunk", name, "a hit has the id under `chunk`")
 }
 
 /// The lines that are asked about; also whether the request makes sense.

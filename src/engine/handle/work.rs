@@ -3,7 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::access::{hidden, not_found, parse_path, ready};
+use super::access::{hidden, ready};
+use super::resolve::{self, Named};
 use super::{CallError, Handle, contexts, estimates, recent};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
@@ -12,6 +13,7 @@ use crate::settings::Settings;
 use crate::shared::VaultShared;
 use crate::supervisor;
 use index::NoteEntry;
+use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::jobs::{Job, JobKind, Scope};
 
@@ -49,6 +51,26 @@ pub(super) fn refresh(engine: &Handle, scope: &Scope, seconds: u64) -> Result<()
     Ok(())
 }
 
+/// The vaults of a scope, and the folder or note in it: a folder by its path, a note as its owner names it.
+fn covered(
+    engine: &Handle,
+    scope: &Scope,
+    audience: Audience,
+) -> Result<(Vec<Arc<VaultShared>>, Option<VaultPath>), CallError> {
+    let vaults = engine.choose(scope.vault.as_deref())?;
+    let Some(typed) = &scope.path else { return Ok((vaults, None)) };
+    if let Some(path) = VaultPath::parse(typed.trim_end_matches('/')) {
+        let holds = |vault: &Arc<VaultShared>| {
+            ready(vault).is_ok_and(|(snapshot, _)| snapshot.notes().any(|note| note.path.is_under(&path)))
+        };
+        if vaults.iter().any(holds) {
+            return Ok((vaults, Some(path)));
+        }
+    }
+    let Named { vault, path, .. } = resolve::note(&vaults, typed, audience)?;
+    Ok((vec![vault], Some(path)))
+}
+
 /// See [`Handle::rebuild`].
 pub(super) fn rebuild(
     engine: &Handle,
@@ -63,8 +85,7 @@ pub(super) fn rebuild(
         let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
         return Err(CallError::Conflict { message, job: running.job });
     }
-    let vaults = engine.choose(scope.vault.as_deref())?;
-    let under = scope.path.as_deref().map(|path| parse_path(path.trim_end_matches('/'))).transpose()?;
+    let (vaults, under) = covered(engine, &scope, audience)?;
     let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
         let (snapshot, pipeline) = ready(vault)?;
         let hidden = hidden(&pipeline, audience);
@@ -79,11 +100,7 @@ pub(super) fn rebuild(
     if total == 0
         && let Some(path) = &scope.path
     {
-        return Err(not_found(
-            "note",
-            path,
-            "no note or folder of that name is indexed; paths are relative to the vault",
-        ));
+        return Err(resolve::unknown(&vaults, path, audience));
     }
     if dry_run || audience.is_assistant() {
         let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();

@@ -154,3 +154,44 @@ fn either_side_of_a_bar_may_name_the_note() {
     assert_eq!(links.backlinks(&notes, 4), [2]);
     assert!(is_file("a drawing\nplan.pdf") && is_file("plan.pdf\na drawing") && !is_file("a\nb"));
 }
+
+#[test]
+fn what_a_user_means_by_a_name() {
+    let (notes, links) = vault(&[
+        ("Plan.md", "The Plan", &["scheme"], &[]),
+        ("a/Plan.md", "Plan of A", &[], &[]),
+        ("a/b/Deep.md", "Deep", &["Scheme"], &[]),
+        ("x/Same.md", "Same", &[], &[]),
+        ("y/z/Same.md", "Same", &[], &[]),
+        ("Pull Requests.md", "Pull Requests", &["PRs"], &[]),
+    ]);
+    let cases: [(&str, &[&str]); 11] = [
+        ("plan", &["Plan.md"]),
+        ("A/PLAN.md", &["a/Plan.md"]),
+        ("the plan", &["Plan.md"]),
+        ("prs", &["Pull Requests.md"]),
+        ("pull requests.md", &["Pull Requests.md"]),
+        ("scheme", &["Plan.md", "a/b/Deep.md"]),
+        ("same", &["x/Same.md", "y/z/Same.md"]),
+        ("z/same", &["y/z/Same.md"]),
+        ("../Plan", &[]),
+        ("", &[]),
+        ("nosuch", &[]),
+    ];
+    let paths = |meant: Vec<NoteNo>| meant.iter().map(|no| notes.get(*no).unwrap().path.as_str()).collect::<Vec<_>>();
+    for (name, expected) in cases {
+        assert_eq!(paths(links.meant(&notes, name, &|_| false)), expected, "{name}");
+    }
+    let hides = |note: &NoteEntry| note.path.as_str() == "Plan.md";
+    assert_eq!(paths(links.meant(&notes, "scheme", &hides)), ["a/b/Deep.md"]);
+
+    let all: Vec<_> = (1..=6).filter_map(|no| notes.get(no)).collect();
+    let like =
+        |name: &str| named_like(all.iter().copied(), name, 3).iter().map(|n| n.path.as_str()).collect::<Vec<_>>();
+    assert_eq!(like("Pul Request"), ["Pull Requests.md"]);
+    assert_eq!(like("requests"), ["Pull Requests.md"]);
+    assert_eq!(like("somewhere/Dep"), ["a/b/Deep.md"]);
+    assert_eq!(like("same"), ["x/Same.md", "y/z/Same.md"]);
+    assert_eq!(like("the"), ["Plan.md"]);
+    assert!(like("").is_empty() && like("quite another").is_empty() && like(&"x".repeat(10_000)).is_empty());
+}

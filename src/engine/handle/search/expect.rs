@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::super::access::{not_found, parse_path};
+use super::super::resolve;
 use super::super::{CallError, VaultShared};
 use super::Served;
 use crate::disk_access::{Hangs, STATES_WITHIN};
 use index::search;
 use index::search::Part;
-use index::{NoteEntry, Snapshot};
 use note::{FileStat, VaultPath};
+use protocol::audience::Audience;
 use protocol::hit::{Expected, Hit, NoteStanding};
 use vault::policy::EntryKind;
 use vault::read::ReadError;
@@ -21,11 +22,18 @@ pub(super) fn expected(
     (served, parts): (&[Served], &[Part<'_>]),
     hits: &[Hit],
 ) -> Result<Expected, CallError> {
-    let places = places(path, served)?;
-    for (at, path) in &places {
-        let Some((Served { vault, .. }, part)) = served.get(*at).zip(parts.get(*at)) else { continue };
-        let Some(note) = named(part.snapshot, path) else { continue };
-        let mut expected = search::expect(parts, *at, &vault.name, &note, hits)?;
+    let vaults: Vec<Arc<VaultShared>> = served.iter().map(|served| served.vault.clone()).collect();
+    let named = match resolve::note(&vaults, path, Audience::Owner) {
+        Err(ambiguous @ CallError::Invalid(_)) => return Err(ambiguous),
+        named => named.ok(),
+    };
+    let indexed = named.and_then(|named| {
+        let at = vaults.iter().position(|vault| vault.id == named.vault.id)?;
+        Some((at, parts.get(at)?.snapshot.note_at(&named.path)?.clone()))
+    });
+    if let Some((at, note)) = indexed {
+        let vault = &vaults[at];
+        let mut expected = search::expect(parts, at, &vault.name, &note, hits)?;
         let now = state(vault, &note.path);
         expected.stale = now != OnDisk::Note(note.stat) && now != OnDisk::Unknown;
         expected.why.extend(match now {
@@ -38,6 +46,7 @@ pub(super) fn expected(
         });
         return Ok(expected);
     }
+    let places = places(path, served)?;
     // Where a file of that name lies, if one does; else the first vault is the one that lacks it.
     let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
     let mut found: Vec<_> = lies.map(|(vault, path)| (vault, path, state(vault, path))).collect();
@@ -60,13 +69,6 @@ fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, Call
     };
     let places: Vec<_> = served.iter().enumerate().filter_map(inside).collect();
     if places.is_empty() { Err(not_found("note", path, "it lies in no vault that was searched")) } else { Ok(places) }
-}
-
-/// The note at a path, else the one that a link so written would mean.
-fn named(snapshot: &Snapshot, path: &VaultPath) -> Option<Arc<NoteEntry>> {
-    let root = VaultPath::parse("query")?;
-    let by_name = || snapshot.note(snapshot.resolve(path.as_str(), &root)?);
-    snapshot.note_at(path).or_else(by_name).cloned()
 }
 
 /// What lies at a path.

@@ -1,0 +1,145 @@
+//! The names that vaults have.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::access::{hidden, ready};
+use super::{CallError, Cancel, Handle};
+use index::NoteEntry;
+use protocol::names::{Name, NameKind, NamesAnswer, NamesRequest};
+
+/// Names of an answer unless the request says otherwise, and at most.
+const USUAL: usize = 100;
+const MOST: usize = 1000;
+
+/// Notes between two looks at the caller's [`Cancel`]: reading the properties of one may take a tenth of a millisecond.
+const NOTES_PER_LOOK: usize = 32;
+
+/// See [`Handle::names`].
+pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) -> Result<NamesAnswer, CallError> {
+    let limit = request.limit.unwrap_or(USUAL);
+    if limit == 0 || limit > MOST {
+        return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST}, not {limit}")));
+    }
+    let wanted = Wanted(request.like.as_deref().map(|like| like.trim().to_lowercase()).unwrap_or_default());
+    let mut notes = Vec::new();
+    let mut counts = Counts::default();
+    for vault in engine.choose(request.vault.as_deref())? {
+        let (snapshot, pipeline) = ready(&vault)?;
+        let hidden = hidden(&pipeline, request.audience);
+        for (seen, note) in snapshot.notes().enumerate() {
+            if seen % NOTES_PER_LOOK == 0 {
+                cancel.check()?;
+            }
+            if hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags)) {
+                continue;
+            }
+            match request.what {
+                NameKind::Notes => notes.extend(wanted.of_note(note).map(|(fit, name)| {
+                    let (path, vault) = (Some(note.path.to_string()), Some(vault.name.clone()));
+                    (fit, Reverse(note.stat.mtime_ns), Name { name, notes: 1, path, vault })
+                })),
+                NameKind::Tags => counts.count(note.tags.iter().flat_map(|tag| with_parents(tag))),
+                NameKind::Folders => counts.count(with_parents(note.path.folder())),
+                NameKind::Types => counts.count(note.kind.as_deref()),
+                NameKind::Properties => {
+                    let read: serde_json::Map<String, serde_json::Value> =
+                        serde_json::from_str(&note.properties).unwrap_or_default();
+                    counts.count(read.keys().map(String::as_str));
+                }
+            }
+        }
+    }
+    let mut found = if request.what == NameKind::Notes { notes } else { counts.fitting(&wanted) };
+    let total = found.len() as u64;
+    found.sort_by(|a, b| (a.0, a.1, &a.2.name, &a.2.path).cmp(&(b.0, b.1, &b.2.name, &b.2.path)));
+    Ok(NamesAnswer { names: found.into_iter().take(limit).map(|(.., name)| name).collect(), total })
+}
+
+/// What names are to hold, in lower case; empty if any will do.
+struct Wanted(String);
+
+impl Wanted {
+    /// How a name fits, less is better: it begins so, a word of it does, it holds it; `None` if it does not fit.
+    fn fit(&self, name: &str) -> Option<u8> {
+        let name = name.to_lowercase();
+        let at = name.find(&self.0)?;
+        let begins_word = |at: usize| name[..at].ends_with(|c: char| !c.is_alphanumeric());
+        Some(match at {
+            0 => 0,
+            _ if name.match_indices(&self.0).any(|(at, _)| begins_word(at)) => 1,
+            _ => 2,
+        })
+    }
+
+    /// The name of a note that fits best: its title, else an alias, else the title for its path.
+    fn of_note(&self, note: &NoteEntry) -> Option<(u8, String)> {
+        let names = std::iter::once(&note.title).chain(&note.aliases);
+        let fitting = names.filter_map(|name| Some((self.fit(name)?, name)));
+        let by_name = fitting.min_by_key(|(fit, _)| *fit).map(|(fit, name)| (fit, name.clone()));
+        by_name.or_else(|| Some((self.fit(note.path.as_str())?.max(1), note.title.clone())))
+    }
+}
+
+/// Names that several notes may have.
+#[derive(Default)]
+struct Counts {
+    /// In lower case → the notes that have it, and how they write it.
+    by_key: HashMap<String, (u64, HashMap<String, u64>)>,
+}
+
+impl Counts {
+    /// Counts the names of one note, each once.
+    fn count<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        let mut counted: Vec<String> = Vec::new();
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            let key = name.to_lowercase();
+            if !counted.contains(&key) {
+                let (notes, written) = self.by_key.entry(key.clone()).or_default();
+                *notes += 1;
+                *written.entry(name.to_owned()).or_default() += 1;
+                counted.push(key);
+            }
+        }
+    }
+
+    /// How well each name fits, the notes that have it as an order, and the name as most write it.
+    fn fitting(self, wanted: &Wanted) -> Vec<(u8, Reverse<i64>, Name)> {
+        let name = |(key, (notes, written)): (String, (u64, HashMap<String, u64>))| {
+            let fit = wanted.fit(&key)?;
+            let (name, _) = written.into_iter().min_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)))?;
+            Some((fit, Reverse(notes as i64), Name { name, notes, ..Name::default() }))
+        };
+        self.by_key.into_iter().filter_map(name).collect()
+    }
+}
+
+/// A name with slashes, and those above it: `a/b/c`, `a/b`, `a`.
+fn with_parents(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |name| name.rsplit_once('/').map(|(above, _)| above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_from_their_beginnings() {
+        let wanted = Wanted("plan".to_owned());
+        for (name, fit) in [("Plan B", Some(0)), ("The plan", Some(1)), ("Explanation", Some(2)), ("Other", None)] {
+            assert_eq!(wanted.fit(name), fit, "{name}");
+        }
+        assert_eq!(Wanted(String::new()).fit("any"), Some(0));
+    }
+
+    #[test]
+    fn names_of_one_note_count_once_and_parents_too() {
+        let mut counts = Counts::default();
+        counts.count(["Work/Late", "work"].into_iter().flat_map(with_parents));
+        counts.count(with_parents("work/soon"));
+        let mut found = counts.fitting(&Wanted(String::new()));
+        found.sort_by(|a, b| (a.1, &a.2.name).cmp(&(b.1, &b.2.name)));
+        let names: Vec<_> = found.iter().map(|(.., name)| (name.name.as_str(), name.notes)).collect();
+        assert_eq!(names, [("Work", 2), ("Work/Late", 1), ("work/soon", 1)]);
+    }
+}

@@ -1,0 +1,217 @@
+//! Which note a user means: by its path, by a path on the disk, by file name, title or alias in any case, by a link as it
+//! stands in a note (`[[Note#Heading|text]]`), each perhaps with a heading or a block behind `#`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::access::{hidden, not_found, parse_path, read, ready};
+use super::{CallError, Handle};
+use crate::VaultShared;
+use index::{NoteEntry, Snapshot};
+use note::{Note, VaultPath};
+use protocol::audience::Audience;
+use vault::policy::EntryKind;
+
+/// Notes that are offered where none bears a name, or several do.
+const MOST_OFFERED: usize = 4;
+
+/// Characters of a name that are repeated.
+const MOST_SHOWN: usize = 200;
+
+/// A note that a user means, which need not exist if it was named by a path.
+#[derive(Clone)]
+pub(super) struct Named {
+    /// Its vault.
+    pub vault: Arc<VaultShared>,
+    /// Its path there.
+    pub path: VaultPath,
+    /// First and last line of what was named behind `#`, 1-based.
+    pub lines: Option<(u32, u32)>,
+}
+
+/// The note that `typed` names in these vaults, for whoever hears of it.
+///
+/// # Errors
+/// No note bears the name, or several do alike; the error says which there are.
+pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> Result<Named, CallError> {
+    // A path is what it is, blanks and all.
+    if let Some(named) = by_path(vaults, typed)? {
+        return Ok(named);
+    }
+    let name = bare(typed);
+    if name.contains('/') && !name.starts_with('/') {
+        // A title may have a slash too, but none leads out of the vault.
+        parse_path(name)?;
+    }
+    if let Some(named) = by_path(vaults, name)? {
+        return Ok(named);
+    }
+    if let Some(named) = by_name(vaults, name, audience)? {
+        return Ok(named);
+    }
+    if let Some((name, part)) = name.split_once('#').filter(|(name, part)| !name.is_empty() && !part.is_empty()) {
+        let whole = match by_path(vaults, name)? {
+            Some(whole) => Some(whole),
+            None => by_name(vaults, name, audience)?,
+        };
+        if let Some(whole) = whole {
+            let gone = || unknown(vaults, typed, audience);
+            let lines = Some(lines_of(&whole, part, audience, gone)?);
+            return Ok(Named { lines, ..whole });
+        }
+    }
+    // What is a note by its ending may be new, or gone; what else is wrong with it is said where it is read.
+    match VaultPath::parse(name).zip(vaults.first()) {
+        Some((path, vault)) if may_be_note(vault, &path) => Ok(Named { vault: vault.clone(), path, lines: None }),
+        _ => Err(unknown(vaults, typed, audience)),
+    }
+}
+
+/// The error for a note that is not there, with those whose names are like it.
+pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> CallError {
+    let name = bare(typed);
+    let name = name.split_once('#').map_or(name, |(name, _)| name);
+    let mut offered = Vec::new();
+    for (vault, snapshot) in published(vaults) {
+        let hides = hides(vault, audience);
+        offered.extend(
+            snapshot.named_like(name, MOST_OFFERED, &hides).iter().map(|note| shown(vaults, vault, &note.path)),
+        );
+    }
+    offered.truncate(MOST_OFFERED);
+    let hint = match &offered[..] {
+        [] => "name it by path, title, alias or file name; `situated search` shows paths".to_owned(),
+        offered => format!("did you mean {}?", offered.join(" or ")),
+    };
+    not_found("note", &typed.chars().take(MOST_SHOWN).collect::<String>(), &hint)
+}
+
+/// A name without the brackets and the text of a link.
+fn bare(typed: &str) -> &str {
+    let typed = typed.trim();
+    let inner = typed.strip_prefix('!').unwrap_or(typed).strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+    inner.map_or(typed, |inner| inner.split(['|', '\\']).next().unwrap_or_default().trim())
+}
+
+/// The note at a path that exists in one of the vaults, or at one on the disk.
+fn by_path(vaults: &[Arc<VaultShared>], name: &str) -> Result<Option<Named>, CallError> {
+    let named = |vault: &Arc<VaultShared>, path| Named { vault: vault.clone(), path, lines: None };
+    if Path::new(name).is_absolute() {
+        let inside = |vault: &Arc<VaultShared>| {
+            let relative = Path::new(name).strip_prefix(&vault.path).ok()?;
+            Some(named(vault, VaultPath::from_relative(relative)?))
+        };
+        return match vaults.iter().find_map(inside) {
+            // A path that begins at the vault's root, as links are written, looks like one.
+            None if !name[1..].contains('/') => Ok(None),
+            None => Err(not_found("note", name, "it lies in no vault")),
+            found => Ok(found),
+        };
+    }
+    let Some(path) = VaultPath::parse(name) else { return Ok(None) };
+    let holds = published(vaults).find(|(_, snapshot)| snapshot.note_at(&path).is_some());
+    Ok(holds.map(|(vault, _)| named(vault, path)))
+}
+
+fn by_name(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Result<Option<Named>, CallError> {
+    let mut meant = Vec::new();
+    for (vault, snapshot) in published(vaults) {
+        let found = snapshot.meant(name, &hides(vault, audience));
+        meant.extend(found.into_iter().filter_map(|no| Some((vault, snapshot.note(no)?.path.clone()))));
+    }
+    match &meant[..] {
+        [] => Ok(None),
+        [(vault, path)] => Ok(Some(Named { vault: Arc::clone(vault), path: path.clone(), lines: None })),
+        several => {
+            let shown: Vec<String> =
+                several.iter().take(MOST_OFFERED).map(|(vault, path)| shown(vaults, vault, path)).collect();
+            let more = if several.len() > shown.len() { ", …" } else { "" };
+            let count = several.len();
+            Err(CallError::Invalid(format!("`{name}` names {count} notes: {}{more}; give the path", shown.join(", "))))
+        }
+    }
+}
+
+/// The lines of a heading with what stands under it, or of a block (`^id`).
+fn lines_of(
+    named: &Named,
+    part: &str,
+    audience: Audience,
+    gone: impl Fn() -> CallError,
+) -> Result<(u32, u32), CallError> {
+    let (snapshot, pipeline) = ready(&named.vault)?;
+    let (bytes, _) = read(&named.vault, &named.path, pipeline.max_note_bytes)?.map_err(|_| gone())?;
+    let note = note::parse(&named.path, &bytes, &pipeline.rules);
+    let tags = snapshot.note_at(&named.path).map(|entry| entry.tags.as_slice());
+    if hidden(&pipeline, audience).is_some_and(|hidden| hidden.covers_now(&note, tags)) {
+        return Err(gone());
+    }
+    part_of(&note, part).ok_or_else(|| {
+        let headings: Vec<String> =
+            note.outline.iter().take(MOST_OFFERED).map(|heading| format!("`{}`", heading.text)).collect();
+        let hint = if headings.is_empty() {
+            "the note has no headings".to_owned()
+        } else {
+            let more = if note.outline.len() > headings.len() { ", …" } else { "" };
+            format!("the note's headings are {}{more}", headings.join(", "))
+        };
+        not_found("heading", &format!("{}#{part}", named.path), &hint)
+    })
+}
+
+fn part_of(note: &Note, part: &str) -> Option<(u32, u32)> {
+    if let Some(id) = part.strip_prefix('^') {
+        let (_, at) = note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?;
+        let line = note.line_of(*at);
+        return Some((line, line));
+    }
+    // Of `#Heading#Sub` the last is meant.
+    let wanted = folded(part.rsplit('#').next()?);
+    let at = note.outline.iter().position(|heading| folded(&heading.text) == wanted)?;
+    let heading = &note.outline[at];
+    let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
+    let end = next.map_or(note.text.len(), |next| next.span.start);
+    Some((note.line_of(heading.span.start), note.line_of(end.saturating_sub(1).max(heading.span.start))))
+}
+
+/// Headings as links write them: without regard to case and punctuation, which Obsidian leaves out.
+fn folded(heading: &str) -> String {
+    let lower = heading.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn may_be_note(vault: &VaultShared, path: &VaultPath) -> bool {
+    vault.policy.load().as_ref().is_some_and(|policy| policy.verdict(path, false) == EntryKind::Note)
+}
+
+fn published(vaults: &[Arc<VaultShared>]) -> impl Iterator<Item = (&Arc<VaultShared>, Arc<Snapshot>)> {
+    vaults.iter().filter_map(|vault| Some((vault, ready(vault).ok()?.0)))
+}
+
+fn hides(vault: &VaultShared, audience: Audience) -> impl Fn(&NoteEntry) -> bool + use<> {
+    let hidden = ready(vault).ok().and_then(|(_, pipeline)| hidden(&pipeline, audience));
+    move |note: &NoteEntry| hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags))
+}
+
+/// A note's path, with its vault if there are several.
+fn shown(vaults: &[Arc<VaultShared>], vault: &VaultShared, path: &VaultPath) -> String {
+    if vaults.len() > 1 { format!("`{path}` (vault `{}`)", vault.name) } else { format!("`{path}`") }
+}
+
+impl Handle {
+    /// As [`note()`], for notes whose file is going to be read: what is ignored may not be read either.
+    pub(super) fn readable(&self, vault: Option<&str>, typed: &str, audience: Audience) -> Result<Named, CallError> {
+        let named = note(&self.choose(vault)?, typed, audience)?;
+        match named.vault.policy.load().as_ref().map(|policy| policy.verdict(&named.path, false)) {
+            Some(EntryKind::Note) => Ok(named),
+            Some(EntryKind::Ignored(why)) => {
+                Err(not_found("note", named.path.as_str(), &format!("it is left out: {why}")))
+            }
+            Some(EntryKind::Folder) => Err(not_found("note", named.path.as_str(), "that is a folder")),
+            None => Err(CallError::NotReady),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Notes named as their owner names them: by title, alias, link, file name, in any case; at the socket, the terminal and
+//! for an assistant.
+
+use protocol::audience::Audience;
+use protocol::decision::{ExplainRequest, PlanRequest};
+use protocol::envelope::ErrorKind;
+use protocol::jobs::RebuildRequest;
+use protocol::note::GetRequest;
+use protocol::search::{RelatedRequest, SearchRequest};
+
+use crate::commands::{err, out};
+use crate::requests::{by_words, get, near};
+use crate::support::Place;
+
+fn place() -> Place {
+    let place = Place::with(&[
+        (
+            "Work/Pull Requests.md",
+            "---\naliases: [PRs]\n---\n# How we review\n\nEvery change is read by two.\n\n## Small ones\n\nOne reader is enough. ^small\n\n## Large ones\n\nCut them up.\n",
+        ),
+        ("Work/Plan.md", "# Plan\n\nReview the pull requests on Monday.\n"),
+        ("Home/Plan.md", "# Plan\n\nPaint the fence in spring.\n"),
+        ("Secret/Diary.md", "---\naliases: [Journal]\n---\n# Hidden thoughts\n\n## Deep\n\nzanzibarque\n"),
+        ("--help.md", "# Help\n\nThe fence, the reader, the change.\n"),
+    ]);
+    place.configure("private = [\"Secret/**\"]\n");
+    place
+}
+
+const REVIEW: &str = "Work/Pull Requests.md";
+
+#[test]
+fn a_note_is_known_by_all_of_its_names() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let absolute = place.vault.join(REVIEW);
+    let names = [
+        REVIEW,
+        "work/pull requests",
+        "Pull Requests",
+        "PULL REQUESTS.md",
+        "How we review",
+        "prs",
+        "[[PRs]]",
+        "[[Pull Requests|reviews]]",
+        "![[pull requests]]",
+        absolute.to_str().unwrap(),
+    ];
+    for name in names {
+        assert_eq!(daemon.ask(&get(name)).path, REVIEW, "{name}");
+        assert!(!daemon.ask(&near(name)).hits.is_empty(), "{name}");
+        let plan = PlanRequest { path: name.to_owned(), vault: None, text: None };
+        assert_eq!(daemon.ask(&plan).path, REVIEW, "{name}");
+        let explain = ExplainRequest { path: name.to_owned(), vault: None };
+        assert!(daemon.ask(&explain).decisions.iter().all(|decision| decision.path == REVIEW), "{name}");
+        let expect = SearchRequest { expect: Some(name.to_owned()), ..by_words("reader") };
+        assert_eq!(daemon.ask(&expect).expected.unwrap().path, REVIEW, "{name}");
+        let rebuild = RebuildRequest { path: Some(name.to_owned()), dry_run: true, ..RebuildRequest::default() };
+        assert_eq!(daemon.ask(&rebuild).total, Some(1), "{name}");
+    }
+    let part = daemon.ask(&get("[[PRs#small ones]]"));
+    assert_eq!((part.line, part.text.as_str()), (8, "## Small ones\n\nOne reader is enough. ^small\n\n"));
+    let block = daemon.ask(&get("Pull Requests#^small"));
+    assert_eq!((block.line, block.text.as_str()), (10, "One reader is enough. ^small\n"));
+    assert_eq!(daemon.ask(&get("--help.md")).title, "Help");
+}
+
+#[test]
+fn a_name_that_is_nowhere_or_of_several_says_what_there_is() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    for typed in ["Pul Request", "[[requests]]", "Work/Pull Request.md"] {
+        let error = daemon.refused(&get(typed));
+        assert_eq!(error.kind, ErrorKind::NotFound, "{typed}: {error:?}");
+        assert!(error.message.ends_with("did you mean `Work/Pull Requests.md`?"), "{error:?}");
+        assert_eq!(daemon.refused(&near(typed)).message, error.message, "{typed}");
+    }
+    let error = daemon.refused(&get("plan"));
+    assert_eq!(error.kind, ErrorKind::InvalidParams);
+    assert_eq!(error.message, "`plan` names 2 notes: `Home/Plan.md`, `Work/Plan.md`; give the path");
+    let error = daemon.refused(&get("PRs#Middling"));
+    assert!(error.message.contains("the note's headings are `How we review`, `Small ones`, `Large ones`"), "{error:?}");
+    for typed in ["quite another thing", "a\nb", "", "..", "/etc/passwd", "[[]]", "#", "plan.png", "\u{202e}"] {
+        assert_eq!(daemon.refused(&get(typed)).kind, ErrorKind::NotFound, "{typed:?}");
+    }
+}
+
+#[test]
+fn an_assistant_learns_no_name_of_a_private_note() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert_eq!(daemon.ask(&get("journal")).path, "Secret/Diary.md", "its owner names it");
+    // Names of the note beside names that are nowhere: the answers differ by the name alone.
+    for (secret, nowhere) in [
+        ("Secret/Diary.md", "Secret/Diarx.md"),
+        ("Diary", "Diarx"),
+        ("Journal", "Journax"),
+        ("[[Hidden thoughts]]", "[[Hidden thoughtx]]"),
+        ("Diary#Deep", "Diarx#Deep"),
+        ("Secret/Diary.md#Deep", "Secret/Diarx.md#Deep"),
+    ] {
+        let read = |path: &str| GetRequest { audience: Audience::Assistant, ..get(path) };
+        let around = |path: &str, line| RelatedRequest { audience: Audience::Assistant, line, ..near(path) };
+        let same = |mut left: protocol::envelope::RpcError, right: protocol::envelope::RpcError| {
+            left.message = left.message.replace(secret, nowhere);
+            assert_eq!((left.kind, left.message, left.hint), (right.kind, right.message, right.hint), "{secret}");
+        };
+        let (left, right) = (daemon.refused(&read(secret)), daemon.refused(&read(nowhere)));
+        same(left, right);
+        for line in [None, Some(1), Some(999)] {
+            let (left, right) = (daemon.refused(&around(secret, line)), daemon.refused(&around(nowhere, line)));
+            same(left, right);
+        }
+    }
+}
+
+#[test]
+fn names_at_the_terminal() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let run = |here: &str, arguments: &[&str]| {
+        place.command().current_dir(place.vault.join(here)).args(arguments).output().unwrap()
+    };
+    for name in ["pull requests", "[[PRs]]", "How we review", "Work/Pull Requests.md"] {
+        let shown = run("", &["get", name, "--lines", "1", "--line", "4"]);
+        assert_eq!(
+            (out(&shown).as_str(), shown.status.code()),
+            ("# How we review\n", Some(0)),
+            "{name}: {}",
+            err(&shown)
+        );
+    }
+    let from_below = run("Home", &["get", "pull requests#large ones"]);
+    assert!(out(&from_below).starts_with("## Large ones\n"), "{}", err(&from_below));
+    assert!(out(&run("Home", &["get", "Plan.md"])).contains("fence"), "the file that lies here is meant");
+    assert!(out(&run("", &["get", "--", "--help.md"])).contains("# Help"));
+    assert!(out(&run("", &["get", "./--help.md"])).contains("# Help"));
+    let near = run("Home", &["related", "prs"]);
+    assert_eq!(near.status.code(), Some(0), "{}", err(&near));
+    let missing = run("", &["get", "Pul Requests"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(err(&missing).contains("did you mean `Work/Pull Requests.md`?"), "{}", err(&missing));
+}
