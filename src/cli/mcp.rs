@@ -1,7 +1,9 @@
-//! `situated mcp`: the bridge to assistants, and entries for it in their configurations.
+//! `situated mcp`: the bridge to assistants, on standard input and output or over HTTP, and entries for it in their
+//! configurations.
 
 mod clients;
 mod edit;
+mod http;
 mod tables;
 
 use std::io::ErrorKind;
@@ -24,7 +26,10 @@ const NAME: &str = "situated";
 /// `situated mcp`.
 pub(super) fn run(args: &Mcp, session: &mut Session) -> Result<u8, CliFailure> {
     match &args.action {
-        None => serve(session),
+        None => match &args.http {
+            Some(address) => http::serve(address, args, session),
+            None => serve(session),
+        },
         Some(McpAction::Install(args)) => install(args, session),
         Some(McpAction::Uninstall(args)) => uninstall(args, session),
     }

@@ -79,6 +79,8 @@ pub mod exit {
     pub const IO: u8 = 74;
     /// Another instance is at work.
     pub const TEMPORARY: u8 = 75;
+    /// Not allowed.
+    pub const FORBIDDEN: u8 = 77;
     /// No answer in time.
     pub const TIMEOUT: u8 = 124;
     /// Ended by Ctrl-C.

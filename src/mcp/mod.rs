@@ -1,4 +1,5 @@
-//! Assistants ask the daemon: the Model Context Protocol on standard input and output, translated to the socket.
+//! Assistants ask the daemon: the Model Context Protocol on standard input and output, or over HTTP ([`http`]), translated
+//! to the socket.
 //!
 //! A process of its own for each client, with no state: every call opens a connection, so a daemon that restarts in
 //! between, or is not there yet, costs that call alone. All requests say `audience: "assistant"`: private notes do not
@@ -9,6 +10,7 @@ mod answers;
 mod caller;
 mod clean;
 mod daemon;
+pub mod http;
 mod lines;
 mod params;
 mod resources;

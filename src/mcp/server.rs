@@ -31,7 +31,12 @@ pub(super) struct Bridge {
 impl Bridge {
     /// `left` is set once the client's input has ended.
     pub(super) fn new(discovery: Discovery, left: Arc<AtomicBool>) -> Self {
-        Bridge { daemon: Daemon::new(discovery), left }
+        Bridge::of(Daemon::new(discovery), left)
+    }
+
+    /// As [`Bridge::new`], with a daemon that others ask too.
+    pub(super) fn of(daemon: Daemon, left: Arc<AtomicBool>) -> Self {
+        Bridge { daemon, left }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {

@@ -32,6 +32,7 @@ mod live;
 mod mcp;
 mod manners;
 mod mcp_hostile;
+mod mcp_http;
 mod mcp_install;
 mod model;
 mod models;

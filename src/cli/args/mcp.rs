@@ -1,13 +1,25 @@
 //! Options of `mcp`.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
 
 /// `mcp`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a subcommand it speaks MCP on standard input and output: an assistant's program starts it so."
+    args_conflicts_with_subcommands = true,
+    after_help = "Without a subcommand it speaks MCP on standard input and output: an assistant's program starts it so.\nOver HTTP: situated mcp --http 7391"
 )]
 pub(crate) struct Mcp {
+    /// Serve over HTTP at this address instead, to clients that have the token
+    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    pub http: Option<String>,
+    /// File with the token of clients; one in the data folder if absent, made at the first time
+    #[arg(long, value_name = "FILE", requires = "http", value_hint = ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
+    /// A name that clients have for this machine, such as host.docker.internal; several times
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub host: Vec<String>,
     /// What to do instead of serving
     #[command(subcommand)]
     pub action: Option<McpAction>,

@@ -1,0 +1,133 @@
+//! `situated mcp --http`: MCP for assistants that cannot start a program, and the token that lets them in.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::Mcp;
+use crate::cli::exit;
+use crate::cli::print::{dim, printable, yellow};
+use crate::cli::session::{CliFailure, Session};
+use crate::daemon::config::Config;
+use crate::mcp::http::{Door, PATH, serve as serve_clients};
+use protocol::client::Discovery;
+
+/// The file of the token in the data folder.
+const TOKEN_FILE: &str = "mcp-token";
+
+/// Bytes of a token that is made.
+const TOKEN_BYTES: usize = 32;
+/// Characters of a token that the user chose.
+const LEAST_TOKEN: usize = 16;
+
+pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, CliFailure> {
+    let address = address(typed)?;
+    let found = Config::whereabouts(&session.overrides());
+    let (token, place) = token(args.token_file.as_deref(), &found.data_dir)?;
+    let door = Door { address, token, names: args.host.clone() };
+    let ready = |address: SocketAddr| {
+        session.say(format!("MCP over HTTP at http://{address}{PATH}; Ctrl-C ends it."));
+        session.say(format!("Clients send {}; the token is {place}.", dim("Authorization: Bearer TOKEN")));
+        if !address.ip().is_loopback() {
+            session.say(format!(
+                "{} this is no address of this machine alone, and nothing is encrypted: who reads the token on the way can \
+                 search your notes (but private ones).",
+                yellow("warning:")
+            ));
+        }
+    };
+    let discovery = Discovery { socket: found.socket, data_dir: found.data_dir };
+    serve_clients(discovery, door, ready)
+        .map_err(|error| CliFailure::new(exit::IO, format!("{address} cannot be served: {error}")))?;
+    Ok(exit::OK)
+}
+
+/// `127.0.0.1:7391`, `[::1]:7391`, or a port of this machine alone.
+fn address(typed: &str) -> Result<SocketAddr, CliFailure> {
+    let port = typed.parse::<u16>().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    port.or_else(|_| typed.replace("localhost", "127.0.0.1").parse()).map_err(|_| {
+        CliFailure::usage(format!("--http {}: give an address and a port, such as 127.0.0.1:7391", printable(typed)))
+    })
+}
+
+/// The token, and where a user finds it: the file that is named, or one of the data folder, which is made.
+fn token(file: Option<&Path>, data_dir: &Path) -> Result<(String, String), CliFailure> {
+    let path = file.map_or_else(|| data_dir.join(TOKEN_FILE), PathBuf::from);
+    let place = printable(&path.to_string_lossy()).into_owned();
+    let failed = |error: io::Error| CliFailure::new(exit::IO, format!("the token in {place}: {error}"));
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => make(&path).map_err(failed)?,
+        Err(error) => return Err(failed(error)),
+    };
+    if fs::metadata(&path).map_err(failed)?.mode() & 0o077 != 0 {
+        let why = format!("{place} can be read by others; `chmod 600` it, or delete it for a new token");
+        return Err(CliFailure::new(exit::FORBIDDEN, why));
+    }
+    Ok((checked(&text, &place)?, format!("in {place}")))
+}
+
+fn checked(token: &str, place: &str) -> Result<String, CliFailure> {
+    let token = token.trim();
+    if token.len() < LEAST_TOKEN || token.contains(|c: char| !c.is_ascii_graphic()) {
+        let why = format!("{place}: a token is {LEAST_TOKEN} or more printable ASCII characters without blanks");
+        return Err(CliFailure::usage(why));
+    }
+    Ok(token.to_owned())
+}
+
+/// A new token, written for nobody else to read.
+fn make(path: &Path) -> io::Result<String> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    writeln!(file, "{token}")?;
+    file.sync_all()?;
+    Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for (typed, address) in [
+            ("7391", "127.0.0.1:7391"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("localhost:80", "127.0.0.1:80"),
+            ("[::1]:7391", "[::1]:7391"),
+            ("172.17.0.1:7391", "172.17.0.1:7391"),
+        ] {
+            assert_eq!(super::address(typed).unwrap().to_string(), address);
+        }
+        for typed in ["", "127.0.0.1", "70000", "example.com:80", "http://127.0.0.1:80"] {
+            assert!(super::address(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_made_once_and_kept_from_others() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        let (first, place) = token(None, &data).unwrap();
+        assert_eq!((first.len(), place.ends_with("mcp-token")), (2 * TOKEN_BYTES, true));
+        assert_eq!(token(None, &data).unwrap().0, first);
+        let file = data.join(TOKEN_FILE);
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(token(None, &data).is_err());
+        assert!(token(Some(&dir.path().join("nosuch")), &data).is_err(), "one that is named is not made");
+        let short = dir.path().join("short");
+        fs::write(&short, "abc\n").unwrap();
+        fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(token(Some(&short), &data).is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! MCP over HTTP, for assistants that cannot start a program: in containers, in a browser. The SDK speaks the protocol
+//! (Streamable HTTP, without sessions) and checks `Host` and `Origin`; here are the door and its limits: who has no token
+//! learns nothing, and who sends slowly or for ever holds a place for a while and no longer.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use super::MAX_LINE;
+use super::daemon::Daemon;
+use super::server::Bridge;
+use protocol::client::Discovery;
+
+/// Where the server answers.
+pub const PATH: &str = "/mcp";
+
+/// Connections at once; further ones wait in the system's queue.
+const MOST_CONNECTIONS: usize = 64;
+
+/// How long a client may take to say what it wants.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// How long it may take to send the rest.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
+
+/// Pause after the system refused a connection, for want of files say.
+const BREATH: Duration = Duration::from_millis(100);
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+type Service = StreamableHttpService<Bridge, NeverSessionManager>;
+
+/// Where and for whom is served.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// Address and port; port 0 is any that is free.
+    pub address: SocketAddr,
+    /// What a client must send as `Authorization: Bearer …`.
+    pub token: String,
+    /// Names that a client may have for this machine beside its addresses, for `Host` and `Origin`.
+    pub names: Vec<String>,
+}
+
+/// Serves clients until the process ends; `ready` hears the address that was taken.
+///
+/// # Errors
+/// The runtime cannot be made, or the address cannot be taken.
+pub fn serve(discovery: Discovery, door: Door, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(door.address).await?;
+        ready(listener.local_addr()?);
+        let gate = Arc::new(Gate { token: blake3::hash(door.token.as_bytes()), service: service(discovery, &door) });
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let gate = gate.clone();
+                    tokio::spawn(async move {
+                        connection(stream, gate).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+        }
+    })
+}
+
+fn service(discovery: Discovery, door: &Door) -> Service {
+    let daemon = Daemon::new(discovery);
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+    if !door.address.ip().is_unspecified() {
+        hosts.push(named(door.address.ip()));
+    }
+    hosts.extend(door.names.iter().cloned());
+    let origins = hosts.iter().flat_map(|host| [format!("http://{host}:*"), format!("https://{host}:*")]);
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_LINE)
+        .with_allowed_origins(origins.collect::<Vec<_>>())
+        .with_allowed_hosts(hosts);
+    let bridge = move || Ok(Bridge::of(daemon.clone(), Arc::new(AtomicBool::new(false))));
+    StreamableHttpService::new(bridge, Arc::new(NeverSessionManager::default()), config)
+}
+
+/// An address as it stands in a URL.
+fn named(address: IpAddr) -> String {
+    if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }
+}
+
+async fn connection(stream: TcpStream, gate: Arc<Gate>) {
+    let service = service_fn(move |request| {
+        let gate = gate.clone();
+        async move { Ok::<_, Infallible>(gate.answer(request).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
+    if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// Who may come in.
+struct Gate {
+    /// Its hash, for hashes are compared in constant time.
+    token: blake3::Hash,
+    service: Service,
+}
+
+impl Gate {
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        if !self.knows(&request) {
+            let mut answer = refusal(
+                StatusCode::UNAUTHORIZED,
+                "send `Authorization: Bearer` with the token that `situated mcp --http` named",
+            );
+            answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return answer;
+        }
+        if request.uri().path() != PATH {
+            return refusal(StatusCode::NOT_FOUND, "MCP is spoken at /mcp");
+        }
+        let (head, body) = request.into_parts();
+        match tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_LINE).collect()).await {
+            Ok(Ok(body)) => self.service.handle(Request::from_parts(head, Full::new(body.to_bytes()))).await,
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                refusal(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 4 MiB")
+            }
+            Ok(Err(_)) => refusal(StatusCode::BAD_REQUEST, "the request ended in the middle"),
+            Err(_) => refusal(StatusCode::REQUEST_TIMEOUT, "the request did not come to an end in time"),
+        }
+    }
+
+    fn knows(&self, request: &Request<Incoming>) -> bool {
+        let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = given.and_then(|given| {
+            let (scheme, token) = given.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        token.is_some_and(|token| blake3::hash(token.as_bytes()) == self.token)
+    }
+}
+
+fn refusal(status: StatusCode, why: &'static str) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from_static(why.as_bytes())).boxed());
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer
+}
