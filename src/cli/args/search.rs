@@ -47,7 +47,7 @@ pub(crate) struct Search {
     /// Have the model of `context.provider` say the query in other words too, and search for these
     #[arg(long, value_name = "off|queries|hyde", value_parser = expand)]
     pub expand: Option<protocol::search::Expand>,
-    /// Say why this note was not found, or stands where it stands: its path, title, alias or [[link]]
+    /// Say why this note was not found, or stands where it stands: its path, title, alias or link
     #[arg(long, value_name = "NOTE", value_hint = ValueHint::FilePath, conflicts_with_all = ["format", "jsonl"])]
     pub expect: Option<PathBuf>,
     /// Wait until all that was saved before is in
@@ -150,7 +150,7 @@ pub(crate) enum OpenIn {
     after_help = "Examples:  situated related Projects/Plan.md:12-20     what lies near these lines\n           situated related --notes Projects/Plan.md     the nearest notes\n           wl-paste | situated related --text -          what lies near a text\nExit:   0 found, 1 nothing found"
 )]
 pub(crate) struct Related {
-    /// A note, or lines of one: its path in the vault or on the disk, title, alias or [[link#heading]]
+    /// A note, or lines of one: its path in the vault or on the disk, title, alias or link
     #[arg(value_hint = ValueHint::FilePath, value_name = "NOTE[:LINE[-LINE]]", required_unless_present = "text")]
     pub note: Option<PathBuf>,
     /// Any text instead of a note; `-` reads it from standard input
