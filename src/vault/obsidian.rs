@@ -2,10 +2,29 @@
 
 use note::{NoteRules, PERIODIC_SETTINGS, VaultPath, periodic};
 
+use serde::Deserialize;
+
 use crate::settings::VaultConfig;
+
+/// Where Obsidian keeps the settings of its templates, and the plugin Templater its own.
+const TEMPLATES: [&str; 2] = [".obsidian/templates.json", ".obsidian/plugins/templater-obsidian/data.json"];
 
 /// Longer settings are not Obsidian's.
 pub const LONGEST: u64 = 1 << 20;
+
+/// The folders of templates that are set, which are no notes but what notes are made from. `read` as for [`rules`].
+pub(crate) fn template_folders(read: impl Fn(&VaultPath) -> Option<Vec<u8>>) -> Vec<VaultPath> {
+    #[derive(Deserialize)]
+    struct Settings {
+        #[serde(alias = "templates_folder")]
+        folder: String,
+    }
+    let folder = |place: &str| {
+        let settings: Settings = serde_json::from_slice(&read(&VaultPath::parse(place)?)?).ok()?;
+        VaultPath::parse(settings.folder.trim().trim_matches('/'))
+    };
+    TEMPLATES.iter().filter_map(|place| folder(place)).collect()
+}
 
 /// The rules of a vault with the formats in which Obsidian names its daily, weekly, … notes; and what is wrong with
 /// those, for the user. `read` gives a file of at most [`LONGEST`] bytes, if it is there.

@@ -5,7 +5,8 @@
 //! 1. names that begin with a dot are ignored, whatever else is said of them;
 //! 2. so are editors' and systems' temporaries, and files that are not `.md`, `.markdown` or `.txt`;
 //! 3. the globs of the configuration (a `!glob` keeps what the files below would ignore);
-//! 4. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
+//! 4. Obsidian's settings: its folders of templates are ignored;
+//! 5. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
 //!    folder above, up to the vault's root: the deeper file wins, and no git repository is needed.
 //!
 //! What lies in an ignored folder is ignored. Ignore files outside the vault, git's global one among
@@ -17,12 +18,13 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use parking_lot::RwLock;
 
+use super::obsidian::{LONGEST, template_folders};
 use super::read::read;
 use super::root::VaultError;
 use crate::settings::VaultConfig;
@@ -53,6 +55,8 @@ pub enum Why {
     NotANote,
     /// A glob of the configuration.
     Excluded,
+    /// A folder of Obsidian's templates.
+    Templates,
     /// A line of a `.situatedignore`.
     SituatedIgnore,
     /// A line of a `.gitignore`.
@@ -65,6 +69,7 @@ impl fmt::Display for Why {
             Why::DotName => "its name, or that of a folder it is in, begins with a dot",
             Why::Temporary => "it is a program's temporary file",
             Why::NotANote => "it is not a .md, .markdown or .txt file",
+            Why::Templates => "it lies in Obsidian's folder of templates; `exclude = [\"!FOLDER\"]` has it indexed",
             Why::Excluded => "`exclude` in the configuration names it or a folder it is in",
             Why::SituatedIgnore => "a .situatedignore names it or a folder it is in",
             Why::GitIgnore => "a .gitignore names it or a folder it is in",
@@ -79,6 +84,8 @@ impl fmt::Display for Why {
 pub struct Policy {
     root: PathBuf,
     exclude: Gitignore,
+    /// Folders of templates by Obsidian's own settings, once they are needed.
+    templates: OnceLock<Vec<VaultPath>>,
     max_note_bytes: u64,
     /// The rules in force in a folder (`""`: the root), for folders that were seen.
     seen: RwLock<HashMap<Box<str>, Rules>>,
@@ -134,7 +141,13 @@ impl Policy {
             VaultError::BadGlob { glob, error: error.to_string() }
         })?;
         let seen = RwLock::new(HashMap::new());
-        Ok(Policy { root: root.to_owned(), exclude, max_note_bytes: config.max_note_bytes, seen })
+        Ok(Policy {
+            root: root.to_owned(),
+            exclude,
+            templates: OnceLock::new(),
+            max_note_bytes: config.max_note_bytes,
+            seen,
+        })
     }
 
     /// What `path` is, if it is a folder (`is_dir`) or a file. Need not exist.
@@ -187,6 +200,9 @@ impl Policy {
             Match::Whitelist(_) => return None,
             Match::None => {}
         }
+        if is_dir && self.holds_templates(path) {
+            return Some(Why::Templates);
+        }
         let mut next = rules;
         while let Some(rules) = next {
             let below = path.as_os_str().as_bytes().get(rules.prefix..)?;
@@ -201,6 +217,12 @@ impl Policy {
             next = &rules.above;
         }
         None
+    }
+
+    fn holds_templates(&self, folder: &Path) -> bool {
+        let settings = |path: &VaultPath| read(&self.root, path, LONGEST).ok().map(|(bytes, _)| bytes);
+        let folders = self.templates.get_or_init(|| template_folders(settings));
+        folders.iter().any(|templates| *file_system_form(templates.as_str()) == *folder)
     }
 
     /// The rules in a folder (`None`: the root), given those in the folder above it.

@@ -242,3 +242,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn folders_of_templates_are_left_out_unless_they_are_asked_for() {
+    let dir = vault(&[
+        (".obsidian/templates.json", r#"{"folder":"Extras/Templates/","dateFormat":"YYYY"}"#),
+        (".obsidian/plugins/templater-obsidian/data.json", r#"{"command_timeout":5,"templates_folder":"Templater"}"#),
+    ]);
+    let left_out = EntryKind::Ignored(Why::Templates);
+    for (name, verdict) in [
+        ("Extras/Templates/Daily.md", left_out),
+        ("Extras/Templates/deep/er.md", left_out),
+        ("Templater/x.md", left_out),
+        ("Extras/Templates.md", EntryKind::Note),
+        ("Extras/Other.md", EntryKind::Note),
+        ("Templates/x.md", EntryKind::Note),
+    ] {
+        assert_eq!(policy(dir.path(), &[]).verdict(&path(name), false), verdict, "{name}");
+    }
+    let kept = policy(dir.path(), &["!Templater"]);
+    assert_eq!(kept.verdict(&path("Templater/x.md"), false), EntryKind::Note);
+    for broken in [r#"{"folder":""}"#, r#"{"folder":"/"}"#, r#"{"folder":"../up"}"#, r#"{"folder":7}"#, "[]", ""] {
+        let dir = vault(&[(".obsidian/templates.json", broken)]);
+        assert_eq!(policy(dir.path(), &[]).verdict(&path("a/b.md"), false), EntryKind::Note, "{broken}");
+    }
+}
