@@ -19,7 +19,7 @@ use tantivy::directory::{
 };
 
 /// Version of schema and analyzer: an index of another version is built anew.
-const FORMAT: &str = "situated words 4";
+const FORMAT: &str = "situated words 5";
 
 /// The folder of one lexical index.
 #[derive(Debug)]

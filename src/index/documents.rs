@@ -18,6 +18,7 @@ use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyEr
 
 use super::analyze::{Analyzer, Reading};
 use super::disk::Folder;
+use super::properties;
 use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 
 use spellings::Spellings;
@@ -93,6 +94,8 @@ mod weights {
     pub(super) const ALIAS: u8 = 2;
     pub(super) const HEADING: u8 = 1;
     pub(super) const TAG: u8 = 1;
+    /// Of the note's first chunk.
+    pub(super) const PROPERTY: u8 = 1;
 }
 
 fn schema() -> (Schema, Fields) {
@@ -338,6 +341,9 @@ impl Documents {
         note.aliases.iter().for_each(|alias| add(alias, weights::ALIAS, true));
         chunk.entry.heading_path.iter().for_each(|heading| add(heading, weights::HEADING, true));
         note.tags.iter().for_each(|tag| add(tag, weights::TAG, false));
+        if position == 0 {
+            properties::texts(&note.properties).iter().for_each(|(_, text)| add(text, weights::PROPERTY, false));
+        }
         document.add_text(f.spellings, Reading { language: None, times: 1 }.mark(&spellings));
         document.add_text(f.around, Reading { language: Some(language), times: 1 }.mark(&chunk.context));
         if !chunk.expansion.is_empty() {

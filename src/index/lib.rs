@@ -21,6 +21,7 @@ mod lexical;
 mod links;
 mod meant;
 mod nearly;
+mod properties;
 mod query;
 pub mod search;
 mod snapshot;

@@ -1,13 +1,15 @@
 //! From ranked chunks to [`Hit`]s: the only step of a search that reads text.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
-use super::snippet::snippet;
+use super::snippet::{Analyze, Snippet, snippet};
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
+use crate::properties;
 use crate::{ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
 
 /// A ranked chunk.
@@ -58,7 +60,15 @@ impl<'a> Maker<'a> {
         let snapshot = self.reader.snapshot;
         let (chunk, note) = placed(snapshot, row)?;
         let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
-        let passage = snippet(&text, &self.terms, &|text, each| snapshot.analyze(text, language, each));
+        let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| snapshot.analyze(text, language, each);
+        let mut passage = snippet(&text, &self.terms, &analyze);
+        let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
+        if chunk.position == 0 && passage.highlights.is_empty() {
+            // The properties stand at the top.
+            if let Some(property) = in_properties(note, &self.terms, &analyze) {
+                (passage, match_line) = (property, 1);
+            }
+        }
         let also = also.into_iter().filter_map(|pick| {
             let chunk = snapshot.chunk(pick.row)?;
             let (line, end_line) = chunk.lines;
@@ -69,7 +79,7 @@ impl<'a> Maker<'a> {
             path: note.path.as_str().to_owned(),
             line: chunk.lines.0,
             end_line: chunk.lines.1,
-            match_line: (chunk.lines.0 + passage.lines_before).min(chunk.lines.1),
+            match_line,
             title: note.title.clone(),
             heading_path: chunk.heading_path.to_vec(),
             score: score.clamp(0.0, 1.0),
@@ -103,6 +113,15 @@ impl Maker<'_> {
     fn explained(&self, lanes: Lanes, row: Row) -> Lanes {
         Lanes { in_questions: self.reader.snapshot.in_expansion(&self.asked, row).unwrap_or_default(), ..lanes }
     }
+}
+
+/// The first property of a note that has one of the words, as `name: text`.
+fn in_properties(note: &NoteEntry, terms: &HashSet<String>, analyze: Analyze) -> Option<Snippet> {
+    if terms.is_empty() {
+        return None;
+    }
+    let shown = properties::texts(&note.properties).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    shown.map(|text| snippet(&text, terms, analyze)).find(|passage| !passage.highlights.is_empty())
 }
 
 /// Reads what windows are made of: each text once.

@@ -1,0 +1,82 @@
+//! The properties of a note as texts: what its front matter says beside names, tags and dates, which have places of
+//! their own.
+
+use serde_json::{Map, Value};
+
+/// Properties that are found elsewhere, or say how a note is shown.
+const ELSEWHERE: [&str; 11] =
+    ["alias", "aliases", "cssclass", "cssclasses", "lang", "language", "publish", "tag", "tags", "title", "type"];
+
+/// Properties of a note that are looked at, and bytes of one.
+const MOST_TEXTS: usize = 64;
+const MOST_BYTES: usize = 2048;
+
+/// Name and text of each value that says something, in order: words and numbers, not dates, `true` or nothing.
+/// `properties` is a JSON object.
+pub(crate) fn texts(properties: &str) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    // Most notes have none.
+    if properties.len() > 2 {
+        let read: Map<String, Value> = serde_json::from_str(properties).unwrap_or_default();
+        let told = |name: &&String| !ELSEWHERE.contains(&name.to_lowercase().as_str());
+        for name in read.keys().filter(told) {
+            collect(name, &read[name], &mut texts);
+        }
+    }
+    texts
+}
+
+fn collect(name: &str, value: &Value, texts: &mut Vec<(String, String)>) {
+    let text = match value {
+        _ if texts.len() >= MOST_TEXTS => return,
+        Value::Null | Value::Bool(_) => return,
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.trim().to_owned(),
+        Value::Array(values) => return values.iter().for_each(|value| collect(name, value, texts)),
+        Value::Object(values) => return values.iter().for_each(|(_, value)| collect(name, value, texts)),
+    };
+    if text.chars().any(char::is_alphanumeric) && !is_time(&text) {
+        texts.push((name.to_owned(), text[..text.floor_char_boundary(MOST_BYTES)].to_owned()));
+    }
+}
+
+/// Whether a text is a day or a time (`2026-11-20`, `2026-11-20T10:00:00Z`, `1604539200000`): those are conditions.
+fn is_time(text: &str) -> bool {
+    let (day, time) = text.split_at_checked(10).unwrap_or((text, ""));
+    // Milliseconds of this century's first half, give or take a few years.
+    let is_millis = text.len() == 13 && text.starts_with('1') && text.bytes().all(|byte| byte.is_ascii_digit());
+    let of_time = |c: char| c.is_ascii_digit() || "TZ :.+-".contains(c);
+    is_millis || (time.chars().all(of_time) && day.parse::<jiff::civil::Date>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_something_is_a_text() {
+        let properties = r#"{"title":"A","Tags":["x"],"email":"anna@example.org","isbn":9783161484100,"done":true,
+            "due":"2026-11-20","trip":"2026-11-20 to Rome","at":"2026-11-20T10:00:00+01:00","people":["Bo"," ",null,["Cy"]],"site":{"url":"https://x.org"},
+            "updated":1604539200000,"rating":4.5,"empty":"--"}"#;
+        let expected = [
+            ("email", "anna@example.org"),
+            ("isbn", "9783161484100"),
+            ("people", "Bo"),
+            ("people", "Cy"),
+            ("rating", "4.5"),
+            ("site", "https://x.org"),
+            ("trip", "2026-11-20 to Rome"),
+        ];
+        let mut texts = texts(properties);
+        texts.sort();
+        assert_eq!(texts, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    }
+
+    #[test]
+    fn what_is_broken_or_without_end_says_little() {
+        assert!(texts("{}").is_empty() && texts("nonsense").is_empty() && texts("").is_empty());
+        let many = serde_json::json!({ "x": vec!["word"; 1000], "long": "é".repeat(5000) }).to_string();
+        let texts = texts(&many);
+        assert!(texts.len() <= MOST_TEXTS && texts.iter().all(|(_, text)| text.len() <= MOST_BYTES));
+    }
+}

@@ -1,0 +1,51 @@
+//! What the front matter says is found.
+
+use super::*;
+use crate::testing::note;
+
+/// Two chunks, under properties.
+fn with_properties(properties: &str) -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    put(&mut index, 2, "Other.md", &[], None, &[], &["A person who gardens.\n"]);
+    let texts = ["The person met in Lisbon.\n", "Likes long walks.\n"];
+    let chunks = (0..).zip(texts).map(|(position, text)| ChunkDoc {
+        entry: ChunkEntry {
+            id: chunk_id("Anna.md", section_key([], 0), position),
+            note: 1,
+            position,
+            span: (position * 100, position * 100 + 10),
+            lines: (position + 6, position + 6),
+            heading_path: Arc::from([]),
+        },
+        text: text.to_owned(),
+        searchable: text.to_owned(),
+        vectors: vec![builtin::model().embed(text)],
+        context: String::new(),
+        expansion: String::new(),
+    });
+    let anna = NoteEntry { properties: properties.into(), title: "Anna".to_owned(), ..note(1, 1, "Anna.md") };
+    index.put(anna, chunks.collect()).unwrap();
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+#[test]
+fn a_property_is_found_by_its_words_and_shown() {
+    let vault = with_properties(r#"{"email":"anna@example.org","employer":"Quokka Works"}"#);
+    for (query, shown) in [
+        ("anna@example.org", "email: anna@example.org"),
+        ("quokka", "employer: Quokka Works"),
+        ("\"quokka works\"", "employer: Quokka Works"),
+    ] {
+        let answer = ask(&vault, query, &Options { mode: Mode::Lexical, ..Options::default() });
+        let hit = &answer.hits[0];
+        assert_eq!(
+            (hit.path.as_str(), hit.line, hit.match_line, hit.snippet.as_str()),
+            ("Anna.md", 6, 1, shown),
+            "{query}"
+        );
+        assert!(!hit.highlights.is_empty() && hit.text == "The person met in Lisbon.\n");
+    }
+    let own = ask(&vault, "lisbon", &Options::default());
+    assert_eq!((own.hits[0].match_line, own.hits[0].snippet.as_str()), (6, "The person met in Lisbon."));
+}
