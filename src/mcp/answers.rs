@@ -1,5 +1,6 @@
 //! What each tool does: arguments in, calls of the daemon, a cleaned and sized result out.
 
+pub(super) mod names;
 pub(super) mod reindex;
 pub(super) mod search;
 
@@ -81,13 +82,13 @@ pub(super) async fn read_note(asked: params::Read, caller: &Caller) -> Result<To
 
 /// Lines of a note that fit.
 pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLines, Trouble> {
-    let params::Read { path, vault: of, line: from, lines, max_chars } = asked;
+    let params::Read { path, vault: of, line: from, lines, links, max_chars } = asked;
     if from == Some(0) || lines == Some(0) {
         return Err(Trouble::invalid("`line` counts from 1, and `lines` is 1 or more"));
     }
     let limit = size::limit(max_chars)?;
     let (path, vault) = (clean::named(&path), vault(of.as_ref()));
-    let note = caller.call(GetRequest { path, vault, line: from, lines, ..GetRequest::default() }).await?;
+    let note = caller.call(GetRequest { path, vault, line: from, lines, links, ..GetRequest::default() }).await?;
     let sent = clean::text(&note.text);
     let (first, total) = (note.line, note.lines);
     if first > total.max(1) {
@@ -102,6 +103,7 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLin
         line: first,
         end_line: first,
         lines: total,
+        linked: note.links.as_ref().zip(note.backlinks.as_ref()).map(names::linked),
         omitted: None,
     };
     // What was left out takes its place too.

@@ -143,6 +143,9 @@ pub(super) struct Read {
     pub(super) line: Option<u32>,
     /// Lines at most.
     pub(super) lines: Option<u32>,
+    /// With its links and backlinks.
+    #[serde(default)]
+    pub(super) links: bool,
     /// Characters of the result at most, 2000 to 200000; 20000 if absent.
     pub(super) max_chars: Option<usize>,
 }
@@ -167,6 +170,30 @@ pub(super) struct Related {
     pub(super) limit: Option<usize>,
     /// Characters of the result at most, 2000 to 200000; 20000 if absent.
     pub(super) max_chars: Option<usize>,
+}
+
+/// What `list_names` lists.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Named {
+    Tags,
+    Folders,
+    Notes,
+    Types,
+    Properties,
+}
+
+/// Arguments of `list_names`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Names {
+    /// Which names.
+    pub(super) what: Named,
+    /// Only those that hold this.
+    pub(super) like: Option<String>,
+    /// The vault by name; all if absent.
+    pub(super) vault: Option<String>,
+    /// Names at most, 1 to 1000; 100 if absent.
+    pub(super) limit: Option<usize>,
 }
 
 /// Arguments of `recent_notes`.

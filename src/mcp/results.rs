@@ -136,6 +136,8 @@ pub(super) struct NoteLines {
     pub(super) end_line: u32,
     /// Lines of the note.
     pub(super) lines: u32,
+    /// Paths of the notes it links to, and of those that link to it, if they were asked for.
+    pub(super) linked: Option<(Vec<String>, Vec<String>)>,
     /// What did not fit into the result.
     pub(super) omitted: Option<Omitted>,
 }

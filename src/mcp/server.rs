@@ -130,7 +130,7 @@ impl ServerHandler for Bridge {
             let message = "this is no address of a note: they look like `note://VAULT/PATH`, percent-encoded";
             return Err(ErrorData::invalid_params(message, Some(json!({ "uri": request.uri }))));
         };
-        let read = params::Read { path, vault: Some(vault), line: None, lines: None, max_chars: None };
+        let read = params::Read { path, vault: Some(vault), line: None, lines: None, links: false, max_chars: None };
         let note = answers::note(read, &self.caller(&context)).await.map_err(|trouble| {
             if trouble.kind == "not_found" {
                 return ErrorData::resource_not_found(

@@ -72,6 +72,19 @@ pub(super) fn note(note: &NoteLines) -> String {
         let _ = writeln!(out, "{number:>5} | {text}");
     }
     omitted(&mut out, note.omitted.as_ref());
+    if let Some((links, backlinks)) = &note.linked {
+        for (heading, paths) in [("It links to:", links), ("These link to it:", backlinks)] {
+            let _ = writeln!(out, "\n{heading}{}", if paths.is_empty() { " none" } else { "" });
+            paths.iter().for_each(|path| quoted(&mut out, path));
+        }
+    }
+    out
+}
+
+/// Names, a line each.
+pub(super) fn list(about: &str, names: &[String]) -> String {
+    let mut out = head(about);
+    names.iter().for_each(|name| quoted(&mut out, name));
     out
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
+use super::answers::names::names as list_names;
 use super::answers::{Run, ask, generate, read, read_note, recent, reindex, search, stats, status};
 use super::{params, results, schema};
 
@@ -74,6 +75,15 @@ static ROWS: &[ToolRow] = &[
         takes: schema::of::<params::Related>,
         gives: None,
         run: |given, caller| Box::pin(async move { search::related(read(given)?, caller).await }),
+    },
+    ToolRow {
+        name: "list_names",
+        title: "List names",
+        about: "Lists tags, folders, notes, types or properties, for filters.",
+        acts: Acts::Reads,
+        takes: schema::of::<params::Names>,
+        gives: None,
+        run: |given, caller| Box::pin(async move { list_names(read(given)?, caller).await }),
     },
     ToolRow {
         name: "recent_notes",

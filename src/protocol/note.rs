@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audience::Audience;
+use crate::hit::LinkedNotes;
 use crate::is_default;
 
 /// Parameters of `get`.
@@ -20,6 +21,9 @@ pub struct GetRequest {
     /// Lines at most.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lines: Option<u32>,
+    /// Whether the answer says which notes it links to, and which link to it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub links: bool,
     /// Who hears the answer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub audience: Audience,
@@ -46,6 +50,12 @@ pub struct NoteText {
     pub truncated: bool,
     /// What was odd about the note.
     pub warnings: Vec<String>,
+    /// The notes it links to, the first 200, if they were asked for and it is indexed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<LinkedNotes>,
+    /// The notes that link to it, in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlinks: Option<LinkedNotes>,
 }
 
 /// Parameters of `recent`.

@@ -91,7 +91,7 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
             assert_eq!(result.get("structuredContent").is_none(), name == "read_note", "{result}");
             results.push(result);
         }
-        assert_eq!(tools.len(), 10);
+        assert_eq!(tools.len(), 11);
         let described = tools.iter().filter(|tool| tool.get("outputSchema").is_some());
         let described: Vec<&str> = described.map(|tool| tool["name"].as_str().unwrap()).collect();
         assert_eq!(described, ["search_with_contextual_retrieval", "recent_notes", "get_reindexing_progress"]);

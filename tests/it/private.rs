@@ -119,6 +119,13 @@ fn an_assistant_never_hears_of_private_notes() {
         let recent = assistant.data("recent_notes", json!({ "limit": 200 }));
         assert_eq!((&recent["total"], recent["notes"].as_array().unwrap().len()), (&json!(2), 2), "{recent}");
         silent("recent_notes", &recent.to_string());
+        for what in ["tags", "folders", "notes", "types", "properties"] {
+            let names = assistant.text("list_names", json!({ "what": what }));
+            silent("list_names", &names);
+            assert!(!names.contains("private") && !names.contains("Journal"), "{names}");
+        }
+        let linked = assistant.text("read_note", json!({ "path": "Harbour", "links": true }));
+        assert!(linked.contains("These link to it: none"), "the only one is private: {linked}");
         let listed = assistant.request("resources/list", json!({}));
         assert_eq!(listed["result"]["resources"].as_array().unwrap().len(), 2);
         silent("resources/list", &listed.to_string());

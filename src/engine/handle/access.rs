@@ -10,6 +10,7 @@ use crate::disk_access::{Hangs, TEXT_WITHIN};
 use index::Snapshot;
 use note::{FileStat, Private, VaultPath};
 use protocol::audience::Audience;
+use store::record::NoteRecord;
 use vault::read::ReadError;
 
 /// What a vault answers from, once it has been opened.
@@ -36,6 +37,17 @@ pub(super) fn read(
     vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
         CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
     })
+}
+
+/// What the store has of a note: its record, and its contexts.
+pub(super) fn stored(
+    pipeline: &NotePipeline,
+    path: &VaultPath,
+) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
+    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
+    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
+    let contexts = pipeline.store.contexts(path).map_err(storage)?;
+    Ok(Some((record, contexts)))
 }
 
 /// A path as a user gives it.

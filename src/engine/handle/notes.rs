@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::access::{hidden, not_found, read, ready};
+use super::access::{hidden, not_found, read, ready, stored};
 use super::resolve::{self, Named};
+use super::search::include::Source;
 use super::{CallError, Handle};
-use crate::decide::{NotePipeline, Task};
+use crate::decide::Task;
 use crate::indexer::commit::decision;
 use crate::now_s;
-use note::{FileStat, Note, VaultPath};
+use note::{FileStat, Note};
 use protocol::audience::Audience;
 use protocol::decision::{DecidedStep, Decision};
 use protocol::note::{GetRequest, NoteText};
@@ -18,6 +19,9 @@ use vault::read::ReadError;
 
 /// Text that `get` sends at most, in bytes.
 const MOST_TEXT: usize = 4 << 20;
+
+/// Linked notes that `get` names, of each kind.
+const MOST_LINKS: usize = 200;
 
 /// See [`Handle::get`].
 pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, CallError> {
@@ -33,7 +37,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     })?;
     let note = note::parse(&path, &bytes, &pipeline.rules);
     let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
-    if hidden.is_some_and(|hidden| hidden.covers_now(&note, known)) {
+    if hidden.as_ref().is_some_and(|hidden| hidden.covers_now(&note, known)) {
         return Err(unknown());
     }
     let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
@@ -51,6 +55,11 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         text.push_str(line);
         sent += 1;
     }
+    let linked = snapshot.note_at(&path).filter(|_| request.links).map(|entry| {
+        let source = Source { vault: &vault.name, snapshot: &snapshot, pipeline: &pipeline, hidden: hidden.as_deref() };
+        source.links_of(entry, MOST_LINKS)
+    });
+    let (links, backlinks) = linked.unzip();
     let title = snapshot.note_at(&path).map_or_else(|| note.title.clone(), |entry| entry.title.clone());
     Ok(NoteText {
         vault: vault.name.clone(),
@@ -62,6 +71,8 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         mtime: seen.mtime_ns.div_euclid(1_000_000_000),
         truncated: first - 1 + sent < total,
         warnings: note.warnings.iter().map(|w| format!("line {}: {}", w.line, w.message)).collect(),
+        links,
+        backlinks,
     })
 }
 
@@ -124,16 +135,6 @@ fn visible(note: &Note) -> Cow<'_, str> {
     }
     out.push_str(note.text.get(end..).unwrap_or_default());
     Cow::Owned(out)
-}
-
-pub(super) fn stored(
-    pipeline: &NotePipeline,
-    path: &VaultPath,
-) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
-    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
-    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
-    let contexts = pipeline.store.contexts(path).map_err(storage)?;
-    Ok(Some((record, contexts)))
 }
 
 /// What a record remembers of the last decision that changed a note.

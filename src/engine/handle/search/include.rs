@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::notes::stored;
+use super::super::access::stored;
 use super::{CallError, Cancel, NotePipeline};
 use context::ContextRecord;
 use index::{NoteEntry, NoteNo, Snapshot};
@@ -72,7 +72,7 @@ impl<'a> Finder<'a> {
     fn add_links(&mut self, path: &VaultPath, hit: &mut Hit) {
         let source = self.source;
         let Some(note) = source.snapshot.note_at(path) else { return };
-        let (links, backlinks) = self.linked.entry(note.no).or_insert_with(|| source.links_of(note));
+        let (links, backlinks) = self.linked.entry(note.no).or_insert_with(|| source.links_of(note, NAMED));
         (hit.links, hit.backlinks) = (Some(links.clone()), Some(backlinks.clone()));
     }
 
@@ -95,18 +95,18 @@ impl<'a> Finder<'a> {
 }
 
 impl Source<'_> {
-    /// The notes that a note links to, and those that link to it.
-    fn links_of(&self, note: &NoteEntry) -> (LinkedNotes, LinkedNotes) {
+    /// The notes that a note links to, and those that link to it; `most` of each are named.
+    pub(in crate::handle) fn links_of(&self, note: &NoteEntry, most: usize) -> (LinkedNotes, LinkedNotes) {
         let targets = note.links.iter().filter_map(|target| self.snapshot.resolve(target, &note.path));
         let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
-        (self.shown(targets), self.shown(self.snapshot.backlinks(note.no)))
+        (self.shown(targets, most), self.shown(self.snapshot.backlinks(note.no), most))
     }
 
-    fn shown(&self, notes: impl IntoIterator<Item = NoteNo>) -> LinkedNotes {
+    fn shown(&self, notes: impl IntoIterator<Item = NoteNo>, most: usize) -> LinkedNotes {
         let notes = notes.into_iter().filter_map(|no| self.snapshot.note(no));
         let shown = notes.filter(|note| !self.hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)));
         let mut paths: Vec<&str> = shown.map(|note| note.path.as_str()).collect();
         paths.sort_unstable();
-        LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(NAMED).map(str::to_owned).collect() }
+        LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(most).map(str::to_owned).collect() }
     }
 }

@@ -1,0 +1,46 @@
+//! Names that a vault has, and notes by name.
+
+use super::{ToolResult, vault};
+use crate::mcp::caller::Caller;
+use crate::mcp::daemon::Trouble;
+use crate::mcp::{clean, params, show};
+use protocol::hit::LinkedNotes;
+use protocol::names::{NameKind, NamesRequest};
+
+/// `list_names`, as text alone.
+pub(in crate::mcp) async fn names(asked: params::Names, caller: &Caller) -> Result<ToolResult, Trouble> {
+    let params::Names { what, like, vault: of, limit } = asked;
+    let what = match what {
+        params::Named::Tags => NameKind::Tags,
+        params::Named::Folders => NameKind::Folders,
+        params::Named::Notes => NameKind::Notes,
+        params::Named::Types => NameKind::Types,
+        params::Named::Properties => NameKind::Properties,
+    };
+    let asked = NamesRequest { what, like, vault: vault(of.as_ref()), limit, ..NamesRequest::default() };
+    let found = caller.call(asked).await?;
+    let mut lines = Vec::with_capacity(found.names.len());
+    for name in &found.names {
+        let (text, count) = (clean::line(&name.name), name.notes);
+        lines.push(match (&name.path, &name.vault) {
+            (Some(path), Some(vault)) => format!("{text} (vault {}, {})", clean::name(vault), clean::name(path)),
+            _ => format!("{text} ({count})"),
+        });
+    }
+    let about = format!("{} of {} names, with the notes that have each.", found.names.len(), found.total);
+    Ok(ToolResult { text: show::list(&about, &lines), structured: None })
+}
+
+/// Linked notes that are shown, of each kind.
+const MOST_LINKED: usize = 50;
+
+/// The paths of the notes that a note links to, and of those that link to it; and how many more there are.
+pub(in crate::mcp) fn linked((links, backlinks): (&LinkedNotes, &LinkedNotes)) -> (Vec<String>, Vec<String>) {
+    let paths = |notes: &LinkedNotes| {
+        let mut paths: Vec<String> = notes.notes.iter().take(MOST_LINKED).map(|path| clean::name(path)).collect();
+        let more = (notes.count as usize).saturating_sub(paths.len());
+        paths.extend((more > 0).then(|| format!("and {more} more")));
+        paths
+    };
+    (paths(links), paths(backlinks))
+}
