@@ -351,7 +351,7 @@ impl Decision<'_> {
         // A template stands where nothing was paid for; what was paid for this very text, at another time or for
         // a note that came and went, is better and must not be bought again. What a paid context is waiting to be
         // replaced by counts only if it is newer than the request for it.
-        if let Some(found) = self.found(index, old.paid, old.due) {
+        if let Some(found) = self.found(index, Some(donor)) {
             return found;
         }
         let wants_model = self.generation.costs && self.wants_model(chunk);
@@ -376,7 +376,7 @@ impl Decision<'_> {
         let outlived = matches!(due.or(later), Some(Reason::Drifted | Reason::ContextualizerChanged));
         if old.paid
             && outlived
-            && let Some(found) = self.returned(index)
+            && let Some(found) = self.returned(index, donor)
         {
             return found;
         }
@@ -401,7 +401,7 @@ impl Decision<'_> {
 
     /// A chunk without a context of its own: from the archive if it has been there before, else anew.
     fn fresh(&self, index: usize, reason: Reason) -> Step {
-        if let Some(found) = self.found(index, false, None) {
+        if let Some(found) = self.found(index, None) {
             return found;
         }
         let reason = match (self.trigger, self.stored) {
@@ -418,14 +418,30 @@ impl Decision<'_> {
         Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due }
     }
 
-    /// A chunk whose context the archive has; nothing is looked for when everything is to be made anew.
-    fn found(&self, index: usize, paid: bool, due: Option<PendingContext>) -> Option<Step> {
+    /// What was bought for a chunk's sections and text: the archive has it, or a chunk of the note other than `donor`,
+    /// which may go with this very plan and will be in the archive then.
+    fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
+        let key = chunk.key();
+        if let Some(found) = (self.archived)(key) {
+            return Some((ContextSource::Archive(key), found));
+        }
+        let stored = self.stored?.stored.chunks.iter().enumerate();
+        let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
+        let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
+        // Not written for a request that waits.
+        let (contextualizer, sketch, written_at) = (old.contextualizer.clone(), old.sketch.clone(), i64::MIN);
+        Some((ContextSource::Stored(twin), Archived { contextualizer, sketch, written_at }))
+    }
+
+    /// A chunk whose context was bought before; nothing is looked for when everything is to be made anew.
+    fn found(&self, index: usize, donor: Option<usize>) -> Option<Step> {
+        let old = donor.and_then(|donor| self.stored?.stored.chunks.get(donor));
+        let (paid, due) = old.map_or((false, None), |old| (old.paid, old.due));
         if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
             return None;
         }
         let chunk = &self.now.chunks[index];
-        let key = chunk.key();
-        let found = (self.archived)(key)?;
+        let (context, found) = self.bought(chunk, donor)?;
         let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
         let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
         if paid && !answers {
@@ -437,25 +453,24 @@ impl Decision<'_> {
             action: Action::Reembed,
             reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
             chunk: index,
-            context: ContextSource::Archive(key),
+            context,
             later: (outdated && due.is_none()).then_some(Reason::ContextualizerChanged),
             due,
         })
     }
 
     /// A chunk whose text was another for so long that its context is of that other text, and which is back at a text
-    /// that the archive has a context of: without it the daily sync would buy that one again.
-    fn returned(&self, index: usize) -> Option<Step> {
+    /// that a context was bought for: without it the daily sync would buy that one again.
+    fn returned(&self, index: usize, donor: usize) -> Option<Step> {
         let chunk = &self.now.chunks[index];
-        let key = chunk.key();
-        let fits = |found: &Archived| {
-            found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW
-        };
-        (self.archived)(key).filter(fits).map(|_| Step {
+        let (context, found) = self.bought(chunk, Some(donor))?;
+        let fits =
+            found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW;
+        fits.then_some(Step {
             action: Action::Reembed,
             reason: Reason::FoundInArchive,
             chunk: index,
-            context: ContextSource::Archive(key),
+            context,
             later: None,
             due: None,
         })
@@ -480,9 +495,9 @@ impl Decision<'_> {
     /// What stands in a rebuild for a chunk that has no model's context. One that no model is asked about takes what was
     /// bought for its text when its note was larger, as with every save: the next look would find it.
     fn rebuilt(&self, chunk: &CurrentChunk<'_>) -> ContextSource {
-        let key = chunk.key();
         let unasked = self.generation.costs && !self.wants_model(chunk);
-        if unasked && (self.archived)(key).is_some() { ContextSource::Archive(key) } else { ContextSource::Fresh }
+        let bought = unasked.then(|| self.bought(chunk, None)).flatten();
+        bought.map_or(ContextSource::Fresh, |(context, _)| context)
     }
 
     fn wants_model(&self, chunk: &CurrentChunk<'_>) -> bool {

@@ -163,6 +163,18 @@ fn body_edit() -> impl Strategy<Value = (Draft, Draft)> {
     })
 }
 
+/// The chunk at its place was written about another text, the one that goes was written about this one: waiting for the
+/// archive to have it would buy or embed twice.
+#[test]
+fn a_section_that_shrinks_to_its_last_chunk_takes_the_context_of_that_at_once() {
+    let long = vec![Section { heading: Some(2), body: [vec![0; 16], vec![29; 4]].concat() }];
+    let last = vec![Section { heading: Some(2), body: vec![29; 4] }];
+    let plans = history(&[("n.md", &long), ("n.md", &last), ("n.md", &last)], &generation(true));
+    let step = plans[1].steps[0];
+    assert_eq!((step.reason, step.context, step.later), (Reason::FoundInArchive, ContextSource::Stored(2), None));
+    assert!(plans[2].is_keep(), "{:?}", plans[2]);
+}
+
 proptest! {
     #[test]
     fn planning_again_after_applying_only_keeps(a in drafts(), b in drafts(), costs: bool) {
