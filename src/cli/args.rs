@@ -1,6 +1,7 @@
 //! Every command and option.
 
 mod graph;
+mod grep;
 mod ask;
 mod eval;
 mod mcp;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 pub(super) use ask::Ask;
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
+pub(super) use grep::Grep;
 pub(super) use mcp::{Mcp, McpAction, McpEntry};
 pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review, StartContexts};
 pub(super) use search::{OpenIn, Related, Search, Show, weigh};
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     /// Find passages
     #[command(visible_alias = "s")]
     Search(Search),
+    /// Find lines that match a regular expression
+    Grep(Grep),
     /// Search while you type: what `situated` alone does on a terminal
     Live,
     /// Have a question answered from your notes, with citations

@@ -16,6 +16,7 @@ mod expect;
 mod format;
 mod generations;
 mod graph;
+mod grep;
 mod init;
 mod jobs;
 mod logging;
@@ -136,6 +137,7 @@ fn dispatch(cli: Cli) -> Result<u8, CliFailure> {
         Command::Run(args) => run::run(args, session),
         Command::Try(args) => tour::run(args, session),
         Command::Search(args) => search::search(args, session),
+        Command::Grep(args) => grep::run(args, session),
         Command::Live => live::run(session),
         Command::Ask(args) => ask::run(&args, session),
         Command::Related(args) => search::related(args, session),

@@ -37,9 +37,14 @@ impl Place {
     /// `path:line`, from the folder we are in if the note lies below it.
     #[cfg(feature = "tui")]
     pub(super) fn seen_from_here(&self) -> String {
+        format!("{}:{}", self.path_from_here().display(), self.line)
+    }
+
+    /// The note, from the folder we are in if it lies below it.
+    pub(super) fn path_from_here(&self) -> PathBuf {
         let here = std::env::current_dir().ok();
         let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));
-        format!("{}:{}", below.as_deref().unwrap_or(&self.file).display(), self.line)
+        below.unwrap_or_else(|| self.file.clone())
     }
 }
 

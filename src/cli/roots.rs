@@ -26,7 +26,12 @@ impl Roots {
 
     /// Where a hit is on the disk.
     pub(super) fn place(&self, hit: &Hit) -> Option<Place> {
-        Place::of(self.folders.get(&hit.vault)?, &hit.path, hit.best_line())
+        self.place_of(&hit.vault, &hit.path, hit.best_line())
+    }
+
+    /// Where a line of a note is on the disk.
+    pub(super) fn place_of(&self, vault: &str, path: &str, line: u32) -> Option<Place> {
+        Place::of(self.folders.get(vault)?, path, line)
     }
 
     /// A hit's note on the disk; its path in the vault if that is all that is known.
@@ -36,6 +41,11 @@ impl Roots {
 
     /// A hit's note as an address that terminals open.
     pub(super) fn url(&self, hit: &Hit) -> Option<String> {
-        self.place(hit).map(|place| file_url(&place.file, &self.host))
+        self.place(hit).map(|place| self.url_of(&place))
+    }
+
+    /// A place as an address that terminals open.
+    pub(super) fn url_of(&self, place: &Place) -> String {
+        file_url(&place.file, &self.host)
     }
 }

@@ -26,6 +26,20 @@ type Work = Box<dyn FnOnce(&dyn Disk) + Send>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hangs;
 
+/// What the vault's thread has been asked for.
+pub(super) struct Pending<T>(Receiver<T>);
+
+impl<T> Pending<T> {
+    /// Waits for it, but not longer than `within`.
+    pub(super) fn wait(self, within: Duration) -> Result<T, Hangs> {
+        match self.0.recv_timeout(within) {
+            Ok(value) => Ok(value),
+            // Also if the work panicked.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(Hangs),
+        }
+    }
+}
+
 /// Access to a vault's file system for queries.
 pub(super) struct DiskAccess {
     disk: Arc<dyn Disk>,
@@ -48,23 +62,29 @@ impl DiskAccess {
         within: Duration,
         work: impl FnOnce(&dyn Disk) -> T + Send + 'static,
     ) -> Result<T, Hangs> {
-        if machine::is_simulated() {
-            return Ok(work(&*self.disk));
-        }
-        if self.busy_for().is_some_and(|busy| busy >= within) {
-            return Err(Hangs);
-        }
+        self.begin(within, work)?.wait(within)
+    }
+
+    /// Has the vault's thread do something; not if the thread has been busy with one thing for `within`.
+    pub(super) fn begin<T: Send + 'static>(
+        &self,
+        within: Duration,
+        work: impl FnOnce(&dyn Disk) -> T + Send + 'static,
+    ) -> Result<Pending<T>, Hangs> {
         let (answer, answered) = mpsc::sync_channel(1);
         let work = move |disk: &dyn Disk| {
             // The caller may have given up.
             let _ = answer.send(work(disk));
         };
-        self.send(Box::new(work))?;
-        match answered.recv_timeout(within) {
-            Ok(value) => Ok(value),
-            // Also if the work panicked.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(Hangs),
+        if machine::is_simulated() {
+            work(&*self.disk);
+            return Ok(Pending(answered));
         }
+        if self.busy_for().is_some_and(|busy| busy >= within) {
+            return Err(Hangs);
+        }
+        self.send(Box::new(work))?;
+        Ok(Pending(answered))
     }
 
     /// For how long the thread has been at what it does now.

@@ -8,6 +8,7 @@ mod contexts;
 mod estimates;
 mod generations;
 mod graph;
+mod grep;
 mod names;
 mod notes;
 mod offers;
@@ -39,6 +40,7 @@ use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::generations::GenerationInfo;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
+use protocol::grep::{GrepAnswer, GrepRequest};
 use protocol::jobs::{Job, JobKind, Scope};
 use protocol::names::{NamesAnswer, NamesRequest};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
@@ -205,6 +207,14 @@ impl Handle {
     /// Answers a query from the published snapshots.
     pub fn search(&self, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
         search::search(self, request, cancel)
+    }
+
+    /// The lines of notes that match a regular expression, as the notes are on disk now.
+    ///
+    /// # Errors
+    /// The pattern or a condition is wrong, a vault's file system hangs, or `cancel` is raised.
+    pub fn grep(&self, request: &GrepRequest, cancel: &Cancel) -> Result<GrepAnswer, CallError> {
+        grep::grep(self, request, cancel)
     }
 
     /// Whether searches are reranked unless they say otherwise.

@@ -18,6 +18,7 @@ mod embedding;
 pub mod error;
 mod feed;
 mod graph;
+mod grep;
 pub mod handle;
 mod health;
 pub mod host;

@@ -11,6 +11,7 @@ use super::counters::Counts;
 use super::decide::NotePipeline;
 use super::disk_access::DiskAccess;
 use super::embedding::Service;
+use super::grep::Grep;
 use super::indexer::disk::Disk;
 use index::{Graph, Snapshot};
 use protocol::contexts::Offer;
@@ -37,10 +38,18 @@ pub(super) struct VaultShared {
     pub(super) counts: Mutex<Counts>,
     pub(super) embedding: Mutex<protocol::status::EmbedStatus>,
     pub(super) synced_at: Mutex<Option<i64>>,
+    /// What `grep` knows of its texts, and reads them with.
+    pub(super) grep: Grep,
+    indexer: Indexer,
+}
+
+/// What the indexer says of itself.
+#[derive(Default)]
+struct Indexer {
     report: Mutex<IndexerReport>,
     /// Embedders that notes wait for: what keeps one from answering is its own to say, at any time.
     waited_for: Mutex<Vec<Arc<Service>>>,
-    /// When the indexer's present turn began, milliseconds since the engine started, plus one; 0 while it waits.
+    /// When its present turn began, milliseconds since the engine started, plus one; 0 while it waits.
     turn: AtomicU64,
 }
 
@@ -106,6 +115,7 @@ impl VaultShared {
             generation: generation.to_owned(),
             path: vault.path.clone(),
             published: ArcSwapOption::empty(),
+            grep: Grep::new(&disk),
             disk: Arc::new(DiskAccess::new(disk)),
             flags: Flags::default(),
             graph: ArcSwapOption::empty(),
@@ -114,9 +124,7 @@ impl VaultShared {
             counts: Mutex::default(),
             embedding: Mutex::default(),
             synced_at: Mutex::default(),
-            report: Mutex::default(),
-            waited_for: Mutex::default(),
-            turn: AtomicU64::new(0),
+            indexer: Indexer::default(),
         })
     }
 
@@ -162,22 +170,22 @@ impl VaultShared {
     }
 
     pub(super) fn report(&self) -> MutexGuard<'_, IndexerReport> {
-        self.report.lock()
+        self.indexer.report.lock()
     }
 
     /// Embedders that notes wait for.
     pub(super) fn waited_for(&self) -> MutexGuard<'_, Vec<Arc<Service>>> {
-        self.waited_for.lock()
+        self.indexer.waited_for.lock()
     }
 
     /// The indexer begins a turn so many milliseconds after the engine's start, or waits from now on.
     pub(super) fn set_turn(&self, began_ms: Option<u64>) {
-        self.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
+        self.indexer.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
     }
 
     /// When the indexer's present turn began, if it is in one.
     pub(super) fn turn(&self) -> Option<u64> {
-        self.turn.load(Ordering::Relaxed).checked_sub(1)
+        self.indexer.turn.load(Ordering::Relaxed).checked_sub(1)
     }
 
     pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
@@ -192,6 +200,7 @@ impl VaultShared {
     pub(super) fn withdraw(&self) {
         self.published.store(None);
         self.graph.store(None);
+        self.grep.forget();
         self.waited_for().clear();
     }
 }

@@ -16,6 +16,7 @@ pub mod embed;
 mod error;
 pub mod eval;
 pub mod graph;
+pub mod grep;
 mod language;
 mod lexical;
 mod links;

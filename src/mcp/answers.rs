@@ -1,5 +1,6 @@
 //! What each tool does: arguments in, calls of the daemon, a cleaned and sized result out.
 
+pub(super) mod grep;
 pub(super) mod names;
 pub(super) mod reindex;
 pub(super) mod search;

@@ -172,6 +172,26 @@ pub(super) struct Related {
     pub(super) max_chars: Option<usize>,
 }
 
+/// Arguments of `grep_notes`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Grep {
+    /// Regular expression, per line; smart case.
+    pub(super) pattern: String,
+    /// It is plain text.
+    #[serde(default)]
+    pub(super) fixed: bool,
+    /// Conditions: `tag:`, `path:`, `type:`, `after:`, `-tag:`.
+    #[serde(default)]
+    pub(super) within: String,
+    /// Lines around each.
+    #[serde(default)]
+    pub(super) context: u16,
+    /// The vault by name; all if absent.
+    pub(super) vault: Option<String>,
+    /// Lines at most; 50 if absent.
+    pub(super) limit: Option<usize>,
+}
+
 /// What `list_names` lists.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -192,7 +212,7 @@ pub(super) struct Names {
     pub(super) like: Option<String>,
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
-    /// Names at most, 1 to 1000; 100 if absent.
+    /// Names at most; 100 if absent.
     pub(super) limit: Option<usize>,
 }
 
@@ -201,7 +221,7 @@ pub(super) struct Names {
 pub(super) struct Recent {
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
-    /// Notes at most, 1 to 200; 20 if absent.
+    /// Notes at most; 20 if absent.
     pub(super) limit: Option<usize>,
     /// `next` of the result before.
     pub(super) after: Option<String>,

@@ -6,7 +6,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
 use super::answers::names::names as list_names;
-use super::answers::{Run, ask, generate, read, read_note, recent, reindex, search, stats, status};
+use super::answers::{Run, ask, generate, grep, read, read_note, recent, reindex, search, stats, status};
 use super::{params, results, schema};
 
 /// The instructions that an assistant gets when it connects.
@@ -40,7 +40,7 @@ pub(super) struct ToolRow {
     about: &'static str,
     acts: Acts,
     takes: fn() -> Arc<Map<String, Value>>,
-    /// The shape of its structured result, where programs go through such: pages of passages and notes, and progress. What
+    /// The shape of its structured result, where programs go through such: pages of passages and notes. What
     /// a model reads by itself is not described to it before.
     gives: Option<fn() -> Arc<Map<String, Value>>>,
     pub(super) run: Run,
@@ -66,6 +66,15 @@ static ROWS: &[ToolRow] = &[
         takes: schema::of::<params::Read>,
         gives: None,
         run: |given, caller| Box::pin(async move { read_note(read(given)?, caller).await }),
+    },
+    ToolRow {
+        name: "grep_notes",
+        title: "Find lines",
+        about: "Finds every line that matches a pattern, with its number.",
+        acts: Acts::Reads,
+        takes: schema::of::<params::Grep>,
+        gives: None,
+        run: |given, caller| Box::pin(async move { grep::lines(read(given)?, caller).await }),
     },
     ToolRow {
         name: "related_notes",
@@ -141,7 +150,7 @@ static ROWS: &[ToolRow] = &[
         about: "Says how far the running, or the last, reindexing is.",
         acts: Acts::Reads,
         takes: schema::of::<params::Progress>,
-        gives: Some(schema::shape::<results::Reindexing>),
+        gives: None,
         run: |given, caller| Box::pin(async move { reindex::progress(read(given)?, caller).await }),
     },
     ToolRow {
@@ -189,7 +198,8 @@ pub(super) fn names() -> String {
 fn tool(row: &ToolRow) -> Tool {
     let annotations = ToolAnnotations::new().destructive(false);
     let annotations = match row.acts {
-        Acts::Reads => annotations.read_only(true).idempotent(true).open_world(false),
+        // To read twice is to read once: nothing more is to be said of it.
+        Acts::Reads => annotations.read_only(true).open_world(false),
         // It asks a provider, which lies outside; what it takes from the budget does not come back.
         Acts::Asks => annotations.read_only(false).idempotent(false).open_world(true),
         Acts::Rebuilds => annotations.read_only(false).idempotent(false).open_world(true),

@@ -294,6 +294,11 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
+/// The text of a note's bytes, as [`parse`] reads it.
+pub fn text(bytes: &[u8]) -> String {
+    decode::decode(bytes).text
+}
+
 /// In lower case and without accents, as words of dates are compared.
 pub fn fold(text: &str) -> String {
     dates::words::fold(text)

@@ -17,6 +17,7 @@ pub mod folders;
 pub mod frame;
 pub mod generations;
 pub mod graph;
+pub mod grep;
 pub mod hit;
 pub mod jobs;
 pub mod locate;

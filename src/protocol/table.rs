@@ -27,6 +27,7 @@ use crate::generations::{
     BuildGenerationRequest, DropGenerationRequest, GenerationList, GenerationsRequest, UseGenerationRequest,
 };
 use crate::graph::{GraphAnswer, GraphRequest};
+use crate::grep::{GrepAnswer, GrepRequest};
 use crate::jobs::{CancelRequest, Job, JobList, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
 use crate::names::{NamesAnswer, NamesRequest};
 use crate::nearest::{MOST_NAME, nearest};
@@ -220,6 +221,8 @@ methods! {
         "State of the daemon and of its vaults.";
     Search "search" SearchRequest => SearchAnswer, Query, Daemon, [NotFound Storage],
         "Finds chunks for a query.";
+    Grep "grep" GrepRequest => GrepAnswer, Query, Daemon, [NotFound Storage],
+        "Lines that match a regular expression, as the notes are on disk now.";
     Ask "ask" AskRequest => AskAnswer, Model, Provider, [NotFound NotConfigured Forbidden Provider Storage],
         "Answers a question from the notes, with citations; text comes as `text` notifications before the answer.";
     Related "related" RelatedRequest => SearchAnswer, Query, Daemon, [NotFound Provider Storage],

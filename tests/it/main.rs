@@ -22,6 +22,7 @@ mod first_version;
 mod folders;
 mod generations;
 mod graph;
+mod grep;
 mod hits;
 mod hostile;
 mod http;

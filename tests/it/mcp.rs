@@ -77,6 +77,7 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
             ("reindex_with_context", json!({ "vault": "notes" })),
             ("get_reindexing_progress", json!({})),
             ("get_contextual_retrieval_stats", json!({ "vault": "notes" })),
+            ("grep_notes", json!({ "pattern": "heron", "context": 1 })),
         ];
         let mut results = Vec::new();
         for (name, arguments) in calls {
@@ -88,13 +89,14 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
                 conforms(schema, &result["structuredContent"], name);
             }
             // A note comes as text alone: beside a structured form it would stand there twice.
-            assert_eq!(result.get("structuredContent").is_none(), name == "read_note", "{result}");
+            let is_text = ["read_note", "grep_notes"].contains(&name);
+            assert_eq!(result.get("structuredContent").is_none(), is_text, "{result}");
             results.push(result);
         }
-        assert_eq!(tools.len(), 11);
+        assert_eq!(tools.len(), 12);
         let described = tools.iter().filter(|tool| tool.get("outputSchema").is_some());
         let described: Vec<&str> = described.map(|tool| tool["name"].as_str().unwrap()).collect();
-        assert_eq!(described, ["search_with_contextual_retrieval", "recent_notes", "get_reindexing_progress"]);
+        assert_eq!(described, ["search_with_contextual_retrieval", "recent_notes"]);
         let data = |n: usize| &results[n]["structuredContent"];
         assert_eq!(data(0)["trust"], "untrusted-note-text");
         assert!(data(0)["results"].as_array().unwrap().len() >= 2, "{}", data(0));

@@ -95,7 +95,7 @@ fn a_client_with_the_token_searches_and_reads() {
     );
     assert_eq!(opened["result"]["serverInfo"]["name"], "situated", "{opened}");
     let tools = server.request("tools/list", &json!({}));
-    assert!(tools["result"]["tools"].as_array().is_some_and(|tools| tools.len() == 11), "{tools}");
+    assert!(tools["result"]["tools"].as_array().is_some_and(|tools| tools.len() == 12), "{tools}");
     let found = server.request("tools/call", &json!({ "name": "search_notes", "arguments": { "query": "herons" } }));
     assert!(found["result"]["content"][0]["text"].as_str().unwrap().contains("Heron.md"), "{found}");
     for tool in [

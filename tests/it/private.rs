@@ -124,6 +124,10 @@ fn an_assistant_never_hears_of_private_notes() {
             silent("list_names", &names);
             assert!(!names.contains("private") && !names.contains("Journal"), "{names}");
         }
+        for pattern in ["zanzibarque", "quokkanet", "velociraptor"] {
+            let lines = assistant.text("grep_notes", json!({ "pattern": pattern }));
+            assert!(lines.starts_with("0 lines match in 0 of 2 notes."), "{lines}");
+        }
         let linked = assistant.text("read_note", json!({ "path": "Harbour", "links": true }));
         assert!(linked.contains("These link to it: none"), "the only one is private: {linked}");
         let listed = assistant.request("resources/list", json!({}));

@@ -11,6 +11,7 @@ use protocol::envelope::ErrorKind;
 use protocol::events::{SubscribeRequest, Watch, Watched};
 use protocol::generations::{BuildGenerationRequest, DropGenerationRequest, GenerationsRequest, UseGenerationRequest};
 use protocol::graph::GraphRequest;
+use protocol::grep::GrepRequest;
 use protocol::jobs::{CancelRequest, JobKind, JobsRequest, PauseRequest, RebuildRequest, SyncRequest};
 use protocol::names::{NameKind, NamesRequest};
 use protocol::note::{GetRequest, RecentRequest};
@@ -121,6 +122,9 @@ fn each_method_answers_or_refuses_as_its_entry_says() {
         caller.answers(&NamesRequest { what, ..NamesRequest::default() });
     }
     caller.refuses(&NamesRequest { limit: Some(0), ..NamesRequest::default() }, ErrorKind::InvalidParams);
+    let lines = GrepRequest { pattern: "herons?".to_owned(), before: 1, ..GrepRequest::default() };
+    caller.answers(&lines);
+    caller.refuses(&GrepRequest { vault: nowhere(), ..lines }, ErrorKind::NotFound);
     caller.answers(&PlanRequest { path: path(), text: Some("# Other\n".to_owned()), ..PlanRequest::default() });
     caller.answers(&ExplainRequest { path: path(), vault: None });
     caller.answers(&RebuildRequest { dry_run: true, ..RebuildRequest::default() });

@@ -26,6 +26,7 @@ use protocol::generations::{
     BuildGenerationRequest, DropGenerationRequest, GenerationList, GenerationsRequest, UseGenerationRequest,
 };
 use protocol::graph::GraphRequest;
+use protocol::grep::GrepRequest;
 use protocol::jobs::{
     CancelRequest, Job, JobList, JobState, JobsRequest, PauseRequest, RebuildRequest, Scope, SyncRequest,
 };
@@ -123,6 +124,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::Hello(asked) => done::<HelloRequest>(&welcome(handle, &asked)?),
         AnyCall::Status(asked) => done::<StatusRequest>(&handle.status(asked.vault.as_deref())?),
         AnyCall::Search(asked) => done::<SearchRequest>(&handle.search(*asked, cancel)?),
+        AnyCall::Grep(asked) => done::<GrepRequest>(&handle.grep(&asked, cancel)?),
         AnyCall::Ask(asked) => done::<AskRequest>(&handle.ask(*asked, cancel, on_text(call.text))?),
         AnyCall::Related(asked) => done::<RelatedRequest>(&handle.related(*asked, cancel)?),
         AnyCall::Graph(asked) => done::<GraphRequest>(&handle.graph(&asked, cancel)?),

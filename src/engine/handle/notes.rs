@@ -122,7 +122,7 @@ pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Resul
 }
 
 /// A note's text without its comments; their line ends stay.
-fn visible(note: &Note) -> Cow<'_, str> {
+pub(super) fn visible(note: &Note) -> Cow<'_, str> {
     if note.hidden.is_empty() {
         return Cow::Borrowed(&note.text);
     }

@@ -300,7 +300,11 @@ pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallErr
 
 /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
 /// because a vault could not be looked at.
-fn freshen(engine: &Handle, vaults: &[Arc<VaultShared>], cancel: &Cancel) -> Result<Option<String>, CallError> {
+pub(super) fn freshen(
+    engine: &Handle,
+    vaults: &[Arc<VaultShared>],
+    cancel: &Cancel,
+) -> Result<Option<String>, CallError> {
     let until = Instant::now() + FRESH_WITHIN;
     let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
     let job = work::look_at(engine, Scope { vault: only, path: None }, vaults, false);
@@ -323,9 +327,15 @@ fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallErro
     // The word that is being typed is the last one of the query, and a free one.
     let last = parsed.words.rsplit(' ').next().unwrap_or_default();
     parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
-    let Some(SearchFilter { path, tag, after, before, note_type, properties }) = &request.filter else {
-        return Ok(parsed);
-    };
+    if let Some(filter) = &request.filter {
+        narrow(&mut parsed, filter, now)?;
+    }
+    Ok(parsed)
+}
+
+/// Adds what a request's filter says, as if the query had said it.
+pub(super) fn narrow(parsed: &mut Parsed, filter: &SearchFilter, now: &jiff::Zoned) -> Result<(), CallError> {
+    let SearchFilter { path, tag, after, before, note_type, properties } = filter;
     let conditions =
         [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
     for (key, value) in conditions {
@@ -339,7 +349,7 @@ fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallErro
         parsed.counted.property(&value)?;
         parsed.filter.add_property(name, &value, true, now.date()).map_err(CallError::Invalid)?;
     }
-    Ok(parsed)
+    Ok(())
 }
 
 /// A property's value in JSON as it would stand in a query.

@@ -272,21 +272,33 @@ impl Filter {
         if self.is_empty() {
             return Ok(None);
         }
+        let mut rows = RowSet::new(snapshot.rows());
+        for note in self.notes(snapshot, cancel)? {
+            note.rows.iter().for_each(|row| rows.insert(*row));
+        }
+        Ok(Some(rows))
+    }
+
+    /// The notes that pass.
+    ///
+    /// # Errors
+    /// `cancel` is raised.
+    pub fn notes<'a>(&self, snapshot: &'a Snapshot, cancel: &Cancel) -> Result<Vec<&'a NoteEntry>, LexicalError> {
         let hides = |no: NoteNo| snapshot.note(no).is_some_and(|note| self.hides(note));
         let compiled = Compiled::new(self, |key, target| match key {
             Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
             _ => linking(snapshot, target, &hides),
         });
-        let mut rows = RowSet::new(snapshot.rows());
+        let mut notes = Vec::new();
         for (seen, note) in snapshot.notes().enumerate() {
             if seen % NOTES_PER_LOOK == 0 {
                 cancel.check()?;
             }
             if compiled.admits(note) && !self.hides(note) {
-                note.rows.iter().for_each(|row| rows.insert(*row));
+                notes.push(&**note);
             }
         }
-        Ok(Some(rows))
+        Ok(notes)
     }
 }
 

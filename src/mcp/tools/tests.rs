@@ -7,7 +7,7 @@ const MOST_BYTES: usize = 11_400;
 #[test]
 fn every_tool_is_described_whole_and_all_of_them_in_few_words() {
     let tools = all();
-    assert_eq!(tools.len(), 11);
+    assert_eq!(tools.len(), 12);
     for tool in &tools {
         assert!(named(&tool.name).is_some() && definition(&tool.name).is_some());
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);

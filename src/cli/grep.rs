@@ -1,0 +1,253 @@
+//! `situated grep`: lines that match a regular expression, for a person under the name of each note, in a pipe as
+//! `FILE:LINE:TEXT`.
+
+use std::io;
+
+use super::args::{Grep, OpenIn};
+use super::exit;
+use super::open;
+use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, printable, yellow};
+use super::roots::Roots;
+use super::session::{CliFailure, Session, safe};
+use crate::daemon::config::Opener;
+use protocol::client::Client;
+use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat};
+
+/// `situated grep`.
+pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
+    let what = match (args.files, args.count) {
+        (true, _) => GrepWhat::Notes,
+        (_, true) => GrepWhat::Counts,
+        _ => GrepWhat::Lines,
+    };
+    let case = match (args.ignore_case, args.case_sensitive) {
+        (true, _) => GrepCase::Insensitive,
+        (_, true) => GrepCase::Sensitive,
+        _ => GrepCase::Smart,
+    };
+    let request = GrepRequest {
+        pattern: args.pattern,
+        vault: args.vault,
+        within: args.within.join(" "),
+        case,
+        fixed: args.fixed,
+        word: args.word,
+        before: args.context.unwrap_or(args.before),
+        after: args.context.unwrap_or(args.after),
+        what,
+        limit: Some(args.limit.into()),
+        per_note: args.max_count.map(usize::from),
+        fresh: args.fresh,
+        ..GrepRequest::default()
+    };
+    let has_context = request.before + request.after > 0;
+    let mut client = session.client()?;
+    let reply = client.ask(&request)?;
+    let answer = reply.read()?;
+    let code = if answer.notes.is_empty() { exit::NOTHING } else { exit::OK };
+    if session.globals.json {
+        session.json(reply.into_json())?;
+        return Ok(code);
+    }
+    for warning in &answer.warnings {
+        session.say(format!("{} {}", yellow("note:"), safe(warning)));
+    }
+    if answer.notes.is_empty() {
+        session.say(dim(format!("no line matches, in {}", counted(answer.searched, "note"))));
+        return Ok(code);
+    }
+    if args.open.is_some() || args.open_in.is_some() {
+        return open_line(&answer, args.open.unwrap_or(1), args.open_in, &mut client, session);
+    }
+    let several = answer.notes.iter().any(|note| note.vault != answer.notes[0].vault);
+    let is_read = session.out.is_terminal();
+    let links = session.out.links(args.hyperlinks);
+    let roots = if links || !is_read { Roots::ask(&mut client)? } else { Roots::default() };
+    let shown = Shown { what, has_context, several, is_read, links, roots };
+    for (i, note) in answer.notes.iter().enumerate() {
+        shown.note(note, i == 0, &mut session.out)?;
+    }
+    session.say(dim(summary(&answer, what)));
+    Ok(code)
+}
+
+/// How many there are, and how long it took.
+fn summary(answer: &GrepAnswer, what: GrepWhat) -> String {
+    let notes = counted(answer.notes.len() as u64, "note");
+    let lines = counted(answer.lines, "line");
+    let more = if answer.truncated { ", and there are more" } else { "" };
+    let time = millis(answer.took_ms);
+    match what {
+        GrepWhat::Notes => format!("\n{notes} of {} in {time}{more}", answer.searched),
+        GrepWhat::Lines | GrepWhat::Counts => format!("\n{lines} in {notes} of {}, in {time}{more}", answer.searched),
+    }
+}
+
+/// Opens the line that `--open` names.
+fn open_line(
+    answer: &GrepAnswer,
+    number: u16,
+    open_in: Option<OpenIn>,
+    client: &mut Client,
+    session: &Session,
+) -> Result<u8, CliFailure> {
+    let mut lines = answer.notes.iter().flat_map(|note| note.lines.iter().map(move |line| (note, line)));
+    let Some((note, line)) = lines.nth(usize::from(number) - 1) else {
+        let found = counted(answer.lines, "line");
+        return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such line ({found})")));
+    };
+    let place = Roots::ask(client)?.place_of(&note.vault, &note.path, line.line);
+    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
+    let opener = match open_in {
+        Some(OpenIn::Editor) => Opener::Editor,
+        Some(OpenIn::Obsidian) => Opener::Obsidian,
+        None => session.opener(),
+    };
+    session.say(dim(format!("opening {}:{}", printable(&note.path), line.line)));
+    open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
+    Ok(exit::OK)
+}
+
+/// How notes are shown.
+struct Shown {
+    what: GrepWhat,
+    has_context: bool,
+    /// Whether vaults are named.
+    several: bool,
+    /// Whether a person reads it, and no program.
+    is_read: bool,
+    links: bool,
+    roots: Roots,
+}
+
+impl Shown {
+    fn note(&self, note: &GrepNote, is_first: bool, out: &mut Out) -> io::Result<()> {
+        if self.is_read { self.for_a_person(note, is_first, out) } else { self.for_a_program(note, is_first, out) }
+    }
+
+    fn for_a_person(&self, note: &GrepNote, is_first: bool, out: &mut Out) -> io::Result<()> {
+        let vault = if self.several { format!("{}: ", safe(&note.vault)) } else { String::new() };
+        let first = note.lines.first().map_or(1, |line| line.line);
+        let name = self.linked(note, first, &cyan(bold(format!("{vault}{}", printable(&note.path)))));
+        match self.what {
+            GrepWhat::Notes => return out.line(name),
+            GrepWhat::Counts => return out.line(format!("{name}{}", dim(format!(": {}", note.count)))),
+            GrepWhat::Lines => {}
+        }
+        if !is_first {
+            out.line("")?;
+        }
+        out.line(name)?;
+        for (number, line, found) in numbered(&note.lines) {
+            match (number, found) {
+                (0, _) => out.line(dim("--"))?,
+                (number, None) => out.line(format!("{}{}", dim(format!("{number:>4}  ")), printable(line)))?,
+                (number, Some(found)) => {
+                    let number = self.linked(note, number, &green(format!("{number:>4}")));
+                    out.line(format!("{number}{} {}", dim(":"), marked(found)))?;
+                }
+            }
+        }
+        let left = note.count.saturating_sub(note.lines.len() as u64);
+        if left > 0 { out.line(dim(format!("      and {left} more"))) } else { Ok(()) }
+    }
+
+    /// As ripgrep prints it, with paths that open from here.
+    fn for_a_program(&self, note: &GrepNote, is_first: bool, out: &mut Out) -> io::Result<()> {
+        let place = self.roots.place_of(&note.vault, &note.path, 1);
+        let path = place.map_or_else(|| note.path.clone(), |place| place.path_from_here().display().to_string());
+        let path = safe(&path);
+        match self.what {
+            GrepWhat::Notes => return out.line(path),
+            GrepWhat::Counts => return out.line(format!("{path}:{}", note.count)),
+            GrepWhat::Lines => {}
+        }
+        if self.has_context && !is_first {
+            out.line("--")?;
+        }
+        for (number, line, found) in numbered(&note.lines) {
+            match (number, found) {
+                (0, _) => out.line("--")?,
+                (number, None) => out.line(format!("{path}-{number}-{}", printable(line)))?,
+                (number, Some(_)) => out.line(format!("{path}:{number}:{}", printable(line)))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn linked(&self, note: &GrepNote, line: u32, text: &str) -> String {
+        let place = if self.links { self.roots.place_of(&note.vault, &note.path, line) } else { None };
+        place.map_or_else(|| text.to_owned(), |place| link(&self.roots.url_of(&place), text))
+    }
+}
+
+/// The lines of a note with their numbers, those around matches too; the number 0 where lines are missing between two
+/// that have others around them.
+fn numbered(lines: &[GrepLine]) -> Vec<(u32, &str, Option<&GrepLine>)> {
+    let mut all: Vec<(u32, &str, Option<&GrepLine>)> = Vec::new();
+    let has_context = lines.iter().any(|line| !line.before.is_empty() || !line.after.is_empty());
+    for line in lines {
+        let start = line.line.saturating_sub(line.before.len() as u32);
+        if has_context && all.last().is_some_and(|(last, ..)| last + 1 < start) {
+            all.push((0, "", None));
+        }
+        all.extend((start..).zip(&line.before).map(|(number, text)| (number, text.as_str(), None)));
+        all.push((line.line, &line.text, Some(line)));
+        all.extend((line.line + 1..).zip(&line.after).map(|(number, text)| (number, text.as_str(), None)));
+    }
+    all
+}
+
+/// A line with what matches marked.
+fn marked(line: &GrepLine) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    for (from, to) in &line.highlights {
+        let (from, to) = (*from as usize, *to as usize);
+        // A range that is not one of this text's is passed over rather than trusted.
+        if let (Some(before), Some(found)) = (line.text.get(at..from), line.text.get(from..to)) {
+            out.push_str(&printable(before));
+            out.push_str(&mark(&printable(found)));
+            at = to;
+        }
+    }
+    out.push_str(&printable(line.text.get(at..).unwrap_or_default()));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(line: u32, before: &[&str], text: &str, after: &[&str]) -> GrepLine {
+        let own = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
+        GrepLine { line, text: text.to_owned(), before: own(before), after: own(after), ..GrepLine::default() }
+    }
+
+    #[test]
+    fn lines_around_matches_have_numbers_and_gaps_are_shown() {
+        let lines =
+            [line(3, &["two"], "three", &["four"]), line(5, &[], "five", &["six"]), line(9, &["eight"], "nine", &[])];
+        let shown: Vec<_> =
+            numbered(&lines).into_iter().map(|(number, text, found)| (number, text, found.is_some())).collect();
+        let expected = [
+            (2, "two", false),
+            (3, "three", true),
+            (4, "four", false),
+            (5, "five", true),
+            (6, "six", false),
+            (0, "", false),
+            (8, "eight", false),
+            (9, "nine", true),
+        ];
+        assert_eq!(shown, expected);
+        assert!(numbered(&[line(1, &[], "a", &[]), line(9, &[], "b", &[])]).iter().all(|(number, ..)| *number > 0));
+    }
+
+    #[test]
+    fn ranges_that_are_none_are_passed_over_and_controls_are_not_printed() {
+        let mut found = line(1, &[], "käse \u{1b}[31mrot", &[]);
+        found.highlights = vec![(2, 3), (0, 5), (900, 901)];
+        let shown = marked(&found);
+        assert!(!shown.contains("\u{1b}[31m") && shown.contains("rot"), "{shown:?}");
+    }
+}

@@ -1,0 +1,152 @@
+//! Lines that match, as they come from the searcher, each with what stands around it.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
+
+use super::PIECE;
+
+/// Bytes of a line that are kept; of a longer one, what stands around its first match.
+const MOST_TEXT: usize = 400;
+
+/// Of these, what stands before the first match if the line is cut.
+const BEFORE_MATCH: usize = 120;
+
+/// Matches of one line that are told.
+const MOST_HIGHLIGHTS: usize = 50;
+
+/// How many lines are kept around a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Before it.
+    pub before: usize,
+    /// After it.
+    pub after: usize,
+}
+
+/// A line that matches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// Its number, 1-based.
+    pub line: u32,
+    /// The character at which its first match begins, 1-based.
+    pub column: u32,
+    /// The line without its end; cut to 400 bytes, with `…` where something is missing.
+    pub text: String,
+    /// Byte ranges of `text` that match.
+    pub highlights: Vec<(u32, u32)>,
+    /// Lines before it that were given with no earlier match, cut likewise.
+    pub before: Vec<String>,
+    /// Lines after it, up to the next match, cut likewise.
+    pub after: Vec<String>,
+}
+
+/// Makes [`Matched`] of what the searcher reports: a line is complete when the next one comes, or the end.
+pub(super) struct Lines<'a> {
+    matcher: &'a RegexMatcher,
+    on_line: &'a mut dyn FnMut(Matched) -> bool,
+    before: Vec<String>,
+    open: Option<Matched>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(matcher: &'a RegexMatcher, on_line: &'a mut dyn FnMut(Matched) -> bool) -> Self {
+        Lines { matcher, on_line, before: Vec::new(), open: None }
+    }
+
+    /// Gives what is left; whether more is wanted.
+    pub(super) fn finish(&mut self) -> bool {
+        self.open.take().is_none_or(|line| (self.on_line)(line))
+    }
+
+    /// Byte ranges of a line that match, as far as they are told. A match of nothing shows nothing.
+    fn matches(&self, line: &[u8]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        // The matcher's errors are of a type without values.
+        let _ = self.matcher.find_iter(line, |at| {
+            found.extend((at.start() < at.end()).then_some(at.start()..at.end()));
+            found.len() < MOST_HIGHLIGHTS
+        });
+        found
+    }
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        if !self.finish() {
+            return Ok(false);
+        }
+        let line = without_end(found.bytes());
+        let number = found.line_number().unwrap_or_default();
+        let matched = Matched { line: number as u32, before: std::mem::take(&mut self.before), ..Matched::default() };
+        self.open = Some(shown(line, &self.matches(line), matched));
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let text = shown(without_end(context.bytes()), &[], Matched::default()).text;
+        match (context.kind(), &mut self.open) {
+            (SinkContextKind::After, Some(line)) => line.after.push(text),
+            _ => self.before.push(text),
+        }
+        Ok(true)
+    }
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Fills in text, column and highlights of a line with these matches.
+fn shown(line: &[u8], matches: &[Range<usize>], matched: Matched) -> Matched {
+    // The searcher's lines are whole lines of a text.
+    let line = String::from_utf8_lossy(line);
+    let first = matches.first().map_or(0, |first| line.floor_char_boundary(first.start));
+    let column = line[..first].chars().count() as u32 + 1;
+    let mut text = String::new();
+    let mut part = 0..line.len();
+    if line.len() > MOST_TEXT {
+        let start = if first > BEFORE_MATCH { line.ceil_char_boundary(first - BEFORE_MATCH) } else { 0 };
+        part = start..line.floor_char_boundary(start + MOST_TEXT);
+    }
+    text.extend((part.start > 0).then_some('…'));
+    let shift = text.len();
+    text.push_str(&line[part.clone()]);
+    text.extend((part.end < line.len()).then_some('…'));
+    let highlights = matches.iter().filter_map(|found| {
+        let (start, end) = (found.start.max(part.start), found.end.min(part.end));
+        (start < end).then(|| ((start - part.start + shift) as u32, (end - part.start + shift) as u32))
+    });
+    Matched { column, highlights: highlights.collect(), text, ..matched }
+}
+
+/// A text in pieces, which ends with an error once `go_on` says so.
+pub(super) struct Pieces<'a> {
+    rest: &'a [u8],
+    go_on: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Pieces<'a> {
+    pub(super) fn new(text: &'a str, go_on: &'a dyn Fn() -> bool) -> Self {
+        Pieces { rest: text.as_bytes(), go_on }
+    }
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if !(self.go_on)() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let count = self.rest.len().min(into.len()).min(PIECE);
+        let (piece, rest) = self.rest.split_at(count);
+        into[..count].copy_from_slice(piece);
+        self.rest = rest;
+        Ok(count)
+    }
+}
