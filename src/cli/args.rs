@@ -10,6 +10,7 @@ mod search;
 mod service;
 mod shelf;
 mod shell;
+mod vault;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,7 @@ pub(super) use search::{OpenIn, Related, Search, Show, weigh};
 pub(super) use service::{Install, Logs, ServiceAction, Uninstall};
 pub(super) use shelf::{AddModel, ModelsAction, ModelsCommand};
 pub(super) use shell::{Completions, Manual, Tail};
+pub(super) use vault::VaultAction;
 
 use super::print::Color;
 use crate::daemon::config::{Overrides, typed_duration};
@@ -113,6 +115,9 @@ pub(crate) enum Command {
     Get(Get),
     /// Measure how well a vault is found, with queries made from it or with a set
     Eval(Eval),
+    /// Add, list, remove or rename the folders that are searched
+    #[command(subcommand)]
+    Vault(VaultAction),
     /// Say how the daemon is
     Status(OnlyVault),
     /// Look at the disk now

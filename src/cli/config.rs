@@ -60,17 +60,19 @@ fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, CliFailure> {
 fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let before = client.call(&StatusRequest::default())?.contexts;
-    let Problems { problems } = client.call(&ReloadRequest {})?;
+    let Problems { problems, restarts } = client.call(&ReloadRequest {})?;
     let code = tell(&problems, session)?;
     if session.globals.json {
         return Ok(code);
     }
-    session.say(if problems.is_empty() {
-        "the daemon has read its configuration again"
-    } else {
-        "the old configuration stays in force"
+    session.say(match problems.is_empty() {
+        true if restarts => "the daemon starts itself anew, for it needs rights that it did not need before",
+        true => "the daemon has read its configuration again",
+        false => "the old configuration stays in force",
     });
     if problems.is_empty() {
+        // Who connects while it starts anew waits until it listens.
+        let mut client = session.client()?;
         let now = client.call(&StatusRequest::default())?.contexts;
         for line in changed_model(&before, &now) {
             session.say(line);

@@ -21,6 +21,7 @@ use super::args::Eval;
 use super::exit;
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
+use super::target;
 use super::tour::temporary_folder;
 use crate::daemon::config::{Config, Overrides};
 use ::index::embed::builtin;
@@ -39,7 +40,7 @@ const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::De
 /// `situated eval`.
 pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> {
     let began = Instant::now();
-    let loaded = session.config()?;
+    let loaded = target::or_served(session.config()?, session);
     // Before minutes of work: a page that cannot be written, a configuration that makes no sense.
     let page = args.html.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
     let pair = match (&args.a, &args.b) {

@@ -48,6 +48,7 @@ mod status;
 mod tail;
 mod target;
 mod tour;
+mod vault;
 mod why;
 
 use std::process::ExitCode;
@@ -146,6 +147,7 @@ fn dispatch(cli: Cli) -> Result<u8, CliFailure> {
         Command::Eval(args) => eval::run(&args, session),
         Command::Plan(args) => note::plan(args, session),
         Command::Explain(args) => note::explain(&args, session),
+        Command::Vault(action) => vault::run(action, session),
         Command::Status(args) => status::run(args, session),
         Command::Sync(args) => jobs::sync(args, session),
         Command::Rebuild(args) => rebuild::run(&args, session),

@@ -10,7 +10,8 @@ use super::args::{ContextsAction, OnlyVault};
 use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{CliFailure, Session, safe};
-use crate::daemon::config::Loaded;
+use super::target;
+use crate::daemon::config::{Loaded, name_of_folder};
 use crate::daemon::serve::bind::DataLock;
 use provider::Embedder;
 use store::{CompactReport, Store, StoreError};
@@ -31,18 +32,30 @@ fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
     })
 }
 
-fn vault<'a>(name: Option<&str>, loaded: &'a Loaded) -> Result<&'a VaultConfig, CliFailure> {
+/// The vault that is meant: by name, by its folder, or the only one.
+fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure> {
     let vaults = &loaded.config.engine.vaults;
     let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
         (Some(name), _) => vaults
             .iter()
             .find(|vault| vault.name == name)
+            .cloned()
+            .or_else(|| of_folder(name))
             .ok_or_else(|| CliFailure::usage(format!("there is no vault `{name}`; there is {}", names()))),
-        (None, [only]) => Ok(only),
-        (None, []) => Err(CliFailure::usage("no vault is configured; `situated init` writes a configuration")),
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(CliFailure::usage(
+            "no vault is configured, and no daemon runs that was given one: name its folder, or let `situated init` write a \
+             configuration",
+        )),
         (None, _) => Err(CliFailure::usage(format!("say which vault with --vault: {}", names()))),
     }
+}
+
+/// The vault of a folder that no configuration names.
+fn of_folder(path: &str) -> Option<VaultConfig> {
+    let folder = Path::new(path).canonicalize().ok().filter(|folder| folder.is_dir())?;
+    Some(VaultConfig::new(name_of_folder(&folder), folder))
 }
 
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
@@ -71,10 +84,10 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
         ContextsAction::Stop { vault } => super::consent::stop(vault, session),
         ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
-            let loaded = session.config()?;
+            let loaded = target::or_served(session.config()?, session);
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
-            let store = open(&loaded, vault)?;
+            let store = open(&loaded, &vault)?;
             let lines = match &file {
                 Some(path) => store.export(create(path)?, templates)?,
                 None => export_to_stdout(&store, templates, session)?,
@@ -87,10 +100,10 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             Ok(exit::OK)
         }
         ContextsAction::Import { vault: name, file } => {
-            let loaded = session.config()?;
+            let loaded = target::or_served(session.config()?, session);
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
-            let store = open(&loaded, vault)?;
+            let store = open(&loaded, &vault)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
                 Some(path) => Box::new(
                     File::open(path)
@@ -145,10 +158,10 @@ impl Write for Pipe {
 
 /// `situated compact`.
 pub(super) fn compact(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
-    let loaded = session.config()?;
-    let vaults: Vec<&VaultConfig> = match &args.vault {
-        Some(name) => vec![vault(Some(name), &loaded)?],
-        None => loaded.config.engine.vaults.iter().collect(),
+    let loaded = target::or_served(session.config()?, session);
+    let vaults: Vec<VaultConfig> = match &args.vault {
+        None if loaded.config.engine.vaults.len() > 1 => loaded.config.engine.vaults.clone(),
+        name => vec![vault(name.as_deref(), &loaded)?],
     };
     let _lock = lock(&loaded)?;
     let mut reports = Vec::new();

@@ -7,7 +7,9 @@ use protocol::client::Client;
 use protocol::daemon::{HelloRequest, VaultInfo};
 use protocol::jobs::Scope;
 
-use super::session::CliFailure;
+use super::session::{CliFailure, Session};
+use crate::daemon::config::Loaded;
+use vault::settings::VaultConfig;
 
 /// Endings of notes.
 const NOTE_ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
@@ -15,6 +17,16 @@ const NOTE_ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
+}
+
+/// A configuration that names no vault, with those that a running daemon was given by hand.
+pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
+    if loaded.config.engine.vaults.is_empty() {
+        let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok()).unwrap_or_default();
+        let served = served.into_iter().map(|vault| VaultConfig::new(vault.name, vault.path));
+        loaded.config.engine.vaults = served.collect();
+    }
+    loaded
 }
 
 /// A vault by name, a folder or note on the disk, or a path in a vault.

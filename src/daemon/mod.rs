@@ -5,8 +5,10 @@ pub mod relocate;
 pub mod sandbox;
 pub mod serve;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -14,16 +16,17 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 
 use engine::handle::Handle;
-use engine::{Engine, Reload};
-use protocol::daemon::Problem;
+use engine::{Engine, NotTaken, Reload};
+use protocol::daemon::{Problem, Problems};
 use protocol::events::Notice;
 use protocol::folders;
 use protocol::status::RunState;
 
 use config::{Config, Loaded, Overrides, config_file};
 use relocate::Relocation;
+use sandbox::successor::{Keeper, Successor};
 use sandbox::{Closed, Rules};
-use serve::bind::{self, BindError, DataLock};
+use serve::bind::{self, BindError, Bound, DataLock};
 use serve::{Door, keep};
 
 /// Target of what a log says about the daemon's own beginning and end.
@@ -86,7 +89,9 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     close_to_others(&config);
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     let serve_config = config.serve.clone();
-    let reload = hold(&config, options.overrides, bound.socket());
+    let keeper = if config.engine.host.sandbox { Keeper::start().map(Arc::new) } else { None };
+    let arguments = Arguments::new(options.overrides);
+    let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
     let engine =
         Engine::start(config.for_engine(), bound.socket().to_owned(), reload).context("starting the engine")?;
     let handle = engine.handle.clone();
@@ -105,16 +110,28 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     let served = runtime.block_on(async {
         let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
         let (renew, renewed) = mpsc::channel(1);
-        let door = Door { listener, renewed: Some(renewed), handed_over: bound.is_handed_over() };
+        let restarts = Arc::new(AtomicBool::new(false));
+        let handed_over = bound.is_handed_over();
+        let door = Door { listener, renewed: Some(renewed), handed_over, restarts: restarts.clone() };
         let kept = tokio::spawn(keep::keep(Arc::clone(&bound), renew));
         let supervised = tokio::spawn(supervise(handle.clone()));
+        if bound.is_inherited() {
+            // Who asked the daemon before it started itself anew is not to hear that it is not ready yet: they wait where
+            // they connect.
+            let _ = tokio::time::timeout(READY_WITHIN, started(&handle)).await;
+        }
         let stop = stopped(handle.clone());
         let shutdown = async {
             stop.await;
-            notify(&[sd_notify::NotifyState::Stopping]);
             // What is removed now is not to be made anew.
             kept.abort();
-            bound.retire();
+            if keeper.is_some() && handle.wants_restart() {
+                restarts.store(true, Ordering::Relaxed);
+                notify(&reloading());
+            } else {
+                notify(&[sd_notify::NotifyState::Stopping]);
+                bound.retire();
+            }
         };
         let served = serve::serve(door, handle.clone(), &serve_config, shutdown).await;
         supervised.abort();
@@ -123,6 +140,9 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     handle.shutdown();
     engine.join();
     runtime.shutdown_timeout(Duration::from_millis(200));
+    if let Some(keeper) = keeper.filter(|_| handle.wants_restart() && !handle.has_failed()) {
+        return Err(start_anew(&keeper, &arguments, &bound).into());
+    }
     drop(bound);
     tracing::info!(target: LIFE, "the daemon has ended");
     if handle.has_failed() {
@@ -134,6 +154,64 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         return Err(std::io::Error::other(why).into());
     }
     served.context("serving the socket")
+}
+
+/// Has this process go on as a daemon that may do what the configuration asks for now. Returns only if that fails.
+fn start_anew(keeper: &Keeper, arguments: &Arguments, bound: &Bound) -> std::io::Error {
+    tracing::info!(target: LIFE, "the daemon starts itself anew");
+    let (listener, told) = match bound.bequeath() {
+        Ok(bequeathed) => bequeathed,
+        Err(error) => return error,
+    };
+    let known = arguments.clone();
+    let Some(arguments) = keeper.with_all_rights(move || known.of_successor()) else {
+        return std::io::Error::other("the thread that starts the daemon anew has ended");
+    };
+    let error = keeper.begin(Successor { arguments, listener, told });
+    std::io::Error::new(error.kind(), format!("the daemon cannot start itself anew: {error}"))
+}
+
+/// How long clients wait for a daemon that has started itself anew before they are told that it is not ready.
+const READY_WITHIN: Duration = Duration::from_secs(5);
+
+/// What the daemon was started with, as it counts when the configuration is read again.
+#[derive(Clone, Debug)]
+struct Arguments {
+    overrides: Overrides,
+    /// Whether the file named the vault that `situated run VAULT` names, when it was started.
+    in_file: bool,
+}
+
+impl Arguments {
+    fn new(overrides: Overrides) -> Self {
+        let in_file = overrides.vault.as_ref().is_some_and(|vault| names(&overrides, vault));
+        Arguments { overrides, in_file }
+    }
+
+    /// A vault that is named by the file since then is no exception any more: all that the file names are served.
+    fn now(&self) -> Overrides {
+        let taken_over =
+            !self.in_file && self.overrides.vault.as_ref().is_some_and(|vault| names(&self.overrides, vault));
+        let vault = self.overrides.vault.clone().filter(|_| !taken_over);
+        Overrides { vault, ..self.overrides.clone() }
+    }
+
+    /// Those of this process, without a vault that is no exception any more.
+    fn of_successor(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let gone = self.overrides.vault.as_ref().filter(|_| self.now().vault.is_none());
+        if let Some(at) = gone.and_then(|vault| arguments.iter().rposition(|given| given == vault.as_os_str())) {
+            arguments.remove(at);
+        }
+        arguments
+    }
+}
+
+/// Whether the file names this folder as a vault.
+fn names(overrides: &Overrides, vault: &Path) -> bool {
+    let (loaded, _) = Config::read(&Overrides { vault: None, ..overrides.clone() });
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    loaded.config.engine.vaults.iter().any(|known| real(&known.path) == real(vault))
 }
 
 /// Keeps others out of the data folder, and says so if they were not.
@@ -164,8 +242,8 @@ fn guard_keys(rules: &Rules) {
 
 /// Gives up all rights that the configuration does not need, before there is any other thread, and says how the
 /// configuration is read again under that.
-fn hold(config: &Config, overrides: Overrides, socket: &Path) -> Reload {
-    let file = config_file(&overrides);
+fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc<Keeper>>) -> Reload {
+    let file = config_file(&arguments.overrides);
     let rules = Rules::of(config, &file, socket);
     guard_keys(&rules);
     if rules.commands && config.engine.host.sandbox {
@@ -174,10 +252,18 @@ fn hold(config: &Config, overrides: Overrides, socket: &Path) -> Reload {
     sandbox::landlock::enter(config, &rules);
     let socket = socket.to_owned();
     let (data_dir, own_socket) = (config.engine.data_dir.clone(), config.serve.socket.clone());
+    // What a new process could make of what is configured now: one that could not go by it must not take this one's place.
+    let anew = move |arguments: &Arguments| {
+        let arguments = arguments.clone();
+        let read = keeper.as_ref()?.with_all_rights(move || Config::load(&arguments.now()));
+        read.map(|read| read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
+    };
     Box::new(move || {
-        let loaded = Config::load(&overrides).map_err(|errors| {
-            let explained = errors.problems.into_iter().map(explained);
-            explained.collect::<Vec<_>>()
+        let loaded = Config::load(&arguments.now()).map_err(|errors| {
+            // What is wrong may be that this process must not look.
+            let held = engine::host::sandbox::is_held();
+            let anew = if held { anew(&arguments) } else { None };
+            anew.unwrap_or_else(|| NotTaken::Wrong(errors.problems.into_iter().map(explained).collect()))
         })?;
         let needed = Rules::of(&loaded.config, &file, &socket);
         guard_keys(&needed);
@@ -189,13 +275,10 @@ fn hold(config: &Config, overrides: Overrides, socket: &Path) -> Reload {
                 }
                 Ok(loaded.config.for_engine())
             }
-            Some(lacking) => Err(vec![Problem {
-                file: loaded.file,
-                line: None,
-                column: None,
-                key: None,
-                message: format!("the daemon must be allowed to {lacking}; {RESTART}"),
-            }]),
+            Some(lacking) => Err(anew(&arguments).unwrap_or_else(|| {
+                let message = format!("the daemon must be allowed to {lacking}; {RESTART}");
+                NotTaken::Wrong(vec![Problem { file: loaded.file, line: None, column: None, key: None, message }])
+            })),
         }
     })
 }
@@ -242,15 +325,19 @@ async fn received(signal: &mut Option<Signal>) {
     }
 }
 
+/// Tells systemd that the daemon is about to go on otherwise.
+fn reloading() -> [sd_notify::NotifyState<'static>; 2] {
+    use sd_notify::NotifyState::{self, Reloading};
+    [Reloading, NotifyState::monotonic_usec_now().unwrap_or(Reloading)]
+}
+
 async fn reload(handle: &Handle) {
-    notify(&[
-        sd_notify::NotifyState::Reloading,
-        sd_notify::NotifyState::monotonic_usec_now().unwrap_or(sd_notify::NotifyState::Reloading),
-    ]);
+    notify(&reloading());
     let handle = handle.clone();
     match tokio::task::spawn_blocking(move || handle.reload()).await {
-        Ok(Ok(problems)) if problems.is_empty() => tracing::info!("the configuration was read again"),
-        Ok(Ok(problems)) => {
+        Ok(Ok(Problems { restarts: true, .. })) => return,
+        Ok(Ok(Problems { problems, .. })) if problems.is_empty() => tracing::info!("the configuration was read again"),
+        Ok(Ok(Problems { problems, .. })) => {
             for problem in problems {
                 tracing::error!("the old configuration stays: {problem}");
             }
@@ -261,17 +348,23 @@ async fn reload(handle: &Handle) {
     notify(&[sd_notify::NotifyState::Ready]);
 }
 
+/// Resolves when what is stored can be searched, or the engine has ended.
+async fn started(handle: &Handle) {
+    let mut notices = handle.subscribe();
+    while handle.status(None).is_ok_and(|status| status.state == RunState::Starting) {
+        if matches!(notices.recv().await, Err(broadcast::error::RecvError::Closed)) {
+            return;
+        }
+    }
+}
+
 /// Tells systemd that the daemon is ready (what is stored can be searched), what it is doing, and that it is
 /// alive: the watchdog is fed only while the supervisor's loop turns: a vault whose file system hangs keeps its own
 /// indexer, and starting again would not help it.
 async fn supervise(handle: Handle) {
     use broadcast::error::RecvError;
     let mut notices = handle.subscribe();
-    while handle.status(None).is_ok_and(|status| status.state == RunState::Starting) {
-        if matches!(notices.recv().await, Err(RecvError::Closed)) {
-            return;
-        }
-    }
+    started(&handle).await;
     notify(&[sd_notify::NotifyState::Ready]);
     // The engine may have come to rest before anybody listened.
     tell_state(&handle);

@@ -35,7 +35,7 @@ use protocol::contexts::{
     GenerateRequest, GeneratedContext, Offers, ReviewRequest, Reviewed, StartContextsRequest, Stats,
 };
 use protocol::cost::CostReport;
-use protocol::daemon::{Problem, VaultInfo};
+use protocol::daemon::{Problem, Problems, VaultInfo};
 use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::generations::GenerationInfo;
@@ -51,7 +51,7 @@ use super::indexer::Event;
 use super::jobs::Ended;
 use super::supervisor;
 use super::throttle::now_ms;
-use super::{Shared, VaultShared};
+use super::{NotTaken, Shared, VaultShared};
 use access::not_found;
 
 /// Access to a running engine.
@@ -264,14 +264,22 @@ impl Handle {
 
     /// What is wrong with the configuration as it is on disk now; empty if nothing is.
     pub fn check_config(&self) -> Result<Vec<Problem>, CallError> {
-        Ok((self.0.control.reload)().err().unwrap_or_default())
+        Ok(match (self.0.control.reload)() {
+            Err(NotTaken::Wrong(problems)) => problems,
+            Ok(_) | Err(NotTaken::NeedsRestart) => Vec::new(),
+        })
     }
 
-    /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one.
-    pub fn reload(&self) -> Result<Vec<Problem>, CallError> {
+    /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one. What this process may
+    /// not do has it stop, to be started anew.
+    pub fn reload(&self) -> Result<Problems, CallError> {
         match (self.0.control.reload)() {
-            Ok(config) => work::put_in_force(self, config).map(|()| Vec::new()),
-            Err(problems) => Ok(problems),
+            Ok(config) => work::put_in_force(self, config).map(|()| Problems::default()),
+            Err(NotTaken::Wrong(problems)) => Ok(Problems { problems, restarts: false }),
+            Err(NotTaken::NeedsRestart) => {
+                self.0.control.ask_for_restart();
+                Ok(Problems { problems: Vec::new(), restarts: true })
+            }
         }
     }
 

@@ -81,7 +81,16 @@ use vault::settings::WatchConfig;
 const DRAIN: Duration = Duration::from_millis(1200);
 
 /// Re-reads the configuration: as at the start, with the same flags and environment.
-pub type Reload = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
+pub type Reload = Box<dyn Fn() -> Result<Settings, NotTaken> + Send + Sync>;
+
+/// Why a configuration is not put in force.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NotTaken {
+    /// It is wrong, or asks for what cannot be had.
+    Wrong(Vec<Problem>),
+    /// This process may not do what it asks for, and the process can start itself anew.
+    NeedsRestart,
+}
 
 /// The engine cannot go on with a vault.
 #[derive(Debug, thiserror::Error)]

@@ -159,7 +159,8 @@ impl Bench {
         };
         settings.context.key.file = Some(key);
         change(&mut settings);
-        let control = Control::new(mpsc::channel().0, data.join("socket"), Box::new(|| Err(Vec::new())));
+        let control =
+            Control::new(mpsc::channel().0, data.join("socket"), Box::new(|| Err(crate::NotTaken::NeedsRestart)));
         let (seed, inbox) = assembled(&settings, control, runtime.handle());
         let (shared, vault) = (seed.engine.clone(), seed.shared.clone());
         let mut indexer = Indexer::open(&seed).unwrap();

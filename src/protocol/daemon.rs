@@ -20,8 +20,21 @@ pub struct Nothing {}
 
 /// What the daemon can do, as `hello` tells it: what was added to protocol 1 since. A client that needs one of these
 /// looks for it first.
-pub const FEATURES: &[&str] =
-    &["search", "related", "ask", "plan", "progress", "subscribe", "watch", "recent", "audience", "strict", "include"];
+pub const FEATURES: &[&str] = &[
+    "search",
+    "related",
+    "ask",
+    "plan",
+    "progress",
+    "subscribe",
+    "watch",
+    "recent",
+    "audience",
+    "strict",
+    "include",
+    "names",
+    "grep",
+];
 
 macro_rules! without_parameters {
     ($($name:ident $method:literal,)+) => {
@@ -137,10 +150,14 @@ pub struct VaultInfo {
 }
 
 /// Result of `config.check` and `reload`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Problems {
     /// What is wrong; empty if nothing is.
     pub problems: Vec<Problem>,
+    /// Of `reload`: whether the daemon starts itself anew to put the configuration in force, for it may do only what it needed
+    /// when it started. Connections end when they are answered; who connects then waits until it is back, a moment.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub restarts: bool,
 }
 
 /// Something wrong in the configuration: where, what, and what would be right.

@@ -243,9 +243,9 @@ fn a_provider_gets_its_network_and_loses_it_again() {
     let home = Home::new();
     home.well(&["service", "install"]);
     home.0.configure("\n[context]\nprovider = \"ollama\"\nmodel = \"none\"\n");
-    // Nothing that runs is ever allowed more than it was when it started.
+    // The daemon may start itself anew; what the service may do is not its own to change.
     let (code, said) = home.said(&["config", "reload"]);
-    assert!(code == 1 && said.contains("open network connections") && said.contains("service restart"), "{said}");
+    assert_eq!(code, 0, "{said}");
     assert!(said.contains("may not use the network") && said.contains("[context] ollama"), "{said}");
     home.well(&["service", "install"]);
     let drop_in = home.units().join("situated.service.d/20-network.conf");

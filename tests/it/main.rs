@@ -63,6 +63,7 @@ mod terminal;
 mod tiny;
 mod tidy;
 mod words;
+mod vault_command;
 mod vaults;
 mod vectors;
 mod watching;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use protocol::daemon::ReloadRequest;
 use protocol::jobs::{JobState, PauseRequest, RebuildRequest};
 use protocol::status::{Enforcement, RunState, Status, VaultStatus};
 use situated::daemon::sandbox::landlock::kernel_abi;
@@ -61,21 +62,31 @@ fn every_thread_is_held_to_its_files_and_saves_are_found_all_the_same() {
 
 #[test]
 #[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
-fn a_reload_that_needs_more_says_so_and_a_restart_brings_it() {
+fn a_reload_that_needs_more_has_the_daemon_start_itself_anew() {
     let place = notes(3);
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("other.md"), "# Other\n\nperiwinkle\n").unwrap();
     let mut daemon = configured(&place, "");
     let more = format!("[[vault]]\nname = \"more\"\npath = {:?}\n", elsewhere.path());
     place.configure(&more);
-    let problems = daemon.reload().concat();
-    assert!(problems.contains("situated service restart"), "{problems}");
-    assert_eq!(daemon.holding("marker1"), ["n1.md"], "it goes on with what it had");
+    let reloaded = daemon.ask(&ReloadRequest::default());
+    assert!(reloaded.problems.is_empty() && reloaded.restarts, "{reloaded:?}");
+    daemon.connect_anew();
+    daemon.wait_holding("periwinkle", &["other.md"]);
+    assert_eq!(daemon.exited(), None, "it is the same process");
     place.configure("[context]\nprovider = \"ollama\"\n");
-    let problems = daemon.reload().concat();
-    assert!(problems.contains("open network connections"), "{problems}");
-    assert_eq!(daemon.stop(), Some(0));
-    let mut daemon = configured(&place, &more);
+    assert!(daemon.ask(&ReloadRequest::default()).restarts, "to open network connections is more too");
+    daemon.connect_anew();
+    daemon.wait_idle();
+    // What not even a new process could go by is refused, and this one goes on.
+    let nowhere = elsewhere.path().join("nowhere");
+    place.configure(&format!("[[vault]]\nname = \"more\"\npath = {nowhere:?}\n"));
+    let reloaded = daemon.ask(&ReloadRequest::default());
+    assert!(!reloaded.restarts && reloaded.problems[0].message.contains("there is no folder"), "{reloaded:?}");
+    assert_eq!(daemon.holding("marker1"), ["n1.md"]);
+    place.configure(&more);
+    assert!(daemon.ask(&ReloadRequest::default()).restarts);
+    daemon.connect_anew();
     daemon.wait_holding("periwinkle", &["other.md"]);
     // Less than before needs no restart.
     place.configure("");
@@ -109,17 +120,17 @@ fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
     daemon.wait_holding("elsewhere", &["n3.md"]);
     assert_eq!(daemon.stop(), Some(0));
 
-    // Under a supervisor it fails by itself, to be started again.
-    let supervised =
-        || place.spawn_command(place.command().env("SITUATED_CONFIG", &config).env("INVOCATION_ID", "x").arg("run"));
-    let mut daemon = supervised();
+    // Under a supervisor it starts itself anew.
+    let mut supervised = place.command();
+    supervised.env("SITUATED_CONFIG", &config).env("INVOCATION_ID", "x").arg("run");
+    let mut daemon = place.spawn_command(&mut supervised);
     daemon.wait_idle();
     fs::rename(&place.vault, elsewhere.path().join("again")).unwrap();
     place.write("n3.md", "# Note 3\n\nthird\n");
-    assert_eq!(daemon.wait_exit(), Some(74));
-    let mut daemon = supervised();
-    daemon.wait_idle();
-    daemon.wait_holding("third", &["n3.md"]);
+    // By connections of their own, for the daemon ends those that it has.
+    let third = || place.run(&["search", "--json", "--mode", "lexical", "third"]);
+    eventually("the daemon starts itself anew", || String::from_utf8_lossy(&third().stdout).contains("n3.md"));
+    assert_eq!(daemon.exited(), None, "it is the same process");
 }
 
 #[test]

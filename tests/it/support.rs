@@ -211,6 +211,11 @@ impl Daemon {
         }
     }
 
+    /// Asks on another connection from now on: the daemon has ended this one.
+    pub(crate) fn connect_anew(&mut self) {
+        self.client = None;
+    }
+
     fn client(&mut self) -> &mut BufReader<UnixStream> {
         self.client.get_or_insert_with(|| {
             let stream = UnixStream::connect(&self.socket).unwrap();

@@ -201,7 +201,7 @@ fn checked(file: &Path, text: &str, session: &Session) -> Result<Option<String>,
 fn reload(session: &Session) -> Option<Option<String>> {
     let mut client = session.client().ok()?;
     Some(match client.call(&ReloadRequest {}) {
-        Ok(Problems { problems }) => problems.first().map(ToString::to_string),
+        Ok(Problems { problems, .. }) => problems.first().map(ToString::to_string),
         Err(error) => Some(error.to_string()),
     })
 }

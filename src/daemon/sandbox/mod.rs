@@ -2,6 +2,7 @@
 
 pub mod landlock;
 mod own;
+pub mod successor;
 
 pub use landlock::Rules;
 pub use own::{Closed, close_to_others, make_files_private};

@@ -1,10 +1,19 @@
 //! A socket that the service manager holds and hands over, so that no client is refused while the daemon restarts.
 
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
 use rustix::net::sockopt;
+
+/// What a daemon that starts itself anew is told of the listener that it keeps: process, descriptor, and whether it is the
+/// service manager's (1) or our own (0).
+pub(super) const LISTENER: &str = "SITUATED_LISTENER";
+
+/// The value of [`LISTENER`] for this process.
+pub(super) fn told(descriptor: BorrowedFd<'_>, handed_over: bool) -> String {
+    format!("{}:{}:{}", std::process::id(), descriptor.as_raw_fd(), u8::from(handed_over))
+}
 
 /// The socket that was handed over, with its path; `None` if there is none. The error says why it cannot be served.
 pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, String> {
@@ -18,6 +27,30 @@ pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, String> {
     #[allow(unsafe_code)]
     let descriptor = unsafe { OwnedFd::from_raw_fd(first) };
     checked(descriptor).map(Some)
+}
+
+/// The socket that this process had before it started itself anew, with its path, and whether it is the service manager's;
+/// `None` if it did not. The error says why it cannot be served.
+pub(super) fn inherited() -> Result<Option<(UnixListener, PathBuf, bool)>, String> {
+    let Some(told) = std::env::var(LISTENER).ok() else { return Ok(None) };
+    let wrong = || format!("{LISTENER} is `{told}`, which no daemon says; unset it");
+    let mut parts = told.splitn(3, ':');
+    let mut number = || parts.next().and_then(|part| part.parse::<i32>().ok()).ok_or_else(wrong);
+    let (process, descriptor, managed) = (number()?, number()?, number()?);
+    // What this process starts inherits the variable and not the socket.
+    if u32::try_from(process) != Ok(std::process::id()) {
+        return Ok(None);
+    }
+    if descriptor < 3 {
+        return Err(wrong());
+    }
+    // SAFETY: this very process left it open for us when it became this program, and nobody else in the process knows of
+    // it: this is called once, by the one who binds. One that is not open fails in `checked`.
+    #[allow(unsafe_code)]
+    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC).map_err(|error| error.to_string())?;
+    let (listener, path) = checked(descriptor)?;
+    Ok(Some((listener, path, managed == 1)))
 }
 
 fn checked(descriptor: OwnedFd) -> Result<(UnixListener, PathBuf), String> {

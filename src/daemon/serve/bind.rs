@@ -6,6 +6,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub struct Bound {
     identity: Mutex<Option<(u64, u64)>>,
     /// Whether it is the service manager's: it outlives us.
     handed_over: bool,
+    /// Whether it was there before this process started itself anew.
+    inherited: bool,
     lock: DataLock,
 }
 
@@ -35,7 +38,7 @@ impl Bound {
     /// Notes which file the socket is, and announces its path.
     fn new(listener: UnixListener, path: PathBuf, handed_over: bool, lock: DataLock) -> Result<Bound, BindError> {
         let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
-        let bound = Bound { listener, path, identity, handed_over, lock };
+        let bound = Bound { listener, path, identity, handed_over, inherited: false, lock };
         announce(&bound)?;
         Ok(bound)
     }
@@ -52,6 +55,16 @@ impl Bound {
         Ok(listener)
     }
 
+    /// The listener for this process once it has started itself anew, and the variable that tells it of that.
+    ///
+    /// # Errors
+    /// The system has no descriptor left.
+    pub fn bequeath(&self) -> io::Result<(OwnedFd, (&'static str, String))> {
+        let listener = OwnedFd::from(self.listener()?);
+        let told = activation::told(listener.as_fd(), self.handed_over);
+        Ok((listener, (activation::LISTENER, told)))
+    }
+
     /// Removes the socket, so that nobody connects any more: to be called first when the daemon stops. What has
     /// connected by then is still served.
     pub fn retire(&self) {
@@ -66,6 +79,11 @@ impl Bound {
     /// Whether it is the service manager's, who listens on while no daemon runs.
     pub fn is_handed_over(&self) -> bool {
         self.handed_over
+    }
+
+    /// Whether it was there before this process started itself anew: clients may wait at it.
+    pub fn is_inherited(&self) -> bool {
+        self.inherited
     }
 
     /// Whether clients that come to the path come to us.
@@ -105,6 +123,17 @@ impl Drop for Bound {
 /// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. One
 /// that the service manager hands over is taken as it is.
 pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
+    if let Some((listener, path, handed_over)) = activation::inherited().map_err(BindError::HandedOver)? {
+        if handed_over || configured.is_none_or(|configured| configured == path) {
+            let mut bound = Bound::new(listener, path, handed_over, lock)?;
+            bound.inherited = true;
+            return Ok(bound);
+        }
+        // It was ours, and its place is another now.
+        drop(listener);
+        let _ = fs::remove_file(path);
+        return bind_in(&Surroundings::here(), configured, lock);
+    }
     if let Some((listener, path)) = activation::handed_over().map_err(BindError::HandedOver)? {
         if configured.is_some_and(|configured| configured != path) {
             tracing::warn!(socket = %path.display(), "the socket that was handed over is served, not the configured one");

@@ -37,10 +37,6 @@ const HANGUP_POLL: Duration = Duration::from_millis(100);
 /// How often in the end: a subscriber that has half-closed may stay for days.
 const HANGUP_POLL_SLOWEST: Duration = Duration::from_secs(2);
 
-/// How long running requests may go on when the daemon stops, before they are answered with an error. The engine drains
-/// after that, for 1.2 s at most, and the daemon is to end within two seconds.
-pub(super) const GRACE: Duration = Duration::from_millis(300);
-
 /// How long a client that was refused may take to read why.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -319,7 +315,7 @@ impl Connection {
             _ = &mut idle => return false,
             () = hangup(&self.stream) => return true,
             _ = &mut self.writer.0 => return true,
-            () = tokio::time::sleep(GRACE) => self.running.stop_all(&CallError::Stopping.into()),
+            () = tokio::time::sleep(self.shared.grace()) => self.running.stop_all(&CallError::Stopping.into()),
         }
         tokio::select! {
             _ = idle => false,

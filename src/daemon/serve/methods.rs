@@ -168,8 +168,10 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         },
         AnyCall::Pause(asked) => nothing::<PauseRequest>(handle.pause(asked.seconds)),
         AnyCall::Resume(_) => nothing::<ResumeRequest>(handle.resume()),
-        AnyCall::ConfigCheck(_) => done::<CheckConfigRequest>(&Problems { problems: handle.check_config()? }),
-        AnyCall::Reload(_) => done::<ReloadRequest>(&Problems { problems: handle.reload()? }),
+        AnyCall::ConfigCheck(_) => {
+            done::<CheckConfigRequest>(&Problems { problems: handle.check_config()?, restarts: false })
+        }
+        AnyCall::Reload(_) => done::<ReloadRequest>(&handle.reload()?),
         AnyCall::Shutdown(_) => {
             handle.shutdown();
             done::<ShutdownRequest>(&Nothing {})

@@ -22,6 +22,7 @@ mod tests;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::net::{UnixListener, UnixStream};
@@ -30,7 +31,7 @@ use tokio::task::JoinSet;
 
 use self::methods::Backend;
 pub(crate) use self::pool::MOST_THREADS;
-use self::request::Shared;
+use self::request::{LONG_GRACE, Shared};
 use crate::daemon::config::ServeConfig;
 use engine::handle::Handle;
 use protocol::envelope::{self, ErrorKind, RpcError};
@@ -55,11 +56,14 @@ pub struct Door {
     pub renewed: Option<mpsc::Receiver<UnixListener>>,
     /// Whether the service manager listens on when we stop: clients that wait are for the next daemon then.
     pub handed_over: bool,
+    /// Whether this very process goes on as another daemon when we stop ([`super::sandbox::successor`]): then too, and what
+    /// runs has time to end.
+    pub restarts: Arc<AtomicBool>,
 }
 
 impl From<UnixListener> for Door {
     fn from(listener: UnixListener) -> Self {
-        Door { listener, renewed: None, handed_over: false }
+        Door { listener, renewed: None, handed_over: false, restarts: Arc::default() }
     }
 }
 
@@ -85,7 +89,7 @@ async fn run(
     limits: &ServeConfig,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let Door { mut listener, mut renewed, handed_over } = door.into();
+    let Door { mut listener, mut renewed, handed_over, restarts } = door.into();
     let (drain, draining) = watch::channel(false);
     let mut server = Server {
         shared: Arc::new(Shared::new(backend, limits.query_timeout)),
@@ -110,14 +114,19 @@ async fn run(
             },
         }
     }
-    if !handed_over {
+    let restarts = restarts.load(Ordering::Relaxed);
+    if restarts {
+        server.shared.set_grace(LONG_GRACE);
+    }
+    if !handed_over && !restarts {
         server.sweep(&listener).await;
     }
     drop(listener);
     // There are receivers as long as there are connections; without any, no task waits for it.
     let _ = drain.send(true);
     let ended = async { while server.connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(DRAIN, ended).await.is_err() {
+    let drain = if restarts { LONG_GRACE + DRAIN } else { DRAIN };
+    if tokio::time::timeout(drain, ended).await.is_err() {
         tracing::warn!(open = server.connections.len(), "connections that did not end in time are closed");
         server.connections.shutdown().await;
     }

@@ -1,6 +1,6 @@
 //! One request on its way: its turn, its deadline, its cancellation, the job that it waits for, its one answer.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -24,11 +24,20 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// How long one of many that wait for a job looks at it.
 const SHORT_TURN: Duration = Duration::from_millis(10);
 
+/// How long running requests may go on when the daemon stops, before they are answered with an error. The engine drains
+/// after that, for 1.2 s at most, and the daemon is to end within two seconds.
+pub(super) const GRACE: Duration = Duration::from_millis(300);
+
+/// The same when the daemon starts itself anew, which nobody asked to happen at once: as long as a search may take.
+pub(super) const LONG_GRACE: Duration = Duration::from_secs(10);
+
 /// What all connections share.
 pub(super) struct Shared {
     backend: Backend,
     query_timeout: Duration,
     pools: Pools,
+    /// How long what runs may go on when the daemon stops; [`GRACE`] unless set.
+    grace: OnceLock<Duration>,
 }
 
 /// Cancels the work when the task that waits for it is dropped.
@@ -42,7 +51,17 @@ impl Drop for StopOnDrop {
 
 impl Shared {
     pub(super) fn new(backend: Backend, query_timeout: Duration) -> Self {
-        Shared { backend, query_timeout, pools: Pools::new() }
+        Shared { backend, query_timeout, pools: Pools::new(), grace: OnceLock::new() }
+    }
+
+    pub(super) fn grace(&self) -> Duration {
+        self.grace.get().copied().unwrap_or(GRACE)
+    }
+
+    /// To be called before connections hear that the daemon stops.
+    pub(super) fn set_grace(&self, grace: Duration) {
+        // It stops once.
+        let _ = self.grace.set(grace);
     }
 
     pub(super) fn backend(&self) -> &Backend {

@@ -14,8 +14,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::connection::{self, GRACE};
+use super::connection;
 use super::methods::{Backend, Reply};
+use super::request::GRACE;
 use super::request::Shared;
 use super::results::WatchAnswer;
 use crate::daemon::config::ServeConfig;

@@ -111,7 +111,7 @@ impl Process {
         let settings = settings(setup, vault, data);
         std::fs::create_dir_all(data).unwrap();
         let (events, supervisor) = mpsc::channel();
-        let control = Control::new(events, data.join("socket"), Box::new(|| Err(Vec::new())));
+        let control = Control::new(events, data.join("socket"), Box::new(|| Err(crate::NotTaken::NeedsRestart)));
         let (seed, inbox) = assembled(&settings, control, runtime.handle());
         let (shared, vault) = (seed.engine.clone(), seed.shared.clone());
         let mut process = Process {

@@ -1,0 +1,397 @@
+//! `situated vault`: which folders are searched. The configuration is edited, and a daemon that runs takes it over at once;
+//! what a daemon refuses is taken back.
+
+mod edit;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::args::VaultAction;
+use super::print::{bold, bytes, counted, cyan, dim, printable};
+use super::session::{CliFailure, Session};
+use super::{confirm, exit, replace};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, name_of_folder, sample_file_of};
+use context::settings::Provider;
+use protocol::client::Client;
+use protocol::contexts::StatsRequest;
+use protocol::daemon::{HelloRequest, Problems, ReloadRequest, VaultInfo};
+use protocol::folders::home;
+use protocol::status::StatusRequest;
+use vault::settings::VaultConfig;
+
+/// How long a daemon may take to go on with other vaults: what runs in it may take as long as a search may.
+const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(30);
+
+/// A folder with more notes is asked about before it is added.
+const MANY_NOTES: usize = 50_000;
+
+const INSTEAD: &str = "say `--yes` to do it without being asked";
+
+/// `situated vault`.
+pub(super) fn run(action: VaultAction, session: &mut Session) -> Result<u8, CliFailure> {
+    match action {
+        VaultAction::Add { path, name, yes } => add(&path, name, yes, session),
+        VaultAction::List => list(session),
+        VaultAction::Remove { name, delete_data, yes } => remove(&name, delete_data, yes, session),
+        VaultAction::Rename { old, new } => rename(&old, &new, session),
+    }
+}
+
+/// The configuration as a file: where it is, and what stands in it; `None` if there is none yet.
+struct Written {
+    file: PathBuf,
+    text: Option<String>,
+    loaded: Loaded,
+}
+
+impl Written {
+    fn read(session: &Session) -> Result<Self, CliFailure> {
+        let file = config_file(&session.overrides());
+        // A link (as dotfiles often are) stays one: what it leads to is written.
+        let file = file.canonicalize().unwrap_or(file);
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
+        };
+        let (loaded, problems) = Config::read(&session.overrides());
+        if text.is_some() && !problems.is_empty() {
+            let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let message =
+                format!("the configuration is wrong, so it is left as it is; mend it first\n{}", said.join("\n"));
+            return Err(CliFailure::new(ConfigErrors::EXIT_CODE, message));
+        }
+        Ok(Written { file, text, loaded })
+    }
+
+    fn vaults(&self) -> &[VaultConfig] {
+        &self.loaded.config.engine.vaults
+    }
+
+    /// The place of a vault in the file.
+    fn position(&self, name: &str) -> Result<usize, CliFailure> {
+        self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
+            let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();
+            let there = if names.is_empty() { "names none".to_owned() } else { format!("names {}", names.join(", ")) };
+            CliFailure::usage(format!("there is no vault `{name}` in {}: it {there}", self.file.display()))
+        })
+    }
+
+    fn cannot(&self, why: &str) -> CliFailure {
+        CliFailure::new(exit::CANNOT_CREATE, format!("{} stays as it is: {why}", self.file.display()))
+    }
+
+    /// Puts another text in its place, if that is a right one.
+    fn write(&self, new: &str, session: &Session) -> Result<(), CliFailure> {
+        // Where nothing can be written beside it, writing it is going to say so.
+        if let Ok(probe) = replace::beside(&self.file, "check", new, 0o600) {
+            let mut overrides = session.overrides();
+            overrides.config = Some(probe.clone());
+            let read = Config::load(&overrides);
+            std::fs::remove_file(&probe)?;
+            if let Err(errors) = read {
+                let said = errors.problems.into_iter().map(|problem| problem.message);
+                return Err(CliFailure::usage(said.collect::<Vec<_>>().join("\n")));
+            }
+        }
+        let written = replace::file(&self.file, self.text.as_deref(), new, false);
+        written.map(drop).map_err(|error| self.cannot(&error.to_string()))
+    }
+
+    /// Puts the former text back in the place of `new`.
+    fn take_back(&self, new: &str) -> Result<(), CliFailure> {
+        match &self.text {
+            Some(old) => replace::file(&self.file, Some(new), old, false).map(drop)?,
+            None => std::fs::remove_file(&self.file)?,
+        }
+        Ok(())
+    }
+}
+
+fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
+    let written = Written::read(session)?;
+    let folder = folder(path)?;
+    let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok()).unwrap_or_default();
+    // What is given to `situated run` alone is named from now on, or the daemon would let go of it.
+    let unnamed = served.iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
+    let unnamed: Vec<VaultConfig> =
+        unnamed.map(|served| VaultConfig::new(served.name.clone(), served.path.clone())).collect();
+    let known = || written.vaults().iter().chain(&unnamed);
+    if let Some(vault) = known().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder))
+        && (name.is_none() || name.as_deref() == Some(&vault.name))
+        && written.vaults().contains(vault)
+    {
+        session.say(format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))));
+        return Ok(exit::OK);
+    }
+    let name = name.map_or_else(|| free_name(&folder, known()), |name| name.trim().to_owned());
+    let vault = VaultConfig::new(name, folder);
+    ask_about(&vault, yes)?;
+
+    let mut new_vaults: Vec<VaultConfig> = unnamed.into_iter().filter(|other| other.path != vault.path).collect();
+    new_vaults.push(vault.clone());
+    let text = match &written.text {
+        None => sample_file_of(&new_vaults, Provider::Template),
+        Some(text) => new_vaults.iter().try_fold(text.clone(), |text, vault| {
+            edit::added(&text, &vault.name, &vault.path).map_err(|why| written.cannot(&why))
+        })?,
+    };
+    written.write(&text, session)?;
+    let taken = take_over(&written, &text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
+    if session.globals.json {
+        session.json(json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }))?;
+        return Ok(exit::OK);
+    }
+    let (name, file) = (bold(printable(&vault.name)), shown(&written.file));
+    session.out.line(format!("{} {name} at {} ({file})", bold("Added"), shown(&vault.path)))?;
+    session.say(if taken {
+        format!("The daemon indexes and watches it now: {}", bold("situated status"))
+    } else {
+        format!("No daemon runs; {} starts one.", bold("situated run"))
+    });
+    Ok(exit::OK)
+}
+
+/// The folder as the daemon will know it.
+fn folder(path: &Path) -> Result<PathBuf, CliFailure> {
+    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", printable(&path.to_string_lossy())));
+    let folder = path.canonicalize().map_err(|error| wrong(format!("it cannot be added: {error}")))?;
+    if !folder.is_dir() {
+        return Err(wrong("it is no folder; a vault is the folder that holds the notes".to_owned()));
+    }
+    if folder.parent().is_none() {
+        return Err(wrong("the whole machine is no vault; name the folder that holds the notes".to_owned()));
+    }
+    if folder.to_str().is_none() {
+        return Err(wrong("its path is not UTF-8, and the configuration is; give it another name".to_owned()));
+    }
+    Ok(folder)
+}
+
+/// The folder's name, with a number behind it if a vault has it already.
+fn free_name<'a>(folder: &Path, known: impl Iterator<Item = &'a VaultConfig>) -> String {
+    let plain = name_of_folder(folder);
+    let taken: Vec<String> = known.map(|vault| vault.name.to_lowercase()).collect();
+    let numbered = (2..).map(|n| format!("{plain} {n}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !taken.contains(&name.to_lowercase())).unwrap_or(plain)
+}
+
+/// Asks where a folder is not what a person is likely to mean.
+fn ask_about(vault: &VaultConfig, yes: bool) -> Result<(), CliFailure> {
+    if yes {
+        return Ok(());
+    }
+    let is_home = home().is_some_and(|home| home.canonicalize().unwrap_or(home) == vault.path);
+    let notes = if is_home { 0 } else { notes_in(vault) };
+    let doubt = if is_home {
+        "this is your home folder: everything in it that looks like a note would be searched"
+    } else if notes == 0 {
+        "there is no note in it yet"
+    } else if notes > MANY_NOTES {
+        "it holds more than 50,000 notes, which takes a while"
+    } else {
+        return Ok(());
+    };
+    let question = format!("{}: {doubt}. Add it?", shown(&vault.path));
+    if confirm::answered_yes(&question, &format!("{doubt}; {INSTEAD}"))? {
+        return Ok(());
+    }
+    Err(CliFailure::new(exit::NOTHING, "nothing was added"))
+}
+
+/// Notes in a folder, as the daemon will count them.
+fn notes_in(config: &VaultConfig) -> usize {
+    let Ok(policy) = vault::policy::Policy::new(&config.path, config) else { return 0 };
+    let walk = vault::walk::walk(&config.path, &policy, None, &AtomicBool::new(false));
+    walk.map_or(0, |walk| walk.files.len())
+}
+
+fn list(session: &mut Session) -> Result<u8, CliFailure> {
+    let (loaded, _) = Config::read(&session.overrides());
+    let named = &loaded.config.engine.vaults;
+    let status = session.client().ok().and_then(|mut client| client.call(&StatusRequest::default()).ok());
+    let served = status.map(|status| status.vaults);
+    let in_file = |path: &Path| named.iter().any(|vault| vault.path == path);
+    if session.globals.json {
+        let mut vaults: Vec<_> = served.iter().flatten().map(|vault| {
+            json!({ "name": vault.name, "path": vault.path, "notes": vault.notes, "served": true, "configured": in_file(&vault.path) })
+        }).collect();
+        let unserved = named.iter().filter(|vault| !served.iter().flatten().any(|served| served.path == vault.path));
+        vaults.extend(
+            unserved
+                .map(|vault| json!({ "name": vault.name, "path": vault.path, "served": false, "configured": true })),
+        );
+        session.json(json!({ "file": loaded.file, "vaults": vaults }))?;
+        return Ok(exit::OK);
+    }
+    for vault in served.iter().flatten() {
+        let whence = if in_file(&vault.path) { "" } else { "  given to `situated run`, not in the configuration" };
+        let notes = counted(vault.notes, "note");
+        let path = cyan(shown(&vault.path));
+        session.out.line(format!("{}  {path}  {notes}{}", bold(printable(&vault.name)), dim(whence)))?;
+    }
+    for vault in named.iter().filter(|vault| !served.iter().flatten().any(|served| served.path == vault.path)) {
+        let why = if served.is_some() { "  not served yet: `situated config reload`" } else { "" };
+        session.out.line(format!("{}  {}{}", bold(printable(&vault.name)), cyan(shown(&vault.path)), dim(why)))?;
+    }
+    if served.is_none() {
+        session.say(dim("(no daemon runs; this is what the configuration names)"));
+    }
+    let none = named.is_empty() && served.is_none_or(|served| served.is_empty());
+    if none {
+        session.say(format!("There is none; {} adds one.", bold("situated vault add FOLDER")));
+    }
+    Ok(if none { exit::NOTHING } else { exit::OK })
+}
+
+fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
+    let written = Written::read(session)?;
+    let at = written.position(name)?;
+    if written.vaults().len() == 1 {
+        return Err(CliFailure::usage(format!(
+            "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first, or \
+             `situated stop`"
+        )));
+    }
+    let folder = written.vaults()[at].path.clone();
+    let data = engine::vault_dir(&written.loaded.config.engine.data_dir, &folder);
+    if delete_data && !yes {
+        let question = format!(
+            "What was indexed of {} ({}{}) is deleted; its notes stay. Go on?",
+            bold(printable(name)),
+            shown(&data),
+            bought(name, session)
+        );
+        if !confirm::answered_yes(&question, INSTEAD)? {
+            return Err(CliFailure::new(exit::NOTHING, "nothing was removed"));
+        }
+    }
+    let text = written.text.as_deref().unwrap_or_default();
+    let text = edit::removed(text, at).map_err(|why| written.cannot(&why))?;
+    written.write(&text, session)?;
+    let taken = take_over(&written, &text, session, &|served| served.iter().all(|now| now.name != name))?;
+    let size = size(&data);
+    if delete_data {
+        delete(&data)?;
+    }
+    if session.globals.json {
+        let kept = data.is_dir().then_some(&data);
+        session.json(json!({ "vault": name, "path": folder, "taken_over": taken, "data": kept }))?;
+        return Ok(exit::OK);
+    }
+    session.out.line(format!(
+        "{} {}; its notes in {} stay as they are",
+        bold("Removed"),
+        bold(printable(name)),
+        shown(&folder)
+    ))?;
+    if data.is_dir() {
+        session.say(format!(
+            "What was indexed of it stays too ({}, {}), and serves again if it is added again.",
+            shown(&data),
+            bytes(size)
+        ));
+    }
+    Ok(exit::OK)
+}
+
+/// What a vault has of contexts that were paid for, as far as a daemon can say.
+fn bought(name: &str, session: &Session) -> String {
+    let request = StatsRequest { vault: Some(name.to_owned()), ..StatsRequest::default() };
+    let stats = session.client().ok().and_then(|mut client| client.call(&request).ok());
+    let written = stats.map_or(0, |stats| stats.contextualized);
+    if written > 0 { format!(", with {} that a model wrote", counted(written, "context")) } else { String::new() }
+}
+
+/// Deletes a folder, which the daemon may not have closed yet though it answers from it no more.
+fn delete(folder: &Path) -> Result<(), CliFailure> {
+    let until = Instant::now() + TAKEN_OVER_WITHIN;
+    while folder.is_dir() {
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if Instant::now() > until => {
+                let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
+                return Err(CliFailure::new(exit::IO, message));
+            }
+            Ok(()) | Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+    Ok(())
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let one = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => size(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(one).sum()
+}
+
+fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure> {
+    let (written, new) = (Written::read(session)?, new.trim());
+    let at = written.position(old)?;
+    if old == new {
+        session.say("It is called that already.");
+        return Ok(exit::OK);
+    }
+    let text = written.text.as_deref().unwrap_or_default();
+    let text = edit::renamed(text, at, new).map_err(|why| written.cannot(&why))?;
+    written.write(&text, session)?;
+    let is_so =
+        |served: &[VaultInfo]| served.iter().any(|now| now.name == new) && served.iter().all(|now| now.name != old);
+    let taken = take_over(&written, &text, session, &is_so)?;
+    session.result(
+        json!({ "vault": new, "before": old, "taken_over": taken }),
+        format!("{} {} is {} now; its index and contexts stay", bold("Renamed:"), printable(old), bold(printable(new))),
+    )?;
+    Ok(exit::OK)
+}
+
+/// Has a daemon that runs go by the configuration as it is now, and waits until it does; `false` if none runs. What it
+/// refuses is taken back.
+fn take_over(
+    written: &Written,
+    new: &str,
+    session: &Session,
+    is_so: &dyn Fn(&[VaultInfo]) -> bool,
+) -> Result<bool, CliFailure> {
+    let Ok(mut client) = session.client() else { return Ok(false) };
+    let Problems { problems, restarts } = client.call(&ReloadRequest {})?;
+    if let Some(problem) = problems.first() {
+        written.take_back(new)?;
+        return Err(CliFailure::new(
+            exit::NOTHING,
+            format!("the daemon goes on as before, and so does the file: {problem}"),
+        ));
+    }
+    if restarts {
+        session.say(dim("the daemon starts itself anew, for the kernel held it to the folders that it had"));
+        drop(client);
+    }
+    let until = Instant::now() + TAKEN_OVER_WITHIN;
+    loop {
+        // Who connects while it starts anew waits until it listens.
+        let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok());
+        if served.as_deref().is_some_and(is_so) {
+            return Ok(true);
+        }
+        if Instant::now() > until {
+            let message = "the configuration is written, but the daemon does not go by it yet; see `situated status`, and its log";
+            return Err(CliFailure::new(exit::TEMPORARY, message));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
+    Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}

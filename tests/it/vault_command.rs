@@ -1,0 +1,191 @@
+//! Vaults that come and go while the daemon runs: `situated vault`, on real folders, with a daemon that the kernel holds to
+//! the folders that it had.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use protocol::search::SearchRequest;
+use serde_json::Value;
+
+use crate::commands::{err, out};
+use crate::requests::by_words;
+use crate::support::{Daemon, Place};
+
+/// A place with a note, and another folder beside it, out of the daemon's reach, with one.
+fn place() -> (Place, tempfile::TempDir, PathBuf) {
+    let place = Place::with(&[("a.md", "# A\n\nApples are red.\n")]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = elsewhere.path().canonicalize().unwrap().join("Other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("b.md"), "# B\n\nBananas are yellow.\n").unwrap();
+    (place, elsewhere, other)
+}
+
+/// Runs a command; its code and all that it said.
+fn said(place: &Place, arguments: &[&str]) -> (i32, String) {
+    let output = place.run(arguments);
+    (output.status.code().unwrap(), format!("{}{}", out(&output), err(&output)))
+}
+
+fn well(place: &Place, arguments: &[&str]) -> String {
+    let (code, said) = said(place, arguments);
+    assert_eq!(code, 0, "{arguments:?}: {said}");
+    said
+}
+
+fn start(place: &Place) -> Daemon {
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon
+}
+
+/// Name and path of each vault, as `vault list` has them.
+fn listed(place: &Place) -> Vec<(String, bool)> {
+    let list: Value = serde_json::from_str(out(&place.run(&["vault", "list", "--json"])).trim()).unwrap();
+    let of = |vault: &Value| (vault["name"].as_str().unwrap().to_owned(), vault["served"].as_bool().unwrap());
+    list["vaults"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn a_vault_is_added_while_queries_run_and_none_of_them_fails() {
+    let (place, _elsewhere, other) = place();
+    place.configure("# mine\n\n[search]\nlimit = 7 # few\n");
+    let mut daemon = start(&place);
+    let stop = Arc::new(AtomicBool::new(false));
+    let askers: Vec<_> = (0..4)
+        .map(|n| {
+            let (stop, mut client) = (stop.clone(), place.command());
+            client.args(["search", "--json", "--mode", "lexical", "apples"]);
+            std::thread::Builder::new()
+                .name(format!("asker {n}"))
+                .spawn(move || {
+                    let mut asked = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        let output = client.output().unwrap();
+                        assert!(output.status.success(), "{}", err(&output));
+                        asked += 1;
+                    }
+                    asked
+                })
+                .unwrap()
+        })
+        .collect();
+    let told = well(&place, &["vault", "add", other.to_str().unwrap()]);
+    assert!(told.contains("Added Other") && told.contains("indexes and watches it now"), "{told}");
+    daemon.connect_anew();
+    daemon.wait_holding("bananas", &["b.md"]);
+    fs::write(other.join("c.md"), "# C\n\nCherries too.\n").unwrap();
+    daemon.wait_holding("cherries", &["c.md"]);
+    stop.store(true, Ordering::Relaxed);
+    let asked: Vec<u32> = askers.into_iter().map(|asker| asker.join().unwrap()).collect();
+    assert!(asked.iter().all(|asked| *asked > 0), "{asked:?}");
+    assert_eq!(daemon.exited(), None, "it is the same process");
+    let text = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    assert!(text.contains("# mine") && text.contains("limit = 7 # few") && text.contains("name = \"Other\""), "{text}");
+    assert_eq!(listed(&place), [("notes".to_owned(), true), ("Other".to_owned(), true)]);
+    assert!(well(&place, &["vault", "add", other.to_str().unwrap()]).contains("is a vault already"));
+    assert_eq!(daemon.stop(), Some(0));
+    assert!(!place.socket().exists(), "what it inherited it removes");
+}
+
+#[test]
+fn a_vault_given_to_run_is_named_when_another_is_added() {
+    let (place, _elsewhere, other) = place();
+    let mut daemon = place.start();
+    assert!(well(&place, &["vault", "list"]).contains("given to `situated run`"));
+    well(&place, &["vault", "add", other.to_str().unwrap(), "--name", "Fruit"]);
+    daemon.connect_anew();
+    daemon.wait_holding("bananas", &["b.md"]);
+    assert_eq!(daemon.holding("apples"), ["a.md"]);
+    assert_eq!(listed(&place), [("notes".to_owned(), true), ("Fruit".to_owned(), true)]);
+    assert_eq!(daemon.stop(), Some(0));
+    // Without a daemon the configuration is told of, and edited all the same.
+    assert_eq!(listed(&place), [("notes".to_owned(), false), ("Fruit".to_owned(), false)]);
+    assert!(well(&place, &["vault", "rename", "Fruit", "Obst"]).contains("is Obst now"));
+    assert_eq!(listed(&place)[1].0, "Obst");
+}
+
+#[test]
+fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
+    let (place, _elsewhere, other) = place();
+    place.configure(&format!("\n[[vault]]\nname = \"Other\"\npath = {other:?}\n"));
+    let mut daemon = start(&place);
+    let seq = |daemon: &mut Daemon, name: &str| {
+        daemon.status().vaults.into_iter().find(|vault| vault.name == name).map(|vault| (vault.notes, vault.seq))
+    };
+    let before = seq(&mut daemon, "Other").unwrap();
+    well(&place, &["vault", "rename", "Other", "Fruit"]);
+    daemon.connect_anew();
+    daemon.wait_idle();
+    assert_eq!(seq(&mut daemon, "Fruit"), Some(before), "nothing was indexed anew");
+    let of_vault = SearchRequest { vault: Some("Fruit".to_owned()), ..by_words("bananas") };
+    assert_eq!(daemon.ask(&of_vault).hits[0].vault, "Fruit");
+
+    let told = well(&place, &["vault", "remove", "Fruit"]);
+    assert!(told.contains("its notes in") && told.contains("stays too"), "{told}");
+    daemon.connect_anew();
+    assert_eq!(daemon.holding("bananas"), [""; 0]);
+    assert!(other.join("b.md").exists());
+    let (code, told) = said(&place, &["vault", "remove", "notes"]);
+    assert!(code == 2 && told.contains("only vault"), "{told}");
+    well(&place, &["vault", "add", other.to_str().unwrap()]);
+    let data = |place: &Place| fs::read_dir(place.data().join("vaults")).unwrap().count();
+    assert_eq!(data(&place), 2);
+    well(&place, &["vault", "remove", "Other", "--delete-data", "--yes"]);
+    assert_eq!(data(&place), 1);
+    assert!(other.join("b.md").exists());
+}
+
+#[test]
+fn what_is_no_vault_is_refused_and_nothing_changes() {
+    let (place, elsewhere, other) = place();
+    place.configure("");
+    let daemon = start(&place);
+    let config = place.dir.path().join("config.toml");
+    let before = fs::read_to_string(&config).unwrap();
+    let inner = place.vault.join("Inner");
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("i.md"), "# I\n").unwrap();
+    let file = other.join("b.md");
+    let empty = elsewhere.path().join("Empty");
+    fs::create_dir(&empty).unwrap();
+    let text = |path: &PathBuf| path.to_str().unwrap().to_owned();
+    let gone = text(&elsewhere.path().join("gone"));
+    let home = text(&place.dir.path().to_owned());
+    for (arguments, code, part) in [
+        (vec!["/".to_owned()], 2, "the whole machine is no vault"),
+        (vec![gone], 2, "No such file"),
+        (vec![text(&file)], 2, "it is no folder"),
+        (vec![text(&inner)], 2, "lies inside the vault"),
+        (vec![home.clone()], 2, "your home folder"),
+        (vec![home, "--yes".to_owned()], 2, "inside the vault"),
+        (vec![text(&empty)], 2, "there is no note in it yet"),
+        (vec![text(&other), "--name".to_owned(), "NOTES".to_owned()], 2, "two vaults are called"),
+        (vec![text(&other), "--name".to_owned(), "a/b".to_owned()], 2, "cannot be a vault's name"),
+        (vec![text(&other), "--name=two\nlines".to_owned()], 2, "cannot be a vault's name"),
+    ] {
+        let mut all = vec!["vault", "add"];
+        all.extend(arguments.iter().map(String::as_str));
+        let (had, told) = said(&place, &all);
+        assert!(had == code && told.contains(part), "{arguments:?}: {had} {told}");
+        assert_eq!(fs::read_to_string(&config).unwrap(), before, "{arguments:?}");
+    }
+    for arguments in [["vault", "remove", "none", "--yes"], ["vault", "rename", "none", "other"]] {
+        let (code, told) = said(&place, &arguments);
+        assert!(code == 2 && told.contains("it names `notes`"), "{told}");
+    }
+    fs::write(&config, format!("{before}[serch]\n")).unwrap();
+    let (code, told) = said(&place, &["vault", "add", other.to_str().unwrap()]);
+    assert!(code == 78 && told.contains("mend it first"), "{code} {told}");
+    assert_eq!(
+        fs::read_dir(place.dir.path())
+            .unwrap()
+            .filter(|entry| { entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("config.toml.") })
+            .count(),
+        0,
+        "nothing is left beside it"
+    );
+    drop(daemon);
+}
