@@ -207,6 +207,14 @@ test("a daemon that closes within an answer is reported, and the next search wor
   listed("Heron.md:3")
 end)
 
+test("nonsense is reported", function()
+  serve(function(_, _, pipe)
+    pipe:write("HTTP/1.1 400\n")
+  end)
+  vim.cmd("Situated heron")
+  listed("does not speak as situated does")
+end)
+
 test("an error shows its message and its hint", function()
   serve(function(request, send)
     send({ id = request.id, error = { code = 1010, message = "the index\27[31m failed", data = { kind = "storage", hint = "rebuild it" } } })

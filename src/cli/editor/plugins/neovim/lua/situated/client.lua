@@ -225,7 +225,7 @@ end
 function M:receive(line)
   local fine, message = pcall(vim.json.decode, line, { luanil = { object = true, array = true } })
   if not fine or type(message) ~= "table" then
-    return -- not for us: a blank line, or a daemon gone mad; the request's timer sees to that
+    return self:fail({ message = "What answers on the socket does not speak as situated does." })
   end
   local failure = message.error
   if type(failure) == "table" then
