@@ -3,6 +3,7 @@
 mod graph;
 mod grep;
 mod ask;
+mod editor;
 mod eval;
 mod mcp;
 mod models;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(super) use ask::Ask;
+pub(super) use editor::{EditorAction, EditorName};
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use grep::Grep;
@@ -157,6 +159,9 @@ pub(crate) enum Command {
     Service(ServiceAction),
     /// Serve an AI assistant over MCP, on standard input and output; or connect one
     Mcp(Mcp),
+    /// Install a plugin for your editor, list or remove them
+    #[command(subcommand)]
+    Editor(EditorAction),
     /// Stop the daemon
     Stop,
     /// Print the protocol as JSON Schema

@@ -10,6 +10,7 @@ mod confirm;
 mod consent;
 mod cost;
 mod doctor;
+mod editor;
 mod edits;
 mod eval;
 mod expect;
@@ -168,6 +169,7 @@ fn dispatch(cli: Cli) -> Result<u8, CliFailure> {
         Command::Config(args) => config::run(args, session),
         Command::Call(args) => call::call(args, session),
         Command::Mcp(args) => mcp::run(&args, session),
+        Command::Editor(action) => editor::run(action, session),
         Command::Stop => call::stop(session),
         Command::Service(args) => service::run(&args, session),
         Command::Schema => call::schema(session),

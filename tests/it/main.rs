@@ -15,6 +15,7 @@ mod crash;
 mod days;
 mod doctor;
 mod draining;
+mod editors;
 mod embedders;
 mod eval;
 mod expansion;

@@ -16,6 +16,7 @@ fn main() {
     let others_may_run = out.ancestors().all(is_open_to_others);
     let needs = [
         ("has_bash", has("bash")),
+        ("has_emacs", has("emacs")),
         ("has_devices", is_root && can_make_devices(&out)),
         ("has_fish", has("fish")),
         ("has_git", has("git")),

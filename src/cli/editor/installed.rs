@@ -1,0 +1,196 @@
+//! What stands in a plugin's folder, compared with what was written there and with what this program carries.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::carried::Plugin;
+use crate::service::files::{Undo, Write};
+
+/// Name of the record in the plugin's folder.
+const RECORD: &str = ".situated.json";
+
+/// What was written: so that a file that somebody has changed is told from one of an older version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    /// Version of the program that wrote it.
+    version: String,
+    /// Paths in the folder, and the BLAKE3 of what was written, in hexadecimal digits.
+    files: BTreeMap<String, String>,
+}
+
+/// A plugin's folder.
+#[derive(Debug)]
+pub(super) struct Installed {
+    folder: PathBuf,
+    record: Option<Record>,
+}
+
+/// How a plugin stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing of it is there.
+    Absent,
+    /// It is this program's.
+    Current,
+    /// It is that of another version.
+    Other(String),
+}
+
+impl Installed {
+    pub(super) fn look(folder: PathBuf) -> Self {
+        let record = fs::read(folder.join(RECORD)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Installed { folder, record }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn standing(&self, plugin: &Plugin) -> Standing {
+        let Some(record) = &self.record else { return Standing::Absent };
+        let carried = plugin.files.iter().map(|(path, text)| ((*path).to_owned(), hash(text)));
+        if carried.collect::<BTreeMap<_, _>>() == record.files {
+            Standing::Current
+        } else {
+            Standing::Other(record.version.clone())
+        }
+    }
+
+    /// Files that are there and are neither as they were written nor as they would be: somebody's own work.
+    pub(super) fn changed(&self, plugin: &Plugin) -> Vec<String> {
+        let written = |path: &str| self.record.as_ref().and_then(|record| record.files.get(path));
+        let carried = |path: &str| plugin.files.iter().find(|(known, _)| *known == path).map(|(_, text)| hash(text));
+        let mut paths: Vec<&str> = plugin.files.iter().map(|(path, _)| *path).collect();
+        paths.extend(self.record.iter().flat_map(|record| record.files.keys().map(String::as_str)));
+        paths.sort_unstable();
+        paths.dedup();
+        let is_changed = |path: &&str| {
+            let Ok(bytes) = fs::read(self.folder.join(path)) else { return false };
+            let now = blake3::hash(&bytes).to_hex().to_string();
+            Some(&now) != written(path) && Some(now) != carried(path)
+        };
+        paths.into_iter().filter(is_changed).map(str::to_owned).collect()
+    }
+
+    /// What an installation writes.
+    pub(super) fn writes(&self, plugin: &Plugin) -> Vec<Write> {
+        let files = plugin.files.iter().map(|(path, text)| ((*path).to_owned(), hash(text))).collect();
+        let record = Record { version: env!("CARGO_PKG_VERSION").to_owned(), files };
+        let record = serde_json::to_string_pretty(&record).unwrap_or_default() + "\n";
+        let texts = plugin.files.iter().map(|(path, text)| (self.folder.join(path), (*text).to_owned()));
+        // The record comes first: what follows it is known to be ours even if not all of it is written.
+        let all = std::iter::once((self.folder.join(RECORD), record)).chain(texts);
+        all.map(|(path, text)| Write::new(path, text)).filter(Write::changes).collect()
+    }
+
+    /// Writes it, all or nothing. Files of an older version that this one has no more go.
+    ///
+    /// # Errors
+    /// What could not be written; it is taken back.
+    pub(super) fn install(&self, plugin: &Plugin) -> io::Result<()> {
+        let mut undo = Undo::default();
+        let gone = self.record.iter().flat_map(|record| record.files.keys());
+        let gone = gone.filter(|path| !plugin.files.iter().any(|(known, _)| known == path));
+        let gone: Vec<PathBuf> = gone.map(|path| self.folder.join(path)).filter(|path| path.is_file()).collect();
+        let written = self.writes(plugin).iter().try_for_each(|write| undo.write(write));
+        written.and_then(|()| gone.iter().try_for_each(|path| undo.remove(path))).map_err(|error| {
+            let left = undo.take_back();
+            if left.is_empty() { error } else { io::Error::other(format!("{error}; left behind: {}", left.join("; "))) }
+        })
+    }
+
+    /// Removes what was written, and the folders that are empty then; what somebody has changed stays, and is named.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub(super) fn uninstall(&self, plugin: &Plugin) -> io::Result<Vec<String>> {
+        let Some(record) = &self.record else { return Ok(Vec::new()) };
+        let changed = self.changed(plugin);
+        for path in record.files.keys().filter(|path| !changed.contains(path)) {
+            match fs::remove_file(self.folder.join(path)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        fs::remove_file(self.folder.join(RECORD))?;
+        for path in record.files.keys() {
+            // The record's paths are the plugin's own: none leads out of its folder.
+            for folder in Path::new(path).ancestors().skip(1) {
+                // Only one that is empty goes.
+                let _ = fs::remove_dir(self.folder.join(folder));
+            }
+        }
+        Ok(changed)
+    }
+}
+
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::editor::carried::PLUGINS;
+
+    fn tree(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![folder.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.path().is_dir() { folders.push(entry.path()) } else { found.push(entry.path()) }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn what_is_installed_can_be_taken_out_without_a_trace() {
+        for plugin in &PLUGINS {
+            let dir = tempfile::tempdir().unwrap();
+            let folder = dir.path().join("deep/er");
+            let look = || Installed::look(folder.clone());
+            assert_eq!(look().standing(plugin), Standing::Absent);
+            look().install(plugin).unwrap();
+            assert_eq!(look().standing(plugin), Standing::Current);
+            assert_eq!(tree(dir.path()).len(), plugin.files.len() + 1);
+            assert!(look().writes(plugin).is_empty(), "a second time nothing is written");
+            assert_eq!(look().uninstall(plugin).unwrap(), [""; 0]);
+            assert!(tree(dir.path()).is_empty());
+            assert!(!folder.exists());
+        }
+    }
+
+    #[test]
+    fn what_somebody_has_changed_is_told_from_an_older_version() {
+        let (dir, plugin) = (tempfile::tempdir().unwrap(), &PLUGINS[0]);
+        let look = || Installed::look(dir.path().to_owned());
+        look().install(plugin).unwrap();
+        let (path, _) = plugin.files[0];
+        // As an older version would have left it: its record knows of the text.
+        fs::write(dir.path().join(path), "older").unwrap();
+        let record = fs::read_to_string(dir.path().join(RECORD)).unwrap();
+        fs::write(dir.path().join(RECORD), record.replace(&hash(plugin.files[0].1), &hash("older"))).unwrap();
+        assert_eq!(look().changed(plugin), [""; 0]);
+        assert!(matches!(look().standing(plugin), Standing::Other(_)));
+        fs::write(dir.path().join(path), "mine").unwrap();
+        assert_eq!(look().changed(plugin), [path]);
+        assert_eq!(look().uninstall(plugin).unwrap(), [path]);
+        assert_eq!(fs::read_to_string(dir.path().join(path)).unwrap(), "mine");
+        assert_eq!(look().changed(plugin), [path], "also without a record");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_left_as_it_was() {
+        let (dir, plugin) = (tempfile::tempdir().unwrap(), &PLUGINS[0]);
+        // A file is where a folder would have to be.
+        fs::write(dir.path().join("lua"), "mine").unwrap();
+        let failed = Installed::look(dir.path().to_owned()).install(plugin).unwrap_err();
+        assert!(failed.to_string().contains("lua"), "{failed}");
+        assert_eq!(tree(dir.path()), [dir.path().join("lua")]);
+    }
+}
