@@ -7,27 +7,30 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use self::carried::{PLUGINS, Plugin, Surroundings};
+use self::carried::{OBSIDIAN, PLUGINS, Plugin, Surroundings};
 use self::installed::{Installed, Standing};
-use super::args::EditorAction;
-use super::exit;
+use super::args::{EditorAction, EditorName};
 use super::print::{bold, dim, padded, printable, yellow};
 use super::session::{CliFailure, Session};
+use super::{confirm, exit, target};
+use crate::daemon::config::Config;
 use protocol::folders::home;
+use vault::settings::VaultConfig;
 
 /// `situated editor`.
 pub(super) fn run(action: EditorAction, session: &mut Session) -> Result<u8, CliFailure> {
     let around = surroundings()?;
     match action {
-        EditorAction::Install { editor, dry_run, yes, dir } => {
+        EditorAction::Install { editor, dry_run, yes, vault, dir } => {
             let plugin = Plugin::of(editor);
-            let installed = Installed::look(place(plugin, dir, &around)?);
+            let installed = Installed::look(place(plugin, (vault, dir), around, session)?);
             install(plugin, &installed, dry_run, yes, session)
         }
         EditorAction::List => list(&around, session),
-        EditorAction::Uninstall { editor, dir } => {
+        EditorAction::Uninstall { editor, vault, dir } => {
             let plugin = Plugin::of(editor);
-            uninstall(plugin, &Installed::look(place(plugin, dir, &around)?), session)
+            let installed = Installed::look(place(plugin, (vault, dir), around, session)?);
+            uninstall(plugin, &installed, session)
         }
     }
 }
@@ -42,12 +45,51 @@ fn surroundings() -> Result<Surroundings, CliFailure> {
         data_home: folder("XDG_DATA_HOME"),
         config_home: folder("XDG_CONFIG_HOME"),
         nvim_name: variable("NVIM_APPNAME"),
+        vault: None,
     })
 }
 
-fn place(plugin: &Plugin, dir: Option<PathBuf>, around: &Surroundings) -> Result<PathBuf, CliFailure> {
-    let folder = dir.unwrap_or_else(|| plugin.folder(around));
+/// The folder of a plugin: as named, or where the editor looks for it.
+fn place(
+    plugin: &Plugin,
+    (vault, dir): (Option<PathBuf>, Option<PathBuf>),
+    mut around: Surroundings,
+    session: &Session,
+) -> Result<PathBuf, CliFailure> {
+    match (&vault, plugin.editor) {
+        (Some(vault), EditorName::Obsidian) => around.vault = Some(of_obsidian(vault, session)?),
+        (Some(_), _) => {
+            return Err(CliFailure::usage("`--vault` is for Obsidian alone, whose plugins lie in the vault"));
+        }
+        (None, _) => {}
+    }
+    let folder = dir.or_else(|| plugin.folder(&around));
+    let folder = folder.ok_or_else(|| {
+        CliFailure::usage("Obsidian's plugins lie in the vault: say which with `--vault`, by name or folder")
+    })?;
     Ok(std::path::absolute(folder)?)
+}
+
+/// The folder of a vault that Obsidian knows, by the vault's name or its folder.
+fn of_obsidian(vault: &Path, session: &Session) -> Result<PathBuf, CliFailure> {
+    let vaults = vaults(session);
+    let named = vaults.iter().find(|known| Path::new(&known.name) == vault).map(|known| known.path.clone());
+    let folder = named.unwrap_or_else(|| vault.to_owned());
+    if !folder.join(OBSIDIAN).is_dir() {
+        let names: Vec<String> = vaults.iter().map(|vault| format!("`{}`", vault.name)).collect();
+        let message = format!(
+            "{} is no vault of Obsidian's: it has no folder `{OBSIDIAN}`; open it in Obsidian first, or name another ({})",
+            shown(&folder),
+            names.join(", ")
+        );
+        return Err(CliFailure::usage(message));
+    }
+    Ok(folder)
+}
+
+fn vaults(session: &Session) -> Vec<VaultConfig> {
+    let (loaded, _) = Config::read(&session.overrides());
+    target::or_served(loaded, session).config.engine.vaults
 }
 
 fn install(
@@ -86,6 +128,15 @@ fn install(
     if dry_run {
         return Ok(exit::OK);
     }
+    if plugin.editor == EditorName::Obsidian && !writes.is_empty() && !yes {
+        let question = format!(
+            "Obsidian's plugins lie in the vault, where nothing else of situated's ever writes. Write {}?",
+            shown(installed.folder())
+        );
+        if !confirm::answered_yes(&question, "say `--yes` to have it written, or `--dry-run` to see what would be")? {
+            return Err(CliFailure::new(exit::NOTHING, "nothing was written"));
+        }
+    }
     installed.install(plugin).map_err(|error| CliFailure::new(exit::CANNOT_CREATE, error.to_string()))?;
     if session.globals.json {
         session.json(json!({ "editor": plugin.name, "folder": installed.folder(), "written": writes.len() }))?;
@@ -99,8 +150,16 @@ fn install(
 
 fn list(around: &Surroundings, session: &mut Session) -> Result<u8, CliFailure> {
     let mut all: Vec<Value> = Vec::new();
-    for plugin in &PLUGINS {
-        let installed = Installed::look(plugin.folder(around));
+    let with = |vault: VaultConfig| Surroundings { vault: Some(vault.path), ..around.clone() };
+    let vaults = vaults(session).into_iter().filter(|vault| vault.path.join(OBSIDIAN).is_dir());
+    let arounds: Vec<Surroundings> = vaults.map(with).collect();
+    let places = PLUGINS.iter().flat_map(|plugin| {
+        // Of Obsidian each vault has one of its own.
+        let arounds = if plugin.editor == EditorName::Obsidian { &arounds[..] } else { std::slice::from_ref(around) };
+        arounds.iter().filter_map(move |around| Some((plugin, plugin.folder(around)?)))
+    });
+    for (plugin, folder) in places {
+        let installed = Installed::look(folder);
         let (standing, changed) = (installed.standing(plugin), installed.changed(plugin));
         let said = match &standing {
             Standing::Absent => dim(format!("not installed: situated editor install {}", plugin.name)),

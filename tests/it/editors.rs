@@ -33,6 +33,7 @@ fn plugins_are_installed_listed_and_taken_out() {
     for (editor, folder, file) in [
         ("neovim", ".local/share/nvim/site/pack/situated/start/situated", "plugin/situated.lua"),
         ("emacs", ".emacs.d/situated", "situated.el"),
+        ("vscode", ".vscode/extensions/situated.situated-0.1.0", "package.json"),
     ] {
         let folder = home.join(folder);
         let (code, said) = run(&place, &["install", editor, "--dry-run"]);
@@ -64,6 +65,31 @@ fn plugins_are_installed_listed_and_taken_out() {
     assert_eq!(run(&place, &["install", "ed"]).0, 2);
 }
 
+#[test]
+fn a_vault_is_written_to_only_after_a_yes_and_only_where_obsidians_plugins_lie() {
+    let place = Place::with(&[("Birds/Heron.md", HERON)]);
+    place.configure("");
+    let vault = place.vault.to_str().unwrap();
+    let (code, said) = run(&place, &["install", "obsidian"]);
+    assert!(code == 2 && said.contains("--vault"), "{said}");
+    let (code, said) = run(&place, &["install", "obsidian", "--vault", "notes", "--yes"]);
+    assert!(code == 2 && said.contains("no vault of Obsidian's"), "{said}");
+    fs::create_dir(place.vault.join(".obsidian")).unwrap();
+    let before = place.tree();
+    let (code, said) = run(&place, &["install", "obsidian", "--vault", "notes"]);
+    assert!(code == 2 && said.contains("--yes"), "nobody can be asked here: {said}");
+    assert_eq!(run(&place, &["install", "obsidian", "--vault", "notes", "--dry-run"]).0, 0);
+    assert_eq!(run(&place, &["install", "neovim", "--vault", "notes"]).0, 2);
+    assert_eq!(place.tree(), before);
+    let (code, said) = run(&place, &["install", "obsidian", "--vault", vault, "--yes"]);
+    assert!(code == 0 && said.contains("Community plugins"), "{said}");
+    let written: Vec<_> = place.tree().into_keys().filter(|path| !before.contains_key(path)).collect();
+    assert!(written.iter().all(|path| path.starts_with(".obsidian/plugins")), "{written:?}");
+    assert!(run(&place, &["list"]).1.contains(".obsidian/plugins/situated"));
+    assert_eq!(run(&place, &["uninstall", "obsidian", "--vault", "notes"]).0, 0);
+    assert!(!place.vault.join(".obsidian/plugins/situated").exists());
+}
+
 /// An editor that runs its plugin's tests, with a daemon that it may ask.
 fn tested(program: &str, arguments: &[&str]) {
     let place = Place::with(&[("Birds/Heron.md", HERON), ("Birds/Egret.md", EGRET)]);
@@ -93,6 +119,18 @@ fn the_plugin_of_neovim_passes_its_own_tests() {
         "nvim",
         &["--headless", "-u", "NONE", "-i", "NONE", "--cmd", set, "-c", "luafile tests/editors/neovim/run.lua"],
     );
+}
+
+#[test]
+#[cfg_attr(not(has_node), ignore = "needs node")]
+fn the_plugin_of_vs_code_passes_its_own_tests() {
+    tested("node", &["--test", "tests/editors/vscode/"]);
+}
+
+#[test]
+#[cfg_attr(not(has_node), ignore = "needs node")]
+fn the_plugin_of_obsidian_passes_its_own_tests() {
+    tested("node", &["--test", "tests/editors/obsidian/"]);
 }
 
 #[test]

@@ -15,11 +15,14 @@ pub(crate) enum EditorAction {
         /// Only say what would be written
         #[arg(long)]
         dry_run: bool,
-        /// Also over files that somebody has changed
+        /// Do not ask, and write also over files that somebody has changed
         #[arg(long, short)]
         yes: bool,
+        /// Obsidian: the vault, by name or folder, whose plugins it joins
+        #[arg(long, value_name = "VAULT", value_hint = ValueHint::DirPath)]
+        vault: Option<PathBuf>,
         /// Another folder than the editor's usual one
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "vault")]
         dir: Option<PathBuf>,
     },
     /// List the editors, and what is installed where
@@ -29,6 +32,9 @@ pub(crate) enum EditorAction {
         /// Which editor
         #[arg(value_enum)]
         editor: EditorName,
+        /// Obsidian: the vault, by name or folder
+        #[arg(long, value_name = "VAULT", value_hint = ValueHint::DirPath)]
+        vault: Option<PathBuf>,
         /// Another folder than the editor's usual one
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
@@ -42,4 +48,8 @@ pub(crate) enum EditorName {
     Neovim,
     /// Emacs 27.1 or later
     Emacs,
+    /// Visual Studio Code 1.75 or later
+    Vscode,
+    /// Obsidian 1.0 or later, on a desktop
+    Obsidian,
 }

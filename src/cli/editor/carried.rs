@@ -22,8 +22,11 @@ macro_rules! files {
     };
 }
 
+/// Where Obsidian keeps what belongs to a vault.
+pub(super) const OBSIDIAN: &str = ".obsidian";
+
 /// All of them.
-pub(super) static PLUGINS: [Plugin; 2] = [
+pub(super) static PLUGINS: [Plugin; 4] = [
     Plugin {
         editor: EditorName::Neovim,
         name: "neovim",
@@ -37,6 +40,18 @@ pub(super) static PLUGINS: [Plugin; 2] = [
         title: "Emacs",
         files: files!("emacs": "situated.el", "situated-client.el", "situated-related.el"),
     },
+    Plugin {
+        editor: EditorName::Vscode,
+        name: "vscode",
+        title: "Visual Studio Code",
+        files: files!("vscode": "package.json", "extension.js", "client.js", "search.js", "related.js"),
+    },
+    Plugin {
+        editor: EditorName::Obsidian,
+        name: "obsidian",
+        title: "Obsidian",
+        files: files!("obsidian": "manifest.json", "main.js"),
+    },
 ];
 
 /// What the places of plugins depend on.
@@ -49,6 +64,8 @@ pub(super) struct Surroundings {
     pub(super) config_home: Option<PathBuf>,
     /// `NVIM_APPNAME`, if it is set: a Neovim may be run under another name.
     pub(super) nvim_name: Option<PathBuf>,
+    /// The vault whose plugins are meant, for Obsidian.
+    pub(super) vault: Option<PathBuf>,
 }
 
 impl Plugin {
@@ -58,10 +75,10 @@ impl Plugin {
         found.unwrap_or(&PLUGINS[0])
     }
 
-    /// Where the editor looks for it.
-    pub(super) fn folder(&self, around: &Surroundings) -> PathBuf {
-        let Surroundings { home, data_home, config_home, nvim_name } = around;
-        match self.editor {
+    /// Where the editor looks for it; `None` for Obsidian without a vault.
+    pub(super) fn folder(&self, around: &Surroundings) -> Option<PathBuf> {
+        let Surroundings { home, data_home, config_home, nvim_name, vault } = around;
+        Some(match self.editor {
             // A package of Neovim's own kind, which it loads at its start (`:help packages`).
             EditorName::Neovim => data_home
                 .clone()
@@ -74,7 +91,9 @@ impl Plugin {
                 let own = home.join(".emacs.d");
                 if !own.is_dir() && of_config.is_dir() { of_config } else { own }.join("situated")
             }
-        }
+            EditorName::Vscode => home.join(".vscode/extensions/situated.situated-0.1.0"),
+            EditorName::Obsidian => vault.as_ref()?.join(OBSIDIAN).join("plugins/situated"),
+        })
     }
 
     /// What the user does next.
@@ -94,6 +113,12 @@ impl Plugin {
                  (global-set-key (kbd \"C-c r\") #'situated-related)",
                 folder.to_string_lossy()
             ),
+            EditorName::Vscode => "Start VS Code anew: Ctrl+Alt+S searches (Cmd+Alt+S on a Mac), and the explorer has the related notes. Does it not \
+                                   know the plugin, its command `Developer: Install Extension from Location...` takes the folder above."
+                .to_owned(),
+            EditorName::Obsidian => "Switch it on in Obsidian's settings, under Community plugins (reload the list there): its commands are `Situated: \
+                                     Search` and `Situated: Related notes`."
+                .to_owned(),
         }
     }
 }
