@@ -138,7 +138,13 @@ impl<'a> Reader<'a> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             let span = error.span().unwrap_or(0..0);
-            self.problem("", &span, format!("this is not TOML: {}", error.message().trim()));
+            let said = match (error.message().trim(), self.text.get(span.clone())) {
+                ("duplicate key", Some(name)) => {
+                    format!("duplicate key `{}`: it stands further up already, and what is new goes there", name.trim())
+                }
+                (said, _) => said.to_owned(),
+            };
+            self.problem("", &span, format!("this is not TOML: {said}"));
         }
         if !errors.is_empty() {
             // What the parser made of a broken file is a guess; problems with guesses would only confuse.

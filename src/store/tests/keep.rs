@@ -161,3 +161,28 @@ fn values_last_and_damaged_ones_are_absent() {
     store.set_value("rebuild", Some("new")).unwrap();
     assert_eq!(store.value("rebuild").unwrap().as_deref(), Some("new"));
 }
+
+#[test]
+fn compaction_never_makes_a_store_larger() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    keep_several(&store);
+    drop(store);
+    for turn in 0..3 {
+        let report = compact(dir.path()).unwrap();
+        assert!(report.after <= report.before, "{turn}: {report:?}");
+        assert_kept(&open(dir.path()).0);
+    }
+    // Much that is gone since is given back.
+    let (store, _) = open(dir.path());
+    for n in 0..40 {
+        let long = n.to_string().repeat(60_000);
+        store.set_value("large", Some(&long)).unwrap();
+        store.flush(true).unwrap();
+    }
+    store.set_value("large", None).unwrap();
+    drop(store);
+    let report = compact(dir.path()).unwrap();
+    assert!(report.after < report.before, "{report:?}");
+    assert_kept(&open(dir.path()).0);
+}
