@@ -2,6 +2,7 @@
 
 mod graph;
 mod grep;
+mod groups;
 mod ask;
 mod editor;
 mod eval;
@@ -22,6 +23,7 @@ pub(super) use editor::{EditorAction, EditorName};
 pub(super) use eval::Eval;
 pub(super) use graph::Graph;
 pub(super) use grep::Grep;
+pub(super) use groups::command;
 pub(super) use mcp::{Mcp, McpAction, McpEntry};
 pub(super) use models::{ContextsAction, Generate, GenerationCommand, Generations, Review, StartContexts};
 pub(super) use search::{OpenIn, Related, Search, Show, weigh};
@@ -36,7 +38,7 @@ use crate::daemon::config::{Overrides, typed_duration};
 /// Searches your Markdown notes by words and meaning, and keeps the index true while you write.
 ///
 /// A daemon (`situated run`) watches your vaults; all other commands ask it over a local socket. Nothing is
-/// written to a vault, and nothing leaves this machine.
+/// written to a vault, and nothing leaves this machine unless you configure it; `situated status` says what does.
 #[derive(Debug, Parser)]
 #[command(name = "situated", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
@@ -141,7 +143,7 @@ pub(crate) enum Command {
     /// Review contexts; export or import them (while no daemon runs)
     #[command(subcommand)]
     Contexts(ContextsAction),
-    /// Models that run in this process, without an account: add a reranker or an embedder, list, check, remove
+    /// Add, list, check or remove models that run in this process, without an account
     Models(ModelsCommand),
     /// Have a context written for a passage of any text
     Generate(Generate),

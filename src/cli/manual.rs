@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use clap::{Command, CommandFactory as _};
@@ -30,7 +31,9 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure
     let Some(folder) = &args.out else {
         let mut page = Vec::new();
         render(&command(), true, &mut page)?;
-        session.out.text(&String::from_utf8_lossy(&page))?;
+        if !(session.out.is_terminal() && is_paged(&page)) {
+            session.out.text(&String::from_utf8_lossy(&page))?;
+        }
         return Ok(exit::OK);
     };
     let failed = |path: &Path, error: io::Error| {
@@ -50,6 +53,16 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure
     }
     session.say(format!("wrote {} pages to {}", pages.len(), printable(&folder.to_string_lossy())));
     Ok(exit::OK)
+}
+
+/// Has `man` show the page, with the user's pager; `false` if there is no such program.
+fn is_paged(page: &[u8]) -> bool {
+    let Ok(mut man) = std::process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
+        return false;
+    };
+    // A reader who leaves before the end has read enough.
+    let _ = man.stdin.take().map(|mut stdin| stdin.write_all(page));
+    man.wait().is_ok_and(|status| status.success())
 }
 
 /// The whole definition, with options of every command in their places.

@@ -52,9 +52,10 @@ mod tour;
 mod vault;
 mod why;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
 pub use args::Cli;
@@ -92,12 +93,17 @@ pub mod exit {
     pub const TERMINATED: u8 = 143;
 }
 
+/// The arguments, or what to say instead of doing anything.
+fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&args::command().try_get_matches_from(arguments)?)
+}
+
 /// The program: arguments in, exit code out.
 pub fn main() -> ExitCode {
-    let parsed = Cli::try_parse().or_else(|error| match error.kind() {
+    let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {
         // On a terminal the name alone is a live search.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand if live::is_possible() => {
-            Cli::try_parse_from(std::env::args_os().chain(["live".into()]))
+            parse(std::env::args_os().chain(["live".into()]))
         }
         _ => Err(error),
     });

@@ -210,7 +210,10 @@ fn typos_and_wrong_values_name_their_place_and_what_would_be_right() {
         ("[[vault]]\npath = \"NOTES\"\nkinds = []", "3:9 vault.kinds write a table"),
         ("search = 3", "1:1 search `search` is a section"),
         ("# ümläut\n\"ä\" = 1 # x\n[search]\nx = = 3", "4:5  this is not TOML"),
-        ("[context]\nmax_chars = 3\n\n[context]\n", "4:2  this is not TOML: duplicate key `context`: it stands further up"),
+        (
+            "[context]\nmax_chars = 3\n\n[context]\n",
+            "4:2  this is not TOML: duplicate key `context`: it stands further up",
+        ),
         ("[search]\nlimit = 3\nlimit = 4", "3:1  this is not TOML: duplicate key `limit`: it stands further up"),
     ] {
         let problems = bench.problems(text, &[]);

@@ -2,9 +2,9 @@
 //! fault of ours makes it try.
 //!
 //! It is restricted once, before its first thread and before the first note is read; every thread inherits that, and
-//! nothing can widen it again, not even a new program in the same process. So a configuration that needs more is not
-//! taken by a reload: a restart is. Programs cannot be started from within; commands that print keys are run by a
-//! thread that was there before ([`provider::keep_command_runner`]), which does nothing else.
+//! nothing can widen it again. A configuration that needs more has the process start itself anew, by a thread that was
+//! there before and does nothing else ([`super::successor`]). Programs cannot be started from within; commands that print
+//! keys are run by another such thread ([`provider::keep_command_runner`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
