@@ -42,7 +42,7 @@ fn the_official_client_uses_everything_in_both_eras() {
         assert_eq!(saw["protocol"], protocol, "{saw}");
         // Whoever names the version has not asked for the instructions.
         assert_eq!(saw["instructions"], mode != "2026-07-28", "{saw}");
-        assert_eq!((saw["tools"].as_array().unwrap().len(), saw["read_only"].as_array().unwrap().len()), (10, 7));
+        assert_eq!((saw["tools"].as_array().unwrap().len(), saw["read_only"].as_array().unwrap().len()), (12, 9));
         let calls = &saw["calls"];
         for (name, call) in calls.as_object().unwrap() {
             assert_eq!(call["error"], name == "ask" || name == "search_notes()", "{name}: {call}");
@@ -71,7 +71,7 @@ fn the_inspector_lists_and_calls() {
         serde_json::from_str::<Value>(&ran(&mut inspector)).unwrap()
     };
     let tools = inspect(&["--method", "tools/list"]);
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 10);
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 12);
     // It calls what is listed, and nothing else.
     let tool = "search_with_contextual_retrieval";
     let found = inspect(&["--method", "tools/call", "--tool-name", tool, "--tool-arg", "query=quibbleheron"]);
