@@ -58,6 +58,8 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
+use crate::daemon::sandbox::converter;
+
 pub use args::Cli;
 pub use print::{Color, Out};
 pub use run::{Reporter, follow, report};
@@ -100,6 +102,9 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> 
 
 /// The program: arguments in, exit code out.
 pub fn main() -> ExitCode {
+    if let Some(code) = converter::as_child() {
+        return code;
+    }
     let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {
         // On a terminal the name alone is a live search.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand if live::is_possible() => {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use note::VaultPath;
+use note::{Format, VaultPath};
 use protocol::client::Client;
 use protocol::daemon::{HelloRequest, VaultInfo};
 use protocol::jobs::Scope;
@@ -10,9 +10,6 @@ use protocol::jobs::Scope;
 use super::session::{CliFailure, Session};
 use crate::daemon::config::Loaded;
 use vault::settings::VaultConfig;
-
-/// Endings of notes.
-const NOTE_ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
 
 /// The vaults that the daemon serves.
 pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
@@ -58,8 +55,7 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
 /// Whether something is a note's name, or a link, rather than a path: a file that is gone had an ending.
 fn is_name(what: &Path) -> bool {
     let text = what.to_string_lossy();
-    let is_note = |ending: &str| text.to_ascii_lowercase().ends_with(ending);
-    let is_bare = !text.contains('/') && !NOTE_ENDINGS.iter().any(|ending| is_note(ending));
+    let is_bare = !text.contains('/') && Format::of(&text).is_none();
     is_bare || text.starts_with("[[") || text.starts_with("![[") || text.contains('#')
 }
 

@@ -24,10 +24,12 @@ use protocol::status::RunState;
 
 use config::{Config, Loaded, Overrides, config_file};
 use relocate::Relocation;
+use sandbox::converter::Converter;
 use sandbox::successor::{Keeper, Successor};
 use sandbox::{Closed, Rules};
 use serve::bind::{self, BindError, Bound, DataLock};
 use serve::{Door, keep};
+use vault::documents::Convert;
 
 /// Target of what a log says about the daemon's own beginning and end.
 pub const LIFE: &str = "situated::life";
@@ -91,9 +93,11 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     let serve_config = config.serve.clone();
     let keeper = if config.engine.host.sandbox { Keeper::start().map(Arc::new) } else { None };
     let arguments = Arguments::new(options.overrides);
+    // Before rights are given up, as the keeper.
+    let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
-    let engine =
-        Engine::start(config.for_engine(), bound.socket().to_owned(), reload).context("starting the engine")?;
+    let engine = Engine::start(config.for_engine(), bound.socket().to_owned(), reload, converter)
+        .context("starting the engine")?;
     let handle = engine.handle.clone();
     if let Some(listen) = options.listen {
         let handle = handle.clone();

@@ -25,10 +25,11 @@ use index::embed::{Input, Vector};
 use index::{ChunkDoc, NoteEntry};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
-use note::{FileStat, VaultPath};
+use note::{FileStat, Format, VaultPath};
 use note::{Link, Note, NoteRules, OwnDays, Private};
 use store::record::{ChunkRecord, NoteRecord};
 use store::{NoteWrite, Store, StoreError, VectorCache};
+use vault::documents::FileText;
 use vault::policy::is_conflict;
 use vault::read::ReadError;
 
@@ -119,31 +120,29 @@ pub(super) struct Decided {
 
 /// A note as it was read.
 pub(super) struct ReadNote {
-    bytes: Vec<u8>,
-    stat: FileStat,
+    text: FileText,
     /// Whether the name that it had before is in use again.
     came_back: bool,
 }
 
 /// Reads a note for a task; waits for the file system.
 pub(super) fn read_note(disk: &dyn Disk, pipeline: &NotePipeline, task: &Task) -> Result<ReadNote, Outcome> {
-    let (bytes, stat) =
-        disk.read(&pipeline.root, &task.path, pipeline.max_note_bytes).map_err(|error| match error {
-            ReadError::Gone => Outcome::Gone,
-            ReadError::ChangedWhileRead => Outcome::Unsettled,
-            // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
-            ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside => Outcome::Unfit(error.to_string()),
-            ReadError::Denied => Outcome::Skipped(error.to_string()),
-            ReadError::Io(_) => Outcome::Unreadable(error.to_string()),
-        })?;
+    let text = disk.read(&pipeline.root, &task.path, pipeline.max_note_bytes).map_err(|error| match error {
+        ReadError::Gone => Outcome::Gone,
+        ReadError::ChangedWhileRead => Outcome::Unsettled,
+        // As a walk would have it: what is no note any more (too large, a link, a device) leaves the index.
+        ReadError::TooLarge(_) | ReadError::NotAFile | ReadError::Outside => Outcome::Unfit(error.to_string()),
+        ReadError::Denied => Outcome::Skipped(error.to_string()),
+        ReadError::Io(_) => Outcome::Unreadable(error.to_string()),
+    })?;
     let came_back = task.moved_from.as_ref().is_some_and(|old| disk.stat(&pipeline.root, old).is_ok());
-    Ok(ReadNote { bytes, stat, came_back })
+    Ok(ReadNote { text, came_back })
 }
 
 impl NotePipeline {
     /// Decides about a note as it was read.
     pub(super) fn look(&self, task: &Task, read: ReadNote, now: i64) -> Outcome {
-        let ReadNote { bytes, stat, came_back } = read;
+        let ReadNote { text, came_back } = read;
         // A name that is in use again was not moved away from: that note is another one, and stays.
         let task = &if came_back { Task { moved_from: None, ..task.clone() } } else { task.clone() };
         let stored = match self.stored(task) {
@@ -151,10 +150,10 @@ impl NotePipeline {
             Err(error) => return Outcome::Failed(error),
         };
         let was_empty = stored.as_ref().is_none_or(|(record, _)| record.stat.size == 0);
-        if bytes.is_empty() && !was_empty && !task.again {
+        if text.bytes.is_empty() && !was_empty && !task.again {
             return Outcome::Emptied;
         }
-        let hash = text_hash(&bytes);
+        let hash = text_hash(&text.bytes);
         if let Some((record, _)) = &stored
             && !task.again
             && task.trigger == Trigger::Save
@@ -162,9 +161,9 @@ impl NotePipeline {
             && record.hash == hash
             && self.is_current(record)
         {
-            return Outcome::Touched(stat);
+            return Outcome::Touched(text.stat);
         }
-        match self.decide(task, &bytes, stat, stored, now) {
+        match self.decide(task, text, stored, now) {
             Ok(decided) => Outcome::Decided(Box::new(decided)),
             Err(error) => Outcome::Failed(error),
         }
@@ -174,7 +173,7 @@ impl NotePipeline {
     pub(super) fn is_current(&self, record: &NoteRecord) -> bool {
         let Generation { embedder, chunker, llm_min_chunks: _, contextualizer: _, costs: _ } = &self.generation;
         let private = self.private.covers(&record.path, &record.tags);
-        record.contextualizer == self.contextualizer_of(private, record.kind.as_deref())
+        record.contextualizer == self.contextualizer_of(self.leaves_out(&record.path, private), record.kind.as_deref())
             && record.embedder == *embedder
             && record.chunker == *chunker
     }
@@ -187,9 +186,15 @@ impl NotePipeline {
         }
     }
 
-    /// The same for a note that may be private: such a one keeps the template if the model is elsewhere.
-    fn contextualizer_of(&self, private: bool, kind: Option<&str>) -> String {
-        if private && self.writer_leaves { TEMPLATE.to_owned() } else { self.contextualizer(kind) }
+    /// The same for a note about which the model may not be asked: such a one keeps the template.
+    fn contextualizer_of(&self, left_out: bool, kind: Option<&str>) -> String {
+        if left_out { TEMPLATE.to_owned() } else { self.contextualizer(kind) }
+    }
+
+    /// Whether the model is not asked about a note: it is private and the model elsewhere, or it is no note but a
+    /// document. A book that lies in the vault costs more than all notes, and nobody asked for that.
+    fn leaves_out(&self, path: &VaultPath, private: bool) -> bool {
+        (private && self.writer_leaves) || Format::is_converted(path.as_str())
     }
 
     /// Whether there are to be no contexts; those that were paid for are kept for another time.
@@ -222,16 +227,17 @@ impl NotePipeline {
         Ok(None)
     }
 
-    /// What is to be done about a note that reads `bytes`.
+    /// What is to be done about a note that reads as `text`.
     pub(super) fn decide(
         &self,
         task: &Task,
-        bytes: &[u8],
-        stat: FileStat,
+        text: FileText,
         stored: Option<(NoteRecord, Vec<ContextRecord>)>,
         now: i64,
     ) -> Result<Decided, StoreError> {
-        let mut note = note::parse(&task.path, bytes, &self.rules);
+        let FileText { bytes, stat, remark } = text;
+        let mut note = note::parse(&task.path, &bytes, &self.rules);
+        note.warnings.extend(remark.map(|message| note::Warning { line: 1, message }));
         let last = stored.as_ref().map(|(record, _)| record.tags.as_slice());
         if self.private.covers_now(&note, last) && !self.private.covers_note(&note) {
             // It counts as private until its front matter can be read again.
@@ -247,8 +253,8 @@ impl NotePipeline {
         let current = current(&note, &chunks, &templates);
         let facts = stored.as_ref().map(|(record, contexts)| facts(record, contexts, off));
         let private = self.private.covers_note(&note);
-        let unasked = private && self.writer_leaves;
-        let contextualizer = self.contextualizer_of(private, note.kind.as_deref());
+        let unasked = self.leaves_out(&task.path, private);
+        let contextualizer = self.contextualizer_of(unasked, note.kind.as_deref());
         let moved_from = task.moved_from.as_ref();
         let claimant = Claimant { path: &task.path, moved_from, stat, private };
         let archive = Archive::new(self, claimant, &contextualizer);

@@ -72,6 +72,7 @@ use shared::VaultShared;
 use store::StoreError;
 use supervisor::Supervisor;
 use throttle::Throttle;
+use vault::documents::Convert;
 use vault::pending::Timing;
 use vault::root::VaultError;
 use vault::settings::WatchConfig;
@@ -209,8 +210,15 @@ pub struct Engine {
 impl Engine {
     /// Starts the supervisor and an indexer for each vault. These open store and index on their own threads: the handle
     /// answers `not_ready` until then.
-    pub fn start(config: Settings, socket: PathBuf, reload: Reload) -> std::io::Result<Engine> {
-        Engine::start_on(config, socket, reload, file_system())
+    /// Documents are converted by `convert`; without it they are found by their names.
+    pub fn start(
+        config: Settings,
+        socket: PathBuf,
+        reload: Reload,
+        convert: Option<Arc<dyn Convert>>,
+    ) -> std::io::Result<Engine> {
+        let disk = file_system(&config.data_dir, convert);
+        Engine::start_on(config, socket, reload, disk)
     }
 
     fn start_on(config: Settings, socket: PathBuf, reload: Reload, disk: Arc<dyn Disk>) -> std::io::Result<Engine> {

@@ -29,7 +29,8 @@ use vault::settings::VaultConfig;
 use crate::context_job::ContextEvent;
 use crate::control::Control;
 use crate::decide::{NotePipeline, Outcome, Task, read_note};
-use crate::indexer::disk::file_system;
+use crate::indexer::disk;
+use crate::indexer::disk::Disk;
 use crate::indexer::{Event, Indexer, Seed};
 use crate::pool::Pool;
 use crate::settings::Settings;
@@ -41,6 +42,11 @@ pub(crate) use model::{Say, report};
 
 /// When tests begin, milliseconds since 1970: in the middle of a day.
 const NOON: i64 = 1_770_034_400_000;
+
+/// The file system of this machine, for vaults without documents.
+pub(crate) fn file_system() -> Arc<dyn Disk> {
+    disk::file_system(Path::new("no documents"), None)
+}
 
 /// An engine whose providers are driven by hand, with what its one vault's indexer is made from, and that one's inbox.
 pub(crate) fn assembled(settings: &Settings, control: Control, runtime: &Handle) -> (Seed, Receiver<Event>) {

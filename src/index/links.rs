@@ -331,7 +331,7 @@ fn last(path: &str) -> &str {
 }
 
 fn without_extension(path: &str) -> &str {
-    [".md", ".markdown", ".txt"].iter().find_map(|ext| path.strip_suffix(ext)).unwrap_or(path)
+    note::format::without_ending(path)
 }
 
 fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {

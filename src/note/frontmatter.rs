@@ -206,7 +206,8 @@ pub(super) fn own_days(named: Option<Named>, properties: &Map<String, Value>) ->
     }
 }
 
-fn typed(properties: Map<String, Value>) -> FrontMatter {
+/// What properties say that has a meaning here.
+pub(super) fn typed(properties: Map<String, Value>) -> FrontMatter {
     let text = |names: &[&str]| get(&properties, names).and_then(plain_text);
     let mut aliases = Vec::new();
     for name in ["aliases", "alias"] {

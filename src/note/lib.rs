@@ -5,16 +5,20 @@ pub mod chunk;
 mod dates;
 mod decode;
 pub mod fingerprint;
+pub mod format;
 mod frontmatter;
 mod guard;
 mod kind;
 mod lenient;
 mod links;
 mod markdown;
+mod org;
 mod outline;
 pub mod path;
 mod periodic;
+mod plain;
 mod private;
+mod rst;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +28,10 @@ use std::ops::Range;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::fingerprint::{SectionKey, StructureHash, TextHash};
+use crate::guard::Guard;
+use crate::markdown::Pass;
 
+pub use format::Format;
 pub use frontmatter::FrontMatter;
 pub use path::{FileStat, VaultPath};
 pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
@@ -236,13 +243,9 @@ pub const GUARDED: &str = "front matter cannot be read and names a private tag: 
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
-    let cut = frontmatter::read(&text, start, &mut warnings);
-    let guard = guard::look(&text, start, &cut);
-    let frontmatter::Cut { front, yaml, body, .. } = cut;
-
-    let mut found = links::Found::default();
-    found.properties(&text, yaml);
-    let markdown::Pass { headings, mut blocks, mut found } = markdown::pass(&text, body, found);
+    let format = Format::of(path.as_str()).unwrap_or(Format::Markdown);
+    let Structure { pass, front, guard, body } = Structure::read(format, &text, start, &mut warnings);
+    let Pass { headings, mut blocks, mut found } = pass;
     let hidden = found.hidden(&text, &mut warnings);
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
@@ -275,7 +278,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         hash: crate::fingerprint::text_hash(bytes),
         encoding,
         body,
-        title: title(path, &text, body, &front, &outline),
+        title: title(path, format, &text, body, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
         days: frontmatter::own_days(named, &front.properties),
         sections: outline::sections(&text, body, &outline),
@@ -291,6 +294,42 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         hidden,
         warnings,
         text,
+    }
+}
+
+/// What a text has besides its words.
+struct Structure {
+    pass: Pass,
+    front: FrontMatter,
+    guard: Guard,
+    /// Where the body starts.
+    body: usize,
+}
+
+impl Structure {
+    fn read(format: Format, text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {
+        let pass = match format {
+            Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
+                return Structure::of_markdown(text, start, warnings);
+            }
+            Format::Org => {
+                let (pass, keywords) = org::pass(text, start);
+                return Structure { pass, front: frontmatter::typed(keywords), guard: Guard::default(), body: start };
+            }
+            Format::Rst => rst::pass(text, start),
+            Format::Base => plain::settings(text, start),
+            Format::Pdf | Format::Attachment => plain::pages(text, start),
+        };
+        Structure { pass, front: FrontMatter::default(), guard: Guard::default(), body: start }
+    }
+
+    fn of_markdown(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {
+        let cut = frontmatter::read(text, start, warnings);
+        let guard = guard::look(text, start, &cut);
+        let frontmatter::Cut { front, yaml, body, .. } = cut;
+        let mut found = links::Found::default();
+        found.properties(text, yaml);
+        Structure { pass: markdown::pass(text, body, found), front, guard, body }
     }
 }
 
@@ -321,9 +360,18 @@ pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
 }
 
-fn title(path: &VaultPath, text: &str, body: usize, front: &FrontMatter, outline: &[Heading]) -> String {
+fn title(
+    path: &VaultPath,
+    format: Format,
+    text: &str,
+    body: usize,
+    front: &FrontMatter,
+    outline: &[Heading],
+) -> String {
     let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
-    told.unwrap_or(path.stem()).to_owned()
+    // An attachment is called by its whole name.
+    let name = if format == Format::Attachment { path.file_name() } else { path.stem() };
+    told.unwrap_or(name).to_owned()
 }
 
 /// Tags in NFC, each once whatever its case, as first written.

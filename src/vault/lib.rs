@@ -2,8 +2,10 @@
 //!
 //! [`walk`] and [`read`] get at the truth, [`watch`] turns operating-system events into [`Hint`]s, and
 //! the pure [`pending`] decides when enough quiet has passed to look again. [`policy`] says for all of
-//! them what is a note; [`root`] knows the vault's folder itself; [`obsidian`] how that program names notes. Nothing here writes to a vault.
+//! them what is a note; [`root`] knows the vault's folder itself; [`documents`] reads what is no
+//! text, by another program; [`obsidian`] knows how that program names notes. Nothing here writes to a vault.
 
+pub mod documents;
 pub mod obsidian;
 pub mod pending;
 pub mod policy;

@@ -3,7 +3,7 @@
 //! In this order, and the first that speaks decides:
 //!
 //! 1. names that begin with a dot are ignored, whatever else is said of them;
-//! 2. so are editors' and systems' temporaries, and files that are not `.md`, `.markdown` or `.txt`;
+//! 2. so are editors' and systems' temporaries, and files of no [`Format`] that has text;
 //! 3. the globs of the configuration (a `!glob` keeps what the files below would ignore);
 //! 4. Obsidian's settings: its folders of templates are ignored;
 //! 5. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
@@ -24,11 +24,13 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use parking_lot::RwLock;
 
+use super::documents::MOST_BYTES;
 use super::obsidian::{LONGEST, template_folders};
 use super::read::read;
 use super::root::VaultError;
 use crate::settings::VaultConfig;
-use note::VaultPath;
+use note::format::Reading;
+use note::{Format, VaultPath};
 
 #[cfg(test)]
 mod tests;
@@ -68,7 +70,7 @@ impl fmt::Display for Why {
         f.write_str(match self {
             Why::DotName => "its name, or that of a folder it is in, begins with a dot",
             Why::Temporary => "it is a program's temporary file",
-            Why::NotANote => "it is not a .md, .markdown or .txt file",
+            Why::NotANote => "files with such a name are not searched",
             Why::Templates => "it lies in Obsidian's folder of templates; `exclude = [\"!FOLDER\"]` has it indexed",
             Why::Excluded => "`exclude` in the configuration names it or a folder it is in",
             Why::SituatedIgnore => "a .situatedignore names it or a folder it is in",
@@ -169,9 +171,9 @@ impl Policy {
         is_conflict(path.file_name())
     }
 
-    /// Larger files are not notes.
-    pub fn max_note_bytes(&self) -> u64 {
-        self.max_note_bytes
+    /// A larger file is neither a note nor a document.
+    pub(super) fn max_bytes(&self, path: &VaultPath) -> u64 {
+        if Format::is_converted(path.as_str()) { MOST_BYTES } else { self.max_note_bytes }
     }
 
     /// The verdict on an entry (in file-system form) of a folder that is kept and has `rules`.
@@ -192,7 +194,7 @@ impl Policy {
         if !is_dir && is_temporary(name) {
             return Some(Why::Temporary);
         }
-        if !is_dir && !is_note_name(name) {
+        if !is_dir && !has_text(name) {
             return Some(Why::NotANote);
         }
         match self.exclude.matched(path, is_dir) {
@@ -316,11 +318,9 @@ pub(super) fn file_system_form(path: &str) -> Cow<'_, Path> {
     }
 }
 
-fn is_note_name(name: &[u8]) -> bool {
-    [".md", ".markdown", ".txt"].iter().any(|extension| {
-        let split = name.len().saturating_sub(extension.len());
-        split > 0 && name[split..].eq_ignore_ascii_case(extension.as_bytes())
-    })
+/// Whether a file of this name has text that is searched.
+fn has_text(name: &[u8]) -> bool {
+    Format::of_bytes(name).is_some_and(|format| format.reading() != Reading::NameOnly)
 }
 
 /// Names of editors' backups, locks and probes, of half-written downloads and of office locks.

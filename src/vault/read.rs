@@ -30,7 +30,7 @@ pub enum ReadError {
     #[error("it is reached through a symbolic link, and links are not followed")]
     Outside,
     /// Its length in bytes, which is over the limit.
-    #[error("it has {0} bytes, more than `max_note_bytes`")]
+    #[error("it has {0} bytes, which is too large (`max_note_bytes`; documents: 128 MiB)")]
     TooLarge(u64),
     /// What was read may be half old and half new.
     #[error("it changed while it was read")]
@@ -46,9 +46,7 @@ pub enum ReadError {
 /// The bytes of a regular file of at most `max_bytes`, and its state, which was the same before and
 /// after. Never blocks on a FIFO, and never leaves the vault.
 pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let mut file = File::from(open(root, path, flags)?);
-    let before = regular(&file.metadata()?).ok_or(ReadError::NotAFile)?;
+    let (mut file, before) = open_regular(root, path)?;
     if before.size > max_bytes {
         return Err(ReadError::TooLarge(before.size));
     }
@@ -62,6 +60,14 @@ pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, F
         return Err(ReadError::ChangedWhileRead);
     }
     Ok((bytes, after))
+}
+
+/// A regular file, opened for reading, and its state.
+pub(super) fn open_regular(root: &Path, path: &VaultPath) -> Result<(File, FileStat), ReadError> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(open(root, path, flags)?);
+    let stat = regular(&file.metadata()?).ok_or(ReadError::NotAFile)?;
+    Ok((file, stat))
 }
 
 /// The state of a regular file that [`read`] could reach, or why there is none. Only [`ReadError::Gone`] says that the

@@ -191,7 +191,7 @@ impl Crawl<'_> {
             EntryKind::Ignored(_) => {}
             EntryKind::Note if !kind.is_file() => self.found.skipped.push((path, Skip::NotAFile)),
             EntryKind::Note => match meta() {
-                Ok(meta) if meta.len() > self.policy.max_note_bytes() => {
+                Ok(meta) if meta.len() > self.policy.max_bytes(&path) => {
                     self.found.skipped.push((path, Skip::TooLarge(meta.len())));
                 }
                 Ok(meta) => self.found.files.push((path, file_stat(&meta))),

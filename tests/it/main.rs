@@ -14,6 +14,7 @@ mod contexts;
 mod crash;
 mod days;
 mod doctor;
+mod documents;
 mod draining;
 mod editors;
 mod embedders;

@@ -72,11 +72,11 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
     out + rest
 }
 
-/// Cuts out words that end as a note's file does.
+/// Cuts out words that end as the files of a vault do.
 fn without_notes(text: &str) -> String {
     let is_note = |word: &str| {
         let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        [".md", ".markdown", ".txt"].iter().any(|end| word.len() > end.len() && word.to_lowercase().ends_with(end))
+        note::Format::of(word).is_some()
     };
     let words: Vec<&str> = text.split(' ').map(|word| if is_note(word) { "<note>" } else { word }).collect();
     words.join(" ")

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use note::Format;
 use serde_json::Value;
 
 use crate::cli::session::CliFailure;
@@ -161,8 +162,8 @@ fn counted(root: &Path, until: Instant) -> (u64, bool) {
             return (notes, true);
         }
         let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let is_note =
-            |path: &Path| path.extension().is_some_and(|kind| kind == "md" || kind == "markdown" || kind == "txt");
+        let format = |path: &Path| Format::of_bytes(path.file_name().unwrap_or_default().as_encoded_bytes());
+        let is_note = |path: &Path| format(path).is_some_and(Format::has_lines);
         notes += files.filter(|entry| is_note(&entry.path()) && !is_hidden(&entry.file_name())).count() as u64;
         queue.extend(folders_in(&folder));
     }

@@ -68,7 +68,7 @@ pub(super) const PROMPT_KEYS: [&str; 5] = ["kind", "instructions", "template", "
 pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
     ("name", "What the vault is called in commands and answers; the folder's name if absent."),
     ("path", "The folder of notes: absolute, or below `~/`."),
-    ("exclude", "What is left out, in the syntax of .gitignore."),
+    ("exclude", "What is left out, in the syntax of .gitignore: folders, or kinds of files (\"*.pdf\")."),
     (
         "private",
         "What no assistant is shown and no provider is sent, in the same syntax; `#private` in a note does the same.",

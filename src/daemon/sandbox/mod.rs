@@ -1,5 +1,6 @@
 //! What the kernel holds the daemon to: files and connections (Landlock), and no core dumps.
 
+pub mod converter;
 pub mod landlock;
 mod own;
 pub mod successor;

@@ -50,8 +50,7 @@ impl NoteBuilder<'_> {
             let found = match step.context {
                 ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
                 ContextSource::Archive(key) => {
-                    let contextualizer =
-                        self.pipeline.contextualizer_of(self.claimant.private, self.note.kind.as_deref());
+                    let contextualizer = self.pipeline.contextualizer_of(self.unasked, self.note.kind.as_deref());
                     self.pipeline.archived(self.claimant, key, &contextualizer)?
                 }
                 ContextSource::Fresh => None,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::indexer::disk::file_system;
+use crate::testing::file_system;
 
 /// Long: the machine may be busy.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -8,9 +8,10 @@ use crate::VaultShared;
 use crate::decide::NotePipeline;
 use crate::disk_access::{Hangs, TEXT_WITHIN};
 use index::Snapshot;
-use note::{FileStat, Private, VaultPath};
+use note::{Private, VaultPath};
 use protocol::audience::Audience;
 use store::record::NoteRecord;
+use vault::documents::FileText;
 use vault::read::ReadError;
 
 /// What a vault answers from, once it has been opened.
@@ -24,7 +25,7 @@ pub(super) fn hidden(pipeline: &NotePipeline, audience: Audience) -> Option<Arc<
     audience.is_assistant().then(|| pipeline.private.clone())
 }
 
-/// The bytes of a note and its state, or why it cannot be read.
+/// The text of a note, or why it cannot be read.
 ///
 /// # Errors
 /// The vault's file system does not answer.
@@ -32,7 +33,7 @@ pub(super) fn read(
     vault: &VaultShared,
     path: &VaultPath,
     max_bytes: u64,
-) -> Result<Result<(Vec<u8>, FileStat), ReadError>, CallError> {
+) -> Result<Result<FileText, ReadError>, CallError> {
     let (root, path) = (vault.path.clone(), path.clone());
     vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
         CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))

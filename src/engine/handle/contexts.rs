@@ -243,8 +243,8 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
         ContextRecord,
     )| {
         let chunk = note.chunks.get(*i)?;
-        let (bytes, _) = read(vault, &note.path, pipeline.max_note_bytes).ok()?.ok()?;
-        let parsed = note::parse(&note.path, &bytes, &pipeline.rules);
+        let text = read(vault, &note.path, pipeline.max_note_bytes).ok()?.ok()?;
+        let parsed = note::parse(&note.path, &text.bytes, &pipeline.rules);
         let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
         Some(Reviewed {
             vault: vault.name.clone(),

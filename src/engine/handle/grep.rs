@@ -16,6 +16,7 @@ use index::search::Filter;
 use index::{NoteEntry, NoteNo};
 use note::{FileStat, Private, VaultPath};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat, MAX_CONTEXT, MAX_LINES};
+use vault::documents::FileText;
 use vault::read::ReadError;
 
 /// How long a request searches: half of what any request may take, so that what was found is still told.
@@ -130,7 +131,7 @@ struct Candidate {
     state: FileStat,
 }
 
-type Texts = Vec<(Candidate, Result<(Vec<u8>, FileStat), ReadError>)>;
+type Texts = Vec<(Candidate, Result<FileText, ReadError>)>;
 
 impl Search<'_> {
     fn vault(&self, vault: &Arc<VaultShared>, request: &GrepRequest, found: &mut Found) -> Result<(), CallError> {
@@ -152,7 +153,7 @@ impl Search<'_> {
                 if found.is_over() {
                     return Ok(());
                 }
-                let (bytes, state) = match read {
+                let FileText { bytes, stat: state, .. } = match read {
                     Ok(read) => read,
                     // It went, or became no note, since it was indexed.
                     Err(error) if error.is_final() => continue,

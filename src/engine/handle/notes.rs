@@ -10,11 +10,12 @@ use super::{CallError, Handle};
 use crate::decide::Task;
 use crate::indexer::commit::decision;
 use crate::now_s;
-use note::{FileStat, Note};
+use note::{FileStat, Note, Warning};
 use protocol::audience::Audience;
 use protocol::decision::{DecidedStep, Decision};
 use protocol::note::{GetRequest, NoteText};
 use store::record::NoteRecord;
+use vault::documents::FileText;
 use vault::read::ReadError;
 
 /// Text that `get` sends at most, in bytes.
@@ -31,11 +32,12 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     let vaults = engine.choose(request.vault.as_deref())?;
     // A caller that may not see a note gets the same answer as for one that is not there.
     let unknown = || resolve::unknown(&vaults, &request.path, request.audience);
-    let (bytes, seen) = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
+    let FileText { bytes, stat: seen, remark } = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
         let is_told = hidden.is_none() && error != ReadError::Gone;
         if is_told { not_found("note", path.as_str(), &format!("it cannot be read: {error}")) } else { unknown() }
     })?;
-    let note = note::parse(&path, &bytes, &pipeline.rules);
+    let mut note = note::parse(&path, &bytes, &pipeline.rules);
+    note.warnings.extend(remark.map(|message| Warning { line: 1, message }));
     let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
     if hidden.as_ref().is_some_and(|hidden| hidden.covers_now(&note, known)) {
         return Err(unknown());
@@ -88,8 +90,8 @@ pub(super) fn plan(
     let vaults = engine.choose(vault)?;
     let Named { vault, path, .. } = engine.readable(vault, typed, Audience::default())?;
     let (_, pipeline) = ready(&vault)?;
-    let (bytes, seen) = match text {
-        Some(text) => (text.as_bytes().to_vec(), FileStat::default()),
+    let text = match text {
+        Some(text) => FileText { bytes: text.as_bytes().to_vec(), stat: FileStat::default(), remark: None },
         None => read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| match error {
             ReadError::Gone => resolve::unknown(&vaults, typed, Audience::default()),
             error => not_found("note", path.as_str(), &format!("it cannot be read: {error}")),
@@ -97,8 +99,7 @@ pub(super) fn plan(
     };
     let stored = stored(&pipeline, &path)?;
     let task = Task::again(path.clone());
-    let decided =
-        pipeline.decide(&task, &bytes, seen, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
+    let decided = pipeline.decide(&task, text, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
     let record = decided.write.put.map(|(record, _)| record);
     let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
     Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))

@@ -140,8 +140,8 @@ fn lines_of(
     gone: impl Fn() -> CallError,
 ) -> Result<(u32, u32), CallError> {
     let (snapshot, pipeline) = ready(&named.vault)?;
-    let (bytes, _) = read(&named.vault, &named.path, pipeline.max_note_bytes)?.map_err(|_| gone())?;
-    let note = note::parse(&named.path, &bytes, &pipeline.rules);
+    let text = read(&named.vault, &named.path, pipeline.max_note_bytes)?.map_err(|_| gone())?;
+    let note = note::parse(&named.path, &text.bytes, &pipeline.rules);
     let tags = snapshot.note_at(&named.path).map(|entry| entry.tags.as_slice());
     if hidden(&pipeline, audience).is_some_and(|hidden| hidden.covers_now(&note, tags)) {
         return Err(gone());

@@ -5,23 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::scan::{Extent, Findings, KnownNotes, scan};
+use super::scan::{Findings, Look, scan};
 use note::{FileStat, VaultPath};
+use vault::documents::{Convert, Documents, FileText};
 use vault::policy::Policy;
 use vault::read;
 use vault::read::ReadError;
 use vault::root;
 use vault::root::{RootId, VaultError};
 use vault::settings::VaultConfig;
-
-/// What is looked at, and what is known of it.
-pub(crate) struct Look<'a> {
-    pub(crate) root: &'a Path,
-    pub(crate) policy: &'a Policy,
-    pub(crate) known: &'a KnownNotes,
-    pub(crate) extent: &'a Extent,
-    pub(crate) max_bytes: u64,
-}
 
 /// The file system of a vault.
 pub(crate) trait Disk: Send + Sync {
@@ -40,19 +32,26 @@ pub(crate) trait Disk: Send + Sync {
     /// What differs from what is known.
     fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError>;
 
-    /// A note's bytes and state.
-    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError>;
+    /// A note, or a document's text.
+    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError>;
 
     /// A note's state.
     fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError>;
 }
 
 /// The real one.
-struct FileSystem;
+struct FileSystem {
+    documents: Documents,
+}
 
-/// The file system of this machine.
-pub(crate) fn file_system() -> Arc<dyn Disk> {
-    Arc::new(FileSystem)
+/// The folder below a vault's own in which the texts of its documents are kept.
+const DOCUMENTS: &str = "documents";
+
+/// The file system of this machine, for vaults whose indexes live in `data_dir`.
+pub(crate) fn file_system(data_dir: &Path, convert: Option<Arc<dyn Convert>>) -> Arc<dyn Disk> {
+    let data_dir = data_dir.to_owned();
+    let folder_of = move |root: &Path| super::vault_dir(&data_dir, root).join(DOCUMENTS);
+    Arc::new(FileSystem { documents: Documents::new(Box::new(folder_of), convert) })
 }
 
 impl Disk for FileSystem {
@@ -73,12 +72,11 @@ impl Disk for FileSystem {
     }
 
     fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError> {
-        let Look { root, policy, known, extent, max_bytes } = *look;
-        scan(root, policy, known, extent, max_bytes, &AtomicBool::new(false))
+        scan(look, &self.documents, &AtomicBool::new(false))
     }
 
-    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
-        read::read(root, path, max_bytes)
+    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError> {
+        self.documents.read(root, path, max_bytes)
     }
 
     fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {

@@ -41,14 +41,14 @@ pub(crate) fn dry_run(disk: &dyn Disk, pipeline: &NotePipeline, paths: Vec<Vault
 
 fn look_at(disk: &dyn Disk, pipeline: &NotePipeline, path: &VaultPath) -> Result<Needs, StoreError> {
     let Some(record) = pipeline.store.note(path)? else { return Ok(Needs::Nothing) };
-    let Ok((bytes, stat)) = disk.read(&pipeline.root, path, pipeline.max_note_bytes) else {
+    let Ok(text) = disk.read(&pipeline.root, path, pipeline.max_note_bytes) else {
         return Ok(Needs::Unsettled);
     };
-    if text_hash(&bytes) != record.hash {
+    if text_hash(&text.bytes) != record.hash {
         return Ok(Needs::Unsettled);
     }
     let contexts = pipeline.store.contexts(path)?;
-    let decided = pipeline.decide(&Task::again(path.clone()), &bytes, stat, Some((record, contexts)), now_s())?;
+    let decided = pipeline.decide(&Task::again(path.clone()), text, Some((record, contexts)), now_s())?;
     pipeline.vectors.put(&decided.vectors)?;
     let chunks = decided.write.put.into_iter().flat_map(|(record, _)| record.chunks);
     Ok(Needs::Inputs { inputs: chunks.map(|chunk| chunk.inputs).collect(), missing: decided.missing })

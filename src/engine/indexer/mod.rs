@@ -441,7 +441,7 @@ fn migration_to(config: &EmbedConfig, vault_dir: &Path) -> EmbedderMigration {
 
 /// How the notes of a vault are read.
 fn rules(vault: &VaultConfig, disk: &dyn Disk) -> NoteRules {
-    let read = |path: &VaultPath| disk.read(&vault.path, path, vault::obsidian::LONGEST).ok().map(|(bytes, _)| bytes);
+    let read = |path: &VaultPath| disk.read(&vault.path, path, vault::obsidian::LONGEST).ok().map(|text| text.bytes);
     let (rules, problems) = vault::obsidian::rules(vault, read);
     for problem in problems {
         tracing::warn!(vault = %vault.name, "{problem}; such notes are known by the usual forms of their names");

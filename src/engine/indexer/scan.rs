@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use context::plan::{MissingNote, NoteTraits, match_moves};
 use note::fingerprint::{TextHash, text_hash};
 use note::{FileStat, VaultPath};
+use vault::documents::{Documents, FileText};
 use vault::policy::{EntryKind, Policy};
-use vault::read::{ReadError, file_state, read};
+use vault::read::{ReadError, file_state};
 use vault::root::{RootId, VaultError};
 use vault::walk;
 use vault::walk::Skip;
@@ -50,6 +51,15 @@ pub(crate) struct Touched {
     pub(crate) moved_from: Option<VaultPath>,
 }
 
+/// What is looked at, and what is known of it.
+pub(crate) struct Look<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) policy: &'a Policy,
+    pub(crate) known: &'a KnownNotes,
+    pub(crate) extent: &'a Extent,
+    pub(crate) max_bytes: u64,
+}
+
 /// What looking found.
 #[derive(Clone, Debug)]
 pub(crate) struct Findings {
@@ -69,15 +79,9 @@ pub(crate) struct Findings {
     pub(crate) seen: Option<usize>,
 }
 
-/// Looks at `extent` of the vault at `root` and compares with `known`.
-pub(crate) fn scan(
-    root: &Path,
-    policy: &Policy,
-    known: &KnownNotes,
-    extent: &Extent,
-    max_bytes: u64,
-    cancel: &AtomicBool,
-) -> Result<Findings, VaultError> {
+/// Looks at the extent of a vault and compares with what is known.
+pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) -> Result<Findings, VaultError> {
+    let Look { root, policy, known, extent, max_bytes } = *look;
     let mut on_disk: HashMap<VaultPath, FileStat> = HashMap::new();
     let (mut skipped, mut unread) = (Vec::new(), Vec::new());
     let mut root_id = None;
@@ -87,6 +91,9 @@ pub(crate) fn scan(
             let walk = walk::walk(root, policy, None, cancel)?;
             root_id = Some(walk.root);
             all_folders = walk.folders;
+            if walk.complete {
+                documents.sweep(root, walk.files.iter().map(|(path, stat)| (path, stat)));
+            }
             on_disk.extend(walk.files);
             skipped = walk.skipped;
         }
@@ -123,7 +130,8 @@ pub(crate) fn scan(
             None => new.push((path.clone(), *stat)),
         }
     }
-    let moves = moves(root, known, &missing, &new, max_bytes);
+    let read = |path: &VaultPath| documents.read(root, path, max_bytes);
+    let moves = moves(known, &missing, &new, &read);
     let given: BTreeSet<&VaultPath> = moves.values().collect();
     let gone = missing.iter().filter(|path| !given.contains(path)).cloned().collect();
     touched.extend(new.into_iter().map(|(path, _)| {
@@ -160,11 +168,10 @@ fn missing(
 
 /// Reads the new notes to see which of the missing ones they are.
 fn moves(
-    root: &Path,
     known: &KnownNotes,
     missing: &[VaultPath],
     new: &[(VaultPath, FileStat)],
-    max_bytes: u64,
+    read: &dyn Fn(&VaultPath) -> Result<FileText, ReadError>,
 ) -> std::collections::BTreeMap<VaultPath, VaultPath> {
     if missing.is_empty() || new.is_empty() {
         return std::collections::BTreeMap::new();
@@ -172,7 +179,7 @@ fn moves(
     let gone: Vec<MissingNote> =
         missing.iter().filter_map(|path| Some(MissingNote { path: path.clone(), known: *known.get(path)? })).collect();
     let identify = |(path, stat): &(VaultPath, FileStat)| {
-        let hash = read(root, path, max_bytes).map_or(TextHash([0; 16]), |(bytes, _)| text_hash(&bytes));
+        let hash = read(path).map_or(TextHash([0; 16]), |source| text_hash(&source.bytes));
         (path.clone(), NoteTraits { hash, stat: *stat })
     };
     match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())

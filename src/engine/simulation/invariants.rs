@@ -18,8 +18,8 @@ use super::play::World;
 use super::played::Played;
 use super::process::{Process, Setup};
 use crate::decide::{NotePipeline, Outcome, Task, read_note};
-use crate::indexer::disk::file_system;
 use crate::pool::look;
+use crate::testing::file_system;
 
 /// How many calls stand reserved in a ledger.
 pub(super) type Standing = usize;

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::Engine;
 use crate::handle::{Cancel, Handle};
-use crate::indexer::disk::{Look, file_system};
-use crate::indexer::scan::Findings;
+use crate::indexer::scan::{Findings, Look};
+use crate::testing::file_system;
 use note::{FileStat, VaultPath};
 use protocol::jobs::{Job, JobState, Scope};
 use protocol::note::GetRequest;
 use protocol::search::{SearchAnswer, SearchRequest};
+use vault::documents::FileText;
 use vault::policy::Policy;
 use vault::read::ReadError;
 use vault::root::{RootId, VaultError};
@@ -105,7 +106,7 @@ impl Disk for Faulty {
         self.real.scan(look)
     }
 
-    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, FileStat), ReadError> {
+    fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError> {
         self.pass(root);
         self.wait(root, Fault::ReadsHang);
         let mut fault = self.fault.lock();

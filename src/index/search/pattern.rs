@@ -63,7 +63,7 @@ impl PathPattern {
 
 /// Whether what is left of a path after the typed part is just a note's extension.
 fn is_extension(rest: &str) -> bool {
-    matches!(rest, ".md" | ".markdown" | ".txt")
+    rest.rfind('.') == Some(0) && note::Format::of(&format!("note{rest}")).is_some()
 }
 
 fn push_tokens(pattern: &str, tokens: &mut Vec<Token>) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::deletion_guard::{RETURN_EVERY, Seen};
-use super::super::disk::Look;
 use super::super::freshness::Walk;
+use super::super::scan::Look;
 use super::super::scan::{Extent, Findings, Touched};
 use super::super::work_queue::{AT_ONCE, Settled, Waiting};
 use super::super::{Event, write_root_id};
@@ -12,7 +12,7 @@ use super::NoteIndexer;
 use crate::decide::Task;
 use crate::host::sandbox;
 use crate::host::service_manager;
-use note::VaultPath;
+use note::{Format, VaultPath};
 use protocol::jobs::SkippedFile;
 use vault::policy::EntryKind;
 use vault::root::VaultError;
@@ -147,9 +147,15 @@ impl NoteIndexer {
         let touched: BTreeSet<&VaultPath> = findings.touched.iter().map(|touched| &touched.path).collect();
         self.work.settle_put_off(|path| extent.covers(path) && !touched.contains(path));
         let unchanged = findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
-        let tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
+        let mut tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
+        // What has to be converted takes its time: notes do not wait for it.
+        tasks.sort_by_key(is_converted);
         if tasks.len() <= AT_ONCE && jobs.is_empty() {
+            let documents = tasks.split_off(tasks.partition_point(|task| !is_converted(task)));
             self.decide_here(tasks, began);
+            if !documents.is_empty() {
+                self.work.enqueue(documents, false);
+            }
         } else {
             let quiet = tasks.len() > TOLD_AT_ONCE;
             if quiet {
@@ -264,6 +270,10 @@ impl NoteIndexer {
         status.skipped.retain(|file| file.path != path.as_str());
         status.skipped_total -= (before - status.skipped.len()) as u64;
     }
+}
+
+fn is_converted(task: &Task) -> bool {
+    Format::is_converted(task.path.as_str())
 }
 
 fn task(touched: Touched) -> Task {

@@ -1,0 +1,200 @@
+//! Documents are converted by a child process that may do nothing: it reads the one file that is handed to it, writes
+//! text, and has a bounded share of memory and time. The readers of PDFs and archives are large and not ours; what a
+//! broken or hostile file makes of them ends with the child.
+//!
+//! A thread that is restricted cannot start a program, so one is kept from before that starts these children, and does
+//! nothing else.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use note::Format;
+use vault::documents::{Convert, MOST_BYTES};
+
+use super::landlock::{Rules, restrict};
+
+/// The first argument of a child; no command of the program's is called so.
+const CHILD: &str = "--convert-document";
+
+/// How long a document may take in all.
+const WITHIN: Duration = Duration::from_secs(40);
+
+/// Processor time of a child, in seconds, and its address space, in bytes: the file itself, what it unpacks to, its text.
+#[cfg(unix)]
+const MOST_SECONDS: u64 = 30;
+#[cfg(unix)]
+const MOST_MEMORY: u64 = 1 << 30;
+
+/// What a child says of a document is no longer than this, in bytes.
+const LONGEST_REMARK: u64 = 300;
+
+/// The exit code of a child that cannot read the document; it says why.
+const UNREADABLE: u8 = 3;
+
+/// What was read of a document.
+type Answer = io::Result<(Vec<u8>, Option<String>)>;
+
+/// Starts children, one at a time.
+pub struct Converter {
+    asked: Mutex<mpsc::Sender<Asked>>,
+}
+
+struct Asked {
+    format: Format,
+    file: File,
+    most: u64,
+    answer: mpsc::SyncSender<Answer>,
+}
+
+impl Converter {
+    /// Starts the thread that starts children: before this process gives up its rights. `None` if there is no way to.
+    pub fn start() -> Option<Converter> {
+        // The program that runs, whatever an update has put in its place since.
+        let own = PathBuf::from("/proc/self/exe");
+        let program = if own.exists() { own } else { std::env::current_exe().ok()? };
+        let (asked, inbox) = mpsc::channel::<Asked>();
+        let run = move || {
+            for Asked { format, file, most, answer } in inbox {
+                // Whoever asked waits.
+                let _ = answer.send(converted(&program, format, file, most));
+            }
+        };
+        thread::Builder::new().name("documents".to_owned()).spawn(run).ok()?;
+        Some(Converter { asked: Mutex::new(asked) })
+    }
+}
+
+impl Convert for Converter {
+    fn convert(&self, format: Format, file: File, most: u64) -> Answer {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let ended = || io::Error::other("the thread that has documents converted has ended");
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.send(Asked { format, file, most, answer }).map_err(|_| ended())?;
+        drop(asked);
+        answered.recv().map_err(|_| ended())?
+    }
+}
+
+/// Has a child convert a document.
+fn converted(program: &PathBuf, format: Format, file: File, most: u64) -> Answer {
+    let mut child = Command::new(program)
+        .args([CHILD, format.name(), &most.to_string()])
+        .env_clear()
+        .current_dir("/")
+        .stdin(file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (read, text) = mpsc::sync_channel(1);
+    let reader = move || {
+        let (mut bytes, mut remark) = (Vec::new(), Vec::new());
+        // What came before the pipe broke counts.
+        let _ = stdout.map(|out| out.take(most).read_to_end(&mut bytes));
+        let _ = stderr.map(|out| out.take(LONGEST_REMARK).read_to_end(&mut remark));
+        let _ = read.send((bytes, remark));
+    };
+    let started = thread::Builder::new().name("document".to_owned()).spawn(reader);
+    let in_time = started.is_ok().then(|| text.recv_timeout(WITHIN).ok()).flatten();
+    let was_late = in_time.is_none();
+    if was_late {
+        child.kill()?;
+    }
+    let status = child.wait()?;
+    started?;
+    let (bytes, remark) = match in_time {
+        Some(read) => read,
+        // Its end closed the pipes.
+        None => text.recv().map_err(|_| io::Error::other("nobody read what the converter wrote"))?,
+    };
+    Ok(said(bytes, &String::from_utf8_lossy(&remark), status, was_late))
+}
+
+/// The text of a document and what is to be said of it, by how its child ended.
+fn said(bytes: Vec<u8>, remark: &str, status: ExitStatus, was_late: bool) -> (Vec<u8>, Option<String>) {
+    let shown: String = remark.chars().filter(|c| !c.is_control()).collect();
+    let told = (!shown.trim().is_empty()).then(|| shown.trim().to_owned());
+    match status.code() {
+        Some(0) => (bytes, told),
+        Some(code) if code == i32::from(UNREADABLE) => {
+            let why = told.unwrap_or_else(|| "it cannot be read".to_owned());
+            (Vec::new(), Some(format!("{why}; its name is searched")))
+        }
+        _ => {
+            let why = if was_late {
+                "it takes too long to read"
+            } else {
+                "its reader took too much memory or time, or failed"
+            };
+            let part = if bytes.is_empty() { "its name is searched" } else { "what was read until then is searched" };
+            // Perhaps the half of a character is at its end; and half a line is no page.
+            (whole_lines(bytes), Some(format!("{why}; {part}")))
+        }
+    }
+}
+
+fn whole_lines(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1));
+    bytes
+}
+
+/// Converts the document on standard input if this process was started for that; its exit code.
+pub fn as_child() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().as_deref() != Some(OsStr::new(CHILD)) {
+        return None;
+    }
+    let word = |argument: Option<std::ffi::OsString>| argument.and_then(|argument| argument.into_string().ok());
+    let format = word(arguments.next()).as_deref().and_then(Format::named);
+    let most = word(arguments.next()).and_then(|most| most.parse::<usize>().ok());
+    let (Some(format), Some(most)) = (format, most) else { return Some(ExitCode::from(2)) };
+    confine();
+    Some(match child(format, most) {
+        Ok(remark) => {
+            eprint!("{}", remark.unwrap_or_default());
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprint!("{why}");
+            ExitCode::from(UNREADABLE)
+        }
+    })
+}
+
+/// Gives up everything but what is open.
+fn confine() {
+    // What a reader says when it gives up may be text of the document.
+    std::panic::set_hook(Box::new(|_| {}));
+    // Where the kernel has no such thing the limits are what there is.
+    let _ = restrict(&Rules::default());
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, nice, setrlimit};
+        let limits =
+            [(Resource::As, MOST_MEMORY), (Resource::Cpu, MOST_SECONDS), (Resource::Core, 0), (Resource::Fsize, 0)];
+        for (resource, most) in limits {
+            let _ = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+        }
+        let _ = nice(19);
+    }
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+}
+
+fn child(format: Format, most: usize) -> Result<document::Remark, String> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    let mut out = io::stdout().lock();
+    let converted =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| document::convert(format, &bytes, most, &mut out)));
+    let remark = converted.map_err(|_| "its reader gave up".to_owned())?.map_err(|why| why.to_string())?;
+    out.flush().map_err(|error| format!("its text cannot be written: {error}"))?;
+    Ok(remark)
+}

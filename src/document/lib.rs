@@ -1,0 +1,102 @@
+//! Documents that are no Markdown, made Markdown. Pure: bytes in, text out; nothing is opened and nothing is fetched.
+//!
+//! Their formats are large and their readers are not ours, so a daemon runs this in a child process that may do nothing
+//! but read one file and write text, with bounded memory and time. What is bounded here is what a child could fill a
+//! disk with: the text.
+
+mod canvas;
+mod docx;
+mod epub;
+mod html;
+mod package;
+mod pdf;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use note::Format;
+use thiserror::Error;
+
+/// Why a document has no text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unreadable {
+    /// It is not what its name says, or broken.
+    #[error("it is no {format} that can be read: {why}")]
+    Broken {
+        /// What it should be.
+        format: &'static str,
+        /// What is wrong, without text of the document.
+        why: String,
+    },
+    /// It wants a password.
+    #[error("it is encrypted")]
+    Encrypted,
+    /// There is nothing to convert in this format.
+    #[error("this format is not converted")]
+    NotConverted,
+    /// The text could not be passed on.
+    #[error("its text cannot be written: {0}")]
+    Unwritten(String),
+}
+
+/// What is to be said of a text: something of the document is not in it.
+pub type Remark = Option<String>;
+
+/// Writes the text of a document: Markdown in UTF-8, for a PDF each page on a line of its own. At most `most` bytes of it.
+///
+/// # Errors
+/// The document cannot be read, or `out` not written to.
+pub fn convert(format: Format, bytes: &[u8], most: usize, out: &mut dyn Write) -> Result<Remark, Unreadable> {
+    let mut out = Bounded { out, left: most, is_cut: false };
+    let remark = match format {
+        Format::Canvas => out.text(&canvas::markdown(bytes)?)?,
+        Format::Html => out.text(&html::page(bytes)?)?,
+        Format::Docx => out.text(&docx::markdown(bytes, most)?)?,
+        Format::Epub => epub::write(bytes, most, &mut out)?,
+        Format::Pdf => pdf::write(bytes, &mut out)?,
+        Format::Markdown | Format::Org | Format::Rst | Format::Base | Format::Attachment => {
+            return Err(Unreadable::NotConverted);
+        }
+    };
+    Ok(if out.is_cut { Some(format!("only the first {most} bytes of its text are searched")) } else { remark })
+}
+
+/// Passes on text up to a length.
+struct Bounded<'a> {
+    out: &'a mut dyn Write,
+    /// Bytes that may still be written.
+    left: usize,
+    is_cut: bool,
+}
+
+impl Bounded<'_> {
+    /// Passes on as much as there is room for.
+    fn text(&mut self, text: &str) -> Result<Remark, Unreadable> {
+        let end = if text.len() > self.left {
+            (0..=self.left).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+        } else {
+            text.len()
+        };
+        self.is_cut |= end < text.len();
+        self.left -= end;
+        // What is cut leaves no room for less either.
+        if self.is_cut {
+            self.left = 0;
+        }
+        let failed = |error: io::Error| Unreadable::Unwritten(error.to_string());
+        self.out.write_all(&text.as_bytes()[..end]).map_err(failed)?;
+        Ok(None)
+    }
+}
+
+/// Front matter with a title and an author, for what has a place for them.
+fn front_matter(title: Option<&str>, author: Option<&str>) -> String {
+    let line = |name: &str, value: Option<&str>| {
+        let value = value.map(str::trim).filter(|value| !value.is_empty())?;
+        // A string of JSON is one of YAML.
+        Some(format!("{name}: {}\n", serde_json::Value::from(value)))
+    };
+    let lines: String = [line("title", title), line("author", author)].into_iter().flatten().collect();
+    if lines.is_empty() { lines } else { format!("---\n{lines}---\n\n") }
+}

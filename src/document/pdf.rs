@@ -1,0 +1,84 @@
+//! PDFs: the text of each page on a line of its own, so that the number of a line is that of its page.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pdf_extract::{Document, PlainTextOutput, output_doc_page};
+
+use crate::{Bounded, Remark, Unreadable};
+
+const FORMAT: &str = "PDF";
+
+/// Writes the pages, each as soon as it is read: what ends this process in the middle of a page leaves those before it.
+pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unreadable> {
+    let broken = |why: String| Unreadable::Broken { format: FORMAT, why };
+    // The reader panics on much of what is wrong.
+    let loaded = catch_unwind(|| Document::load_mem(bytes)).map_err(|_| broken("its reader gave up".to_owned()))?;
+    let mut document = loaded.map_err(|error| broken(error.to_string()))?;
+    // Many are encrypted with no password, so that they cannot be printed.
+    if document.is_encrypted() && document.decrypt("").is_err() {
+        return Err(Unreadable::Encrypted);
+    }
+    let pages = document.get_pages();
+    let (mut failed, mut empty) = (0usize, 0usize);
+    for number in pages.keys() {
+        let mut text = String::new();
+        let page = || output_doc_page(&document, &mut PlainTextOutput::new(&mut text), *number);
+        let read = catch_unwind(AssertUnwindSafe(page));
+        failed += usize::from(!matches!(read, Ok(Ok(()))));
+        let mut line = line(&text);
+        empty += usize::from(line.is_empty());
+        line.push('\n');
+        out.text(&line)?;
+        if out.left == 0 {
+            break;
+        }
+    }
+    Ok(match (failed, pages.len()) {
+        (_, all) if empty == all => Some("it has no text; it may be scanned. Its name is searched".to_owned()),
+        (0, _) => None,
+        (failed, all) => Some(format!("{failed} of its {all} pages cannot be read in full")),
+    })
+}
+
+/// A page in one line: white space folded, words that were parted at the end of a line put together, ligatures in letters.
+pub(super) fn line(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for line in page.lines() {
+        let mut words = line.split_whitespace().map(letters).filter(|word| !word.is_empty());
+        let Some(first) = words.next() else { continue };
+        let is_parted = out.strip_suffix('-').is_some_and(|before| before.ends_with(char::is_lowercase));
+        if is_parted && first.starts_with(char::is_lowercase) {
+            out.pop();
+        } else if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&first);
+        for word in words {
+            out.push(' ');
+            out.push_str(&word);
+        }
+    }
+    out
+}
+
+/// A word in letters that people type: without ligatures, and without what is not to be seen.
+fn letters(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    word.chars().for_each(|c| push(&mut out, c));
+    out
+}
+
+fn push(out: &mut String, c: char) {
+    match c {
+        'ﬀ' => out.push_str("ff"),
+        'ﬁ' => out.push_str("fi"),
+        'ﬂ' => out.push_str("fl"),
+        'ﬃ' => out.push_str("ffi"),
+        'ﬄ' => out.push_str("ffl"),
+        'ﬅ' | 'ﬆ' => out.push_str("st"),
+        // A hyphen that is only shown at the end of a line.
+        '\u{ad}' => {}
+        c if c.is_control() => {}
+        c => out.push(c),
+    }
+}

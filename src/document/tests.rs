@@ -1,0 +1,242 @@
+use std::io::{Cursor, Write as _};
+
+use note::Format;
+use pdf_extract::content::{Content, Operation};
+use pdf_extract::{Document, EncryptionState, EncryptionVersion, Object, Permissions, Stream, dictionary};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::{Remark, Unreadable, convert};
+
+const MOST: usize = 1 << 20;
+
+fn read(format: Format, bytes: &[u8]) -> Result<(String, Remark), Unreadable> {
+    let mut out = Vec::new();
+    let remark = convert(format, bytes, MOST, &mut out)?;
+    Ok((String::from_utf8(out).unwrap(), remark))
+}
+
+fn text(format: Format, bytes: &[u8]) -> String {
+    read(format, bytes).unwrap().0
+}
+
+fn archive(parts: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in parts {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn pdf(pages: &[&str]) -> Document {
+    let mut pdf = Document::with_version("1.5");
+    let parent = pdf.new_object_id();
+    let font = pdf.add_object(dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Courier" });
+    let resources = pdf.add_object(dictionary! { "Font" => dictionary! { "F1" => font } });
+    let mut kids = Vec::new();
+    for page in pages {
+        let mut operations = vec![
+            Operation::new("BT", vec![]),
+            Operation::new("Tf", vec!["F1".into(), 12.into()]),
+            Operation::new("TL", vec![14.into()]),
+            Operation::new("Td", vec![50.into(), 700.into()]),
+        ];
+        for line in page.lines() {
+            operations.push(Operation::new("Tj", vec![Object::string_literal(line)]));
+            operations.push(Operation::new("T*", vec![]));
+        }
+        operations.push(Operation::new("ET", vec![]));
+        let content = pdf.add_object(Stream::new(dictionary! {}, Content { operations }.encode().unwrap()));
+        kids.push(Object::from(pdf.add_object(dictionary! {
+            "Type" => "Page", "Parent" => parent, "Contents" => content, "Resources" => resources,
+            "MediaBox" => vec![0.into(), 0.into(), 595.into(), 842.into()],
+        })));
+    }
+    let count = kids.len() as i64;
+    pdf.objects.insert(parent, Object::Dictionary(dictionary! { "Type" => "Pages", "Kids" => kids, "Count" => count }));
+    let catalog = pdf.add_object(dictionary! { "Type" => "Catalog", "Pages" => parent });
+    pdf.trailer.set("Root", catalog);
+    pdf.trailer.set("ID", vec![Object::string_literal("one"), Object::string_literal("two")]);
+    pdf
+}
+
+fn saved(mut pdf: Document) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    pdf.save_to(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn each_page_of_a_pdf_is_a_line() {
+    let bytes = saved(pdf(&["The lantern on the\npier burns whale oil, which is expen-\nsive.", "", "Page three."]));
+    let (text, remark) = read(Format::Pdf, &bytes).unwrap();
+    assert_eq!(text, "The lantern on the pier burns whale oil, which is expensive.\n\nPage three.\n");
+    assert_eq!(remark, None);
+}
+
+#[test]
+fn a_pdf_without_text_says_so() {
+    let (text, remark) = read(Format::Pdf, &saved(pdf(&["", ""]))).unwrap();
+    assert_eq!((text.as_str(), remark.is_some_and(|remark| remark.contains("scanned"))), ("\n\n", true));
+}
+
+#[test]
+fn a_pdf_with_a_password_is_encrypted_and_one_that_only_must_not_be_printed_is_read() {
+    let encrypted = |password: &str| {
+        let mut pdf = pdf(&["secret words"]);
+        let version = EncryptionVersion::V2 {
+            document: &pdf,
+            owner_password: "owner",
+            user_password: password,
+            key_length: 128,
+            permissions: Permissions::empty(),
+        };
+        let state = EncryptionState::try_from(version).unwrap();
+        pdf.encrypt(&state).unwrap();
+        saved(pdf)
+    };
+    assert_eq!(read(Format::Pdf, &encrypted("no guess")), Err(Unreadable::Encrypted));
+    assert_eq!(text(Format::Pdf, &encrypted("")), "secret words\n");
+}
+
+#[test]
+fn a_canvas_is_read_in_order_group_by_group() {
+    let canvas = r##"{"nodes":[
+        {"id":"g","type":"group","x":0,"y":100,"width":400,"height":300,"label":"Winter  jobs"},
+        {"id":"b","type":"text","x":10,"y":200,"width":100,"height":50,"text":"Oil the **hinges**"},
+        {"id":"a","type":"text","x":0,"y":0,"width":100,"height":50,"text":"Before all groups #plan"},
+        {"id":"f","type":"file","x":10,"y":120,"width":100,"height":50,"file":"Projects/Boat.md","subpath":"#Hull"},
+        {"id":"l","type":"link","x":900,"y":0,"width":10,"height":10,"url":"https://example.org"},
+        {"id":"new","type":"from the future","colour":3}],
+        "edges":[{"id":"e","fromNode":"a","toNode":"b","label":"comes first"}]}"##;
+    let expected = "Before all groups #plan\n\n<https://example.org>\n\n# Winter jobs\n\n[[Projects/Boat.md#Hull]]\n\n\
+                    Oil the **hinges**\n\n- comes first\n";
+    assert_eq!(text(Format::Canvas, canvas.as_bytes()), expected);
+    assert_eq!(text(Format::Canvas, b""), "");
+    let Err(Unreadable::Broken { why, .. }) = read(Format::Canvas, b"{\"nodes\": [1]}") else { panic!() };
+    assert!(why.contains("line 1"), "{why}");
+}
+
+#[test]
+fn a_web_page_is_read_without_its_machinery() {
+    let page = "<!doctype html><title>Tide &amp; wind</title><style>p{}</style><nav>Home</nav>\
+                <h1>Harbour</h1><p>Low water at <b>six</b>.<script>track()</script><ul><li>rope<li>oil</ul>";
+    let text = text(Format::Html, page.as_bytes());
+    assert!(text.starts_with("---\ntitle: \"Tide & wind\"\n---\n\n# Harbour"), "{text}");
+    assert!(text.contains("Low water at **six**.") && text.contains("rope"), "{text}");
+    assert!(!text.contains("track") && !text.contains("Home") && !text.contains("p{}"), "{text}");
+}
+
+#[test]
+fn old_encodings_of_web_pages_are_read() {
+    for (charset, bytes) in [("iso-8859-1", b"caf\xe9".as_slice()), ("koi8-r", b"\xcd\xc9\xd2"), ("", b"caf\xe9")] {
+        let page = [format!("<meta charset=\"{charset}\"><p>").as_bytes(), bytes].concat();
+        let text = text(Format::Html, &page);
+        assert!(text.contains(if charset == "koi8-r" { "мир" } else { "café" }), "{charset}: {text}");
+    }
+}
+
+#[test]
+fn elements_deep_in_each_other_are_refused() {
+    let page = "<div>".repeat(100_000);
+    assert!(matches!(read(Format::Html, page.as_bytes()), Err(Unreadable::Broken { .. })));
+}
+
+const W: &str = r#"xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main""#;
+
+#[test]
+fn a_word_document_has_headings_lists_and_tables() {
+    let styles = format!(
+        r#"<w:styles {W}><w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style>
+           <w:style w:styleId="Own"><w:name w:val="mine"/><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style></w:styles>"#
+    );
+    let paragraph = |about: &str, text: &str| format!("<w:p><w:pPr>{about}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>");
+    let body = [
+        paragraph(r#"<w:pStyle w:val="Own"/>"#, "Harbour"),
+        paragraph("", "Low &amp; high water.<w:br/>Twice a day."),
+        "<w:p><w:r><w:t>Kept </w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>".to_owned(),
+        paragraph(r#"<w:pStyle w:val="berschrift2"/>"#, "Lanterns"),
+        paragraph("<w:numPr/>", "oil"),
+        "<w:sdt><w:sdtContent><w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc></w:tr></w:tbl></w:sdtContent></w:sdt>".to_owned(),
+    ];
+    let body = body.concat().replace("<w:br/>", "</w:t><w:br/><w:t>");
+    let document = format!("<w:document {W}><w:body>{body}</w:body></w:document>");
+    let core = r#"<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>The "log"</dc:title><dc:creator>Ann</dc:creator></c>"#;
+    let bytes = archive(&[("word/styles.xml", &styles), ("docProps/core.xml", core), ("word/document.xml", &document)]);
+    let expected = "---\ntitle: \"The \\\"log\\\"\"\nauthor: \"Ann\"\n---\n\n# Harbour\n\nLow & high water.\nTwice a day.\n\n\
+                    Kept\n\n## Lanterns\n\n- oil\n\n| a b |  |\n|---|---|\n\n";
+    assert_eq!(text(Format::Docx, &bytes), expected);
+}
+
+#[test]
+fn a_book_is_read_in_the_order_of_its_spine() {
+    let container = r#"<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>"#;
+    let opf = r#"<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Tides</dc:title></metadata>
+        <manifest><item id="two" href="text/two.xhtml"/><item id="one" href="../one%20.xhtml"/><item id="no" href="gone.xhtml"/></manifest>
+        <spine><itemref idref="one"/><itemref idref="two"/><itemref idref="no"/></spine></package>"#;
+    let bytes = archive(&[
+        ("META-INF/container.xml", container),
+        ("OEBPS/book.opf", opf),
+        ("OEBPS/text/two.xhtml", "<html><body><h1>Neap</h1><p>Second.</p></body></html>"),
+        ("one .xhtml", "<html><body><h1>Spring</h1><p>First.</p></body></html>"),
+    ]);
+    let (text, remark) = read(Format::Epub, &bytes).unwrap();
+    assert_eq!(text, "---\ntitle: \"Tides\"\n---\n\n# Spring\n\nFirst.\n\n# Neap\n\nSecond.\n\n");
+    assert_eq!(remark.as_deref(), Some("1 of its pages are not there"));
+}
+
+#[test]
+fn an_archive_that_unpacks_to_too_much_is_refused() {
+    let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", " ".repeat(9 * MOST));
+    let bytes = archive(&[("word/document.xml", &document)]);
+    assert!(bytes.len() < MOST / 10, "{} bytes", bytes.len());
+    let Err(Unreadable::Broken { why, .. }) = read(Format::Docx, &bytes) else { panic!() };
+    assert!(why.contains("unpacks to too much"), "{why}");
+}
+
+#[test]
+fn entities_that_multiply_are_refused() {
+    let mut entities = String::from("<!DOCTYPE d [<!ENTITY a0 \"aaaaaaaaaa\">");
+    for n in 1..10 {
+        entities += &format!("<!ENTITY a{n} \"{}\">", format!("&a{};", n - 1).repeat(10));
+    }
+    let document =
+        format!("{entities}]><w:document {W}><w:body><w:p><w:r><w:t>&a9;</w:t></w:r></w:p></w:body></w:document>");
+    assert!(matches!(
+        read(Format::Docx, &archive(&[("word/document.xml", &document)])),
+        Err(Unreadable::Broken { .. })
+    ));
+}
+
+#[test]
+fn what_is_too_long_is_cut_and_said() {
+    let canvas = serde_json::json!({"nodes": [{"type": "text", "text": "ä".repeat(100)}]}).to_string();
+    let mut out = Vec::new();
+    let remark = convert(Format::Canvas, canvas.as_bytes(), 15, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "ä".repeat(7));
+    assert_eq!(remark.as_deref(), Some("only the first 15 bytes of its text are searched"));
+}
+
+#[test]
+fn what_is_no_document_is_said_to_be_none() {
+    for format in [Format::Docx, Format::Epub, Format::Pdf] {
+        assert!(matches!(read(format, b"# A note\n"), Err(Unreadable::Broken { .. })), "{format:?}");
+    }
+    assert_eq!(read(Format::Markdown, b"# A note\n"), Err(Unreadable::NotConverted));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_make_a_web_page_or_canvas_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..400)) {
+        for format in [Format::Html, Format::Canvas, Format::Docx, Format::Epub] {
+            let _ = read(format, &bytes);
+        }
+    }
+
+    #[test]
+    fn any_page_becomes_one_line(page in "(?s).{0,200}") {
+        let line = crate::pdf::line(&page);
+        assert!(!line.contains(['\n', '\r']) && !line.contains("  "));
+    }
+}

@@ -1,0 +1,221 @@
+//! What a file is by its name: a note, a document that can be read as one, or an attachment that is found by its name.
+
+/// The format of a file in a vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// Markdown, and plain text, which is read as Markdown.
+    Markdown,
+    /// Emacs's Org mode.
+    Org,
+    /// reStructuredText.
+    Rst,
+    /// A view of Obsidian's: YAML.
+    Base,
+    /// A canvas of Obsidian's (JSON Canvas).
+    Canvas,
+    /// A web page.
+    Html,
+    /// An electronic book.
+    Epub,
+    /// A document of Word's.
+    Docx,
+    /// A PDF.
+    Pdf,
+    /// A picture, a recording, a spreadsheet: its name is searched.
+    Attachment,
+}
+
+/// How a file becomes the text that is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It is that text.
+    AsItIs,
+    /// Another program's format, which has to be converted to Markdown, or for [`Format::Pdf`] to one line for each page.
+    Converted,
+    /// It has none.
+    NameOnly,
+}
+
+/// Endings in lower case, with what they stand for.
+const ENDINGS: [(&str, Format); 14] = [
+    (".md", Format::Markdown),
+    (".markdown", Format::Markdown),
+    (".txt", Format::Markdown),
+    (".org", Format::Org),
+    (".rst", Format::Rst),
+    (".base", Format::Base),
+    (".canvas", Format::Canvas),
+    (".html", Format::Html),
+    (".htm", Format::Html),
+    (".xhtml", Format::Html),
+    (".epub", Format::Epub),
+    (".docx", Format::Docx),
+    (".docm", Format::Docx),
+    (".pdf", Format::Pdf),
+];
+
+/// What people put into notes and look for by name. Anything else, of a program's own folder say, is no part of a vault.
+const ATTACHMENTS: [&str; 50] = [
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".svg",
+    ".webp",
+    ".avif",
+    ".heic",
+    ".bmp",
+    ".tif",
+    ".tiff",
+    ".psd",
+    ".mp3",
+    ".m4a",
+    ".wav",
+    ".ogg",
+    ".oga",
+    ".opus",
+    ".flac",
+    ".3gp",
+    ".mp4",
+    ".m4v",
+    ".mov",
+    ".mkv",
+    ".webm",
+    ".ogv",
+    ".avi",
+    ".doc",
+    ".odt",
+    ".rtf",
+    ".pages",
+    ".xls",
+    ".xlsx",
+    ".ods",
+    ".numbers",
+    ".csv",
+    ".tsv",
+    ".ppt",
+    ".pptx",
+    ".odp",
+    ".key",
+    ".mobi",
+    ".djvu",
+    ".zip",
+    ".7z",
+    ".drawio",
+    ".excalidraw",
+    ".ics",
+    ".eml",
+    ".vcf",
+];
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 10] = [
+        Format::Markdown,
+        Format::Org,
+        Format::Rst,
+        Format::Base,
+        Format::Canvas,
+        Format::Html,
+        Format::Epub,
+        Format::Docx,
+        Format::Pdf,
+        Format::Attachment,
+    ];
+
+    /// The format of a file by its name or path, in any case; `None` for what is no part of a vault.
+    pub fn of(name: &str) -> Option<Format> {
+        Format::of_bytes(name.as_bytes())
+    }
+
+    /// The same, of a name as the file system has it.
+    pub fn of_bytes(name: &[u8]) -> Option<Format> {
+        let known = ENDINGS.iter().find(|(ending, _)| ends(name, ending)).map(|(_, format)| *format);
+        known.or_else(|| ATTACHMENTS.iter().any(|ending| ends(name, ending)).then_some(Format::Attachment))
+    }
+
+    /// How it becomes text.
+    pub fn reading(self) -> Reading {
+        match self {
+            Format::Markdown | Format::Org | Format::Rst | Format::Base => Reading::AsItIs,
+            Format::Canvas | Format::Html | Format::Epub | Format::Docx | Format::Pdf => Reading::Converted,
+            Format::Attachment => Reading::NameOnly,
+        }
+    }
+
+    /// Whether a file of this name or path has to be converted.
+    pub fn is_converted(name: &str) -> bool {
+        Format::of(name).is_some_and(|format| format.reading() == Reading::Converted)
+    }
+
+    /// Whether the user writes it as text, line by line: such a note can be opened at a line.
+    pub fn has_lines(self) -> bool {
+        self.reading() == Reading::AsItIs
+    }
+
+    /// What it is called on the command line of the program that converts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Markdown => "markdown",
+            Format::Org => "org",
+            Format::Rst => "rst",
+            Format::Base => "base",
+            Format::Canvas => "canvas",
+            Format::Html => "html",
+            Format::Epub => "epub",
+            Format::Docx => "docx",
+            Format::Pdf => "pdf",
+            Format::Attachment => "attachment",
+        }
+    }
+
+    /// The format of a [`Format::name`].
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+/// Whether a name, in any case, is more than `ending` and ends in it.
+fn ends(name: &[u8], ending: &str) -> bool {
+    let split = name.len().saturating_sub(ending.len());
+    split > 0 && name[split..].eq_ignore_ascii_case(ending.as_bytes())
+}
+
+/// A path without the ending that its name may be written without: that of Markdown and of other texts.
+pub fn without_ending(path: &str) -> &str {
+    let texts = ENDINGS.iter().filter(|(_, format)| matches!(format, Format::Markdown | Format::Org | Format::Rst));
+    texts
+        .map(|(ending, _)| ending)
+        .find(|ending| ends(path.as_bytes(), ending))
+        .map_or(path, |e| &path[..path.len() - e.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_formats_in_any_case() {
+        for (name, format) in [
+            ("a.md", Some(Format::Markdown)),
+            ("A.MD", Some(Format::Markdown)),
+            ("Paper.PDF", Some(Format::Pdf)),
+            ("board.canvas", Some(Format::Canvas)),
+            ("photo.JPG", Some(Format::Attachment)),
+            (".md", None),
+            ("Makefile", None),
+            ("main.rs", None),
+            ("a.md.bak", None),
+        ] {
+            assert_eq!(Format::of(name), format, "{name}");
+        }
+        assert!(Format::ALL.into_iter().all(|format| Format::named(format.name()) == Some(format)));
+    }
+
+    #[test]
+    fn notes_may_be_named_without_their_ending() {
+        for (path, short) in [("a/b.md", "a/b"), ("b.Org", "b"), ("b.pdf", "b.pdf"), ("md", "md"), ("ä.txt", "ä")] {
+            assert_eq!(without_ending(path), short);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! One pass over a file of Org mode (<https://orgmode.org/worg/org-syntax.html>): headlines, blocks of text, links, tags,
+//! and what is not meant to be read: comments and drawers. The text stays as it is, so its lines are those of the file.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::links;
+use super::markdown::Pass;
+use super::plain::lines;
+use super::{Block, BlockKind, Heading, LinkKind, outline};
+
+/// Stars of the deepest headline that is one here; deeper ones stand at that depth.
+const DEEPEST: usize = 6;
+
+/// What is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Text,
+    /// `#+begin_…`: up to `#+end_…`.
+    Environment,
+    /// `:PROPERTIES:`, `:LOGBOOK:`: up to `:END:`. The first of its lines in [`Found::comments`](links::Found::comments).
+    Drawer(usize),
+}
+
+/// Reads the text from `start` on: its structure, and the file's keywords as properties.
+pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
+    let (pass, keywords) = (Pass::default(), Map::new());
+    let mut reader = Reader { text, pass, keywords, block: None, inside: Inside::Text };
+    for span in lines(text, start) {
+        reader.line(&text[span.clone()], span);
+    }
+    reader.leave(text.len());
+    (reader.pass, reader.keywords)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    pass: Pass,
+    keywords: Map<String, Value>,
+    /// The block that is open: what it is, and where it begins.
+    block: Option<(BlockKind, usize)>,
+    inside: Inside,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: &str, span: Range<usize>) {
+        let trimmed = line.trim();
+        let lower = trimmed.get(..12.min(trimmed.len())).unwrap_or_default().to_ascii_lowercase();
+        // A headline ends everything: an environment or a drawer without an end is none.
+        let level = headline(line);
+        if level.is_some() {
+            self.leave(span.start);
+        }
+        match self.inside {
+            Inside::Environment => {
+                if lower.starts_with("#+end") {
+                    self.close(span.end);
+                    self.inside = Inside::Text;
+                }
+                return;
+            }
+            Inside::Drawer(_) => {
+                self.pass.found.comments.push(span.clone());
+                if lower == ":end:" {
+                    self.inside = Inside::Text;
+                }
+                return;
+            }
+            Inside::Text => {}
+        }
+        if let Some(level) = level {
+            return self.heading(&line[level..], level, span);
+        }
+        if trimmed.is_empty() {
+            return self.close(span.start);
+        }
+        if lower.starts_with("#+begin") {
+            self.close(span.start);
+            let kind = if lower.contains("quote") { BlockKind::Quote } else { BlockKind::Code };
+            (self.block, self.inside) = (Some((kind, span.start)), Inside::Environment);
+            return;
+        }
+        if is_drawer(trimmed) {
+            self.close(span.start);
+            self.inside = Inside::Drawer(self.pass.found.comments.len());
+            return self.pass.found.comments.push(span);
+        }
+        if let Some(keyword) = trimmed.strip_prefix("#+") {
+            self.close(span.start);
+            self.pass.found.comments.push(span);
+            return self.keyword(keyword);
+        }
+        if trimmed == "#" || trimmed.starts_with("# ") {
+            self.close(span.start);
+            return self.pass.found.comments.push(span);
+        }
+        let kind = kind(trimmed);
+        if self.block.is_none_or(|(open, _)| open != kind && kind != BlockKind::Paragraph) {
+            self.close(span.start);
+            self.block = Some((kind, span.start));
+        }
+        self.links(span);
+    }
+
+    fn heading(&mut self, rest: &str, level: usize, span: Range<usize>) {
+        let rest = rest.trim();
+        let (shown, tags) = match rest.rsplit_once(char::is_whitespace) {
+            Some((shown, last)) if is_tags(last) => (shown.trim_end(), last),
+            None if is_tags(rest) => ("", rest),
+            _ => (rest, ""),
+        };
+        let at = span.start + self.text[span.clone()].rfind(tags).unwrap_or_default();
+        let mut from = at;
+        for tag in tags.split(':') {
+            self.pass.found.tags.extend((!tag.is_empty()).then(|| from..from + tag.len()));
+            from += tag.len() + 1;
+        }
+        let text = outline::heading_text(&without_links(shown));
+        let heading = Heading { level: level.min(DEEPEST) as u8, text, span: span.clone() };
+        self.pass.headings.push((heading, self.pass.blocks.len()));
+        self.pass.blocks.push(Block { kind: BlockKind::Heading, span: span.clone(), cuts: Vec::new() });
+        self.links(span);
+    }
+
+    fn keyword(&mut self, keyword: &str) {
+        let Some((name, value)) = keyword.split_once(':') else { return };
+        let (name, value) = (name.trim().to_lowercase(), value.trim());
+        if value.is_empty() {
+            return;
+        }
+        let (name, value) = match name.as_str() {
+            "filetags" => ("tags".to_owned(), value.split([':', ' ']).filter(|tag| !tag.is_empty()).collect()),
+            _ => (name, Value::from(value)),
+        };
+        self.keywords.entry(name).or_insert(value);
+    }
+
+    /// `[[target]]` and `[[target][text]]`.
+    fn links(&mut self, span: Range<usize>) {
+        let mut at = span.start;
+        while let Some(open) = self.text[at..span.end].find("[[") {
+            let start = at + open;
+            let Some(length) = self.text[start..span.end].find("]]") else { return };
+            let end = start + length + 2;
+            let inner = &self.text[start + 2..end - 2];
+            let (target, shown) = inner.split_once("][").unwrap_or((inner, ""));
+            let target = target.strip_prefix("file:").unwrap_or(target);
+            let mut link = links::markdown(target, shown, start..end, false);
+            if link.kind != LinkKind::Url && shown.is_empty() {
+                link.alias = None;
+            }
+            self.pass.found.links.push(link);
+            at = end;
+        }
+    }
+
+    /// Ends what is open at `end` without having been closed.
+    fn leave(&mut self, end: usize) {
+        if let Inside::Drawer(first) = self.inside {
+            let text = self.pass.found.comments.split_off(first);
+            self.block = text.first().map(|line| (BlockKind::Paragraph, line.start));
+        }
+        self.inside = Inside::Text;
+        self.close(end);
+    }
+
+    fn close(&mut self, end: usize) {
+        let Some((kind, start)) = self.block.take() else { return };
+        let lines = self.text[start..end].match_indices('\n').map(|(at, _)| start + at + 1);
+        let cuts = match kind {
+            BlockKind::Paragraph | BlockKind::Heading => Vec::new(),
+            BlockKind::List => lines.filter(|at| self.text.get(*at..).is_some_and(is_item)).collect(),
+            _ => lines.collect(),
+        };
+        let cuts = cuts.into_iter().filter(|cut| *cut < end).collect();
+        self.pass.blocks.push(Block { kind, span: start..end, cuts });
+    }
+}
+
+/// The stars of a headline.
+fn headline(line: &str) -> Option<usize> {
+    let stars = line.bytes().take_while(|b| *b == b'*').count();
+    (stars > 0 && line[stars..].starts_with([' ', '\t'])).then_some(stars)
+}
+
+/// `:word:` alone on its line.
+fn is_drawer(line: &str) -> bool {
+    let name = line.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_')))
+}
+
+/// `:tag:` or `:tag:tag:`.
+fn is_tags(word: &str) -> bool {
+    let inner = word.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
+    let is_tag =
+        |tag: &str| !tag.is_empty() && tag.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '@' | '#' | '%'));
+    inner.is_some_and(|inner| inner.split(':').all(is_tag))
+}
+
+fn kind(line: &str) -> BlockKind {
+    match line.as_bytes() {
+        [b'|', ..] => BlockKind::Table,
+        [b':', b' ', ..] => BlockKind::Code,
+        _ if is_item(line) => BlockKind::List,
+        _ => BlockKind::Paragraph,
+    }
+}
+
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t']);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let number = (1..10).contains(&digits) && (line[digits..].starts_with(". ") || line[digits..].starts_with(") "));
+    number || ["- ", "+ "].iter().any(|bullet| line.starts_with(bullet))
+}
+
+/// A headline's text with links as what they show.
+fn without_links(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("[[")
+        && let Some((inner, behind)) = after.split_once("]]")
+    {
+        out.push_str(before);
+        out.push_str(inner.split_once("][").map_or(inner, |(_, shown)| shown));
+        rest = behind;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use crate::{BlockKind, Note, NoteRules, VaultPath, chunk::searchable, parse};
+
+fn note(text: &str) -> Note {
+    parse(&VaultPath::parse("Notes/Harbour log.org").unwrap(), text.as_bytes(), &NoteRules::default())
+}
+
+const LOG: &str = "\
+#+title: The harbour log
+#+filetags: :harbour:winter:
+#+date: 2026-11-03
+
+Before the first headline.
+
+* Lanterns :light:urgent:
+:PROPERTIES:
+:ID: 8a31-secret-id
+:END:
+The lantern on the pier is [[file:lamps/pier.org][the old one]]. See [[https://example.org]].
+# a remark that nobody reads
+** TODO Oil
+- lamp oil
+- wicks
+#+begin_src sh
+* not a headline
+echo oil
+#+end_src
+* [[buoys][Buoys]] of the north
+| buoy | colour |
+| N1   | red    |
+";
+
+#[test]
+fn headlines_tags_links_and_keywords_are_read_and_lines_stay() {
+    let note = note(LOG);
+    assert_eq!(note.title, "The harbour log");
+    assert_eq!(note.text, LOG);
+    let outline: Vec<(u8, &str, u32)> =
+        note.outline.iter().map(|h| (h.level, h.text.as_str(), note.line_of(h.span.start))).collect();
+    // A line with a star at its start ends the source block, as it does in Org.
+    assert_eq!(outline[..2], [(1, "Lanterns", 7), (2, "TODO Oil", 13)]);
+    assert_eq!(outline.last(), Some(&(1, "Buoys of the north", 20)));
+    assert_eq!(note.tags, ["harbour", "winter", "light", "urgent"]);
+    let links: Vec<(&str, Option<&str>)> = note.links.iter().map(|l| (l.target.as_str(), l.alias.as_deref())).collect();
+    assert_eq!(links[..2], [("lamps/pier.org", Some("the old one")), ("https://example.org", None)]);
+    assert_eq!(note.days.about.map(|day| day.to_string()).as_deref(), Some("2026-11-03"));
+    assert_eq!(note.blocks.last().map(|block| (block.kind, block.cuts.len())), Some((BlockKind::Table, 1)));
+}
+
+#[test]
+fn drawers_keywords_and_comments_are_not_searched() {
+    let note = note(LOG);
+    let searched = searchable(&note, &(0..note.text.len()));
+    for gone in ["secret-id", "PROPERTIES", "remark", "filetags"] {
+        assert!(!searched.contains(gone), "{gone} in {searched}");
+    }
+    assert!(searched.contains("The lantern on the pier is the old one."));
+}
+
+#[test]
+fn a_drawer_without_an_end_is_text() {
+    let open = note("* One\n:LOGBOOK:\nclocked in\n* Two\nmore\n:NOTES:\nto the end");
+    assert!(open.hidden.is_empty(), "{:?}", open.hidden);
+    let searched = searchable(&open, &(0..open.text.len()));
+    assert!(searched.contains("clocked in") && searched.contains("to the end"));
+}
+
+#[test]
+fn a_private_tag_counts_in_every_place() {
+    for text in ["#+filetags: :private:\ntext", "* Head :private:\n", "#+FILETAGS: private\n"] {
+        assert!(note(text).tags.iter().any(|tag| tag == "private"), "{text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_and_blocks_stand_in_order(text in "[*:#+|\\[\\]\\- a-cE_\n]{0,120}") {
+        let note = note(&text);
+        let mut end = 0;
+        for block in &note.blocks {
+            assert!(block.span.start >= end && block.span.end > block.span.start, "{:?}", note.blocks);
+            assert!(block.cuts.iter().all(|cut| block.span.contains(cut)));
+            end = block.span.end;
+        }
+    }
+}

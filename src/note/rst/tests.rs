@@ -1,0 +1,54 @@
+use crate::{Note, NoteRules, VaultPath, parse};
+
+fn note(text: &str) -> Note {
+    parse(&VaultPath::parse("docs/log.rst").unwrap(), text.as_bytes(), &NoteRules::default())
+}
+
+#[test]
+fn adornments_make_levels_in_the_order_of_their_first_use() {
+    let text = "\
+=======
+The log
+=======
+
+Before it all.
+
+Lanterns
+--------
+
+.. a remark
+.. note:: kept
+
+Oil
+~~~
+text
+
+Buoys
+-----
+";
+    let note = note(text);
+    let outline: Vec<(u8, &str, u32)> =
+        note.outline.iter().map(|h| (h.level, h.text.as_str(), note.line_of(h.span.start))).collect();
+    assert_eq!(outline, [(1, "The log", 1), (2, "Lanterns", 7), (3, "Oil", 13), (2, "Buoys", 17)]);
+    assert_eq!(note.title, "The log");
+    assert_eq!(note.hidden.iter().map(|span| &text[span.clone()]).collect::<Vec<_>>(), [".. a remark\n"]);
+}
+
+#[test]
+fn what_only_looks_like_a_title_is_none() {
+    for text in ["....\n\ntext\n", "a long line\n--\n", " indented\n--------\n", "----\n", "\n====\n"] {
+        assert!(note(text).outline.is_empty(), "{text:?}: {:?}", note(text).outline);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_and_blocks_stand_in_order(text in "[=\\-~.: a-c\n]{0,120}") {
+        let note = note(&text);
+        let mut end = 0;
+        for block in &note.blocks {
+            assert!(block.span.start >= end && block.span.end > block.span.start, "{:?}", note.blocks);
+            end = block.span.end;
+        }
+    }
+}

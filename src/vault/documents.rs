@@ -1,0 +1,170 @@
+//! The text of files that are no text: converted by another program, and kept until the file is another one.
+//!
+//! What is kept lies beside the index, a file for each document, named after what `stat` says of it: so a document that
+//! is moved keeps its text. All of it can be lost and is made again.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use note::format::Reading;
+use note::{FileStat, Format, VaultPath};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::read::{ReadError, file_stat, open_regular, read};
+
+/// Larger documents are not read, in bytes.
+pub const MOST_BYTES: u64 = 128 << 20;
+
+/// How texts are converted and kept; another number has them all made again.
+const VERSION: u32 = 1;
+
+/// Converts documents to Markdown, or to pages of plain text.
+pub trait Convert: Send + Sync {
+    /// The text of a document, at most `most` bytes of it, and what is to be said of it. A document that cannot be read
+    /// has no text, and the remark says why.
+    ///
+    /// # Errors
+    /// Nobody could be asked to convert it; later it may go.
+    fn convert(&self, format: Format, file: File, most: u64) -> io::Result<(Vec<u8>, Option<String>)>;
+}
+
+/// A file of a vault as it is searched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileText {
+    /// Its text, in any encoding: as it is on disk, or what it was converted to.
+    pub bytes: Vec<u8>,
+    /// The state of the file.
+    pub stat: FileStat,
+    /// What is to be said of a converted text.
+    pub remark: Option<String>,
+}
+
+/// Where texts of a vault, given by its root, are kept.
+type FolderOf = Box<dyn Fn(&Path) -> PathBuf + Send + Sync>;
+
+/// Reads the files of vaults.
+pub struct Documents {
+    folder_of: FolderOf,
+    convert: Option<Arc<dyn Convert>>,
+    /// One conversion at a time: each may take a processor and a gigabyte.
+    turn: Mutex<()>,
+}
+
+/// The first line of a kept text.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    format: String,
+    /// Moving a file changes it, and so does writing to it.
+    ctime_ns: i64,
+    hash: [u8; 32],
+    remark: Option<String>,
+}
+
+impl Documents {
+    /// Keeps the texts of each vault in the folder that `folder_of` says. Without a converter documents have no text.
+    pub fn new(folder_of: FolderOf, convert: Option<Arc<dyn Convert>>) -> Self {
+        Documents { folder_of, convert, turn: Mutex::new(()) }
+    }
+
+    /// A file of the vault at `root` as it is searched; notes of at most `max_bytes`, and as much text of a document.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError> {
+        let format = Format::of(path.as_str()).unwrap_or(Format::Markdown);
+        if format.reading() != Reading::Converted {
+            let (bytes, stat) = read(root, path, max_bytes)?;
+            return Ok(FileText { bytes, stat, remark: None });
+        }
+        let (file, stat) = open_regular(root, path)?;
+        if stat.size > MOST_BYTES {
+            return Err(ReadError::TooLarge(stat.size));
+        }
+        let place = (self.folder_of)(root).join(name(&stat));
+        if let Some((bytes, remark)) = kept(&place, format, &file, &stat) {
+            return Ok(FileText { bytes, stat, remark });
+        }
+        let Some(convert) = &self.convert else {
+            return Ok(FileText { bytes: Vec::new(), stat, remark: Some("nothing here can convert it".to_owned()) });
+        };
+        let turn = self.turn.lock();
+        // Somebody else may have had it converted meanwhile.
+        if let Some((bytes, remark)) = kept(&place, format, &file, &stat) {
+            return Ok(FileText { bytes, stat, remark });
+        }
+        let hash = hash(&file)?;
+        let (bytes, remark) = convert.convert(format, file.try_clone()?, max_bytes)?;
+        drop(turn);
+        let after = file_stat(&file.metadata()?);
+        if after != stat {
+            return Err(ReadError::ChangedWhileRead);
+        }
+        let head = Kept { version: VERSION, format: format.name().to_owned(), ctime_ns: stat.ctime_ns, hash, remark };
+        if let Err(error) = keep(&place, &head, &bytes) {
+            // It is converted again when it is needed.
+            tracing::debug!(place = %place.display(), %error, "the text of a document cannot be kept");
+        }
+        Ok(FileText { bytes, stat, remark: head.remark })
+    }
+
+    /// Removes the texts that none of the files of the vault at `root` has.
+    pub fn sweep<'a>(&self, root: &Path, files: impl Iterator<Item = (&'a VaultPath, &'a FileStat)>) {
+        // Most vaults have no documents, and so no folder.
+        let Ok(entries) = fs::read_dir((self.folder_of)(root)) else { return };
+        let documents = files.filter(|(path, _)| Format::is_converted(path.as_str()));
+        let wanted: HashSet<String> = documents.map(|(_, stat)| name(stat)).collect();
+        for entry in entries.flatten() {
+            if !entry.file_name().to_str().is_some_and(|name| wanted.contains(name)) {
+                // What cannot be removed now is in nobody's way.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+fn name(stat: &FileStat) -> String {
+    format!("{:x}-{:x}-{:x}-{:x}", stat.dev, stat.ino, stat.size, stat.mtime_ns)
+}
+
+/// The hash of a file's bytes; it is at its beginning before and after.
+fn hash(mut file: &File) -> Result<[u8; 32], ReadError> {
+    file.rewind()?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file.take(MOST_BYTES + 1))?;
+    file.rewind()?;
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// The text that is kept of a file, if it is of this file as it is.
+fn kept(place: &Path, format: Format, file: &File, stat: &FileStat) -> Option<(Vec<u8>, Option<String>)> {
+    let bytes = fs::read(place).ok()?;
+    let end = bytes.iter().position(|b| *b == b'\n')?;
+    let head: Kept = serde_json::from_slice(&bytes[..end]).ok()?;
+    let is_of_it = head.version == VERSION && head.format == format.name();
+    let is_same = head.ctime_ns == stat.ctime_ns || hash(file).is_ok_and(|hash| hash == head.hash);
+    (is_of_it && is_same).then(|| (bytes[end + 1..].to_vec(), head.remark))
+}
+
+/// Puts a text in its place, whole or not at all.
+fn keep(place: &Path, head: &Kept, bytes: &[u8]) -> io::Result<()> {
+    let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    fs::create_dir_all(folder)?;
+    let part = place.with_extension("part");
+    let write = || {
+        let mut file = File::create(&part)?;
+        file.write_all(&serde_json::to_vec(head)?)?;
+        file.write_all(b"\n")?;
+        file.write_all(bytes)?;
+        drop(file);
+        fs::rename(&part, place)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
+#[cfg(test)]
+mod tests;
