@@ -18,7 +18,7 @@ use crate::daemon::config::Opener;
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
 use protocol::search::{
-    BoostWeights, Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
+    Attachment, BoostWeights, Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
 };
 use protocol::table::Call;
 
@@ -156,7 +156,7 @@ fn show<C: Call<Answer = SearchAnswer>>(
     client: &mut Client,
     session: &mut Session,
 ) -> Result<u8, CliFailure> {
-    let SearchAnswer { hits, took_ms, truncated, warnings, expected, time, .. } = reply.read()?;
+    let SearchAnswer { hits, took_ms, truncated, warnings, expected, time, attachments, .. } = reply.read()?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(reply.into_json())?;
@@ -181,6 +181,9 @@ fn show<C: Call<Answer = SearchAnswer>>(
     }
     if let (Some(expected), true) = (&expected, hits.is_empty()) {
         super::expect::print(expected, &mut session.out)?;
+    }
+    for Attachment { path, .. } in &attachments {
+        session.say(format!("{} {}", dim("a file is called so:"), safe(path)));
     }
     if hits.is_empty() {
         session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");

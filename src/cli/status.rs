@@ -1,6 +1,8 @@
 //! `situated status`, on one screen: is it healthy, is it current, what does it do, what did it cost, what leaves the
 //! machine.
 
+use std::cmp::Reverse;
+
 use serde_json::json;
 
 use super::args::OnlyVault;
@@ -22,6 +24,9 @@ use protocol::table::Call;
 
 /// Lists are cut here: `--json` has all that the daemon tells.
 const SHOWN: usize = 3;
+
+/// Kinds of what is left out that are named.
+const LEFT_OUT: usize = 6;
 
 /// `situated status`.
 pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
@@ -261,6 +266,19 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
     .collect();
     if !decided.is_empty() {
         row("", &format!("chunks since the start: {}", decided.join(", ")), out)?;
+    }
+    if vault.formats.len() > 1 {
+        let formats: Vec<String> =
+            vault.formats.iter().map(|(format, n)| format!("{} {format}", grouped(*n))).collect();
+        row("", &format!("formats: {}", formats.join(", ")), out)?;
+    }
+    if !vault.left_out.is_empty() {
+        // The most frequent first.
+        let mut kinds: Vec<(&String, &u64)> = vault.left_out.iter().collect();
+        kinds.sort_by_key(|(kind, n)| (Reverse(**n), kind.as_str()));
+        let shown = kinds.iter().take(LEFT_OUT).map(|(kind, n)| format!("{} {}", grouped(**n), safe(kind)));
+        let more = if kinds.len() > LEFT_OUT { ", …" } else { "" };
+        row("", &format!("left out: {}{more}", shown.collect::<Vec<_>>().join(", ")), out)?;
     }
     for (what, why) in [("doubted", &vault.doubt), ("watching", &vault.watch_problem)] {
         if let Some(why) = why {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::counters::Counts;
@@ -14,6 +14,7 @@ use super::embedding::Service;
 use super::grep::Grep;
 use super::indexer::disk::Disk;
 use index::{Graph, Snapshot};
+use note::VaultPath;
 use protocol::contexts::Offer;
 use protocol::status::VaultStatus;
 use vault::policy::Policy;
@@ -34,6 +35,8 @@ pub(super) struct VaultShared {
     /// The links, as of a snapshot that may be older than the published one.
     pub(super) graph: ArcSwapOption<Graph>,
     pub(super) policy: ArcSwapOption<Policy>,
+    /// Files without text that are found by their names, as of the last look at everything.
+    pub(super) attachments: ArcSwap<Vec<VaultPath>>,
     pub(super) status: Mutex<VaultStatus>,
     pub(super) counts: Mutex<Counts>,
     pub(super) embedding: Mutex<protocol::status::EmbedStatus>,
@@ -120,6 +123,7 @@ impl VaultShared {
             flags: Flags::default(),
             graph: ArcSwapOption::empty(),
             policy: ArcSwapOption::empty(),
+            attachments: ArcSwap::default(),
             status: Mutex::new(status),
             counts: Mutex::default(),
             embedding: Mutex::default(),

@@ -221,13 +221,16 @@ pub struct NoteRules {
     pub folders: Vec<(String, String)>,
     /// Notes that an application names by days.
     pub periodic: Vec<Periodic>,
+    /// Whether comments of Markdown are text.
+    pub comments: bool,
 }
 
 impl NoteRules {
     /// Names how notes are read by these rules: see [`READING`].
     pub fn reading(&self) -> String {
         let of = |one: &Periodic| format!(" {}:{}/{}", one.kind, one.folder, one.written);
-        READING.to_owned() + &self.periodic.iter().map(of).collect::<String>()
+        let comments = if self.comments { " comments" } else { "" };
+        READING.to_owned() + comments + &self.periodic.iter().map(of).collect::<String>()
     }
 }
 
@@ -246,7 +249,10 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = Format::of(path.as_str()).unwrap_or(Format::Markdown);
     let Structure { pass, front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let hidden = found.hidden(&text, &mut warnings);
+    let mut hidden = found.hidden(&text, &mut warnings);
+    if rules.comments && format == Format::Markdown {
+        hidden.clear();
+    }
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)

@@ -273,6 +273,15 @@ pub struct RelatedRequest {
     pub audience: Audience,
 }
 
+/// A file without text, by its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attachment {
+    /// The vault it is in.
+    pub vault: String,
+    /// Its path in the vault.
+    pub path: String,
+}
+
 /// Answer of `search` and `related`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchAnswer {
@@ -286,6 +295,9 @@ pub struct SearchAnswer {
     pub truncated: bool,
     /// What was odd about the query.
     pub warnings: Vec<String>,
+    /// Files without text (pictures, recordings, spreadsheets) whose names have all words of the query; at most 5.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// How the note that was expected stands to this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,

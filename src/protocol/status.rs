@@ -1,5 +1,6 @@
 //! State of the daemon and of its vaults: `status`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -117,6 +118,13 @@ pub struct VaultStatus {
     pub skipped: Vec<SkippedFile>,
     /// How many were skipped in all.
     pub skipped_total: u64,
+    /// Notes and documents by format: `markdown`, `org`, `rst`, `base`, `canvas`, `html`, `epub`, `docx`, `pdf`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub formats: BTreeMap<String, u64>,
+    /// Files and folders that are left out: by the setting or file that says so (`exclude`, `templates`,
+    /// `.situatedignore`, `.gitignore`), or by the ending of what has no text (`.png`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, u64>,
     /// Notes that look like copies made by a sync conflict, at most 100.
     pub conflicts: Vec<String>,
     /// Notes with warnings.

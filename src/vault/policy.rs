@@ -65,6 +65,21 @@ pub enum Why {
     GitIgnore,
 }
 
+impl Why {
+    /// The setting or file that leaves it out.
+    pub(super) fn of_setting(self) -> &'static str {
+        match self {
+            Why::DotName => "dot names",
+            Why::Temporary => "temporary files",
+            Why::NotANote => "no text",
+            Why::Excluded => "exclude",
+            Why::Templates => "templates",
+            Why::SituatedIgnore => SITUATED,
+            Why::GitIgnore => GIT,
+        }
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -160,6 +175,12 @@ impl Policy {
         }
     }
 
+    /// Whether a file without text, in a folder with `rules`, is one that is found by its name.
+    pub(super) fn is_attachment(&self, rules: &Rules, path: &VaultPath) -> bool {
+        let place = file_system_form(path.as_str());
+        Format::of(path.as_str()) == Some(Format::Attachment) && self.by_rules(rules, &place, false).is_none()
+    }
+
     /// Whether a change of this file changes the policy.
     pub fn is_ignore_file(&self, path: &VaultPath) -> bool {
         matches!(path.file_name(), SITUATED | GIT)
@@ -197,6 +218,11 @@ impl Policy {
         if !is_dir && !has_text(name) {
             return Some(Why::NotANote);
         }
+        self.by_rules(rules, path, is_dir)
+    }
+
+    /// Why an entry is ignored by what users and other programs say.
+    fn by_rules(&self, rules: &Rules, path: &Path, is_dir: bool) -> Option<Why> {
         match self.exclude.matched(path, is_dir) {
             Match::Ignore(_) => return Some(Why::Excluded),
             Match::Whitelist(_) => return None,

@@ -3,6 +3,7 @@
 //! Links are not followed, as in [`super::read`]: those that are named like a note, or lead to a
 //! folder, are listed among what was skipped.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::DirEntry;
@@ -10,13 +11,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::policy::{EntryKind, IgnoreFiles, Policy, Rules, file_system_form};
+use super::policy::{EntryKind, IgnoreFiles, Policy, Rules, Why, file_system_form};
 use super::read::file_stat;
 use super::root::{RootId, VaultError, root_id};
 use note::{FileStat, VaultPath};
 
 #[cfg(test)]
 mod tests;
+
+/// Kinds of files that are counted apart, and the longest ending that is one, in bytes.
+const MOST_ENDINGS: usize = 40;
+const LONGEST_ENDING: usize = 12;
+
+/// What all others are counted as.
+const OTHERS: &str = "others";
 
 /// What a walk found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +37,28 @@ pub struct Walk {
     pub folders: Vec<VaultPath>,
     /// What would be a note or a folder of notes but for the reason given, sorted.
     pub skipped: Vec<(VaultPath, Skip)>,
+    /// Files that have no text and are found by their names, sorted.
+    pub attachments: Vec<VaultPath>,
+    /// How many files and folders are left out, by what leaves them out, or by the ending of what has no text.
+    pub left_out: BTreeMap<String, u64>,
     /// Whether all could be seen. If not, nothing at or below the skipped paths whose reason is
     /// [`Skip::Unreadable`] may be taken as gone.
     pub complete: bool,
+}
+
+impl Walk {
+    /// Before anything was found in this root.
+    fn of(root: RootId) -> Walk {
+        Walk {
+            root,
+            files: Vec::new(),
+            folders: Vec::new(),
+            skipped: Vec::new(),
+            attachments: Vec::new(),
+            left_out: BTreeMap::new(),
+            complete: true,
+        }
+    }
 }
 
 /// Why something is not indexed although its name says that it might be.
@@ -70,12 +97,13 @@ impl fmt::Display for Skip {
 /// # Errors
 /// The root is no readable folder, or `cancel` became true.
 pub fn walk(root: &Path, policy: &Policy, under: Option<&VaultPath>, cancel: &AtomicBool) -> Result<Walk, VaultError> {
-    let found = Walk { root: root_id(root)?, files: vec![], folders: vec![], skipped: vec![], complete: true };
+    let found = Walk::of(root_id(root)?);
     let mut crawl = Crawl { root, policy, cancel, found, look_at_files: true };
     crawl.run(under, &mut |_| {})?;
     let mut found = crawl.found;
     found.files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     found.folders.sort_unstable();
+    found.attachments.sort_unstable();
     found.skipped.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
@@ -89,8 +117,14 @@ pub(super) fn enter_folders(
     cancel: &AtomicBool,
     mut enter: impl FnMut(Option<&VaultPath>),
 ) -> Result<(), VaultError> {
-    let found = Walk { root: root_id(root)?, files: vec![], folders: vec![], skipped: vec![], complete: true };
+    let found = Walk::of(root_id(root)?);
     Crawl { root, policy, cancel, found, look_at_files: false }.run(under, &mut enter)
+}
+
+/// The ending of a file's name in lower case, with its dot.
+fn ending(name: &str) -> String {
+    let found = name.rfind('.').filter(|dot| *dot > 0 && name.len() - dot <= LONGEST_ENDING);
+    found.map_or_else(|| OTHERS.to_owned(), |dot| name[dot..].to_lowercase())
 }
 
 struct Crawl<'a> {
@@ -188,7 +222,7 @@ impl Crawl<'_> {
             EntryKind::Folder => return Some((Some(path), rules.clone())),
             _ if !self.look_at_files => {}
             _ if kind.is_symlink() => self.link(path, verdict, rules),
-            EntryKind::Ignored(_) => {}
+            EntryKind::Ignored(why) => self.leave_out(path, why, kind.is_dir(), rules),
             EntryKind::Note if !kind.is_file() => self.found.skipped.push((path, Skip::NotAFile)),
             EntryKind::Note => match meta() {
                 Ok(meta) if meta.len() > self.policy.max_bytes(&path) => {
@@ -199,6 +233,20 @@ impl Crawl<'_> {
             },
         }
         None
+    }
+
+    /// Counts what is left out, but for what no user would look for.
+    fn leave_out(&mut self, path: VaultPath, why: Why, is_dir: bool, rules: &Rules) {
+        let what = match why {
+            Why::DotName | Why::Temporary => return,
+            Why::NotANote => ending(path.file_name()),
+            why => why.of_setting().to_owned(),
+        };
+        let has_room = self.found.left_out.len() < MOST_ENDINGS || self.found.left_out.contains_key(&what);
+        *self.found.left_out.entry(if has_room { what } else { OTHERS.to_owned() }).or_default() += 1;
+        if !is_dir && self.policy.is_attachment(rules, &path) {
+            self.found.attachments.push(path);
+        }
     }
 
     /// Tells of a link if the user could miss something because of it.

@@ -10,9 +10,10 @@ use protocol::note::GetRequest;
 use serde_json::json;
 
 use crate::assistant::{Assistant, Era};
+use crate::commands::{err, out};
 use crate::contexts::{SMALL_CHUNKS, wait_written};
 use crate::model::Model;
-use crate::requests::{by_words, get, paths};
+use crate::requests::{by_words, get, paths, query as query_of};
 use crate::support::Place;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/documents");
@@ -70,6 +71,69 @@ fn each_kind_of_document_is_found_by_its_text() {
     let links = daemon.ask(&GetRequest { links: true, ..get("Plan.md") }).links.unwrap();
     assert!(format!("{links:?}").contains("survey.pdf") && format!("{links:?}").contains("Board.canvas"), "{links:?}");
     assert_eq!(place.tree(), before, "nothing is written to a vault");
+}
+
+#[test]
+fn attachments_are_found_by_their_names_and_status_says_what_is_in_and_what_is_not() {
+    let place = place();
+    for name in ["Assets/Harbour plan 2024.png", "Assets/Café-bill.PDF.jpg", "Secret/Harbour plan (own).png", "main.rs"]
+    {
+        place.write(name, "quokkanette");
+    }
+    place.write("Drafts/one.md", "left out");
+    place.configure("private = [\"Secret/**\"]\nexclude = [\"Drafts/\", \"photo.*\"]\n");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut named = |query: &str| -> Vec<String> {
+        daemon.ask(&query_of(query)).attachments.into_iter().map(|file| file.path).collect()
+    };
+    assert_eq!(named("harbour PLAN"), ["Assets/Harbour plan 2024.png", "Secret/Harbour plan (own).png"]);
+    assert_eq!(named("plan 2024"), ["Assets/Harbour plan 2024.png"]);
+    assert_eq!(named("cafe bill"), ["Assets/Café-bill.PDF.jpg"]);
+    // Excluded, too short, with a condition, another word.
+    for query in ["photo", "pl", "harbour plan tag:x", "harbour plan tide"] {
+        assert!(named(query).is_empty(), "{query}");
+    }
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let told = assistant.tool("search_notes", json!({"query": "harbour plan"})).to_string();
+    assert!(told.contains("Harbour plan 2024.png") && !told.contains("(own)"), "{told}");
+
+    let status = daemon.status();
+    let vault = &status.vaults[0];
+    let formats: Vec<(&str, u64)> = vault.formats.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    assert_eq!(
+        formats,
+        [
+            ("base", 1),
+            ("canvas", 1),
+            ("docx", 1),
+            ("epub", 1),
+            ("html", 1),
+            ("markdown", 1),
+            ("org", 1),
+            ("pdf", 1),
+            ("rst", 1)
+        ]
+    );
+    let left_out: Vec<(&str, u64)> = vault.left_out.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    assert_eq!(left_out, [(".jpg", 1), (".png", 3), (".rs", 1), ("exclude", 1)]);
+    let shown = out(&place.run(&["status"]));
+    assert!(shown.contains("left out: 3 .png, 1 .jpg, 1 .rs, 1 exclude"), "{shown}");
+    let found = place.run(&["search", "harbour plan"]);
+    assert!(err(&found).contains("a file is called so: Assets/Harbour plan 2024.png"), "{}", err(&found));
+}
+
+#[test]
+fn comments_are_searched_where_they_are_asked_for() {
+    let place = Place::with(&[("a.md", "# A\n\nShown. %% quokkanette %%\n\n<!-- zanzibarque -->\n")]);
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert!(daemon.holding("quokkanette").is_empty() && daemon.holding("zanzibarque").is_empty());
+    place.configure("comments = true\n");
+    daemon.reload();
+    daemon.wait_holding("quokkanette", &["a.md"]);
+    assert_eq!(daemon.holding("zanzibarque"), ["a.md"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::cli::exit;
 use crate::cli::print::counted;
 use crate::cli::session::CliFailure;
 use crate::daemon::config::{Config, name_of_folder};
+use crate::daemon::sandbox::converter::Converter;
 use index::Index;
 use index::embed::builtin;
 use index::eval::docs::{Page, Written, entry, repeats, written};
@@ -20,9 +21,9 @@ use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
 use note::{Note, NoteRules, Private, parse};
 use store::journaled;
+use vault::documents::{Convert, Documents};
 use vault::obsidian;
 use vault::policy::Policy;
-use vault::read::read;
 use vault::root::VaultError;
 use vault::settings::VaultConfig;
 use vault::walk::walk;
@@ -151,7 +152,7 @@ pub(super) fn counted_queries(queries: usize) -> String {
 pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Source, CliFailure> {
     let vault = chosen(args.vault.as_deref(), config)?;
     let (files, lost) = files(&vault, bench)?;
-    let bytes = |path: &VaultPath| Some(read(&vault.path, path, obsidian::LONGEST).ok()?.0);
+    let bytes = |path: &VaultPath| Some(vault::read::read(&vault.path, path, obsidian::LONGEST).ok()?.0);
     let (rules, _) = obsidian::rules(&vault, bytes);
     let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect();
     let stats = files.into_iter().map(|file| (file.path, file.stat)).collect();
@@ -290,13 +291,16 @@ struct File {
 /// Every note, in order of path, and how many files could not be read.
 fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), CliFailure> {
     let policy = Policy::new(&vault.path, vault)?;
+    let kept = bench.dir.join("documents");
+    let convert = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
+    let documents = Documents::new(Box::new(move |_| kept.clone()), convert);
     let found = walk(&vault.path, &policy, None, &AtomicBool::new(false))?;
     let mut lost = found.skipped.len();
     bench.phase("reading", found.files.len());
     let mut files = Vec::with_capacity(found.files.len());
     for (path, _) in found.files {
-        match read(&vault.path, &path, vault.max_note_bytes) {
-            Ok((bytes, stat)) => files.push(File { path, bytes, stat }),
+        match documents.read(&vault.path, &path, vault.max_note_bytes) {
+            Ok(text) => files.push(File { path, bytes: text.bytes, stat: text.stat }),
             Err(_) => lost += 1,
         }
         bench.step()?;

@@ -23,7 +23,9 @@ pub(super) fn of_vaults(vaults: &[VaultConfig], config: &ContextConfig) -> Optio
     for vault in vaults {
         let policy = Policy::new(&vault.path, vault).ok()?;
         let walk = vault::walk::walk(&vault.path, &policy, None, &AtomicBool::new(false)).ok()?;
-        for (path, stat) in walk.files {
+        // Models write for notes, not for documents.
+        let notes = walk.files.into_iter().filter(|(path, _)| !note::Format::is_converted(path.as_str()));
+        for (path, stat) in notes {
             if Instant::now() >= until {
                 left.push(stat.size);
                 continue;

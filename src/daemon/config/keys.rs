@@ -65,7 +65,7 @@ pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
 pub(super) const PROMPT_KEYS: [&str; 5] = ["kind", "instructions", "template", "preset", "version"];
 
 /// The keys of a `[[vault]]`, each with a line for `situated init`.
-pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
+pub(super) const VAULT_KEYS: [(&str, &str); 8] = [
     ("name", "What the vault is called in commands and answers; the folder's name if absent."),
     ("path", "The folder of notes: absolute, or below `~/`."),
     ("exclude", "What is left out, in the syntax of .gitignore: folders, or kinds of files (\"*.pdf\")."),
@@ -75,6 +75,7 @@ pub(super) const VAULT_KEYS: [(&str, &str); 7] = [
     ),
     ("max_note_bytes", "Larger files are skipped, and `situated status` says so."),
     ("poll", "true looks at the whole vault now and then instead of listening; chosen by file system if absent."),
+    ("comments", "true searches %%comments%% and HTML comments, too."),
     ("kinds", "Kinds of notes by folder, first match wins."),
 ];
 

@@ -200,6 +200,9 @@ impl Merge {
                     vault.max_note_bytes = bytes.unwrap_or(vault.max_note_bytes);
                 }
                 "poll" => vault.poll = reader.take(&full, placed, units::boolean),
+                "comments" => {
+                    vault.rules.comments = reader.take(&full, placed, units::boolean).unwrap_or_default();
+                }
                 "kinds" => vault.rules.folders.extend(reader.kinds(&full, placed)),
                 _ => {}
             }

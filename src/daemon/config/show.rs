@@ -191,6 +191,9 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
     if let Some(poll) = vault.poll {
         values.push(("poll", poll.to_string()));
     }
+    if vault.rules.comments {
+        values.push(("comments", "true".to_owned()));
+    }
     let kinds: Vec<String> =
         vault.rules.folders.iter().map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind))).collect();
     if !kinds.is_empty() {
@@ -308,7 +311,7 @@ fn sample_vault(out: &mut String, vault: &VaultConfig) {
         let example = match key {
             "exclude" => "[\"Templates/\", \"*.draft.md\"]",
             "private" => "[\"Journal/\"]",
-            "poll" => "true",
+            "poll" | "comments" => "true",
             "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
             _ => "",
         };

@@ -1,5 +1,6 @@
 //! Queries: answered from the published snapshots, on the caller's thread.
 
+mod attachments;
 mod expect;
 pub(super) mod expansion;
 pub(super) mod include;
@@ -200,6 +201,9 @@ pub(super) fn search_hiding(
     let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
     let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();
     include::add(&request.include, &mut answer.hits, &sources, cancel)?;
+    for (served, hidden) in served.iter().zip(&hidden).filter(|_| parsed.filter.is_empty()) {
+        answer.attachments.extend(attachments::named(&served.vault, &parsed.text(), hidden.as_deref()));
+    }
     answer.time = time.as_ref().map(time_asked);
     answer.warnings.extend(unjudged);
     answer.warnings.extend(unseen);
@@ -407,6 +411,7 @@ pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) 
         took_ms: began.elapsed().as_secs_f64() * 1e3,
         truncated: merged.truncated,
         warnings: merged.warnings,
+        attachments: Vec::new(),
         expected: None,
         time: None,
     }

@@ -1,8 +1,22 @@
 //! How the engine is, and what it is doing.
 
+use std::collections::BTreeMap;
+
 use super::{CallError, Handle, contexts, vectors};
 use crate::host;
+use index::Snapshot;
+use note::Format;
 use protocol::status::Status;
+
+/// How many notes there are of each format.
+fn formats(snapshot: &Snapshot) -> BTreeMap<String, u64> {
+    let mut formats = BTreeMap::new();
+    for note in snapshot.notes() {
+        let format = Format::of(note.path.as_str()).unwrap_or(Format::Markdown);
+        *formats.entry(format.name().to_owned()).or_default() += 1;
+    }
+    formats
+}
 
 /// See [`Handle::status`].
 pub(super) fn status(engine: &Handle, vault: Option<&str>) -> Result<Status, CallError> {
@@ -16,6 +30,7 @@ pub(super) fn status(engine: &Handle, vault: Option<&str>) -> Result<Status, Cal
         if let Some(pipeline) = vault.pipeline() {
             status.index_bytes = pipeline.store.bytes_on_disk();
         }
+        status.formats = vault.published.load().as_ref().map(|served| formats(&served.0)).unwrap_or_default();
         status
     });
     let vaults = vaults.collect();

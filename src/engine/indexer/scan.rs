@@ -1,7 +1,7 @@
 //! Looking at the disk: what differs from what is known, what is gone, what has moved. Runs on a thread of
 //! its own when there is much to look at, on the indexer's when a single note was saved.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -60,6 +60,14 @@ pub(crate) struct Look<'a> {
     pub(crate) max_bytes: u64,
 }
 
+/// What a vault has besides notes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Beside {
+    pub(crate) attachments: Vec<VaultPath>,
+    /// As in [`walk::Walk::left_out`].
+    pub(crate) left_out: BTreeMap<String, u64>,
+}
+
 /// What looking found.
 #[derive(Clone, Debug)]
 pub(crate) struct Findings {
@@ -77,6 +85,8 @@ pub(crate) struct Findings {
     pub(crate) folders: Vec<VaultPath>,
     /// Notes seen on disk, if everything was looked at.
     pub(crate) seen: Option<usize>,
+    /// What there is besides notes, if everything was looked at.
+    pub(crate) beside: Option<Box<Beside>>,
 }
 
 /// Looks at the extent of a vault and compares with what is known.
@@ -86,11 +96,13 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
     let (mut skipped, mut unread) = (Vec::new(), Vec::new());
     let mut root_id = None;
     let mut all_folders = Vec::new();
+    let mut beside = None;
     match extent {
         Extent::Everything => {
             let walk = walk::walk(root, policy, None, cancel)?;
             root_id = Some(walk.root);
             all_folders = walk.folders;
+            beside = Some(Box::new(Beside { attachments: walk.attachments, left_out: walk.left_out }));
             if walk.complete {
                 documents.sweep(root, walk.files.iter().map(|(path, stat)| (path, stat)));
             }
@@ -140,7 +152,7 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
     }));
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let seen = matches!(extent, Extent::Everything).then_some(on_disk.len());
-    Ok(Findings { touched, gone, skipped, unread, root: root_id, folders: all_folders, seen })
+    Ok(Findings { touched, gone, skipped, unread, root: root_id, folders: all_folders, seen, beside })
 }
 
 /// Known notes within `extent` that are not on disk. What lies below something that could not be read is

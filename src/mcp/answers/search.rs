@@ -129,10 +129,14 @@ impl Style {
 }
 
 fn found(answer: SearchAnswer, style: Style) -> Result<ToolResult, Trouble> {
-    let SearchAnswer { hits, truncated: more, mut warnings, time, .. } = answer;
+    let SearchAnswer { hits, truncated: more, mut warnings, time, attachments, .. } = answer;
     if let Some(TimeAsked { words, read_as, .. }) = time {
         warnings
             .push(format!("`{words}` was read as {read_as}: notes of that time come first, and no other is left out"));
+    }
+    if !attachments.is_empty() {
+        let names: Vec<String> = attachments.iter().map(|file| format!("`{}`", file.path)).collect();
+        warnings.push(format!("files without text that are called so: {}", names.join(", ")));
     }
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
     let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, &style)).collect();

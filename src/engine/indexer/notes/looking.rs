@@ -1,11 +1,11 @@
 //! Looks at the disk and turns what a look found into removals and tasks.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::super::deletion_guard::{RETURN_EVERY, Seen};
 use super::super::freshness::Walk;
-use super::super::scan::Look;
-use super::super::scan::{Extent, Findings, Touched};
+use super::super::scan::{Beside, Extent, Findings, Look, Touched};
 use super::super::work_queue::{AT_ONCE, Settled, Waiting};
 use super::super::{Event, write_root_id};
 use super::NoteIndexer;
@@ -247,7 +247,10 @@ impl NoteIndexer {
         match extent {
             Extent::Everything => {
                 let file = |(path, why): &(VaultPath, _)| SkippedFile { path: path.to_string(), why: format!("{why}") };
+                let Beside { attachments, left_out } = findings.beside.take().map(|beside| *beside).unwrap_or_default();
+                self.actor.shared.attachments.store(Arc::new(attachments));
                 let mut status = self.actor.shared.status();
+                status.left_out = left_out;
                 status.skipped_total = findings.skipped.len() as u64;
                 status.skipped =
                     findings.skipped.iter().take(MOST_SKIPPED).map(|(p, why)| file(&(p.clone(), why))).collect();
