@@ -85,7 +85,7 @@ impl fmt::Display for Why {
         f.write_str(match self {
             Why::DotName => "its name, or that of a folder it is in, begins with a dot",
             Why::Temporary => "it is a program's temporary file",
-            Why::NotANote => "files with such a name are not searched",
+            Why::NotANote => "it is no kind of file whose text is searched",
             Why::Templates => "it lies in Obsidian's folder of templates; `exclude = [\"!FOLDER\"]` has it indexed",
             Why::Excluded => "`exclude` in the configuration names it or a folder it is in",
             Why::SituatedIgnore => "a .situatedignore names it or a folder it is in",

@@ -348,7 +348,7 @@ fn a_note_says_why_it_is_not_found() {
         ("instrument frame in the water", "Batteries.md", NoteStanding::Below, "It is not the one hit"),
         ("frame path:Nowhere", "Moorings.md", NoteStanding::Excluded, "`path:Nowhere`"),
         ("frame", "Secret.md", NoteStanding::Ignored, "a .situatedignore names it"),
-        ("frame", "Drawing.svg", NoteStanding::Ignored, "it is not a .md"),
+        ("frame", "Drawing.svg", NoteStanding::Ignored, "no kind of file whose text is searched"),
         ("frame", "Gone.md", NoteStanding::Missing, "There is no such note"),
     ] {
         let expected = expected(text, note);

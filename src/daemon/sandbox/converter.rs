@@ -60,6 +60,9 @@ impl Converter {
         let program = if own.exists() { own } else { std::env::current_exe().ok()? };
         let (asked, inbox) = mpsc::channel::<Asked>();
         let run = move || {
+            // No program that it starts gains rights.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::thread::set_no_new_privs(true);
             for Asked { format, file, most, answer } in inbox {
                 // Whoever asked waits.
                 let _ = answer.send(converted(&program, format, file, most));
