@@ -302,7 +302,11 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
         rest(count, out)?;
     }
     if vault.warned > 0 {
-        row("", &format!("{} with warnings; `situated get` shows them", counted(vault.warned, "note")), out)?;
+        row("", &yellow(format!("{} with something odd", counted(vault.warned, "note"))), out)?;
+        for note in vault.warned_notes.iter().take(SHOWN) {
+            row("", &format!("  {}:{}: {}", safe(&note.path), note.line, safe(&note.message)), out)?;
+        }
+        rest(vault.warned, out)?;
     }
     Ok(())
 }

@@ -129,6 +129,9 @@ pub struct VaultStatus {
     pub conflicts: Vec<String>,
     /// Notes with warnings.
     pub warned: u64,
+    /// The first warning of each, at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warned_notes: Vec<WarnedNote>,
     /// `inotify`, `fsevents` or `poll`.
     pub watch: String,
     /// Why watching is not as it should be, and what to do.
@@ -139,6 +142,17 @@ pub struct VaultStatus {
     pub index_bytes: u64,
     /// Decisions since the daemon started.
     pub decisions: Vec<DecisionCount>,
+}
+
+/// What is odd in a note.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarnedNote {
+    /// Its path in the vault.
+    pub path: String,
+    /// 1-based.
+    pub line: u32,
+    /// What is odd and what was done about it, without text of the note.
+    pub message: String,
 }
 
 /// How often a decision was made.

@@ -515,7 +515,10 @@ fn told(facts: &Facts) -> Vec<Check> {
         if vault.warned > 0 {
             let finding =
                 format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(vault.warned, "note"));
-            found.push(Check::new("notes", Note, finding).because("they are indexed all the same"));
+            found.push(
+                Check::new("notes", Note, finding)
+                    .because("they are indexed all the same; `situated status` names them"),
+            );
         }
     }
     found

@@ -2,7 +2,7 @@
 //! them.
 
 use crate::host;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use index::{ChunkEntry, Index, IndexState};
 use note::fingerprint::{InputHash, context_key};
 use note::{FileStat, VaultPath};
 use protocol::decision::{DecidedStep, Decision};
-use protocol::status::DecisionCount;
+use protocol::status::{DecisionCount, WarnedNote};
 use store::NoteWrite;
 use store::record::NoteRecord;
 
@@ -25,6 +25,9 @@ use super::scan::KnownNotes;
 
 /// A bulk index is published at least this often, so that what is done can be found.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+
+/// Notes with warnings that `status` names.
+const MOST_WARNED: usize = 100;
 
 /// A decision that is carried out.
 pub(crate) struct Committed {
@@ -59,7 +62,7 @@ pub(crate) struct Committer {
     known: Arc<KnownNotes>,
     numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
-    warned: HashSet<u32>,
+    warned: HashMap<u32, WarnedNote>,
     counts: BTreeMap<(Action, Reason), u64>,
     /// When a decision last changed the index, seconds since 1970.
     changed_at: Option<i64>,
@@ -78,6 +81,12 @@ struct Pace {
     dirty: bool,
 }
 
+/// What `status` says of a note with warnings.
+fn warned(record: &NoteRecord) -> Option<WarnedNote> {
+    let (line, message) = record.warnings.first()?;
+    Some(WarnedNote { path: record.path.to_string(), line: *line, message: message.clone() })
+}
+
 impl Committer {
     pub(crate) fn new(pipeline: Arc<NotePipeline>, index: Index, shared: Arc<VaultShared>) -> Self {
         let pace = Pace { published: machine::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
@@ -87,7 +96,7 @@ impl Committer {
             index,
             known: Arc::default(),
             numbers: HashMap::new(),
-            warned: HashSet::new(),
+            warned: HashMap::new(),
             counts: BTreeMap::new(),
             changed_at: None,
             pace,
@@ -115,9 +124,7 @@ impl Committer {
                 again.push(record.path.clone());
             }
             known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
-            if !record.warnings.is_empty() {
-                self.warned.insert(record.no);
-            }
+            self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
             self.changed_at = self.changed_at.max(Some(record.decided.1));
             each(&record);
             self.numbers.insert(record.path, record.no);
@@ -157,9 +164,7 @@ impl Committer {
             self.known_mut().insert(path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
             self.numbers.insert(path.clone(), record.no);
             self.warned.remove(&record.no);
-            if !record.warnings.is_empty() {
-                self.warned.insert(record.no);
-            }
+            self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
             self.count(&plan);
             let decision = decision(&self.shared.name, &path, &plan, &record, &before, began);
             self.index.put(entry, docs)?;
@@ -266,6 +271,9 @@ impl Committer {
             status.chunks = snapshot.chunk_count() as u64;
             status.seq = snapshot.seq();
             status.warned = self.warned.len() as u64;
+            let mut warned: Vec<&WarnedNote> = self.warned.values().collect();
+            warned.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            status.warned_notes = warned.into_iter().take(MOST_WARNED).cloned().collect();
             status.conflicts = snapshot.notes().filter(|n| n.conflict).take(100).map(|n| n.path.to_string()).collect();
             status.last_change = self.changed_at;
             let counts = self.counts.iter();

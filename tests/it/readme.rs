@@ -1,0 +1,106 @@
+//! The README says nothing that is not so: what it shows was printed, its commands exist, its configurations are taken.
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use crate::commands::{err, out};
+use crate::support::Place;
+
+const README: &str = include_str!("../../README.md");
+
+/// The code blocks of a language.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let fence = format!("```{language}\n");
+    let rest = |part: &'static str| part.split_once("\n```").map(|(block, _)| block);
+    README.split(fence.as_str()).skip(1).filter_map(rest).collect()
+}
+
+/// The words of an output, but for what differs from run to run: numbers, places, ages.
+fn words(text: &str) -> Vec<&str> {
+    const UNITS: [&str; 5] = ["ms", "s", "min", "kB", "MB"];
+    let differs = |word: &&str| {
+        let is_unit = UNITS.contains(&word.trim_end_matches(','));
+        is_unit || word.contains(|c: char| c.is_ascii_digit()) || word.starts_with('/')
+    };
+    text.split_whitespace().filter(|word| !differs(word)).collect()
+}
+
+/// The arguments of a command as a shell takes them, as far as the README needs a shell.
+fn arguments(command: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (n, part) in command.split('\'').enumerate() {
+        let is_quoted = n % 2 == 1;
+        if is_quoted {
+            found.push(part.to_owned());
+        } else {
+            found.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_shown_was_printed() {
+    let place = Place::with_sample();
+    let block = blocks("console")[0];
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut compared = 0;
+    for shown in block.split("$ situated ").skip(1) {
+        let (command, output) = shown.split_once('\n').unwrap();
+        if command.starts_with("run ") {
+            continue;
+        }
+        let arguments = arguments(command);
+        let ran = place.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        // The vault has another name there.
+        let (printed, output) = (out(&ran).replace("notes  ", "Notes  "), output.replace("~/Notes/", ""));
+        assert_eq!(words(&output), words(&printed), "{command}: {printed}{}", err(&ran));
+        compared += 1;
+    }
+    assert_eq!(compared, 3);
+}
+
+#[test]
+fn every_command_exists() {
+    let inline = README.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
+    let lines = README.split("```").skip(1).step_by(2).flat_map(str::lines);
+    let spans = inline.map(|span| span.replace('\n', " ")).chain(lines.map(str::to_owned));
+    let mut count = 0;
+    for span in spans {
+        let span = span.trim_start_matches("$ ").split(['[', '#', '&']).next().unwrap_or_default().to_owned();
+        let Some(command) = span.strip_prefix("situated ") else { continue };
+        let words = arguments(command).into_iter().map(|word| word.split("\\|").next().unwrap_or_default().to_owned());
+        let words = words.filter(|word| *word != "…");
+        let parsed = situated::cli::Cli::try_parse_from(std::iter::once("situated".to_owned()).chain(words));
+        let wrong = [ErrorKind::InvalidSubcommand, ErrorKind::UnknownArgument];
+        assert!(!parsed.err().is_some_and(|error| wrong.contains(&error.kind())), "`{span}` is no command");
+        count += 1;
+    }
+    assert!(count > 40, "{count}");
+}
+
+#[test]
+fn every_configuration_is_taken() {
+    let blocks = blocks("toml");
+    for block in &blocks {
+        let place = Place::new();
+        place.configure(&format!("\n{block}"));
+        let checked =
+            place.run(&["--config", place.dir.path().join("config.toml").to_str().unwrap(), "config", "check"]);
+        assert_eq!(checked.status.code(), Some(0), "{block}: {}{}", out(&checked), err(&checked));
+    }
+    assert_eq!(blocks.len(), 3);
+}
+
+#[test]
+fn every_file_that_is_linked_is_there() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let links = README.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let local: Vec<&str> = links.filter(|link| !link.contains("://") && !link.starts_with('#')).collect();
+    assert!(local.len() > 5);
+    for link in local {
+        assert!(root.join(link.split('#').next().unwrap_or_default()).exists(), "{link}");
+    }
+}
