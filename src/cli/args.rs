@@ -210,6 +210,9 @@ pub(crate) struct Try {
     /// Leave the temporary folder in place and say where it is
     #[arg(long)]
     pub keep: bool,
+    /// Do not wait for Enter after each step
+    #[arg(long)]
+    pub no_pause: bool,
 }
 
 /// `get`

@@ -4,10 +4,12 @@
 //! is shown is asked over that socket. Whatever happens, the child is stopped and the folder removed.
 
 use std::fs::{self, DirBuilder, File};
+use std::io::IsTerminal as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -34,6 +36,9 @@ const READY_PATIENCE: Duration = Duration::from_mins(1);
 /// A daemon drains for 5 s; after this it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often Ctrl-C is looked for during a pause.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// What is asked, and why it is worth asking.
 const QUERIES: [(&str, &str); 3] = [
     ("hibernation voltage", "words that stand in a note"),
@@ -44,7 +49,9 @@ const QUERIES: [(&str, &str); 3] = [
 /// `situated try`.
 pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
     let mut tour = Tour::start(args.keep)?;
-    let told = tour.tell(session);
+    let paced = !args.no_pause && !session.globals.json && session.out.is_terminal() && std::io::stdin().is_terminal();
+    let pace = if paced { Some(Pace::begin()) } else { None };
+    let told = tour.tell(session, pace.as_ref());
     let log = tour.log();
     let kept = tour.end(told.is_ok());
     match told {
@@ -60,6 +67,27 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
             Err(CliFailure::new(code, format!("{message}\nThe daemon's log ends with:\n{log}")))
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// What is typed, a line at a time; read on a thread of its own, so that Ctrl-C is seen meanwhile.
+struct Pace {
+    lines: mpsc::Receiver<String>,
+}
+
+impl Pace {
+    fn begin() -> Pace {
+        let (sender, lines) = mpsc::channel();
+        let read = move || {
+            for line in std::io::stdin().lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without the thread the tour ends at its first pause, as after an end of input.
+        drop(std::thread::Builder::new().name("keys".to_owned()).spawn(read));
+        Pace { lines }
     }
 }
 
@@ -122,7 +150,7 @@ impl Tour {
     }
 
     /// The tour itself; gives back what `--json` prints.
-    fn tell(&mut self, session: &mut Session) -> Result<Value, CliFailure> {
+    fn tell(&mut self, session: &mut Session, pace: Option<&Pace>) -> Result<Value, CliFailure> {
         let show = !session.globals.json;
         let mut page = Page { out: &mut session.out, show };
         page.line(format!(
@@ -143,11 +171,16 @@ impl Tour {
         ))?;
         page.say("No account, no key, no download. Nothing leaves this machine.")?;
 
-        page.chapter(2, "Ask")?;
         let mut hits: Vec<Hit> = Vec::new();
-        let mut asked = Vec::new();
-        for (query, why) in QUERIES {
-            self.go_on()?;
+        let (mut asked, mut edits) = (Vec::new(), Vec::new());
+        let story = |asked: Vec<Value>, edits: Vec<Value>| json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits });
+        for (n, (query, why)) in QUERIES.into_iter().enumerate() {
+            if !self.wants_more(pace, &mut page)? {
+                return Ok(story(asked, edits));
+            }
+            if n == 0 {
+                page.chapter(2, "Ask")?;
+            }
             let answer = search(&mut client, query, false, 2)?;
             page.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
             if answer.hits.is_empty() {
@@ -159,15 +192,34 @@ impl Tour {
             hits.extend(answer.hits);
         }
 
-        page.chapter(3, "Write")?;
-        let mut edits = Vec::new();
-        for edit in [edit_body(&hits, &self.vault())?, rename_heading(&hits, &self.vault())?] {
-            self.go_on()?;
+        for (n, edit) in
+            [edit_body(&hits, &self.vault())?, rename_heading(&hits, &self.vault())?].into_iter().enumerate()
+        {
+            if !self.wants_more(pace, &mut page)? {
+                return Ok(story(asked, edits));
+            }
+            if n == 0 {
+                page.chapter(3, "Write")?;
+            }
             edits.push(save(&edit, &self.vault(), &mut client, &mut page)?);
         }
-        Ok(
-            json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits }),
-        )
+        self.wants_more(pace, &mut page)?;
+        Ok(story(asked, edits))
+    }
+
+    /// Waits until the reader has read, if there is one; whether there is to be more.
+    fn wants_more(&self, pace: Option<&Pace>, page: &mut Page<'_>) -> Result<bool, CliFailure> {
+        self.go_on()?;
+        let Some(pace) = pace else { return Ok(true) };
+        page.line(dim("\n  Enter goes on, q ends the tour"))?;
+        loop {
+            match pace.lines.recv_timeout(LOOK) {
+                Ok(line) => return Ok(!line.trim().eq_ignore_ascii_case("q")),
+                Err(mpsc::RecvTimeoutError::Timeout) => self.go_on()?,
+                // Nobody will press anything any more.
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(false),
+            }
+        }
     }
 
     /// Waits until the sample vault is indexed.
@@ -289,7 +341,7 @@ fn copy_sample(vault: &Path) -> Result<(), CliFailure> {
 
 fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result<SearchAnswer, CliFailure> {
     let (query, limit) = (query.to_owned(), Some(limit));
-    let request = SearchRequest { query, limit, per_note: Some(1), explain: true, fresh, ..SearchRequest::default() };
+    let request = SearchRequest { query, limit, per_note: Some(1), fresh, ..SearchRequest::default() };
     Ok(client.call(&request)?)
 }
 
@@ -343,7 +395,7 @@ impl Page<'_> {
 
     fn hits(&mut self, hits: &[Hit]) -> std::io::Result<()> {
         for (i, hit) in hits.iter().enumerate().filter(|_| self.show) {
-            let look = Look { rank: i + 1, context: true, explain: true, now: now(), ..Look::default() };
+            let look = Look { rank: i + 1, context: true, now: now(), ..Look::default() };
             print_hit(hit, &look, self.out)?;
         }
         Ok(())
@@ -372,12 +424,14 @@ fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
         }
         None => out.line("The daemon is stopped and the copy removed.")?,
     }
+    out.line("Nothing left this machine, and no note of yours was read.")?;
     out.line(format!("\n{}", bold("Now your own vault")))?;
     for (command, about) in [
         ("situated run ~/Notes", "index it and watch; needs no configuration"),
         ("situated search WORDS", "ask it, in another terminal"),
         ("situated init ~/Notes", "write a configuration, for a daemon that is always there"),
-        ("situated status", "is all well?"),
+        ("situated status", "is all well? does anything leave this machine?"),
+        ("situated stop", "end it; all that it made lies in ~/.local/share/situated"),
     ] {
         out.line(format!("  {}{}", padded(command, 26), dim(about)))?;
     }

@@ -516,6 +516,30 @@ fn the_tour_passes_and_leaves_nothing_behind() {
     assert!(kept.len() == 1 && told.contains(kept[0].to_str().unwrap()), "{kept:?}\n{told}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+#[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
+fn a_tour_on_a_terminal_waits_for_its_reader() {
+    let place = Place::new();
+    let temporary = place.dir.path().join("t");
+    std::fs::create_dir(&temporary).unwrap();
+    let tour = |arguments: &[&str], typed: &str| {
+        let mut command = place.command();
+        command.env("TMPDIR", &temporary).args(arguments);
+        let (told, code) = crate::terminal::on_terminal(command, 100, typed);
+        assert_eq!((code, std::fs::read_dir(&temporary).unwrap().count()), (Some(0), 0), "{told}");
+        told
+    };
+    let pauses = |told: &str| told.matches("Enter goes on").count();
+    // One step further, then the end.
+    let told = tour(&["try"], "\nq\n");
+    assert!(pauses(&told) == 2 && told.contains("hibernation voltage"), "{told}");
+    assert!(!told.contains("BodyChanged") && told.contains("The daemon is stopped"), "{told}");
+    let whole = tour(&["try"], "\n\n\n\n\n\n\n");
+    assert!(pauses(&whole) == 6 && whole.contains("StructureChanged") && !whole.contains("BM25"), "{whole}");
+    assert_eq!(pauses(&tour(&["try", "--no-pause"], "")), 0);
+}
+
 #[test]
 fn a_tour_that_is_interrupted_cleans_up() {
     let place = Place::new();
