@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
@@ -13,18 +12,11 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::args::{Cli, Completions, Manual};
+use super::complete;
 use super::exit;
 use super::print::printable;
 use super::session::{CliFailure, Session};
-use super::target;
-use protocol::client::Client;
 use protocol::folders::{SHOWN_CONFIG_FILE, SHOWN_DATA, SHOWN_SOCKET};
-
-/// How long a daemon may take to name the vaults: the user waits at a prompt meanwhile.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// How scripts ask for the names of vaults.
-const VAULTS: &str = "situated completions --vaults 2>/dev/null";
 
 /// `situated man`.
 pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure> {
@@ -174,71 +166,11 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// `situated completions`.
 pub(super) fn completions(args: &Completions, session: &mut Session) -> Result<u8, CliFailure> {
-    if args.vaults {
-        for name in vaults(session) {
-            session.out.line(printable(&name))?;
-        }
-        return Ok(exit::OK);
-    }
     let shell = args.shell.or_else(Shell::from_env).ok_or_else(|| {
         CliFailure::usage("which shell? `situated completions bash`, or zsh, fish, elvish, powershell")
     })?;
-    session.out.text(&script(shell))?;
+    session.out.text(&complete::registration(shell)?)?;
     Ok(exit::OK)
-}
-
-/// The names of the vaults: as the daemon knows them, else as the configuration does. Never fails: a prompt is no
-/// place for errors.
-fn vaults(session: &Session) -> Vec<String> {
-    let (discovery, _) = session.discovery();
-    let asked = Client::connect_to(&discovery.socket()).ok().and_then(|mut client| {
-        client.set_timeout(Some(PATIENCE));
-        target::vaults(&mut client).ok()
-    });
-    match asked {
-        Some(vaults) => vaults.into_iter().map(|vault| vault.name).collect(),
-        None => session.config().map_or_else(
-            |_| Vec::new(),
-            |loaded| loaded.config.engine.vaults.into_iter().map(|vault| vault.name).collect(),
-        ),
-    }
-}
-
-/// A script that completes commands and options, and after `--vault` the names of vaults.
-fn script(shell: Shell) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "situated", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
-    match shell {
-        Shell::Bash => {
-            let files = "                --vault)\n                    COMPREPLY=($(compgen -f \"${cur}\"))";
-            let names = format!(
-                "                --vault)\n                    local IFS=$'\\n'\n                    COMPREPLY=($(compgen -W \"$({VAULTS})\" -- \"${{cur}}\"))"
-            );
-            script.replace(files, &names)
-        }
-        Shell::Zsh => {
-            let lines = script.lines().map(|line| {
-                if line.contains("--vault=") {
-                    line.replace(":_default'", ":_situated_vaults'")
-                } else {
-                    line.to_owned()
-                }
-            });
-            let function = format!(
-                "_situated_vaults() {{\n    local -a names\n    names=(\"${{(@f)$({VAULTS})}}\")\n    compadd -a names\n}}\n\n_situated() {{"
-            );
-            let script = lines.collect::<Vec<_>>().join("\n") + "\n";
-            script.replacen("_situated() {", &function, 1)
-        }
-        Shell::Fish => {
-            let lines = script.lines().map(|line| {
-                if line.contains(" -l vault ") { format!("{line} -f -a \"({VAULTS})\"") } else { line.to_owned() }
-            });
-            lines.collect::<Vec<_>>().join("\n") + "\n"
-        }
-        _ => script,
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 mod args;
 mod ask;
 mod call;
+mod complete;
 mod config;
 mod confirm;
 mod consent;
@@ -102,7 +103,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> 
 
 /// The program: arguments in, exit code out.
 pub fn main() -> ExitCode {
-    if let Some(code) = converter::as_child() {
+    if let Some(code) = converter::as_child().or_else(complete::answered) {
         return code;
     }
     let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {

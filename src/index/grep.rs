@@ -8,6 +8,8 @@ mod line;
 mod needs;
 mod signature;
 
+use std::ops::Range;
+
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
@@ -119,6 +121,26 @@ impl Pattern {
         self.needs.are_met_by(signature)
     }
 
+    /// Who says of many texts whether they have a line that matches.
+    pub fn finder(&self) -> Finder<'_> {
+        Finder { pattern: self, searcher: self.searcher() }
+    }
+
+    /// The byte ranges of `text` that match, line by line; no more than `most`, and none of a match of nothing.
+    pub fn ranges(&self, text: &str, most: usize) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let ranges = line::matches(&self.matcher, line::without_end(line.as_bytes()), most - found.len());
+            found.extend(ranges.into_iter().map(|at| start + at.start..start + at.end));
+            if found.len() >= most {
+                break;
+            }
+            start += line.len();
+        }
+        found
+    }
+
     /// Gives the lines of `text` that match to `on_line`, in order, until it says `false`. `go_on` is asked between
     /// pieces of a long text.
     ///
@@ -156,6 +178,20 @@ impl Pattern {
             .binary_detection(BinaryDetection::none())
             .heap_limit(Some(MOST_LINE));
         builder.build()
+    }
+}
+
+/// Looks through many texts, one after the other.
+pub struct Finder<'a> {
+    pattern: &'a Pattern,
+    searcher: Searcher,
+}
+
+impl Finder<'_> {
+    /// Whether a line of `text` matches; a text with a line that is too long to be searched does not.
+    pub fn is_in(&mut self, text: &str) -> bool {
+        let mut first = line::First::default();
+        self.searcher.search_slice(&self.pattern.matcher, text.as_bytes(), &mut first).is_ok() && first.is_there
     }
 }
 

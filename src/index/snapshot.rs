@@ -9,10 +9,11 @@ use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
+use super::grep::Pattern;
 use super::links::{self, Links, Notes, Side};
 use super::vector::{FreeSlots, Windows};
 use super::{
-    Allowed, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
+    Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
     NoteEntry, NoteNo, Row,
 };
 use crate::embed::Vector;
@@ -401,6 +402,23 @@ impl Snapshot {
     /// The vectors of a chunk.
     pub fn vectors(&self, row: Row) -> Vec<Vector> {
         self.tables.windows.vectors(row).collect()
+    }
+
+    /// The chunks whose text has a line that matches, among those that `among` admits, in no order. Each of their texts is
+    /// read: `cancel` ends it.
+    ///
+    /// # Errors
+    /// The index cannot be read, or the search is cancelled.
+    pub fn matching(&self, pattern: &Pattern, among: &Allowed<'_>, cancel: &Cancel) -> Result<Vec<Row>, LexicalError> {
+        let mut finder = pattern.finder();
+        let row = |(no, seq, position): (u64, u64, u64)| {
+            let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
+            let row = *note.rows.get(position as usize)?;
+            among(row).then_some(row)
+        };
+        let mut rows = Vec::new();
+        self.words.each_text(&row, cancel, &mut |row, text| rows.extend(finder.is_in(text).then_some(row)))?;
+        Ok(rows)
     }
 
     /// The texts of a chunk. Fails if the row is free or the lexical index lags.

@@ -12,6 +12,8 @@ pub mod policy;
 pub mod read;
 pub mod root;
 pub mod settings;
+#[cfg(test)]
+mod testing;
 pub mod walk;
 pub mod watch;
 

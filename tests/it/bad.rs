@@ -14,7 +14,7 @@ use protocol::decision::{PlanRequest, Reason};
 use protocol::status::{RunState, Status};
 
 use crate::requests::get;
-use crate::support::{Daemon, Place, eventually};
+use crate::support::{Daemon, Place, eventually, make_fifo};
 
 /// The user that `root` becomes where permissions must bind.
 const NOBODY: u32 = 65534;
@@ -390,10 +390,7 @@ fn what_is_no_note_of_the_vault_is_skipped_and_told() {
     let outside = place.dir.path().join("ssh");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("id.md"), "the canary in the mine\n").unwrap();
-    let mkfifo = |path: &str| {
-        rustix::fs::mknodat(rustix::fs::CWD, place.vault.join(path), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-            .unwrap();
-    };
+    let mkfifo = |path: &str| make_fifo(&place.vault.join(path));
     mkfifo("fifo.md");
     mkfifo("sub/fifo.txt");
     let socket = std::os::unix::net::UnixListener::bind(place.vault.join("socket.md")).unwrap();

@@ -166,16 +166,59 @@ fn completions(place: &Place, shell: &str) -> PathBuf {
     file
 }
 
+/// What bash has after Tab at the end of `words`, cut as bash cuts them: its own variables are set as it sets them.
+fn bash_offers(place: &Place, line: &str, words: &[&str]) -> Vec<String> {
+    const ASK: &str = r#"
+        source "$1"; COMP_LINE=$2; COMP_POINT=${#2}; COMP_TYPE=9; shift 2
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _clap_complete_situated situated "${!#}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let script = completions(place, "bash");
+    let own = place.command();
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_situated"));
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let folders = program.parent().map(PathBuf::from).into_iter().chain(std::env::split_paths(&usual));
+    let mut bash = Command::new("bash");
+    bash.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    bash.env("PATH", std::env::join_paths(folders).unwrap()).current_dir(place.dir.path());
+    bash.args(["-c", ASK, "bash", script.to_str().unwrap(), line]).args(words);
+    let output = bash.output().unwrap();
+    assert_eq!(err(&output), "", "{line}");
+    out(&output).lines().map(str::to_owned).collect()
+}
+
 #[test]
 #[cfg_attr(not(has_bash), ignore = "needs bash")]
-fn bash_completes_the_names_of_vaults() {
-    let place = Place::new();
-    let words = format!(
-        "source '{}'; situated() {{ echo 'my notes'; echo work; }}; COMP_WORDS=(situated search --vault ''); COMP_CWORD=3; _situated situated '' --vault; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-        completions(&place, "bash").display()
-    );
-    let output = Command::new("bash").args(["-c", &words]).output().unwrap();
-    assert_eq!(out(&output), "my notes\nwork\n", "{}", err(&output));
+fn bash_completes_what_the_vault_has() {
+    let place = Place::with(&[
+        ("plans/b.md", "---\naliases: [Second]\n---\n# Plan B\n\n#work/late\n\n## The end\n\nlast words\n"),
+        ("plans/c.md", "# Planets\n\n#work\n\nround\n"),
+    ]);
+    place.configure("");
+    // Without a daemon the names of vaults come from the configuration, and notes have none.
+    assert_eq!(bash_offers(&place, "situated search --vault n", &["situated", "search", "--vault", "n"]), ["notes"]);
+    assert_eq!(bash_offers(&place, "situated get Pl", &["situated", "get", "Pl"]), [""]);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    // (the line, its words as bash cuts them, what is offered)
+    let cases: [(&str, &[&str], &[&str]); 10] = [
+        ("situated get pl", &["situated", "get", "pl"], &[r"Plan\ B", "Planets"]),
+        ("situated get \"Plan ", &["situated", "get", "Plan "], &["Plan B"]),
+        ("situated get sec", &["situated", "get", "sec"], &["Second"]),
+        ("situated get plans/", &["situated", "get", "plans/"], &["plans/b.md", "plans/c.md"]),
+        (r"situated get Plan\ B#T", &["situated", "get", r"Plan\ B#T"], &[r"Plan\ B#The\ end"]),
+        ("situated search x tag:w", &["situated", "search", "x", "tag", ":", "w"], &["work", "work/late"]),
+        ("situated search --vault=n", &["situated", "search", "--vault", "=", "n"], &["notes"]),
+        ("situated search tag:", &["situated", "search", "tag", ""], &["work", "work/late"]),
+        ("situated search path:", &["situated", "search", "path", ""], &["plans"]),
+        ("situated search --mode l", &["situated", "search", "--mode", "l"], &["lexical"]),
+    ];
+    for (line, words, offered) in cases {
+        let mut got = bash_offers(&place, line, words);
+        got.sort();
+        assert_eq!(got, offered, "{line}");
+    }
+    assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test]
@@ -198,12 +241,8 @@ fn scripts_and_pages() {
         let output = place.run(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
         let script = out(&output);
-        for command in ["search", "init", "tail", "completions", "man", "rebuild"] {
-            assert!(script.contains(command), "{shell} does not know `{command}`");
-        }
+        assert!(script.contains("situated"), "{shell}: {script}");
     }
-    // Without a daemon the names of vaults come from the configuration.
-    assert_eq!(out(&place.run(&["completions", "--vaults"])), "notes\n");
 
     let folder = place.dir.path().join("man");
     let output = place.run(&["man", "--out", folder.to_str().unwrap()]);

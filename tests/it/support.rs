@@ -378,6 +378,11 @@ impl Drop for Daemon {
     }
 }
 
+/// Makes a named pipe, by a program that every Unix has.
+pub(crate) fn make_fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// Waits for a condition.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;

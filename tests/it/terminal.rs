@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::commands::{NOTE, err, out, sample};
 use crate::requests::is_idle_with;
-use crate::support::{Place, eventually};
+use crate::support::{Place, eventually, make_fifo};
 
 /// Text that would recolour, retitle, rewrite or turn around a terminal.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{200b}\u{e0041}evil";
@@ -26,7 +26,7 @@ fn nothing_of_a_note_can_touch_a_terminal() {
     place.write("other.md", format!("# Other {EVIL}\n\nporcupines and {EVIL}\n"));
     place.write(&format!("{EVIL} (conflicted copy 2026-01-01).md"), "# Copy\n\nporcupine\n");
     let fifo = place.vault.join(format!("{EVIL}.md"));
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    make_fifo(&fifo);
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_for("indexed", |status| is_idle_with(status, 3));
     let followed = place.dir.path().join("followed");

@@ -27,9 +27,6 @@ pub(crate) struct Tail {
 pub(crate) struct Completions {
     /// The shell; that of $SHELL if absent
     pub shell: Option<clap_complete::Shell>,
-    /// Print the names of the vaults, as the scripts ask for them
-    #[arg(long, hide = true, conflicts_with = "shell")]
-    pub vaults: bool,
 }
 
 /// `man`

@@ -24,6 +24,7 @@ pub(crate) enum VaultAction {
     /// Have a folder searched no more: its notes stay as they are, and so does what was indexed of it
     Remove {
         /// Its name
+        #[arg(id = "vault", value_name = "NAME")]
         name: String,
         /// Also delete what was indexed of it, contexts that were paid for included
         #[arg(long)]
@@ -35,6 +36,7 @@ pub(crate) enum VaultAction {
     /// Call a vault otherwise; its index and contexts stay
     Rename {
         /// Its name
+        #[arg(id = "vault", value_name = "OLD")]
         old: String,
         /// What it is called from now on
         new: String,

@@ -18,14 +18,3 @@ fn every_command_has_a_page() {
         }
     }
 }
-
-#[test]
-fn names_of_vaults_are_completed() {
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        let script = script(shell);
-        assert!(script.matches("--vaults").count() >= if shell == Shell::Fish { 5 } else { 1 }, "{shell}");
-    }
-    for shell in [Shell::Elvish, Shell::PowerShell] {
-        assert!(script(shell).contains("situated"), "{shell}");
-    }
-}

@@ -61,8 +61,7 @@ impl Converter {
         let (asked, inbox) = mpsc::channel::<Asked>();
         let run = move || {
             // No program that it starts gains rights.
-            #[cfg(target_os = "linux")]
-            let _ = rustix::thread::set_no_new_privs(true);
+            let _ = super::gain_no_rights();
             for Asked { format, file, most, answer } in inbox {
                 // Whoever asked waits.
                 let _ = answer.send(converted(&program, format, file, most));

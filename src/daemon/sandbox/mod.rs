@@ -8,6 +8,17 @@ pub mod successor;
 pub use landlock::Rules;
 pub use own::{Closed, close_to_others, make_files_private};
 
+/// Keeps this thread, and what it starts, from rights that it does not have; where the kernel knows of no such thing, it does
+/// nothing.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn gain_no_rights() -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::thread::set_no_new_privs(true)?;
+    Ok(())
+}
+
 /// Keeps the memory of this process out of core dumps: it holds the key of a provider.
 pub fn no_core_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};

@@ -44,7 +44,7 @@ impl Keeper {
         let (errands, inbox) = mpsc::channel::<Errand>();
         let run = move || {
             // This much it needs no right for either.
-            if let Err(error) = rustix::thread::set_no_new_privs(true) {
+            if let Err(error) = super::gain_no_rights() {
                 tracing::warn!(%error, "the thread that starts the daemon anew may gain rights");
             }
             inbox.into_iter().for_each(|errand| errand());

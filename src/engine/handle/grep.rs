@@ -92,9 +92,10 @@ fn pattern(request: &GrepRequest) -> Result<Pattern, CallError> {
 fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
     let now = jiff::Zoned::now();
     let mut parsed = search::parse(&request.within, now.date())?;
-    if parsed.has_text() || !parsed.without.is_empty() || parsed.required.is_some() {
+    let asks_text = parsed.has_text() || !parsed.without.is_empty() || !parsed.patterns.is_empty();
+    if asks_text || parsed.required.is_some() {
         return Err(CallError::Invalid(
-            "`within` holds words or AND, OR, NOT: it takes conditions alone, such as `tag:work -path:archive`"
+            "`within` holds words, a regular expression or AND, OR, NOT: it takes conditions alone, such as `tag:work -path:archive`"
                 .to_owned(),
         ));
     }

@@ -4,12 +4,9 @@ use std::path::Path;
 
 /// Gives memory back that was needed for work in bulk and is free now.
 pub fn give_memory_back() {
-    if machine::is_simulated() {
-        // Other simulations go on in this process, and would only have to ask for it again.
-        return;
-    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
+    // Other simulations go on in this process, and would only have to ask for it again.
+    if !machine::is_simulated() {
         // SAFETY: `malloc_trim` only returns free pages to the system; it may be called from any thread.
         #[allow(unsafe_code)]
         unsafe {

@@ -7,7 +7,7 @@ use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::{DocAddress, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
 
 use super::{Fields, MOST_LANGUAGES, guarded};
-use crate::{ChunkText, Language, LexicalError, NoteNo};
+use crate::{Cancel, ChunkText, Language, LexicalError, NoteNo, Row};
 
 /// What a snapshot searches: segments that never change.
 #[derive(Clone)]
@@ -84,6 +84,29 @@ impl View {
             let language = numbers.map(|numbers| numbers.language.get_val(address.doc_id));
             let language = language.and_then(|n| Language::ALL.get(n as usize).copied()).unwrap_or_default();
             Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context), language }))
+        })
+    }
+
+    /// Calls `each` with the rows that `row` says, and their texts. Texts lie packed in blocks, which are unpacked once, in
+    /// the order in which they lie.
+    pub(crate) fn each_text(
+        &self,
+        row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
+        cancel: &Cancel,
+        each: &mut dyn FnMut(Row, &str),
+    ) -> Result<(), LexicalError> {
+        guarded(|| {
+            for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
+                // One block serves all chunks that lie in it.
+                let texts = reader.get_store_reader(1)?;
+                for doc in reader.doc_ids_alive() {
+                    let Some(row) = row(numbers.of(doc)) else { continue };
+                    cancel.check()?;
+                    let document: TantivyDocument = texts.get(doc)?;
+                    each(row, document.get_first(self.fields.text).and_then(|v| v.as_str()).unwrap_or_default());
+                }
+            }
+            Ok(())
         })
     }
 

@@ -61,16 +61,31 @@ impl<'a> Lines<'a> {
     pub(super) fn finish(&mut self) -> bool {
         self.open.take().is_none_or(|line| (self.on_line)(line))
     }
+}
 
-    /// Byte ranges of a line that match, as far as they are told. A match of nothing shows nothing.
-    fn matches(&self, line: &[u8]) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
-        // The matcher's errors are of a type without values.
-        let _ = self.matcher.find_iter(line, |at| {
-            found.extend((at.start() < at.end()).then_some(at.start()..at.end()));
-            found.len() < MOST_HIGHLIGHTS
-        });
-        found
+/// Byte ranges of a line that match, `most` at most. A match of nothing shows nothing.
+pub(super) fn matches(matcher: &RegexMatcher, line: &[u8], most: usize) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // The matcher's errors are of a type without values.
+    let _ = matcher.find_iter(line, |at| {
+        found.extend((at.start() < at.end()).then_some(at.start()..at.end()));
+        found.len() < most
+    });
+    found
+}
+
+/// Whether there is a line that matches.
+#[derive(Default)]
+pub(super) struct First {
+    pub(super) is_there: bool,
+}
+
+impl Sink for First {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.is_there = true;
+        Ok(false)
     }
 }
 
@@ -84,7 +99,7 @@ impl Sink for Lines<'_> {
         let line = without_end(found.bytes());
         let number = found.line_number().unwrap_or_default();
         let matched = Matched { line: number as u32, before: std::mem::take(&mut self.before), ..Matched::default() };
-        self.open = Some(shown(line, &self.matches(line), matched));
+        self.open = Some(shown(line, &matches(self.matcher, line, MOST_HIGHLIGHTS), matched));
         Ok(true)
     }
 
@@ -98,7 +113,7 @@ impl Sink for Lines<'_> {
     }
 }
 
-fn without_end(line: &[u8]) -> &[u8] {
+pub(super) fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -218,6 +218,14 @@ fn excluded_by(
             reasons.push(format!("it has \"{without}\", which must not occur"));
         }
     }
+    for (holds, pattern) in &query.patterns {
+        let meets = !snapshot.matching(pattern.pattern(), &|row| note.rows.contains(&row), &options.cancel)?.is_empty();
+        match (holds, meets) {
+            (true, false) => reasons.push(format!("no line of it matches `{}`", pattern.typed())),
+            (false, true) => reasons.push(format!("a line of it matches `{}`, and none may", pattern.typed())),
+            _ => {}
+        }
+    }
     if reasons.is_empty() {
         reasons.push("no passage of it meets all conditions at once".to_owned());
     }

@@ -6,11 +6,18 @@ use std::rc::Rc;
 
 use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
+use super::query::LinePattern;
 use super::snippet::{Analyze, Snippet, snippet};
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
 use crate::properties;
 use crate::{ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
+
+/// Stands for what a regular expression matches; no word has this form.
+const MATCHED: &str = "\0";
+
+/// Matches of a regular expression that snippets are chosen by.
+const MOST_MATCHES: usize = 100;
 
 /// A ranked chunk.
 #[derive(Clone, Debug)]
@@ -29,22 +36,25 @@ pub(super) struct Maker<'a> {
     options: &'a Options,
     /// Normal forms of the query's words.
     terms: HashSet<String>,
+    /// Regular expressions whose matches are shown like words.
+    patterns: Vec<LinePattern>,
     /// Those words, as the lexical lane was asked for them.
     asked: LexicalQuery,
 }
 
 impl<'a> Maker<'a> {
-    /// `text` is what highlights and snippets are chosen for; may be empty.
+    /// `text` and regular expressions are what highlights and snippets are chosen for; may be empty.
     pub(super) fn new(
         snapshot: &'a Snapshot,
         vault: &'a str,
-        text: &str,
+        (text, patterns): (&str, Vec<LinePattern>),
         options: &'a Options,
     ) -> Result<Self, LexicalError> {
-        let terms = snapshot.forms(text)?;
+        let mut terms = snapshot.forms(text)?;
+        terms.extend((!patterns.is_empty()).then(|| MATCHED.to_owned()));
         let reader = Reader { snapshot, notes: HashMap::new(), texts: HashMap::new() };
         let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
-        Ok(Maker { reader, vault, options, terms, asked })
+        Ok(Maker { reader, vault, options, terms, patterns, asked })
     }
 
     /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
@@ -60,7 +70,13 @@ impl<'a> Maker<'a> {
         let snapshot = self.reader.snapshot;
         let (chunk, note) = placed(snapshot, row)?;
         let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
-        let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| snapshot.analyze(text, language, each);
+        let patterns = &self.patterns;
+        let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
+            snapshot.analyze(text, language, each);
+            for pattern in patterns {
+                pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
+            }
+        };
         let mut passage = snippet(&text, &self.terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
         if chunk.position == 0 && passage.highlights.is_empty() {

@@ -11,6 +11,9 @@ pub const MAX_TERMS: usize = 64;
 /// Words of all phrases and exclusions of a query together.
 pub const MAX_PHRASE_WORDS: usize = 256;
 
+/// Regular expressions of a query: for each, the text of all notes that meet the other conditions is read.
+pub const MAX_PATTERNS: usize = 8;
+
 /// Bytes of a condition's value: the longest path that a file can have.
 pub const MAX_VALUE_BYTES: usize = 4096;
 
@@ -38,6 +41,12 @@ pub enum TooMuch {
         /// Those counted.
         given: usize,
     },
+    /// Over [`MAX_PATTERNS`].
+    #[error("the query has {given} or more regular expressions; at most {MAX_PATTERNS} are looked for")]
+    Patterns {
+        /// Those counted.
+        given: usize,
+    },
     /// Over [`MAX_VALUE_BYTES`].
     #[error("a value of a condition is {given} bytes long; at most {MAX_VALUE_BYTES} are compared")]
     ValueBytes {
@@ -53,6 +62,7 @@ impl TooMuch {
             TooMuch::Bytes { given } => ("bytes", given, MAX_BYTES),
             TooMuch::Terms { given } => ("terms", given, MAX_TERMS),
             TooMuch::PhraseWords { given } => ("phrase_words", given, MAX_PHRASE_WORDS),
+            TooMuch::Patterns { given } => ("patterns", given, MAX_PATTERNS),
             TooMuch::ValueBytes { given } => ("value_bytes", given, MAX_VALUE_BYTES),
         }
     }
@@ -63,6 +73,7 @@ impl TooMuch {
 pub struct Counted {
     terms: usize,
     phrase_words: usize,
+    patterns: usize,
 }
 
 impl Counted {
@@ -91,6 +102,18 @@ impl Counted {
             return Err(TooMuch::PhraseWords { given: self.phrase_words });
         }
         Ok(())
+    }
+
+    /// Counts a regular expression.
+    ///
+    /// # Errors
+    /// There are too many, or it is too long.
+    pub(super) fn pattern(&mut self, pattern: &str) -> Result<(), TooMuch> {
+        self.patterns += 1;
+        if self.patterns > MAX_PATTERNS {
+            return Err(TooMuch::Patterns { given: self.patterns });
+        }
+        self.condition(pattern)
     }
 
     fn terms(&mut self, more: usize) -> Result<(), TooMuch> {

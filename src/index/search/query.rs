@@ -4,7 +4,8 @@
 //! free words          found by meaning and by words; no word has to occur
 //! "a phrase"          must occur, word for word
 //! +word               must occur as it is written
-//! -word  -"a phrase"  must not occur
+//! /a regex/           a line of the text must match it; smart case
+//! -word  -"a phrase"  must not occur; -/a regex/ neither
 //! tag:a               tag `a` or below it (`a/b`)
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
@@ -20,11 +21,13 @@
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
 mod boolean;
+mod slashed;
 mod unknown;
 
 use jiff::civil::Date;
 
 pub use self::boolean::Required;
+pub use self::slashed::LinePattern;
 use super::Options;
 use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
@@ -39,6 +42,8 @@ pub struct Parsed {
     pub phrases: Vec<String>,
     /// Words and phrases that must not occur.
     pub without: Vec<String>,
+    /// Regular expressions, and whether a line of the text is to match (`true`) or none.
+    pub patterns: Vec<(bool, LinePattern)>,
     /// Conditions on the note.
     pub filter: Filter,
     /// What AND, OR and NOT ask for.
@@ -134,6 +139,12 @@ impl Parsed {
         text
     }
 
+    /// The regular expressions that a hit may show: those that a line is to match.
+    pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
+        let own = self.patterns.iter().filter(|(holds, _)| *holds).map(|(_, pattern)| pattern.clone());
+        own.chain(self.required.iter().flat_map(Required::patterns_shown)).collect()
+    }
+
     /// Whether there is anything to be found, and not conditions only.
     pub fn has_text(&self) -> bool {
         !self.words.is_empty() || !self.phrases.is_empty()
@@ -173,6 +184,10 @@ impl Parser {
                 return self.word(negated, after);
             };
             self.phrase(negated, phrase)?;
+            return Ok(after);
+        }
+        if let Some((pattern, after)) = slashed::slashed(body) {
+            self.pattern(negated, pattern)?;
             return Ok(after);
         }
         if let Some((name, _)) = body[..word_end(body)].split_once(':')
@@ -241,6 +256,20 @@ impl Parser {
             self.parsed.without.push(phrase);
         } else {
             self.parsed.phrases.push(phrase);
+        }
+        Ok(())
+    }
+
+    /// `pattern` is what stands between the slashes.
+    fn pattern(&mut self, negated: bool, pattern: &str) -> Result<(), TooMuch> {
+        self.parsed.counted.pattern(pattern)?;
+        match LinePattern::new(pattern) {
+            Ok(pattern) => self.parsed.patterns.push((!negated, pattern)),
+            Err(why) => {
+                let shown: String = pattern.chars().take(60).collect();
+                self.warn(format!("`/{shown}/` is searched for as words: {why}"));
+                self.push_words(pattern);
+            }
         }
         Ok(())
     }

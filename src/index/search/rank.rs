@@ -120,7 +120,8 @@ impl Begun {
         let vector = lanes::telling(vector.as_ref());
         let mode = lanes::effective(options.mode, vector);
         let (warnings, text) = (query.warnings.clone(), query.text());
-        let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default() };
+        let patterns = query.patterns_shown();
+        let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default(), patterns };
         let allowed = allowed(snapshot, query, options)?;
         let nothing = allowed.as_ref().is_some_and(RowSet::is_empty);
         let mut lanes = false;
@@ -195,6 +196,7 @@ fn corrections(parts: &[Part<'_>], corrected: &[Corrected]) -> Vec<String> {
 
 /// The rows that every lane is held to; `None` if all are allowed.
 ///
+/// Regular expressions come last, for they read the text of whatever is still admitted.
 /// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
 /// lane, which sees no words, is then held to exactly what the lexical lane is.
 pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) -> Result<Option<RowSet>, LexicalError> {
@@ -226,6 +228,12 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
         let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
         rows.into_iter().for_each(|(row, _)| allowed.remove(row));
+    }
+    for (holds, pattern) in &query.patterns {
+        let among = |row: Row| allowed.as_ref().is_none_or(|rows| rows.contains(row));
+        let rows = RowSet::of(snapshot.rows(), snapshot.matching(pattern.pattern(), &among, cancel)?);
+        let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
+        if *holds { allowed.keep(&rows) } else { allowed.drop_all(&rows) }
     }
     Ok(allowed)
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::blend::blend;
 use super::fuse::{self, Ranked};
 use super::hit::placed;
+use super::query::LinePattern;
 use super::{Lanes, Mode, Rejudged};
 use crate::{Row, Snapshot};
 
@@ -18,6 +19,8 @@ pub struct Ranking {
     pub(super) warnings: Vec<String>,
     /// What highlights and snippets are chosen for.
     pub(super) text: String,
+    /// Regular expressions that are highlighted too.
+    pub(super) patterns: Vec<LinePattern>,
     /// What a reranker made of the order.
     pub(super) order: Order,
 }

@@ -12,9 +12,13 @@ impl RowSet {
         RowSet(vec![0; rows.div_ceil(64)])
     }
 
-    /// All of `0..rows`, and perhaps a few above.
+    /// All of `0..rows`.
     pub(super) fn full(rows: usize) -> Self {
-        RowSet(vec![u64::MAX; rows.div_ceil(64)])
+        let mut words = vec![u64::MAX; rows.div_ceil(64)];
+        if let Some(last) = words.last_mut().filter(|_| !rows.is_multiple_of(64)) {
+            *last = (1 << (rows % 64)) - 1;
+        }
+        RowSet(words)
     }
 
     /// These rows out of `0..rows`.

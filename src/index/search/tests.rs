@@ -1,6 +1,7 @@
 //! Searches through a real index.
 
 mod expect;
+mod patterns;
 mod properties;
 mod required;
 mod vaults;

@@ -131,8 +131,7 @@ fn an_ignore_file_that_is_no_file_of_the_vault_is_not_read() {
     let dir = vault(&[("outside", "*.md\n"), ("vault/a.md", ""), ("vault/sub/a.md", "")]);
     let root = dir.path().join("vault");
     std::os::unix::fs::symlink("../outside", root.join(".gitignore")).unwrap();
-    let fifo = root.join("sub/.situatedignore");
-    rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    crate::testing::make_fifo(&root.join("sub/.situatedignore"));
     let policy = policy(&root, &[]);
     assert_eq!(policy.verdict(&path("a.md"), false), EntryKind::Note);
     assert_eq!(policy.verdict(&path("sub/a.md"), false), EntryKind::Note);

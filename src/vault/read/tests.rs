@@ -20,7 +20,7 @@ fn only_regular_files_of_the_vault_are_read() {
     symlink("..", vault.join("up")).unwrap();
     symlink("/proc/self/root", vault.join("magic")).unwrap();
     fs::write(vault.join("large.md"), vec![b'x'; 101]).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, vault.join("fifo.md"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+    crate::testing::make_fifo(&vault.join("fifo.md"));
     let _socket = std::os::unix::net::UnixListener::bind(vault.join("socket.md")).unwrap();
 
     let cases = [

@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::*;
 use crate::read::{file_state, read};
 use crate::settings::VaultConfig;
+use crate::testing::make_fifo;
 
 fn path(text: &str) -> VaultPath {
     VaultPath::parse(text).unwrap()
@@ -48,8 +49,7 @@ fn what_is_found_and_what_is_skipped() {
     symlink("../secret", root.join("linked")).unwrap();
     symlink(".", root.join("loop")).unwrap();
     symlink("../secret/id.md", root.join("picture.png")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, root.join("fifo.md"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-        .unwrap();
+    make_fifo(&root.join("fifo.md"));
 
     let found = walk_all(&root);
     assert_eq!(names(&found), ["a b/x.txt", "a/b/c.md", "b.md", "exact.md"]);
@@ -133,6 +133,8 @@ fn a_cancelled_walk_gives_nothing_and_a_missing_root_is_no_empty_vault() {
 fn as_a_user<R: Send>(test: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
+            // Only there has each thread a user of its own.
+            #[cfg(target_os = "linux")]
             if rustix::process::geteuid().is_root() {
                 let nobody = rustix::process::Uid::from_raw(65_534);
                 rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();

@@ -144,7 +144,7 @@ fn drop_unfit(candidates: &mut Vec<Candidate>, notes: &[Note], links: &[Vec<Mean
 /// Whether the query language reads a text as nothing but words.
 fn is_plain(text: &str) -> bool {
     search::parse(text, Date::constant(2000, 1, 1)).is_ok_and(|parsed| {
-        let no_operators = parsed.phrases.is_empty() && parsed.without.is_empty();
+        let no_operators = parsed.phrases.is_empty() && parsed.without.is_empty() && parsed.patterns.is_empty();
         no_operators && parsed.filter.is_empty() && parsed.warnings.is_empty()
     })
 }

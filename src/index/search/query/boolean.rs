@@ -5,6 +5,7 @@
 //! all asked for. Parentheses without an operator are punctuation, and a query all in capitals has operators only if
 //! they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
+use super::slashed::{LinePattern, slashed};
 use super::{CLOSING, OPENING, Parsed, Parser, TooMuch, bracketed, word_end};
 
 /// Parentheses within each other; what is deeper is punctuation.
@@ -34,6 +35,15 @@ impl Required {
         match self {
             Required::All(parts) => parts,
             one => std::slice::from_ref(one),
+        }
+    }
+
+    /// As [`Parsed::patterns_shown`].
+    pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
+        match self {
+            Required::One { query, .. } => query.patterns_shown(),
+            Required::Not(_) => Vec::new(),
+            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::patterns_shown).collect(),
         }
     }
 
@@ -170,7 +180,8 @@ impl Parser {
         if !negated {
             parsed.phrases.iter().for_each(|words| self.push_words(words));
         }
-        let asks = !(parsed.phrases.is_empty() && parsed.without.is_empty() && parsed.filter.is_empty());
+        let texts = parsed.phrases.is_empty() && parsed.without.is_empty() && parsed.patterns.is_empty();
+        let asks = !(texts && parsed.filter.is_empty());
         Ok(asks.then(|| Required::One { typed: piece.to_owned(), query: Box::new(parsed) }))
     }
 }
@@ -282,7 +293,11 @@ fn tokens(query: &str) -> Vec<Token<'_>> {
 
 /// Bytes of the piece that `text` begins with, at least one: up to a blank, or a parenthesis that closes one before it.
 fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
-    if let Some((.., after)) = bracketed(text.strip_prefix('-').unwrap_or(text)) {
+    let body = text.strip_prefix('-').unwrap_or(text);
+    if let Some((_, after)) = slashed(body) {
+        return text.len() - after.len();
+    }
+    if let Some((.., after)) = bracketed(body) {
         return text.len() - after.len();
     }
     let (mut at, mut opened) = (0, 0u32);

@@ -2,7 +2,7 @@ use super::*;
 use jiff::civil::date;
 use proptest::prelude::*;
 
-use super::super::limits::{MAX_PHRASE_WORDS, MAX_TERMS, MAX_VALUE_BYTES};
+use super::super::limits::{MAX_PATTERNS, MAX_PHRASE_WORDS, MAX_TERMS, MAX_VALUE_BYTES};
 
 const TODAY: Date = date(2026, 11, 20);
 
@@ -99,6 +99,35 @@ fn conditions() {
 }
 
 #[test]
+fn regular_expressions_stand_between_slashes() {
+    // (query, words, regular expressions with whether they are to match)
+    let cases: [(&str, &str, &[(bool, &str)]); 13] = [
+        ("/a.b/", "", &[(true, "/a.b/")]),
+        ("plan /two words/ -/b+/", "plan", &[(true, "/two words/"), (false, "/b+/")]),
+        (r"/a\/b\\/ x", "x", &[(true, r"/a\/b\\/")]),
+        ("/etc/hosts", "/etc/hosts", &[]),
+        ("/usr/local/", "/usr/local/", &[]),
+        ("and/or", "and/or", &[]),
+        ("/ x /", "x", &[]),
+        ("a / b / c", "a b c", &[]),
+        ("// comment", "comment", &[]),
+        ("/open", "/open", &[]),
+        ("\"/a/\"", "", &[]),
+        ("/tag:x \"y/ z", "z", &[(true, "/tag:x \"y/")]),
+        ("--/a/", "--/a/", &[]),
+    ];
+    for (query, words, patterns) in cases {
+        let parsed = parse(query, TODAY);
+        let got: Vec<_> = parsed.patterns.iter().map(|(holds, pattern)| (*holds, pattern.typed())).collect();
+        let expected: Vec<_> = patterns.iter().map(|(holds, typed)| (*holds, (*typed).to_owned())).collect();
+        assert_eq!((parsed.words.as_str(), got, parsed.warnings.len()), (words, expected, 0), "{query}");
+    }
+    assert_eq!(parse("(/a (b|c) d/ OR x)", TODAY).required.unwrap().typed(), "/a (b|c) d/ OR x");
+    let slash = parse(r"/a\/b/", TODAY);
+    assert_eq!(slash.patterns[0].1.pattern().ranges("xx a/b", 9).first(), Some(&(3..6)));
+}
+
+#[test]
 fn what_is_malformed_becomes_words_and_a_warning() {
     let cases = [
         ("\"open end", "open end"),
@@ -110,6 +139,8 @@ fn what_is_malformed_becomes_words_and_a_warning() {
         ("prop.:x", "prop.:x"),
         ("prop.due:>soon", "prop.due:>soon"),
         ("[due:]", "[due:]"),
+        ("/a(b/", "a(b"),
+        ("-/[z/ x", "[z x"),
     ];
     for (query, words) in cases {
         let parsed = parse(query, TODAY);
@@ -137,6 +168,8 @@ fn a_flood_is_refused() {
         assert_eq!(super::parse(&text, TODAY), Err(TooMuch::PhraseWords { given: MAX_PHRASE_WORDS + 1 }));
     }
     assert_eq!(parse(&format!("\"{words}\""), TODAY).phrases.len(), 1);
+    let patterns = super::parse(&"/x/ ".repeat(MAX_PATTERNS + 1), TODAY);
+    assert_eq!(patterns, Err(TooMuch::Patterns { given: MAX_PATTERNS + 1 }));
     let value = "y".repeat(MAX_VALUE_BYTES + 1);
     for field in ["tag", "path", "link", "prop.a", "modified"] {
         let given = MAX_VALUE_BYTES + 1;

@@ -4,7 +4,7 @@ use super::{Part, allowed};
 use crate::LexicalError;
 use crate::search::Parsed;
 use crate::search::filter::Filter;
-use crate::search::query::Required;
+use crate::search::query::{LinePattern, Required};
 
 /// What is said where no chunk of any vault is admitted: the conditions that no note meets, or that none meets all.
 /// Notes that are hidden from whoever asks count for nothing. `None` if there is nothing that could be named.
@@ -48,6 +48,12 @@ fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
             .iter()
             .map(|phrase| (format!("`\"{phrase}\"`"), Parsed { phrases: vec![phrase.clone()], ..Parsed::default() })),
     );
+    let pattern = |pattern: &(bool, LinePattern)| {
+        let (holds, typed) = (pattern.0, pattern.1.typed());
+        let alone = Parsed { patterns: vec![pattern.clone()], ..Parsed::default() };
+        (format!("`{}{typed}`", if holds { "" } else { "-" }), alone)
+    };
+    conditions.extend(query.patterns.iter().map(pattern));
     let required =
         |part: &Required| (format!("`{}`", part.typed()), Parsed { required: Some(part.clone()), ..Parsed::default() });
     conditions.extend(query.required.iter().flat_map(Required::parts).map(required));

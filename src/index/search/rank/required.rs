@@ -37,7 +37,9 @@ fn met(required: &Required, asked: &Parsed, snapshot: &Snapshot, options: &Optio
             let mut query = (**query).clone();
             query.filter.hidden.clone_from(&asked.filter.hidden);
             query.filter.offset = asked.filter.offset;
-            let is_text = query.without.is_empty() && !query.phrases.is_empty();
+            let patterns_hold = query.patterns.iter().all(|(holds, _)| *holds);
+            let is_text =
+                query.without.is_empty() && patterns_hold && !(query.phrases.is_empty() && query.patterns.is_empty());
             let rows = allowed(snapshot, &query, options)?;
             Met { rows: rows.unwrap_or_else(|| RowSet::full(snapshot.rows())), is_text }
         }

@@ -1,0 +1,107 @@
+//! The word before the cursor as a shell has it: with quotes and backslashes, and, in bash, cut at more than blanks.
+
+/// Where bash begins a new word beside blanks and quotes, unless its `COMP_WORDBREAKS` was changed.
+const BREAKS: &[char] = &['@', '>', '<', '=', ';', '|', '&', '(', ':'];
+
+/// The word that is being typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Typed {
+    /// As the program would be given it.
+    pub(super) text: String,
+    /// The quote that is open.
+    quote: Option<char>,
+    /// Bytes of `text` that bash takes for words before this one.
+    before: usize,
+}
+
+impl Typed {
+    /// The words of a line, and then the last one.
+    pub(super) fn words(line: &str) -> (Vec<String>, Self) {
+        let mut words = Vec::new();
+        let last = Typed::read(line, Some(&mut words));
+        (words, last)
+    }
+
+    /// Without `words` a blank is a part of the word.
+    fn read(raw: &str, mut words: Option<&mut Vec<String>>) -> Self {
+        let mut typed = Typed::default();
+        let mut begun = false;
+        let mut escaped = false;
+        for c in raw.chars() {
+            if let (None, false, Some(words)) = (typed.quote, escaped, words.as_mut())
+                && c.is_whitespace()
+            {
+                let word = std::mem::take(&mut typed);
+                words.extend(std::mem::take(&mut begun).then_some(word.text));
+                continue;
+            }
+            begun = true;
+            match (typed.quote, c) {
+                _ if std::mem::take(&mut escaped) => typed.text.push(c),
+                (None | Some('"'), '\\') => escaped = true,
+                (None, '"' | '\'') => {
+                    typed.quote = Some(c);
+                    typed.before = typed.text.len();
+                }
+                (Some(open), c) if open == c => typed.quote = None,
+                (quote, c) => {
+                    typed.text.push(c);
+                    if quote.is_none() && BREAKS.contains(&c) {
+                        typed.before = typed.text.len();
+                    }
+                }
+            }
+        }
+        typed
+    }
+
+    /// What bash is to put in place of the word: without what it takes for words before, and quoted, which other shells do
+    /// themselves.
+    pub(super) fn insert(&self, name: &str) -> Option<String> {
+        // A name with other capitals may have other bytes there.
+        let rest = name.get(self.before..)?;
+        if self.quote.is_some() {
+            return Some(rest.to_owned());
+        }
+        let plain = |c: char| c.is_alphanumeric() || "_-./:,+%#=@".contains(c) || !c.is_ascii();
+        let mut quoted = String::with_capacity(rest.len());
+        for c in rest.chars() {
+            quoted.extend((!plain(c)).then_some('\\'));
+            quoted.push(c);
+        }
+        Some(quoted)
+    }
+}
+
+/// A word without the quotes and backslashes that a shell has in it.
+pub(super) fn unquoted(raw: &str) -> String {
+    Typed::read(raw, None).text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_of_a_line_is_what_is_typed() {
+        // (line, text, what bash takes for words before, what is inserted for a name)
+        let cases: [(&str, &str, &str, &str, &str); 9] = [
+            ("situated get Pl", "Pl", "", "Plan B", r"Plan\ B"),
+            (r"situated get My\ No", "My No", "", "My Notes", r"My\ Notes"),
+            ("situated get \"My No", "My No", "", "My Notes", "My Notes"),
+            ("situated search tag:wo", "tag:wo", "tag:", "tag:work/late", "work/late"),
+            ("situated search tag:", "tag:", "tag:", "tag:work", "work"),
+            (r#"situated search link:\"A"#, "link:\"A", "link:", "link:\"A b\"", r#"\"A\ b\""#),
+            ("situated search 'link:\"A", "link:\"A", "", "link:\"A b\"", "link:\"A b\""),
+            ("situated get ", "", "", "$(rm)", r"\$\(rm\)"),
+            ("situated get Note#Th", "Note#Th", "", "Note#The end", r"Note#The\ end"),
+        ];
+        for (line, text, before, name, inserted) in cases {
+            let (words, typed) = Typed::words(line);
+            assert_eq!((words.len(), typed.text.as_str(), typed.before), (2, text, before.len()), "{line}");
+            assert_eq!(typed.insert(name).as_deref(), Some(inserted), "{line}");
+        }
+        assert_eq!(Typed::words(r#"a "" 'b c'd \  e"#).0, ["a", "", "b cd", " "]);
+        assert_eq!(unquoted(r"tag:two\ w"), "tag:two w");
+    }
+}

@@ -1,0 +1,57 @@
+//! `/a regular expression/` within a query, as Obsidian writes it.
+
+use std::sync::Arc;
+
+use super::starts_blank;
+use crate::grep::{Pattern, PatternError, Rules};
+
+/// A regular expression that a line of a chunk's text is to match, or not. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct LinePattern {
+    typed: Arc<str>,
+    pattern: Arc<Pattern>,
+}
+
+/// What was typed says all.
+impl PartialEq for LinePattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.typed == other.typed
+    }
+}
+
+impl LinePattern {
+    /// Understands what stands between slashes; capitals count if it has one.
+    ///
+    /// # Errors
+    /// It is no regular expression.
+    pub(super) fn new(typed: &str) -> Result<Self, PatternError> {
+        let pattern = Pattern::new(&typed.replace(r"\/", "/"), Rules::default())?;
+        Ok(LinePattern { typed: typed.into(), pattern: Arc::new(pattern) })
+    }
+
+    /// As it could be typed.
+    pub(in crate::search) fn typed(&self) -> String {
+        format!("/{}/", self.typed)
+    }
+
+    /// What looks through texts.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+}
+
+/// Splits what stands between slashes off the start of `body`: it may hold a slash as `\/`, and blanks, but neither begin
+/// nor end with one: `this / that / other` are words. A path is none: more stands right behind its second slash.
+pub(super) fn slashed(body: &str) -> Option<(&str, &str)> {
+    let inner = body.strip_prefix('/')?;
+    let mut escaped = false;
+    let close = inner.bytes().position(|b| {
+        let closes = b == b'/' && !escaped;
+        escaped = b == b'\\' && !escaped;
+        closes
+    })?;
+    let after = &inner[close + 1..];
+    let ends = starts_blank(after) || after.starts_with(')');
+    let inner = &inner[..close];
+    (ends && !inner.is_empty() && inner.trim() == inner).then_some((inner, after))
+}
