@@ -123,7 +123,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Vault(VaultAction),
     /// Say how the daemon is
-    Status(OnlyVault),
+    Status(Status),
     /// Look at the disk now
     Sync(Sync),
     /// Make a vault, folder or note anew
@@ -254,7 +254,17 @@ pub(crate) struct NoteName {
     pub vault: Option<String>,
 }
 
-/// At most one vault: `status`, `stats`, `compact`
+/// `status`
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Only this vault
+    pub vault: Option<String>,
+    /// Write it as one page for a browser, with what `doctor` finds; `-` prints that
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+}
+
+/// At most one vault: `stats`, `compact`
 #[derive(Debug, Args)]
 pub(crate) struct OnlyVault {
     /// Only this vault

@@ -6,6 +6,8 @@ use super::args::Graph as Args;
 use super::exit;
 use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, yellow};
 use super::session::{CliFailure, Session, safe};
+use super::target;
+use protocol::client::Client;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, Measure};
 
 /// What is shown of orphans and unresolved targets beside the notes.
@@ -15,9 +17,45 @@ const FEW: usize = 5;
 pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> {
     let by = args.by.unwrap_or_default();
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
-    let request = GraphRequest { vault: args.vault.clone(), by, limit: Some(limit), edges: args.dot };
-    let reply = session.client()?.ask(&request)?;
-    let Some(answer) = session.unless_json(reply)? else { return Ok(exit::OK) };
+    let mut client = session.client()?;
+    // Each vault has a graph of its own; for a program, and as a picture, that of one is one answer.
+    let vaults = match &args.vault {
+        None if !session.globals.json => target::vaults(&mut client)?.into_iter().map(|vault| vault.name).collect(),
+        _ => Vec::new(),
+    };
+    if args.dot || vaults.len() < 2 {
+        if let [first, others @ ..] = &vaults[..]
+            && !others.is_empty()
+        {
+            let others: Vec<String> =
+                others.iter().map(|name| format!("`situated graph --dot {}`", safe(name))).collect();
+            session.say(format!("this is `{}`; {} shows another", safe(first), others.join(", ")));
+        }
+        let request = GraphRequest { vault: args.vault.clone(), by, limit: Some(limit), edges: args.dot };
+        return Ok(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));
+    }
+    let mut code = exit::NOTHING;
+    for (i, name) in vaults.into_iter().enumerate() {
+        if i > 0 {
+            session.out.line("")?;
+        }
+        session.out.line(bold(format!("vault {}", safe(&name))))?;
+        let request = GraphRequest { vault: Some(name), by, limit: Some(limit), edges: false };
+        code = code.min(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));
+    }
+    Ok(code)
+}
+
+/// Shows the graph of one vault; the exit code, unless it was printed as JSON.
+fn one(
+    args: &Args,
+    request: &GraphRequest,
+    client: &mut Client,
+    session: &mut Session,
+) -> Result<Option<u8>, CliFailure> {
+    let by = request.by;
+    let reply = client.ask(request)?;
+    let Some(answer) = session.unless_json(reply)? else { return Ok(None) };
     if !answer.current {
         session.say(format!("{} the vault is changing; this is the graph of a moment ago", yellow("note:")));
     }
@@ -37,7 +75,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
         overview(&answer, by, out)?;
         answer.notes.is_empty()
     };
-    Ok(if empty { exit::NOTHING } else { exit::OK })
+    Ok(Some(if empty { exit::NOTHING } else { exit::OK }))
 }
 
 /// Says how many were not shown.

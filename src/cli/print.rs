@@ -167,8 +167,14 @@ impl Out {
     }
 }
 
-fn terminal_width(stdout: &io::Stdout) -> usize {
-    let columns = rustix::termios::tcgetwinsize(stdout).map_or(0, |size| usize::from(size.ws_col));
+/// Columns of the terminal that standard error is; `None` if it is none.
+pub(super) fn said_width() -> Option<usize> {
+    let stderr = io::stderr();
+    stderr.is_terminal().then(|| terminal_width(&stderr))
+}
+
+fn terminal_width(terminal: &impl std::os::fd::AsFd) -> usize {
+    let columns = rustix::termios::tcgetwinsize(terminal).map_or(0, |size| usize::from(size.ws_col));
     if columns == 0 { 80 } else { columns.clamp(MIN_WIDTH, MAX_WIDTH) }
 }
 

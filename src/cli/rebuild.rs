@@ -43,7 +43,9 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
         session.say("there is nothing to do");
         return Ok(exit::NOTHING);
     }
-    if !args.yes && !confirm::go_on()? {
+    // One note for nothing is over before the question would be read.
+    let is_trifle = notes == 1 && job.estimate.as_ref().is_none_or(|estimate| estimate.chunks == 0);
+    if !args.yes && !is_trifle && !confirm::go_on()? {
         session.say("nothing was done");
         return Ok(exit::OK);
     }

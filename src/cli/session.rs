@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::Globals;
 use super::exit;
-use super::print::{Out, printable, printable_json, printable_lines};
+use super::print::{Out, printable, printable_json, printable_lines, said_width, wrap};
 use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
 use protocol::client::{Client, ClientError, Discovery, Reply};
 use protocol::table::Call;
@@ -50,7 +50,8 @@ impl CliFailure {
         use io::Write as _;
         if let CliFailure::Said { code, message } = self {
             // If even standard error is gone, the failure cannot be reported.
-            let _ = writeln!(io::stderr(), "situated: {}", printable_lines(message));
+            let _ =
+                writeln!(io::stderr(), "{}", told(&format!("situated: {}", printable_lines(message)), said_width()));
             if json {
                 let error = json!({ "schema": 1, "error": { "code": code, "message": message } });
                 let _ = writeln!(io::stdout(), "{}", printable_json(&error.to_string()));
@@ -161,7 +162,7 @@ impl Session {
         use io::Write as _;
         if !self.globals.quiet && !self.globals.json {
             // This is no result, so a failure to print it does not fail the command.
-            let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+            let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
         }
     }
 
@@ -222,6 +223,20 @@ pub(super) fn with_schema(value: Value) -> Value {
 /// A message of the daemon as one safe line.
 pub(super) fn safe(text: &str) -> String {
     printable(text).into_owned()
+}
+
+/// A text with its lines broken between words. Lines that are set in are commands and the like, to be copied.
+fn told(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.split('\n') {
+        if line.starts_with(' ') {
+            lines.push(line);
+        } else {
+            lines.extend(wrap(line, width).into_iter().map(|range| &line[range]));
+        }
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -1,16 +1,20 @@
 //! `situated status`, on one screen: is it healthy, is it current, what does it do, what did it cost, what leaves the
 //! machine.
 
+mod page;
+mod rows;
+
 use std::cmp::Reverse;
 
 use serde_json::json;
 
-use super::args::OnlyVault;
+use super::args::Status as StatusArgs;
 use super::consent;
+use super::doctor;
 use super::exit;
 use super::jobs::is_free;
 use super::money::{estimated, spent};
-use super::print::{Out, age, bold, bytes, counted, dim, green, grouped, millis, now, printable_lines, red, yellow};
+use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red};
 use super::session::{CliFailure, Session, safe};
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
@@ -21,6 +25,7 @@ use protocol::status::{
     ContextStatus, EmbedStatus, Enforcement, RunState, Sandbox, Status, StatusRequest, VaultStatus,
 };
 use protocol::table::Call;
+use rows::{Light, Rows};
 
 /// Lists are cut here: `--json` has all that the daemon tells.
 const SHOWN: usize = 3;
@@ -29,7 +34,7 @@ const SHOWN: usize = 3;
 const LEFT_OUT: usize = 6;
 
 /// `situated status`.
-pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
+pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFailure> {
     let request = StatusRequest { vault: args.vault, ..StatusRequest::default() };
     let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
         Ok(reply) => reply,
@@ -56,7 +61,14 @@ pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailu
         cost: if_told(session, &CostRequest {}),
         jobs: if_told(session, &JobsRequest::default()).map(|list| list.jobs).unwrap_or_default(),
     };
-    print(&report, now(), &mut session.out)?;
+    let rows = rows(&report, now());
+    match &args.html {
+        None => rows.print(&mut session.out)?,
+        Some(file) => {
+            let page = page::page(&rows, &doctor::findings(session));
+            page::write(file, &page, session)?;
+        }
+    }
     Ok(exit::OK)
 }
 
@@ -71,60 +83,68 @@ struct Report {
     jobs: Vec<Job>,
 }
 
-fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std::io::Result<()> {
+/// What stands on the screen, from top to bottom.
+fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
+    let mut rows = Rows::default();
+    let out = &mut rows;
     let until = status.paused_until.and_then(|until| jiff::Timestamp::from_second(until).ok());
     let until = until.filter(|until| until.as_second() > 0).map_or_else(String::new, |until| {
         format!(" until {}", until.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M"))
     });
     let paused = format!("paused{until}; `situated resume` lets it go on");
-    let (dot, health) = match status.state {
+    let (light, health) = match status.state {
         RunState::Idle if status.problems.is_empty() && !status.contexts.offers.is_empty() => {
-            (yellow("●"), "up to date; a model waits for your yes, see below")
+            (Light::Yellow, "up to date; a model waits for your yes, see below")
         }
-        RunState::Idle if status.problems.is_empty() => (green("●"), "healthy, up to date"),
-        RunState::Idle => (yellow("●"), "up to date, but see below"),
-        RunState::Indexing => (green("●"), "healthy, indexing"),
-        RunState::Starting => (yellow("●"), "starting"),
-        RunState::Paused if !status.held.is_empty() => (yellow("●"), "paused, see below"),
-        RunState::Paused => (yellow("●"), paused.as_str()),
-        RunState::Degraded => (red("●"), "needs you: see below"),
+        RunState::Idle
+            if status.problems.is_empty() && !status.vaults.is_empty() && status.vaults.iter().all(is_empty) =>
+        {
+            (Light::Yellow, "up to date, and there is no note")
+        }
+        RunState::Idle if status.problems.is_empty() => (Light::Green, "healthy, up to date"),
+        RunState::Idle => (Light::Yellow, "up to date, but see below"),
+        RunState::Indexing => (Light::Green, "healthy, indexing"),
+        RunState::Starting => (Light::Yellow, "starting"),
+        RunState::Paused if !status.held.is_empty() => (Light::Yellow, "paused, see below"),
+        RunState::Paused => (Light::Yellow, paused.as_str()),
+        RunState::Degraded => (Light::Red, "needs you: see below"),
     };
-    out.line(format!("{dot} {}", bold(health)))?;
+    (out.light, out.health) = (light, health.to_owned());
     for problem in &status.problems {
-        row("problem", &safe(problem), out)?;
+        out.add("problem", &safe(problem));
     }
     for vault in &status.vaults {
-        out.line("")?;
-        print_vault(vault, now, out)?;
+        out.gap();
+        add_vault(vault, &status.problems, now, out);
     }
-    out.line("")?;
-    row("doing", &doing(status, jobs), out)?;
+    out.gap();
+    out.add("doing", &doing(status, jobs));
     for held in &status.held {
-        row("", &safe(held), out)?;
+        out.add("", &safe(held));
     }
     if status.contexts.provider == "none" {
-        row("contexts", "off: passages are searched as they are", out)?;
+        out.add("contexts", "off: passages are searched as they are");
     } else if is_free(&status.contexts.provider) {
-        row("contexts", &format!("{}, free", safe(&status.contextualizer)), out)?;
+        out.add("contexts", &format!("{}, free", safe(&status.contextualizer)));
     } else {
         let ContextStatus { provider, model, .. } = &status.contexts;
-        row("contexts", &format!("{} {}", safe(provider), safe(model)), out)?;
-        print_contexts(&status.contexts, now, out)?;
+        out.add("contexts", &format!("{} {}", safe(provider), safe(model)));
+        add_contexts(&status.contexts, now, out);
     }
-    row("vectors", &safe(&status.embedder), out)?;
-    print_embedding(&status.embedding, out)?;
-    print_offers("", &status.contexts, OfferedWork::Vectors, out)?;
-    print_offers("reranking", &status.contexts, OfferedWork::Reranking, out)?;
+    out.add("vectors", &safe(&status.embedder));
+    add_embedding(&status.embedding, out);
+    add_offers("", &status.contexts, OfferedWork::Vectors, out);
+    add_offers("reranking", &status.contexts, OfferedWork::Reranking, out);
     if let Some(cost) = cost {
-        row("cost", &format!("{} today, {} this month", spent(&cost.today), spent(&cost.this_month)), out)?;
+        out.add("cost", &format!("{} today, {} this month", spent(&cost.today), spent(&cost.this_month)));
     }
     if status.leaves_machine.is_empty() {
-        row("leaves", "nothing leaves this machine", out)?;
+        out.add("leaves", "nothing leaves this machine");
     }
     for (i, leaving) in status.leaves_machine.iter().enumerate() {
-        row(if i == 0 { "leaves" } else { "" }, &safe(leaving), out)?;
+        out.add(if i == 0 { "leaves" } else { "" }, &safe(leaving));
     }
-    row("sandbox", &sandbox(&status.sandbox), out)?;
+    out.add("sandbox", &sandbox(&status.sandbox));
     let by = match status.supervisor.as_str() {
         "none" => "started by hand".to_owned(),
         supervisor => format!("kept by {}", safe(supervisor)),
@@ -132,13 +152,9 @@ fn print(Report { status, cost, jobs }: &Report, now: i64, out: &mut Out) -> std
     let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
     let up = millis(status.uptime_s as f64 * 1000.0);
     let about = format!("situated {}, process {}, {by}, up {up}{memory}", safe(&status.version), status.pid);
-    row("daemon", &about, out)?;
-    row("socket", &safe(&status.socket.to_string_lossy()), out)
-}
-
-/// A line of the screen: what it is about, in a column of its own.
-fn row(name: &str, value: &str, out: &mut Out) -> std::io::Result<()> {
-    out.row("  ", name, 10, value)
+    out.add("daemon", &about);
+    out.add("socket", &safe(&status.socket.to_string_lossy()));
+    rows
 }
 
 /// What the kernel holds the daemon to.
@@ -177,38 +193,38 @@ fn running(job: &Job) -> String {
 }
 
 /// Vectors that a slow embedder makes: what waits for it, and how far the next one is.
-fn print_embedding(embedding: &EmbedStatus, out: &mut Out) -> std::io::Result<()> {
+fn add_embedding(embedding: &EmbedStatus, out: &mut Rows) {
     if embedding.waiting > 0 {
         let wait =
             if embedding.waiting == 1 { "waits for its vectors and is" } else { "wait for their vectors and are" };
         let notes = counted(embedding.waiting, "note");
-        row("", &format!("{notes} {wait} found by words meanwhile"), out)?;
+        out.add("", &format!("{notes} {wait} found by words meanwhile"));
     }
-    let Some(next) = &embedding.next else { return Ok(()) };
+    let Some(next) = &embedding.next else { return };
     let far = match embedding.total {
         0 => String::new(),
         total => format!(": {} of {} are ready", grouped(embedding.done), counted(total, "note")),
     };
-    row("", &format!("{} is to take over{far}", safe(next)), out)
+    out.add("", &format!("{} is to take over{far}", safe(next)));
 }
 
 /// What models are asked for once the user has agreed.
-fn print_offers(name: &str, contexts: &ContextStatus, what: OfferedWork, out: &mut Out) -> std::io::Result<()> {
+fn add_offers(name: &'static str, contexts: &ContextStatus, what: OfferedWork, out: &mut Rows) {
     let offers = contexts.offers.iter().filter(|offer| offer.what == what);
-    offers.into_iter().try_for_each(|offer| row(name, &yellow(consent::waiting(offer)), out))
+    offers.for_each(|offer| out.warn(name, &consent::waiting(offer)));
 }
 
 /// Contexts that a model writes: what waits, what is old, stale or failed, and what to do about it.
-fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
+fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
     let waiting = match contexts.waiting {
         0 => "none waits for it".to_owned(),
         1 => "1 waits for it".to_owned(),
         n => format!("{} wait for it", grouped(n)),
     };
-    row("", &format!("it is to write {}; {waiting}", counted(contexts.wanted, "context")), out)?;
-    print_offers("", contexts, OfferedWork::Contexts, out)?;
+    out.add("", &format!("it is to write {}; {waiting}", counted(contexts.wanted, "context")));
+    add_offers("", contexts, OfferedWork::Contexts, out);
     if let Some(held) = &contexts.held {
-        row("", &format!("nothing is asked at present: {}", safe(held)), out)?;
+        out.add("", &format!("nothing is asked at present: {}", safe(held)));
     }
     if contexts.old_generation > 0 {
         let cost = match &contexts.renewal {
@@ -221,37 +237,40 @@ fn print_contexts(contexts: &ContextStatus, now: i64, out: &mut Out) -> std::io:
         };
         let are = if contexts.old_generation == 1 { "is" } else { "are" };
         let old = counted(contexts.old_generation, "context");
-        row("", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"), out)?;
+        out.add("", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"));
     }
     if contexts.drifted > 0 {
         let were = if contexts.drifted == 1 { "was" } else { "were" };
         let drifted = counted(contexts.drifted, "context");
         let what = format!("{drifted} {were} written for text that has become another: `situated sync --since all`");
-        row("", &what, out)?;
+        out.add("", &what);
     }
     if contexts.failed > 0 {
         let failed = counted(contexts.failed, "chunk");
         let what =
             format!("{failed} got nothing usable from the model; the free context serves, the next sync asks again");
-        row("", &what, out)?;
+        out.add("", &what);
     }
     let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| match age(now, then).as_str() {
         "now" => "just now".to_owned(),
         age => format!("{age} ago"),
     });
-    row("", &format!("last look after stale ones: {synced}"), out)
+    out.add("", &format!("last look after stale ones: {synced}"));
 }
 
-fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<()> {
+fn add_vault(vault: &VaultStatus, problems: &[String], now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
-    row("vault", &format!("{}  {}", bold(&name), dim(safe(&vault.path.to_string_lossy()))), out)?;
+    out.vault(&name, &safe(&vault.path.to_string_lossy()));
     let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),
         age => format!("changed {age} ago"),
     });
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
+    if is_empty(vault) {
+        out.warn("", "no note in it: is this the right folder, and is it there?");
+    }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));
-    row("", &format!("{notes}, {chunks}{size}; {changed}, by {}", safe(&vault.watch)), out)?;
+    out.add("", &format!("{notes}, {chunks}{size}; {changed}, by {}", safe(&vault.watch)));
     let decided = |action: Action| vault.decisions.iter().filter(|d| d.action == action).map(|d| d.count).sum::<u64>();
     let decided: Vec<String> = [
         (Action::Keep, "kept"),
@@ -265,12 +284,12 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
     .map(|(n, word)| format!("{} {word}", grouped(n)))
     .collect();
     if !decided.is_empty() {
-        row("", &format!("chunks since the start: {}", decided.join(", ")), out)?;
+        out.add("", &format!("chunks since the start: {}", decided.join(", ")));
     }
     if vault.formats.len() > 1 {
         let formats: Vec<String> =
             vault.formats.iter().map(|(format, n)| format!("{} {format}", grouped(*n))).collect();
-        row("", &format!("formats: {}", formats.join(", ")), out)?;
+        out.add("", &format!("formats: {}", formats.join(", ")));
     }
     if !vault.left_out.is_empty() {
         // The most frequent first.
@@ -278,42 +297,49 @@ fn print_vault(vault: &VaultStatus, now: i64, out: &mut Out) -> std::io::Result<
         kinds.sort_by_key(|(kind, n)| (Reverse(**n), kind.as_str()));
         let shown = kinds.iter().take(LEFT_OUT).map(|(kind, n)| format!("{} {}", grouped(**n), safe(kind)));
         let more = if kinds.len() > LEFT_OUT { ", …" } else { "" };
-        row("", &format!("left out: {}{more}", shown.collect::<Vec<_>>().join(", ")), out)?;
+        out.add("", &format!("left out: {}{more}", shown.collect::<Vec<_>>().join(", ")));
     }
     for (what, why) in [("doubted", &vault.doubt), ("watching", &vault.watch_problem)] {
-        if let Some(why) = why {
-            row("", &format!("{what}: {}", safe(why)), out)?;
+        // What is a problem stands at the top already.
+        if let Some(why) = why.as_ref().filter(|why| !problems.iter().any(|problem| problem.contains(*why))) {
+            out.add("", &format!("{what}: {}", safe(why)));
         }
     }
     if vault.skipped_total > 0 {
-        row("", &yellow(format!("{} skipped", counted(vault.skipped_total, "file"))), out)?;
+        out.warn("", &format!("{} skipped", counted(vault.skipped_total, "file")));
         for file in vault.skipped.iter().take(SHOWN) {
-            row("", &format!("  {}: {}", safe(&file.path), safe(&file.why)), out)?;
+            out.add("", &format!("  {}: {}", safe(&file.path), safe(&file.why)));
         }
-        rest(vault.skipped_total, out)?;
+        rest(vault.skipped_total, out);
     }
     if !vault.conflicts.is_empty() {
         let count = vault.conflicts.len() as u64;
         let copies = if count == 1 { "copy" } else { "copies" };
-        row("", &yellow(format!("{count} {copies} made by a sync conflict")), out)?;
+        out.warn("", &format!("{count} {copies} made by a sync conflict"));
         for path in vault.conflicts.iter().take(SHOWN) {
-            row("", &format!("  {}", safe(path)), out)?;
+            out.add("", &format!("  {}", safe(path)));
         }
-        rest(count, out)?;
+        rest(count, out);
     }
     if vault.warned > 0 {
-        row("", &yellow(format!("{} with something odd", counted(vault.warned, "note"))), out)?;
+        out.warn("", &format!("{} with something odd", counted(vault.warned, "note")));
         for note in vault.warned_notes.iter().take(SHOWN) {
-            row("", &format!("  {}:{}: {}", safe(&note.path), note.line, safe(&note.message)), out)?;
+            out.add("", &format!("  {}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
         }
-        rest(vault.warned, out)?;
+        rest(vault.warned, out);
     }
-    Ok(())
 }
 
-fn rest(total: u64, out: &mut Out) -> std::io::Result<()> {
+/// Whether a vault was looked at and has nothing that could be found.
+fn is_empty(vault: &VaultStatus) -> bool {
+    vault.notes == 0 && vault.pending == 0
+}
+
+fn rest(total: u64, out: &mut Rows) {
     let more = total.saturating_sub(SHOWN as u64);
-    if more > 0 { row("", &dim(format!("  and {} more; --json lists them", grouped(more))), out) } else { Ok(()) }
+    if more > 0 {
+        out.soft("", &format!("  and {} more; --json lists them", grouped(more)));
+    }
 }
 
 #[cfg(test)]

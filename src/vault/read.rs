@@ -144,9 +144,18 @@ fn open_step_by_step(root: OwnedFd, relative: &Path, flags: OFlags, folder_flags
         if names.peek().is_none() {
             return open_in(&folder, name, flags);
         }
-        folder = open_in(&folder, name, folder_flags)?;
+        folder = match open_in(&folder, name, folder_flags) {
+            // A link that was not followed is no folder either; only the other call says that it is a link.
+            Err(Errno::NOTDIR) if is_link(&folder, name) => return Err(Errno::LOOP),
+            opened => opened?,
+        };
     }
     Err(Errno::NOENT)
+}
+
+fn is_link(folder: &OwnedFd, name: &std::ffi::OsStr) -> bool {
+    let stat = rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+    stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode as _).is_symlink())
 }
 
 impl From<Errno> for ReadError {

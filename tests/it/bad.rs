@@ -411,7 +411,7 @@ fn what_is_no_note_of_the_vault_is_skipped_and_told() {
     symlink("nothing", place.vault.join("broken.md")).unwrap();
     symlink("good.md", place.vault.join("inside.md")).unwrap();
     symlink("sub", place.vault.join("again")).unwrap();
-    #[cfg(has_devices)]
+    #[cfg(all(has_devices, target_os = "linux"))]
     rustix::fs::mknodat(
         rustix::fs::CWD,
         place.vault.join("zero.md"),

@@ -4,8 +4,9 @@ use protocol::hit::{Hit, NoteStanding};
 use protocol::search::{Mode, RelatedRequest, SearchRequest};
 use protocol::status::RunState;
 
+use crate::commands::{err, out};
 use crate::requests::{by_words, query};
-use crate::support::Place;
+use crate::support::{Place, eventually};
 
 /// Vaults `notes` (large, English), `work` (small, English) and `heim` (small, German).
 fn place() -> Place {
@@ -86,4 +87,61 @@ fn one_answer_over_three_vaults() {
     let text = Some("a quibbleheron in the alders".to_owned());
     let near = daemon.ask(&RelatedRequest { text, ..RelatedRequest::default() });
     assert_eq!(near.hits[0].path, "Herons.md", "{near:?}");
+}
+
+#[test]
+fn a_screen_names_each_vault_and_says_a_thing_once() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_for("three vaults idle", |status| status.state == RunState::Idle && status.vaults.len() == 3);
+    let said = |arguments: &[&str]| {
+        let output = place.run(arguments);
+        (output.status.code(), out(&output), err(&output))
+    };
+
+    let (code, graph, _) = said(&["graph", "-n", "1"]);
+    let headings: Vec<&str> = graph.lines().filter(|line| line.starts_with("vault ")).collect();
+    assert_eq!((code, headings), (Some(0), vec!["vault notes", "vault work", "vault heim"]), "{graph}");
+    let (_, dot, told) = said(&["graph", "--dot"]);
+    assert!(dot.starts_with("digraph") && told.contains("`situated graph --dot work`"), "{told}");
+    let (_, one, told) = said(&["graph", "work"]);
+    assert!(one.starts_with("3 notes") && !one.contains("vault "), "{one}{told}");
+
+    // One note for nothing is not asked about, several are.
+    let (code, done, _) = said(&["rebuild", "Share.md"]);
+    assert!(code == Some(0) && done.contains("1 note looked at, 1 changed"), "{done}");
+    let (code, _, told) = said(&["rebuild", "work"]);
+    assert!(code == Some(2) && told.contains("--yes"), "{told}");
+
+    let (folder, aside) = (place.dir.path().join("heim"), place.dir.path().join("elsewhere"));
+    std::fs::rename(&folder, &aside).unwrap();
+    daemon.wait_for("it is missed", |status| !status.problems.is_empty());
+    let missing = format!("the vault {} does not exist", folder.display());
+    let page = place.dir.path().join("status.html");
+    assert_eq!(said(&["status", "--html", page.to_str().unwrap()]).0, Some(0));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&page).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let page = std::fs::read_to_string(&page).unwrap();
+    let (_, shown, _) = said(&["status"]);
+    let unbroken = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(unbroken.matches(&missing).count(), 1, "{shown}");
+    let (status, looked_at) = page.split_once("What was looked at").unwrap();
+    assert_eq!((status.matches(&missing).count(), looked_at.matches(&missing).count()), (1, 1), "{page}");
+    std::fs::rename(&aside, &folder).unwrap();
+
+    // All notes of all vaults gone, and agreed to.
+    for vault in ["heim", "work", "vault"] {
+        let folder = if vault == "vault" { place.vault.clone() } else { place.dir.path().join(vault) };
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { std::fs::remove_dir_all(path).unwrap() } else { std::fs::remove_file(path).unwrap() }
+        }
+    }
+    said(&["sync", "--wait", "--accept-deletes"]);
+    daemon.wait_for("nothing left", |status| {
+        status.state == RunState::Idle && status.vaults.iter().all(|vault| vault.notes == 0)
+    });
+    // What was heard of meanwhile is looked at first.
+    eventually("it says so", || said(&["status"]).1.starts_with("● up to date, and there is no note\n"));
+    assert_eq!(daemon.stop(), Some(0));
 }

@@ -10,7 +10,7 @@ use protocol::graph::Measure;
     after_help = "Score: 0.4 links to notes of high betweenness + 0.3 PageRank + 0.2 betweenness + 0.1 clustering, each by rank\nPicture: situated graph --dot | dot -Tsvg -Ksfdp > graph.svg"
 )]
 pub(crate) struct Graph {
-    /// The vault; the first one if absent
+    /// The vault; if absent each in turn, and with --dot or --json the first one
     pub vault: Option<String>,
     /// By what notes are ranked
     #[arg(long, value_name = "score|pagerank|betweenness|in|out|clustering", value_parser = measure)]

@@ -492,7 +492,12 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
 fn told(facts: &Facts) -> Vec<Check> {
     let Daemon::Answers(status, _) = &facts.daemon else { return Vec::new() };
     let Status { problems, held, vaults, state, contexts, .. } = &**status;
-    let mut found: Vec<Check> = problems.iter().map(|problem| Check::new("status", Warn, problem.clone())).collect();
+    // What is wrong with a vault that cannot be read is said of the vault.
+    let unreadable = |problem: &str| {
+        facts.vaults.iter().any(|vault| vault.unreadable.as_ref().is_some_and(|why| problem.contains(why)))
+    };
+    let of_daemon = problems.iter().filter(|problem| !unreadable(problem));
+    let mut found: Vec<Check> = of_daemon.map(|problem| Check::new("status", Warn, problem.clone())).collect();
     found.extend(held.iter().map(|held| Check::new("status", Note, held.clone())));
     let waiting = contexts.offers.iter().map(|offer| {
         let by = format!("by {} {}", offer.provider, offer.model);

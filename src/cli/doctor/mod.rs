@@ -27,7 +27,7 @@ const COLUMN: usize = 12;
 /// How good or bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Level {
+pub(super) enum Level {
     /// As it should be.
     Ok,
     /// Worth knowing; nothing has to be done.
@@ -40,16 +40,16 @@ enum Level {
 
 /// What one look found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Check {
+pub(super) struct Check {
     /// What was looked at; stable, for programs.
-    id: &'static str,
-    level: Level,
-    finding: String,
+    pub(super) id: &'static str,
+    pub(super) level: Level,
+    pub(super) finding: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<String>,
+    pub(super) evidence: Option<String>,
     /// One command, or one edit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    remedy: Option<String>,
+    pub(super) remedy: Option<String>,
 }
 
 impl Check {
@@ -73,9 +73,7 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
     if args.provider {
         return provider::run(session);
     }
-    let facts = facts::gather(session);
-    let mut found = checks::checks(&facts, args.full);
-    found.extend(service::checks(&crate::service::inspect()));
+    let (facts, mut found) = look(args.full, session);
     let redactor = if args.full { Redactor::none() } else { Redactor::of(&facts) };
     for check in &mut found {
         for text in [Some(&mut check.finding), check.evidence.as_mut(), check.remedy.as_mut()].into_iter().flatten() {
@@ -92,6 +90,21 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
         }
     }
     Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
+}
+
+/// What there is, and what is to be said of it.
+fn look(full: bool, session: &Session) -> (facts::Facts, Vec<Check>) {
+    let facts = facts::gather(session);
+    let mut found = checks::checks(&facts, full);
+    found.extend(service::checks(&crate::service::inspect()));
+    (facts, found)
+}
+
+/// All that was found, the worst first, for the owner's eyes.
+pub(super) fn findings(session: &Session) -> Vec<Check> {
+    let (_, mut found) = look(true, session);
+    found.sort_by_key(|check| std::cmp::Reverse(check.level));
+    found
 }
 
 /// A path as a word of a command: a Mac's folders have spaces in them.

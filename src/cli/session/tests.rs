@@ -14,3 +14,10 @@ fn codes() {
     assert_eq!(CliFailure::from(io::Error::other("x")).code(), 74);
     assert_eq!(CliFailure::from(ConfigErrors { problems: Vec::new() }).code(), 78);
 }
+
+#[test]
+fn what_is_said_is_broken_between_words_and_commands_are_not() {
+    let text = "one two three four\n    situated --config /a/b search x\nfive";
+    assert_eq!(told(text, Some(10)), "one two\nthree four\n    situated --config /a/b search x\nfive");
+    assert_eq!(told(text, None), text);
+}

@@ -1,5 +1,6 @@
 use super::super::search::tests::Page;
 use super::*;
+use crate::cli::print::Out;
 use protocol::contexts::Estimate;
 use protocol::jobs::{JobKind, JobState, SkippedFile};
 
@@ -48,7 +49,7 @@ fn one_screen_answers_the_questions() {
         ..Job::dry_run(JobKind::Rebuild, protocol::jobs::Scope::default(), Some(5678), None)
     };
     let report = Report { jobs: vec![job(JobState::Running), job(JobState::Done)], ..report(status()) };
-    print(&report, 100, &mut Out::to(page.clone(), 80)).unwrap();
+    rows(&report, 100).print(&mut Out::to(page.clone(), 80)).unwrap();
     let text = page.text();
     for expected in [
         "up to date, but see below",
@@ -71,7 +72,7 @@ fn one_screen_answers_the_questions() {
 
 fn shown(status: &Status, width: usize) -> String {
     let page = Page::default();
-    print(&report(status.clone()), 10_000, &mut Out::to(page.clone(), width)).unwrap();
+    rows(&report(status.clone()), 10_000).print(&mut Out::to(page.clone(), width)).unwrap();
     page.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -123,8 +124,44 @@ fn contexts_of_a_model_are_told_in_words() {
 #[test]
 fn it_fits_a_terminal_of_twenty_columns() {
     let page = Page::default();
-    print(&report(Status { vaults: Vec::new(), ..status() }), 100, &mut Out::to(page.clone(), 20)).unwrap();
+    rows(&report(Status { vaults: Vec::new(), ..status() }), 100).print(&mut Out::to(page.clone(), 20)).unwrap();
     for line in page.text().lines().skip(1) {
         assert!(super::super::print::columns(line) <= 20, "{line:?}");
     }
+}
+
+#[test]
+fn a_vault_without_notes_is_nothing_to_be_content_with() {
+    let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, ..status().vaults.remove(0) };
+    let empty = Status { vaults: vec![vault], problems: Vec::new(), ..status() };
+    let said = rows(&report(empty.clone()), 100);
+    assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
+    let looking = Status { state: RunState::Indexing, ..empty };
+    assert_eq!(rows(&report(looking), 100).light, Light::Green);
+}
+
+#[test]
+fn the_page_says_the_same_and_holds_nothing_of_others() {
+    use crate::cli::doctor::{Check, Level};
+    let mut evil = status();
+    evil.vaults[0].path = "/home/<script>alert(1)</script>".into();
+    let rows = rows(&report(evil), 100);
+    let check = Check {
+        id: "vaults",
+        level: Level::Fail,
+        finding: "it is <gone>".into(),
+        evidence: Some("ENOENT".into()),
+        remedy: Some("situated vault list".into()),
+    };
+    let page = page::page(&rows, &[check]);
+    for said in [
+        "1,234 notes, 5,678 chunks",
+        "9 files skipped",
+        "nothing leaves this machine",
+        "it is &lt;gone&gt;",
+        "situated vault list",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains("://") && !page.contains('\u{1b}'), "{page}");
 }

@@ -420,10 +420,13 @@ impl Indexer {
         let serving = Some(&self.notes.commit.pipeline.service).filter(|_| self.vectors.waiting() > 0);
         *self.actor.shared.waited_for() = [serving, next].into_iter().flatten().cloned().collect();
         let waiting = self.buyer.pending.queue.len();
+        let doubt = self.notes.guard.doubt().map(str::to_owned);
+        // A vault that is gone cannot be watched either: that is said once.
+        let unwatched = watch_problem.filter(|problem| !doubt.as_ref().is_some_and(|doubt| doubt.contains(problem)));
         let report = IndexerReport {
             stage: Stage::Open,
             notes: self.opened.clone(),
-            problems: [self.notes.guard.doubt().map(str::to_owned), watch_problem]
+            problems: [doubt, unwatched]
                 .into_iter()
                 .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone()), self.buyer.pending.problem()])
                 .flatten()

@@ -65,7 +65,8 @@ fn step_by_step_is_as_strict() {
     assert_eq!(open("folder/note.md"), Ok(()));
     assert_eq!(open("none/note.md"), Err(Errno::NOENT));
     assert_eq!(open("out.md"), Err(Errno::LOOP));
-    assert!(open("up/secret.md").is_err());
+    assert_eq!(open("up/secret.md"), Err(Errno::LOOP));
+    assert_eq!(open("folder/note.md/x.md"), Err(Errno::NOTDIR));
 }
 
 #[test]

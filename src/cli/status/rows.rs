@@ -1,0 +1,88 @@
+//! What a status screen is made of, before it is known where it is shown: a terminal, or a page.
+
+use crate::cli::print::{Out, bold, dim, green, red, yellow};
+
+/// Columns of what a line is about.
+const COLUMN: usize = 10;
+
+/// How the daemon is, at a glance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Light {
+    #[default]
+    Green,
+    Yellow,
+    Red,
+}
+
+/// One line; `name` is what it is about, empty if that is as above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// Nothing: what follows is about something else.
+    Gap,
+    Plain {
+        name: &'static str,
+        value: String,
+    },
+    /// Something to look at.
+    Warning {
+        name: &'static str,
+        value: String,
+    },
+    /// Of less weight.
+    Soft {
+        name: &'static str,
+        value: String,
+    },
+    Vault {
+        name: String,
+        path: String,
+    },
+}
+
+/// The lines, from top to bottom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub(super) light: Light,
+    /// What stands first, in a few words.
+    pub(super) health: String,
+    pub(super) lines: Vec<Row>,
+}
+
+impl Rows {
+    pub(super) fn gap(&mut self) {
+        self.lines.push(Row::Gap);
+    }
+
+    pub(super) fn add(&mut self, name: &'static str, value: &str) {
+        self.lines.push(Row::Plain { name, value: value.to_owned() });
+    }
+
+    pub(super) fn warn(&mut self, name: &'static str, value: &str) {
+        self.lines.push(Row::Warning { name, value: value.to_owned() });
+    }
+
+    pub(super) fn soft(&mut self, name: &'static str, value: &str) {
+        self.lines.push(Row::Soft { name, value: value.to_owned() });
+    }
+
+    pub(super) fn vault(&mut self, name: &str, path: &str) {
+        self.lines.push(Row::Vault { name: name.to_owned(), path: path.to_owned() });
+    }
+
+    /// Shows them on a terminal.
+    pub(super) fn print(&self, out: &mut Out) -> std::io::Result<()> {
+        let dot = match self.light {
+            Light::Green => green("●"),
+            Light::Yellow => yellow("●"),
+            Light::Red => red("●"),
+        };
+        out.line(format!("{dot} {}", bold(&self.health)))?;
+        self.lines.iter().try_for_each(|row| match row {
+            Row::Gap => out.line(""),
+            Row::Plain { name, value } => out.row("  ", name, COLUMN, value),
+            Row::Warning { name, value } => out.row("  ", name, COLUMN, &yellow(value)),
+            Row::Soft { name, value } => out.row("  ", name, COLUMN, &dim(value)),
+            Row::Vault { name, path } => out.row("  ", "vault", COLUMN, &format!("{}  {}", bold(name), dim(path))),
+        })
+    }
+}
