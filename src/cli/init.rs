@@ -56,18 +56,27 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         ));
         session.say(offered(&vaults, answers.provider));
     }
-    if answers.at_login {
-        return at_login(&session.globals, session);
-    }
+    let code = if answers.at_login { Some(at_login(&session.globals, session)?) } else { None };
+    session.say(next(code));
     let promise = if answers.provider == Provider::Template { "; nothing leaves this machine" } else { "" };
-    session.say(format!(
-        "\nNext:  {}               index and watch, in this terminal\n       {}   do so at every login\n       {}      ask it, in another terminal\n{}",
-        bold("situated run"),
-        bold("situated service install"),
-        bold("situated search WORDS"),
-        dim(format!("Nothing is ever written to a vault{promise}."))
-    ));
-    Ok(exit::OK)
+    session.say(dim(format!("Nothing is ever written to a vault{promise}.")));
+    Ok(code.unwrap_or(exit::OK))
+}
+
+/// What to do now; `service` is how installing it ended, if it was asked for.
+fn next(service: Option<u8>) -> String {
+    let run = format!("{}               index and watch, in this terminal", bold("situated run"));
+    let search = format!("{}      ask it", bold("situated search WORDS"));
+    match service {
+        Some(exit::OK) => format!("\nNext:  {search}\n       {}            see how far it is", bold("situated status")),
+        Some(_) => format!(
+            "\nThe service is not installed, for the reason above. The configuration is written all the same.\n\nNext:  {run}\n       {search}, in another terminal"
+        ),
+        None => format!(
+            "\nNext:  {run}\n       {}   do so at every login\n       {search}, in another terminal",
+            bold("situated service install")
+        ),
+    }
 }
 
 /// What a model will take, and that nothing is sent before the user says so.

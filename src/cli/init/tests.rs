@@ -1,6 +1,18 @@
 use super::*;
 
 #[test]
+fn what_comes_next_hangs_on_the_service() {
+    let plain = |service| anstream::adapter::strip_str(&next(service)).to_string();
+    let (installed, failed, by_hand) = (plain(Some(exit::OK)), plain(Some(69)), plain(None));
+    assert!(installed.contains("situated status") && !installed.contains("situated run"), "{installed}");
+    assert!(failed.contains("situated run") && failed.contains("not installed"), "{failed}");
+    assert!(by_hand.contains("situated run") && by_hand.contains("situated service install"), "{by_hand}");
+    for said in [installed, failed, by_hand] {
+        assert!(said.contains("situated search WORDS"), "{said}");
+    }
+}
+
+#[test]
 fn a_configuration_is_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("deep/er/config.toml");

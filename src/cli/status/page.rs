@@ -10,6 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::rows::{Light, Row, Rows};
 use crate::cli::doctor::{Check, Level};
 use crate::cli::exit;
+use crate::cli::print::printable;
 use crate::cli::session::{CliFailure, Session, safe};
 
 const STYLE: &str = "
@@ -78,9 +79,9 @@ fn finding(check: &Check) -> Markup {
         tr {
             th { span class=(class) { (mark) } " " (check.id) }
             td {
-                (check.finding)
-                @if let Some(evidence) = &check.evidence { div class="soft" { (evidence) } }
-                @if let Some(remedy) = &check.remedy { div { "→ " code { (remedy) } } }
+                (printable(&check.finding))
+                @if let Some(evidence) = &check.evidence { div class="soft" { (printable(evidence)) } }
+                @if let Some(remedy) = &check.remedy { div { "→ " code { (printable(remedy)) } } }
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The page that shows a report: one file, nothing in it comes from elsewhere.
 
-use std::fmt::Write as _;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::QueryMeasures;
-use super::plot::{Bar, bars, columns, escaped};
+use super::plot::{Bar, bars, clean, columns};
 use super::report::{Comparison, ENOUGH, RANKS, Report, System};
 use super::set::Missing;
 use super::stats::{Interval, PERMUTATIONS, RESAMPLES};
@@ -25,87 +25,88 @@ svg .lexical{fill:var(--lexical)}svg .dense{fill:var(--dense)}svg .hybrid{fill:v
 
 /// The report as one HTML page: plots, tables, the worst queries, and how it was measured.
 pub fn page(report: &Report) -> String {
-    let mut out = String::with_capacity(64 << 10);
-    let name = escaped(&report.name);
-    let _ = write!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\
-         <title>How well {name} is found</title><style>{STYLE}</style></head><body>\n<h1>How well {name} is found</h1>\n\
-         <p class=\"soft\">{} notes in {} chunks, {} queries, {}. situated {}, {}.</p>\n",
-        report.notes,
-        report.chunks,
-        report.queries,
-        escaped(&report.date),
-        escaped(&report.version),
-        escaped(&report.embedder)
-    );
-    if let Some(comparison) = &report.comparison {
-        compared(comparison, &mut out);
-    }
-    judged(report, &mut out);
-    if !report.systems.is_empty() {
-        measures(&report.systems, &mut out);
-        ranks(report, &mut out);
-        kinds(report, &mut out);
-    }
-    misses(report, &mut out);
-    method(report, &mut out);
-    out.push_str("</body></html>\n");
-    out
+    let name = clean(&report.name);
+    let Report { notes, chunks, queries, .. } = report;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                title { "How well " (name) " is found" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { "How well " (name) " is found" }
+                p class="soft" {
+                    (notes) " notes in " (chunks) " chunks, " (queries) " queries, " (clean(&report.date)) ". situated "
+                    (clean(&report.version)) ", " (clean(&report.embedder)) "."
+                }
+                @if let Some(comparison) = &report.comparison { (compared(comparison)) }
+                (judged(report))
+                @if !report.systems.is_empty() {
+                    (measures(&report.systems))
+                    (ranks(report))
+                    (kinds(report))
+                }
+                (misses(report))
+                (method(report))
+            }
+        }
+    };
+    page.into_string()
 }
 
 /// Which system is the best, if the queries can tell.
-fn judged(report: &Report, out: &mut String) {
-    if report.too_few() {
-        let _ = writeln!(
-            out,
-            "<p><strong>Too few to tell.</strong> {} queries cannot say which way of searching is the better one; {ENOUGH} \
-             or more can.</p>",
-            report.queries
-        );
+fn judged(report: &Report) -> Markup {
+    html! {
+        @if report.too_few() {
+            p {
+                strong { "Too few to tell." } " " (report.queries) " queries cannot say which way of searching is the better one; "
+                (ENOUGH) " or more can."
+            }
+        }
+        @if let Some(best) = &report.best {
+            p {
+                "Best by nDCG@10: " strong { (clean(&best.system)) }
+                @if best.alike.is_empty() {
+                    "; every other is surely worse."
+                } @else {
+                    "; not to be told from it (the interval of the difference holds 0): " (clean(&best.alike.join("; "))) "."
+                }
+            }
+        }
     }
-    let Some(best) = &report.best else { return };
-    let _ = write!(out, "<p>Best by nDCG@10: <strong>{}</strong>", escaped(&best.system));
-    let alike: Vec<String> = best.alike.iter().map(|name| escaped(name)).collect();
-    let _ = match &alike[..] {
-        [] => writeln!(out, "; every other is surely worse.</p>"),
-        alike => writeln!(
-            out,
-            "; not to be told from it (the interval of the difference holds 0): {}.</p>",
-            alike.join("; ")
-        ),
-    };
 }
 
-fn measures(systems: &[System], out: &mut String) {
-    out.push_str("<h2>Systems</h2>\n");
-    for name in QueryMeasures::NAMES {
-        let list: Vec<Bar<'_>> = systems.iter().map(|system| bar(system, system.measure(name))).collect();
-        let _ = write!(out, "<h3>{name}</h3>\n{}\n", bars(name, &list));
-    }
-    out.push_str("<div class=\"wide\"><table><tr><th>System</th>");
-    for name in QueryMeasures::NAMES {
-        let _ = write!(out, "<th>{name}</th>");
-    }
-    out.push_str("<th>ms</th></tr>\n");
-    for system in systems {
-        let _ = write!(out, "<tr><td>{}</td>", escaped(&system.name()));
-        for name in QueryMeasures::NAMES {
-            let _ = write!(out, "<td>{}</td>", sure(system.measure(name)));
+fn measures(systems: &[System]) -> Markup {
+    let of =
+        |name: &str| bars(name, &systems.iter().map(|system| bar(system, system.measure(name))).collect::<Vec<_>>());
+    html! {
+        h2 { "Systems" }
+        @for name in QueryMeasures::NAMES { h3 { (name) } (of(name)) }
+        div class="wide" {
+            table {
+                tr { th { "System" } @for name in QueryMeasures::NAMES { th { (name) } } th { "ms" } }
+                @for system in systems {
+                    tr {
+                        td { (clean(&system.name())) }
+                        @for name in QueryMeasures::NAMES { td { (sure(system.measure(name))) } }
+                        td { (format!("{:.2}", system.p50_ms)) }
+                    }
+                }
+            }
         }
-        let _ = writeln!(out, "<td>{:.2}</td></tr>", system.p50_ms);
     }
-    out.push_str("</table></div>\n");
 }
 
 fn bar(system: &System, value: Interval) -> Bar<'_> {
     Bar { name: system.name(), class: &system.lane, value }
 }
 
-fn sure(Interval { mean, low, high }: Interval) -> String {
-    format!("{mean:.3} <small>{low:.3}–{high:.3}</small>")
+fn sure(Interval { mean, low, high }: Interval) -> Markup {
+    html! { (format!("{mean:.3}")) " " small { (format!("{low:.3}–{high:.3}")) } }
 }
 
 /// The best system of each lane, by nDCG; the last of each where the queries are too few to tell.
@@ -122,132 +123,135 @@ fn one_of_each_lane(report: &Report) -> Vec<&System> {
     shown
 }
 
-fn ranks(report: &Report, out: &mut String) {
-    out.push_str(
-        "<h2>Where the answer stood</h2>\n<p class=\"soft\">Queries by the rank of the first relevant one.</p>\n",
-    );
-    for system in one_of_each_lane(report) {
-        let name = system.name();
-        let _ = write!(out, "<h3>{}</h3>\n{}\n", escaped(&name), columns(&name, &RANKS, &system.ranks, &system.lane));
+fn ranks(report: &Report) -> Markup {
+    html! {
+        h2 { "Where the answer stood" }
+        p class="soft" { "Queries by the rank of the first relevant one." }
+        @for system in one_of_each_lane(report) {
+            h3 { (clean(&system.name())) }
+            (columns(&system.name(), &RANKS, &system.ranks, &system.lane))
+        }
     }
 }
 
-fn kinds(report: &Report, out: &mut String) {
-    let Some(first) = report.systems.first().filter(|system| system.kinds.len() > 1) else { return };
-    out.push_str("<h2>By kind of query</h2>\n");
-    for (kind, (queries, _)) in &first.kinds {
-        let label = if kind.is_empty() { "other" } else { kind };
+fn kinds(report: &Report) -> Markup {
+    let Some(first) = report.systems.first().filter(|system| system.kinds.len() > 1) else { return Markup::default() };
+    let plot = |kind: &String, queries: usize| {
         let of_kind = |system: &&'_ System| system.kinds.get(kind).map(|(_, measures)| measures.ndcg_10);
         let list: Vec<Bar<'_>> = one_of_each_lane(report)
             .into_iter()
             .filter_map(|system| of_kind(&system).map(|mean| bar(system, Interval { mean, low: mean, high: mean })))
             .collect();
+        let label = if kind.is_empty() { "other" } else { kind };
         let title = format!("{label}: nDCG@10 of {queries} queries");
-        let _ = write!(out, "<h3>{}</h3>\n{}\n", escaped(&title), bars(&title, &list));
+        html! { h3 { (clean(&title)) } (bars(&title, &list)) }
+    };
+    html! {
+        h2 { "By kind of query" }
+        @for (kind, (queries, _)) in &first.kinds { (plot(kind, *queries)) }
     }
 }
 
-fn compared(comparison: &Comparison, out: &mut String) {
-    let (a, b) = (escaped(&comparison.a), escaped(&comparison.b));
-    let _ = write!(
-        out,
-        "<h2>{b} against {a}</h2>\n<div class=\"wide\"><table><tr><th>Measure</th><th>{a}</th><th>{b}</th>\
-         <th>Difference</th><th>p</th><th>Better</th><th>Worse</th><th>Alike</th></tr>\n"
-    );
-    for name in QueryMeasures::NAMES {
-        let Some((of_a, of_b, paired)) = comparison.measures.get(name) else { continue };
-        let Interval { mean, low, high } = paired.difference;
-        let _ = writeln!(
-            out,
-            "<tr><td>{name}</td><td>{}</td><td>{}</td><td>{mean:+.3} <small>{low:+.3} to {high:+.3}</small></td>\
-             <td>{:.4}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            sure(*of_a),
-            sure(*of_b),
-            paired.p,
-            paired.wins,
-            paired.losses,
-            paired.ties
-        );
+fn compared(comparison: &Comparison) -> Markup {
+    let (a, b) = (clean(&comparison.a), clean(&comparison.b));
+    let measured = QueryMeasures::NAMES.iter().filter_map(|name| Some((name, comparison.measures.get(*name)?)));
+    let apart = |Interval { mean, low, high }: Interval| {
+        html! { (format!("{mean:+.3}")) " " small { (format!("{low:+.3} to {high:+.3}")) } }
+    };
+    html! {
+        h2 { (b) " against " (a) }
+        div class="wide" {
+            table {
+                tr {
+                    th { "Measure" } th { (a) } th { (b) } th { "Difference" } th { "p" } th { "Better" } th { "Worse" }
+                    th { "Alike" }
+                }
+                @for (name, (of_a, of_b, paired)) in measured {
+                    tr {
+                        td { (name) } td { (sure(*of_a)) } td { (sure(*of_b)) } td { (apart(paired.difference)) }
+                        td { (format!("{:.4}", paired.p)) } td { (paired.wins) } td { (paired.losses) } td { (paired.ties) }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("</table></div>\n");
 }
 
-fn misses(report: &Report, out: &mut String) {
+fn misses(report: &Report) -> Markup {
     if report.misses.is_empty() {
-        return;
+        return Markup::default();
     }
-    out.push_str(
-        "<h2>What was missed</h2>\n<p class=\"soft\">Queries that no system answered among the first 20. \
-         <code>situated search --explain --expect NOTE</code> says why.</p>\n<div class=\"wide\"><table>\
-         <tr><th class=\"text\">Query</th><th class=\"text\">Kind</th><th class=\"text\">Expected</th><th>Best rank</th></tr>\n",
-    );
-    for miss in &report.misses {
-        let best = miss.best.map_or("none".to_owned(), |best| best.to_string());
-        let _ = writeln!(
-            out,
-            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{best}</td></tr>",
-            escaped(&miss.query),
-            escaped(&miss.kind),
-            escaped(&miss.expected.join(", "))
-        );
+    html! {
+        h2 { "What was missed" }
+        p class="soft" {
+            "Queries that no system answered among the first 20. " code { "situated search --explain --expect NOTE" }
+            " says why."
+        }
+        div class="wide" {
+            table {
+                tr {
+                    th class="text" { "Query" } th class="text" { "Kind" } th class="text" { "Expected" } th { "Best rank" }
+                }
+                @for miss in &report.misses {
+                    tr {
+                        td class="text" { (clean(&miss.query)) }
+                        td class="text" { (clean(&miss.kind)) }
+                        td class="text" { (clean(&miss.expected.join(", "))) }
+                        td { (miss.best.map_or("none".to_owned(), |best| best.to_string())) }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("</table></div>\n");
 }
 
 /// What the set names and is not there.
-fn absent(report: &Report, out: &mut String) {
+fn absent(report: &Report) -> Markup {
     if report.missing.is_empty() {
-        return;
+        return Markup::default();
     }
-    let name = |missing: &Missing| format!("{} ({})", escaped(&missing.id), missing.queries);
+    let name = |missing: &Missing| format!("{} ({})", clean(&missing.id), missing.queries);
     let names: Vec<String> = report.missing.iter().map(name).collect();
-    let _ = writeln!(
-        out,
-        "<p>{} queries were left out, for nothing that is relevant to them is there. Documents that are not there, and \
-         how many queries they are relevant to: {}.</p>",
-        report.unanswerable,
-        names.join(", ")
-    );
+    html! {
+        p {
+            (report.unanswerable) " queries were left out, for nothing that is relevant to them is there. Documents that are not \
+             there, and how many queries they are relevant to: " (names.join(", ")) "."
+        }
+    }
 }
 
-fn method(report: &Report, out: &mut String) {
-    out.push_str("<h2>How it was measured</h2>\n");
-    if report.source == "vault" {
-        out.push_str(
-            "<p>The queries were made from the vault, without a model: texts of links that say more than the names of their \
-             target, aliases, descriptions, first sentences of notes, and those of sections where the others were too few \
-             to tell. Each was hidden where it stood (in an index of its own; the vault was \
-             not touched), and the one note that it means counts as the answer. Texts that mean two notes, or say \
-             too little, were left out. Other notes may answer as well, so the figures are a lower bound: compare \
-             systems by them, not vaults.</p>\n",
-        );
-        for (kind, (found, drawn)) in &report.kinds {
-            let _ =
-                writeln!(out, "<p class=\"soft\">{}: {drawn} queries of {found} that there were.</p>", escaped(kind));
+fn method(report: &Report) -> Markup {
+    html! {
+        h2 { "How it was measured" }
+        @if report.source == "vault" {
+            p {
+                "The queries were made from the vault, without a model: texts of links that say more than the names of their \
+                 target, aliases, descriptions, first sentences of notes, and those of sections where the others were too few \
+                 to tell. Each was hidden where it stood (in an index of its own; the vault was \
+                 not touched), and the one note that it means counts as the answer. Texts that mean two notes, or say \
+                 too little, were left out. Other notes may answer as well, so the figures are a lower bound: compare \
+                 systems by them, not vaults."
+            }
+            @for (kind, (found, drawn)) in &report.kinds {
+                p class="soft" { (clean(kind)) ": " (drawn) " queries of " (found) " that there were." }
+            }
+        } @else {
+            p { "Queries and judgements are those of the set." }
+            (absent(report))
         }
-    } else {
-        out.push_str("<p>Queries and judgements are those of the set.</p>\n");
-        absent(report, out);
+        @if report.written > 0 {
+            p { "Contexts of " (report.written) " chunks were written by a model; those that repeat a hidden text were left out." }
+        }
+        @if report.lost > 0 { p { (report.lost) " files or documents were left out." } }
+        p {
+            "Recall counts what is relevant among the first 5 and 20, MRR takes one over the rank of the first \
+             relevant one, nDCG has linear gains; each is a mean over queries. Intervals hold 95 % of " (RESAMPLES) " \
+             resamples of the queries (percentile bootstrap). Boosts are the configuration's, for links, age and kind \
+             of notes. Two configurations are compared query by query: p is \
+             that of the two-sided randomisation test (" (PERMUTATIONS) " exchanges). Seed " (report.seed) ". It took "
+            (format!("{:.1}", report.took_s)) " s."
+        }
     }
-    if report.written > 0 {
-        let _ = writeln!(
-            out,
-            "<p>Contexts of {} chunks were written by a model; those that repeat a hidden text were left out.</p>",
-            report.written
-        );
-    }
-    if report.lost > 0 {
-        let _ = writeln!(out, "<p>{} files or documents were left out.</p>", report.lost);
-    }
-    let _ = writeln!(
-        out,
-        "<p>Recall counts what is relevant among the first 5 and 20, MRR takes one over the rank of the first \
-         relevant one, nDCG has linear gains; each is a mean over queries. Intervals hold 95 % of {RESAMPLES} \
-         resamples of the queries (percentile bootstrap). Boosts are the configuration's, for links, age and kind \
-         of notes. Two configurations are compared query by query: p is \
-         that of the two-sided randomisation test ({PERMUTATIONS} exchanges). Seed {}. It took {:.1} s.</p>",
-        report.seed, report.took_s
-    );
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ fn report() -> Report {
 
 /// Reads the page as XML would be: every element that opens closes, in order; attributes are quoted.
 fn well_formed(page: &str) {
-    let body = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
+    let body = page.strip_prefix("<!DOCTYPE html>").unwrap();
     let mut open: Vec<&str> = Vec::new();
     let mut rest = body;
     while let Some(at) = rest.find('<') {
@@ -39,7 +39,7 @@ fn well_formed(page: &str) {
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
         if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name), "</{name}>");
-        } else if !tag.ends_with('/') {
+        } else if name != "meta" {
             open.push(name);
         }
         rest = &rest[end + 1..];
@@ -47,7 +47,7 @@ fn well_formed(page: &str) {
     assert!(open.is_empty(), "{open:?} stay open");
     for (at, _) in body.match_indices('&') {
         let entity = &body[at..(at + 7).min(body.len())];
-        assert!(["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"].iter().any(|e| entity.starts_with(e)), "{entity}");
+        assert!(["&amp;", "&lt;", "&gt;", "&quot;"].iter().any(|e| entity.starts_with(e)), "{entity}");
     }
 }
 
