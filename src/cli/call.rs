@@ -86,5 +86,6 @@ pub(super) fn schema(session: &mut Session) -> Result<u8, CliFailure> {
 pub(super) fn socket(session: &mut Session) -> Result<u8, CliFailure> {
     let found = Config::whereabouts(&session.overrides());
     let socket = Surroundings::here().find(found.socket.as_deref(), &found.data_dir);
-    session.result(json!({ "socket": socket, "running": is_locked(&found.data_dir) }), socket.to_string_lossy())
+    let address = platform::stream::address(&socket).to_string_lossy().into_owned();
+    session.result(json!({ "socket": &address, "running": is_locked(&found.data_dir) }), address)
 }

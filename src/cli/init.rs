@@ -7,10 +7,10 @@ mod questions;
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use platform::files::Private as _;
 use serde_json::json;
 
 use super::args::{Globals, Init};
@@ -147,10 +147,10 @@ fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
 fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), CliFailure> {
     let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        DirBuilder::new().recursive(true).private().create(folder).map_err(failed)?;
     }
     // `create_new` neither follows a link nor loses a race against another `init`.
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+    match OpenOptions::new().write(true).create_new(true).private().open(file) {
         Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file, vaults)),
         Err(error) => Err(failed(error)),

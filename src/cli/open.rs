@@ -164,10 +164,22 @@ fn filled(template: &str, place: &Place) -> Vec<OsString> {
 
 /// Asks the desktop to open a place in Obsidian. What is started is left to itself.
 pub(super) fn in_obsidian(place: &Place) -> Result<(), String> {
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    // On Windows not `start`, which takes an `&` of the address for the end of it.
+    let (opener, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
     let uri = obsidian_uri(place);
-    let started =
-        Command::new(opener).arg(&uri).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let started = Command::new(opener)
+        .args(before)
+        .arg(&uri)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
     match started {
         Ok(mut child) => {
             // Waited for, so that it does not stay in the table of processes; not waited on.
@@ -201,9 +213,8 @@ pub(super) fn host() -> String {
 }
 
 fn percent(text: &OsStr, set: &'static AsciiSet) -> String {
-    use std::os::unix::ffi::OsStrExt as _;
-    percent_encode(text.as_bytes(), set).to_string()
+    percent_encode(text.as_encoded_bytes(), set).to_string()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

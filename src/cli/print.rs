@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use anstream::{AutoStream, ColorChoice};
 use owo_colors::OwoColorize as _;
+use terminal_size::{Height, Width, terminal_size_of};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
@@ -73,7 +74,7 @@ impl Out {
         }
         let choice = AutoStream::choice(&stdout);
         let terminal = stdout.is_terminal();
-        let width = if terminal { terminal_width(&stdout) } else { PIPE_WIDTH };
+        let width = if terminal { width(terminal_size_of(&stdout)) } else { PIPE_WIDTH };
         let stream = AutoStream::new(Box::new(stdout) as Box<dyn Write + Send>, choice);
         Out { stream, width, terminal, only_links: false }
     }
@@ -170,11 +171,11 @@ impl Out {
 /// Columns of the terminal that standard error is; `None` if it is none.
 pub(super) fn said_width() -> Option<usize> {
     let stderr = io::stderr();
-    stderr.is_terminal().then(|| terminal_width(&stderr))
+    stderr.is_terminal().then(|| width(terminal_size_of(stderr)))
 }
 
-fn terminal_width(terminal: &impl std::os::fd::AsFd) -> usize {
-    let columns = rustix::termios::tcgetwinsize(terminal).map_or(0, |size| usize::from(size.ws_col));
+fn width(size: Option<(Width, Height)>) -> usize {
+    let columns = size.map_or(0, |(Width(columns), _)| usize::from(columns));
     if columns == 0 { 80 } else { columns.clamp(MIN_WIDTH, MAX_WIDTH) }
 }
 

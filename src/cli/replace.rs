@@ -1,16 +1,17 @@
 //! A configuration put in place of another at once: an assistant's, or our own after a question.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use platform::files::{Private as _, mode, set_mode, sync_folder};
 
 /// Puts a text in a file's place at once, with a copy of what was there beside it if `keep` says so; says where that is.
 pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std::io::Result<Option<PathBuf>> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    DirBuilder::new().recursive(true).private().create(folder)?;
     // Such files hold other servers' keys: a new one is readable by its user alone, an old one keeps its mode.
-    let mode = std::fs::metadata(file).map_or(0o600, |known| known.mode() & 0o777);
+    let mode = std::fs::metadata(file).map_or(0o600, |known| mode(&known) & 0o777);
     let backup = old.filter(|_| keep).map(|old| beside(file, "before-situated", old, mode)).transpose()?;
     let fresh = beside(file, "new", new, mode)?;
     // Another program may have written to it meanwhile: then nothing is done.
@@ -19,7 +20,7 @@ pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std
         return Err(std::io::Error::other("it was changed by somebody else just now; nothing was written, try again"));
     }
     std::fs::rename(&fresh, file)?;
-    File::open(folder)?.sync_all()?;
+    sync_folder(folder)?;
     Ok(backup)
 }
 
@@ -29,8 +30,9 @@ pub(super) fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io:
         let mut name = file.as_os_str().to_owned();
         name.push(if n == 1 { format!(".{what}") } else { format!(".{what}-{n}") });
         let path = PathBuf::from(name);
-        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
+        match OpenOptions::new().write(true).create_new(true).private().open(&path) {
             Ok(mut out) => {
+                set_mode(&path, mode)?;
                 out.write_all(text.as_bytes())?;
                 out.sync_all()?;
                 return Ok(path);

@@ -41,6 +41,9 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     let claimed = Claimed::take(loaded, &overrides).map_err(|error| failed(error.into()))?;
     logging::data_are_in(claimed.data_dir());
     let report = !session.globals.quiet;
+    if !report {
+        platform::process::leave_own_console();
+    }
     let color = session.globals.color;
     let options = RunOptions {
         overrides,

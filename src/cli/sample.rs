@@ -2,5 +2,5 @@
 
 include!(concat!(env!("OUT_DIR"), "/sample.rs"));
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -14,7 +14,7 @@ use crate::daemon::config::{Config, Loaded};
 use crate::service;
 use crate::service::control;
 use crate::service::control::ServiceReply;
-use crate::service::host::Places;
+use crate::service::host::{Places, ServiceManager};
 use crate::service::install;
 use crate::service::install::{InstallPlan, Installed};
 use crate::service::systemd::Manager;
@@ -109,13 +109,12 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
             Installed::Later => session.out.line(format!("{} installed, starts at the next login", yellow("●")))?,
         }
     }
-    if cfg!(target_os = "macos") {
+    if ServiceManager::HERE == ServiceManager::Launchd {
         permitted(session);
     }
-    let lingers = Manager::find(&places).lingers() == Some(true);
     if args.linger {
         linger(&places, session);
-    } else if !lingers && !cfg!(target_os = "macos") {
+    } else if ServiceManager::HERE == ServiceManager::Systemd && Manager::find(&places).lingers() != Some(true) {
         session.say(dim(
             "It runs while you are logged in; `--linger` lets it run without. `situated service logs` has its log.",
         ));
@@ -136,8 +135,13 @@ fn permitted(session: &Session) {
 
 /// Asks the system that it runs without a login; says what came of it.
 fn linger(places: &Places, session: &Session) {
-    if cfg!(target_os = "macos") {
-        session.say("an agent of launchd runs only while you are logged in");
+    let logged_in = match ServiceManager::HERE {
+        ServiceManager::Launchd => Some("an agent of launchd runs only while you are logged in"),
+        ServiceManager::TaskScheduler => Some("the task runs only while you are logged in"),
+        ServiceManager::Systemd => None,
+    };
+    if let Some(said) = logged_in {
+        session.say(said);
         return;
     }
     let manager = Manager::find(places);

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
+use crate::daemon::signals::Signals;
+
 /// Whether the user wants the command to end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
@@ -38,17 +40,10 @@ impl Interrupt {
 }
 
 async fn wait(flag: &Interrupt, listening: mpsc::Sender<()>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return;
-    };
+    let mut signals = Signals::to_end();
     let _ = listening.send(());
     loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        signals.next().await;
         if flag.0.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(super::exit::INTERRUPTED));
         }

@@ -5,13 +5,13 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::IsTerminal as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use platform::files::Private as _;
+use platform::process::in_own_group;
 use serde_json::{Value, json};
 
 use super::args::Try;
@@ -26,6 +26,7 @@ use super::signals::Interrupt;
 use protocol::client::{Client, Discovery};
 use protocol::daemon::ShutdownRequest;
 use protocol::decision::{Decision, Decisions, ExplainRequest};
+use protocol::folders::SHOWN_DATA;
 use protocol::hit::Hit;
 use protocol::search::{SearchAnswer, SearchRequest};
 use protocol::status::{RunState, Status, StatusRequest};
@@ -141,9 +142,9 @@ impl Tour {
             .args(["--quiet", "--color", "never", "run"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(self.dir.join("log"))?)
-            // Ctrl-C is for us: we stop the daemon properly, it must not be hit by the same signal.
-            .process_group(0);
+            .stderr(File::create(self.dir.join("log"))?);
+        // Ctrl-C is for us: we stop the daemon properly, it must not be hit by the same signal.
+        in_own_group(&mut command);
         command.spawn().map_err(|error| {
             CliFailure::new(exit::INTERNAL, format!("{} cannot be started: {error}", program.display()))
         })
@@ -313,7 +314,7 @@ pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, CliFailure> {
     let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
     for attempt in 0..100_u32 {
         let dir = base.join(format!("situated-{command}-{}-{attempt}", std::process::id()));
-        match DirBuilder::new().mode(0o700).create(&dir) {
+        match DirBuilder::new().private().create(&dir) {
             Ok(()) => return Ok(dir.canonicalize()?),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
@@ -426,12 +427,13 @@ fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
     }
     out.line("Nothing left this machine, and no note of yours was read.")?;
     out.line(format!("\n{}", bold("Now your own vault")))?;
+    let end = format!("end it; all that it made lies in {SHOWN_DATA}");
     for (command, about) in [
         ("situated run ~/Notes", "index it and watch; needs no configuration"),
         ("situated search WORDS", "ask it, in another terminal"),
         ("situated init ~/Notes", "write a configuration, for a daemon that is always there"),
         ("situated status", "is all well? does anything leave this machine?"),
-        ("situated stop", "end it; all that it made lies in ~/.local/share/situated"),
+        ("situated stop", &end),
     ] {
         out.line(format!("  {}{}", padded(command, 26), dim(about)))?;
     }

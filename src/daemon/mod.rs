@@ -4,6 +4,8 @@ pub mod config;
 pub mod relocate;
 pub mod sandbox;
 pub mod serve;
+pub(crate) mod signals;
+mod told;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 
 use engine::handle::Handle;
@@ -25,10 +26,12 @@ use protocol::status::RunState;
 use config::{Config, Loaded, Overrides, config_file};
 use relocate::Relocation;
 use sandbox::converter::Converter;
-use sandbox::successor::{Keeper, Successor};
+use sandbox::successor::Keeper;
 use sandbox::{Closed, Rules};
 use serve::bind::{self, BindError, Bound, DataLock};
 use serve::{Door, keep};
+use signals::{Signals, Told};
+use told::{Tell, tell};
 use vault::documents::Convert;
 
 /// Target of what a log says about the daemon's own beginning and end.
@@ -112,7 +115,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         .build()?;
     tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
     let served = runtime.block_on(async {
-        let listener = tokio::net::UnixListener::from_std(bound.listener()?)?;
+        let listener = bound.listener()?;
         let (renew, renewed) = mpsc::channel(1);
         let restarts = Arc::new(AtomicBool::new(false));
         let handed_over = bound.is_handed_over();
@@ -131,9 +134,9 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
             kept.abort();
             if keeper.is_some() && handle.wants_restart() {
                 restarts.store(true, Ordering::Relaxed);
-                notify(&reloading());
+                tell(Tell::Reloading);
             } else {
-                notify(&[sd_notify::NotifyState::Stopping]);
+                tell(Tell::Stopping);
                 bound.retire();
             }
         };
@@ -163,15 +166,14 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
 /// Has this process go on as a daemon that may do what the configuration asks for now. Returns only if that fails.
 fn start_anew(keeper: &Keeper, arguments: &Arguments, bound: &Bound) -> std::io::Error {
     tracing::info!(target: LIFE, "the daemon starts itself anew");
-    let (listener, told) = match bound.bequeath() {
-        Ok(bequeathed) => bequeathed,
-        Err(error) => return error,
-    };
     let known = arguments.clone();
     let Some(arguments) = keeper.with_all_rights(move || known.of_successor()) else {
         return std::io::Error::other("the thread that starts the daemon anew has ended");
     };
-    let error = keeper.begin(Successor { arguments, listener, told });
+    let error = match bound.bequeath() {
+        Ok(bequest) => keeper.begin(arguments, bequest),
+        Err(error) => error,
+    };
     std::io::Error::new(error.kind(), format!("the daemon cannot start itself anew: {error}"))
 }
 
@@ -291,52 +293,38 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
 const RESTART: &str = "the kernel holds it to what it needed when it started, so start it again: `situated service restart`, or \
      `situated stop` and `situated run`";
 
+/// `EACCES`, where something holds a process back.
+const ACCESS_DENIED: i32 = 13;
+
 /// A vault that others can read is kept from the daemon by what holds it.
 fn explained(problem: Problem) -> Problem {
     let vault =
         problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.rsplit('.').next() == Some("path"));
     // All that is left of the system's error is its text.
-    let refused = std::io::Error::from_raw_os_error(libc::EACCES).to_string();
+    let refused = std::io::Error::from_raw_os_error(ACCESS_DENIED).to_string();
     if !(vault && engine::host::sandbox::is_held() && problem.message.contains(&refused)) {
         return problem;
     }
     Problem { message: format!("{}; {RESTART}", problem.message), ..problem }
 }
 
-/// Resolves when the daemon is to stop: SIGTERM, SIGINT, or the engine ended (a client's `shutdown`). SIGHUP
-/// re-reads the configuration on the way.
+/// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`). A
+/// hang-up re-reads the configuration on the way.
 async fn stopped(handle: Handle) {
-    let listen = |kind| signal(kind).ok();
-    let mut terminate = listen(SignalKind::terminate());
-    let mut interrupt = listen(SignalKind::interrupt());
-    let mut hangup = listen(SignalKind::hangup());
+    let mut signals = Signals::listen();
     loop {
         tokio::select! {
-            () = received(&mut terminate) => return,
-            () = received(&mut interrupt) => return,
+            told = signals.next() => match told {
+                Told::Interrupt | Told::Terminate => return,
+                Told::HangUp => reload(&handle).await,
+            },
             () = handle.stopping() => return,
-            () = received(&mut hangup) => reload(&handle).await,
         }
     }
-}
-
-async fn received(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// Tells systemd that the daemon is about to go on otherwise.
-fn reloading() -> [sd_notify::NotifyState<'static>; 2] {
-    use sd_notify::NotifyState::{self, Reloading};
-    [Reloading, NotifyState::monotonic_usec_now().unwrap_or(Reloading)]
 }
 
 async fn reload(handle: &Handle) {
-    notify(&reloading());
+    tell(Tell::Reloading);
     let handle = handle.clone();
     match tokio::task::spawn_blocking(move || handle.reload()).await {
         Ok(Ok(Problems { restarts: true, .. })) => return,
@@ -349,7 +337,7 @@ async fn reload(handle: &Handle) {
         Ok(Err(error)) => tracing::error!(%error, "the old configuration stays"),
         Err(error) => tracing::error!(%error, "the old configuration stays"),
     }
-    notify(&[sd_notify::NotifyState::Ready]);
+    tell(Tell::Ready);
 }
 
 /// Resolves when what is stored can be searched, or the engine has ended.
@@ -369,10 +357,10 @@ async fn supervise(handle: Handle) {
     use broadcast::error::RecvError;
     let mut notices = handle.subscribe();
     started(&handle).await;
-    notify(&[sd_notify::NotifyState::Ready]);
+    tell(Tell::Ready);
     // The engine may have come to rest before anybody listened.
     tell_state(&handle);
-    let watchdog = sd_notify::watchdog_enabled().filter(|within| !within.is_zero());
+    let watchdog = told::watchdog();
     let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_secs(3600), |within| within / 3));
     let mut beat = handle.beat();
     loop {
@@ -380,7 +368,7 @@ async fn supervise(handle: Handle) {
             _ = tick.tick() => {
                 let now = handle.beat();
                 if watchdog.is_some() && now != beat {
-                    notify(&[sd_notify::NotifyState::Watchdog]);
+                    tell(Tell::Alive);
                 }
                 beat = now;
             }
@@ -405,11 +393,6 @@ fn tell_state(handle: &Handle) {
         RunState::Paused => "paused",
     };
     let counted = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
-    let told = format!("{word}; {}, {}", counted(notes, "note"), counted(chunks, "chunk"));
-    notify(&[sd_notify::NotifyState::Status(&told)]);
-}
-
-fn notify(states: &[sd_notify::NotifyState<'_>]) {
-    // Without a supervisor no process listens.
-    let _ = sd_notify::notify(states);
+    let doing = format!("{word}; {}, {}", counted(notes, "note"), counted(chunks, "chunk"));
+    tell(Tell::Doing(&doing));
 }

@@ -148,5 +148,5 @@ fn rename(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

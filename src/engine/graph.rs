@@ -9,6 +9,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use platform::process::thread_time;
+
 use super::VaultShared;
 use crate::host;
 use index::{Cancel, Graph, Snapshot};
@@ -204,13 +206,6 @@ fn make(snapshot: &Snapshot, before: Option<&Graph>, stopping: &AtomicBool) -> O
         "the graph of links is new"
     );
     (!stopping.load(Ordering::Relaxed)).then_some(graph)
-}
-
-/// Processor time of this thread: on a busy machine the clock would say nothing about the work.
-fn thread_time() -> Duration {
-    use rustix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32)
 }
 
 #[cfg(test)]

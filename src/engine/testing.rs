@@ -6,7 +6,6 @@ mod model;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -136,7 +135,7 @@ impl Bench {
         fs::create_dir(&root).unwrap();
         fs::create_dir(&data).unwrap();
         fs::write(&key, "sk-played").unwrap();
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        platform::files::set_mode(&key, 0o600).unwrap();
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let began = {
             let _entered = runtime.enter();

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use platform::files;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
@@ -80,14 +81,12 @@ impl Folder {
         let state = fs::read(self.state_file())?;
         for entry in fs::read_dir(&self.path)? {
             // A merge in the background may take files away while this goes on.
-            if let Ok(file) = File::open(entry?.path()) {
-                file.sync_data()?;
-            }
+            files::sync_file(&entry?.path())?;
         }
         let mark = self.path.join("clean");
         fs::write(&mark, fingerprint(&state))?;
-        File::open(&mark)?.sync_all()?;
-        File::open(&self.path)?.sync_all()
+        files::sync_file(&mark)?;
+        files::sync_folder(&self.path)
     }
 
     fn state_file(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! A file's place in its vault, and what `stat` says of it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +55,9 @@ impl VaultPath {
     /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
     pub fn parse(text: &str) -> Option<Self> {
         let normal = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
-        (normal && !text.contains('\0')).then(|| VaultPath(text.into()))
+        // What separates names there, and what begins a drive or a stream.
+        let foreign = cfg!(windows) && text.contains(['\\', ':']);
+        (normal && !foreign && !text.contains('\0')).then(|| VaultPath(text.into()))
     }
 
     /// All paths below the folder `self`, as a range of ordered paths: what begins with `self/` lies between it and the
@@ -71,7 +73,6 @@ impl VaultPath {
 
     /// The file-system form, relative to the vault's root.
     pub fn to_relative(&self) -> PathBuf {
-        use std::os::unix::ffi::OsStringExt;
         let mut bytes = Vec::with_capacity(self.0.len());
         for c in self.0.chars() {
             match u32::from(c) {
@@ -79,7 +80,7 @@ impl VaultPath {
                 _ => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
-        PathBuf::from(std::ffi::OsString::from_vec(bytes))
+        PathBuf::from(os_string(bytes))
     }
 
     /// The last component.
@@ -107,12 +108,45 @@ impl VaultPath {
     }
 }
 
+/// A name of the file system from its bytes.
+#[cfg(unix)]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(bytes)
+}
+
+/// A name of the file system from its bytes: names there are UTF-16 that need not be whole, and half a pair is three bytes
+/// that would be UTF-8 if halves were characters (WTF-8).
+#[cfg(windows)]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    use std::os::windows::ffi::OsStringExt;
+    let mut wide: Vec<u16> = Vec::with_capacity(bytes.len());
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        if let [0xED, high @ 0xA0..=0xBF, low @ 0x80..=0xBF, after @ ..] = rest {
+            wide.push(0xD000 | u16::from(high & 0x3F) << 6 | u16::from(low & 0x3F));
+            rest = after;
+            continue;
+        }
+        match rest.utf8_chunks().next().map_or("", |chunk| chunk.valid()) {
+            "" => {
+                wide.push(0xFFFD);
+                rest = &rest[1..];
+            }
+            valid => {
+                wide.extend(valid.encode_utf16());
+                rest = &rest[valid.len()..];
+            }
+        }
+    }
+    OsString::from_wide(&wide)
+}
+
 fn push_name(text: &mut String, name: &OsStr) {
-    use std::os::unix::ffi::OsStrExt;
     let escape = |text: &mut String, bytes: &[u8]| {
         text.extend(bytes.iter().filter_map(|&b| char::from_u32(0xF700 + u32::from(b))));
     };
-    for part in name.as_bytes().utf8_chunks() {
+    for part in name.as_encoded_bytes().utf8_chunks() {
         for c in part.valid().chars() {
             match u32::from(c) {
                 0xF780..=0xF7FF => escape(text, c.encode_utf8(&mut [0; 4]).as_bytes()),

@@ -7,12 +7,12 @@ mod reply;
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use platform::stream::{self, Stream};
 use serde_json::{Value, json};
 
 pub use self::reply::Reply;
@@ -191,7 +191,7 @@ impl Discovery {
 /// A connection to the daemon. One call at a time.
 #[derive(Debug)]
 pub struct Client {
-    stream: UnixStream,
+    stream: Stream,
     decoder: LineDecoder,
     /// Read and not yet decoded.
     pending: Vec<u8>,
@@ -432,11 +432,11 @@ fn broken(error: io::Error) -> ClientError {
 }
 
 /// A connect blocks while the listener's backlog is full, and has no timeout of its own.
-fn connect_in_time(socket: &Path) -> Result<UnixStream, ClientError> {
+fn connect_in_time(socket: &Path) -> Result<Stream, ClientError> {
     let (sender, receiver) = mpsc::channel();
     let to = socket.to_owned();
     thread::Builder::new().name("connect".into()).spawn(move || {
-        let _ = sender.send(UnixStream::connect(to));
+        let _ = sender.send(stream::connect(&to));
     })?;
     match receiver.recv_timeout(CONNECT_TIMEOUT) {
         Ok(Ok(stream)) => Ok(stream),
@@ -448,5 +448,5 @@ fn connect_in_time(socket: &Path) -> Result<UnixStream, ClientError> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

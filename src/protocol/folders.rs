@@ -14,22 +14,30 @@ use bases::{Bases, Platform};
 
 /// The folder of the configuration, as it is shown to a user who has set no variable.
 pub const SHOWN_CONFIG: &str =
-    if cfg!(target_os = "macos") { "~/Library/Application Support/situated" } else { "~/.config/situated" };
+    shown("~/.config/situated", "~/Library/Application Support/situated", r"%APPDATA%\situated");
 
 /// The configuration file, as it is shown to a user who has set no variable.
-pub const SHOWN_CONFIG_FILE: &str = if cfg!(target_os = "macos") {
-    "~/Library/Application Support/situated/config.toml"
-} else {
-    "~/.config/situated/config.toml"
-};
+pub const SHOWN_CONFIG_FILE: &str = shown(
+    "~/.config/situated/config.toml",
+    "~/Library/Application Support/situated/config.toml",
+    r"%APPDATA%\situated\config.toml",
+);
 
 /// The folder of the data, as it is shown to a user who has set no variable.
 pub const SHOWN_DATA: &str =
-    if cfg!(target_os = "macos") { "~/Library/Application Support/situated/data" } else { "~/.local/share/situated" };
+    shown("~/.local/share/situated", "~/Library/Application Support/situated/data", r"%LOCALAPPDATA%\situated\data");
 
 /// The folder of the socket, as it is shown to a user who has set no variable.
 pub const SHOWN_SOCKET: &str =
-    if cfg!(target_os = "macos") { "~/Library/Application Support/situated/run" } else { "$XDG_RUNTIME_DIR/situated" };
+    shown("$XDG_RUNTIME_DIR/situated", "~/Library/Application Support/situated/run", r"%LOCALAPPDATA%\situated\run");
+
+const fn shown(xdg: &'static str, mac: &'static str, windows: &'static str) -> &'static str {
+    match Platform::HERE {
+        Platform::Xdg => xdg,
+        Platform::Mac => mac,
+        Platform::Windows => windows,
+    }
+}
 
 /// Where one thing lies that nobody has given another place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +123,8 @@ impl Folders {
         const CONFIG_FILE: &str = "situated/config.toml";
         let (data_dir, former_config, former_data, socket_dir) = match platform {
             Platform::Xdg => (own, None, None, None),
+            // A pipe lies in no folder; its name is made of the path.
+            Platform::Windows => (own.join("data"), None, None, bases.home.is_some().then(|| own.join("run"))),
             Platform::Mac => (
                 // Configuration and data have one folder there, and are moved apart from each other.
                 own.join("data"),

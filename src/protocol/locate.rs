@@ -5,10 +5,9 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use platform::files::owner;
 use serde::{Deserialize, Serialize};
 
 use crate::folders::{Folders, Location, session_dir};
@@ -123,7 +122,7 @@ pub fn data_dir(location: &Location) -> &Path {
 
 /// Our effective user id.
 pub fn own_uid() -> u32 {
-    rustix::process::geteuid().as_raw()
+    platform::user::id()
 }
 
 /// The daemon that holds the lock of `data_dir` now, as far as it has written itself down; `None` if nobody does.
@@ -151,12 +150,12 @@ pub fn read_running(path: &Path) -> Option<Running> {
 
 /// Whether `path` is too long for a socket: its length in bytes if so.
 pub fn too_long(path: &Path) -> Option<usize> {
-    let length = path.as_os_str().as_bytes().len();
+    let length = path.as_os_str().len();
     (length > MAX_SOCKET_PATH).then_some(length)
 }
 
 fn is_own_dir(path: &Path, uid: u32) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && meta.uid() == uid)
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && owner(&meta) == uid)
 }
 
 #[cfg(test)]
@@ -191,7 +190,7 @@ mod tests {
         around.runtime_dir = Some("xdg".into());
         assert_eq!(around.choose(None).0, root.path().join("session/situated/sock"), "relative counts as unset");
         let link = root.path().join("link");
-        std::os::unix::fs::symlink(&xdg, &link).unwrap();
+        platform::files::symlink(&xdg, &link).unwrap();
         around.runtime_dir = Some(link);
         assert_eq!(around.choose(None).0, root.path().join("session/situated/sock"), "a link is not followed");
         around.runtime_dir = Some(xdg.clone());

@@ -5,16 +5,16 @@
 //! hold either a bearer key or `ACCESS:SECRET`, or `ACCESS:SECRET:SESSION` with temporary credentials.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use platform::files::{is_open_to_others, mode, open_at_once, owner};
+use platform::process::{in_own_group, kill_group, shell};
 use secrecy::SecretString;
 use secrecy::zeroize::Zeroizing;
 
@@ -140,23 +140,20 @@ fn find_in(
 
 /// Reads a file that only we may read. Looked at is the file that was opened, not what has its name by then.
 fn from_file(path: &Path, place: &str) -> Result<Secret, String> {
-    // A pipe without a writer would keep us waiting for ever.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let failed = |e: io::Error| format!("{place} cannot be read: {e}");
-    let file = opened.map_err(failed)?;
+    let file = open_at_once(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() {
         return Err(format!("{place} is not a file"));
     }
-    let own = rustix::process::geteuid().as_raw();
-    if found.uid() != own {
-        return Err(format!("{place} belongs to another user (uid {}, not {own})", found.uid()));
+    let (own, uid) = (platform::user::id(), owner(&found));
+    if uid != own {
+        return Err(format!("{place} belongs to another user (uid {uid}, not {own})"));
     }
-    if found.mode() & 0o077 != 0 {
+    if is_open_to_others(&found) {
         return Err(format!(
             "{place} can be read by others (mode {:04o}): `chmod 600 {}`",
-            found.mode() & 0o7777,
+            mode(&found),
             path.display()
         ));
     }
@@ -204,14 +201,11 @@ fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, St
 /// The first line that a command prints. It runs in a process group of its own, so that what it started can be
 /// ended with it.
 fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
-    let mut child = Command::new("sh")
-        .arg("-c")
-        .arg(command)
+    let mut child = in_own_group(&mut shell(command))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         // Whatever it complains of may hold what it was looking for.
         .stderr(Stdio::null())
-        .process_group(0)
         .spawn()
         .map_err(|e| format!("{place} cannot be run: {e}"))?;
     let deadline = Instant::now() + time;
@@ -233,10 +227,7 @@ fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, Str
     let printed = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     let ended = printed.is_ok().then(|| wait(&mut child, deadline)).flatten();
     let Some(status) = ended else {
-        if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-            // It may have ended just now.
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
+        kill_group(&mut child);
         let _ = child.wait();
         return Err(match printed {
             Err(mpsc::RecvTimeoutError::Disconnected) => format!("the output of {place} cannot be read"),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::ServiceError;
-use super::host::Places;
+use super::host::{Places, ServiceManager};
 use super::inspect::{Inspection, inspect};
-use super::launchd;
 use super::systemd::{Manager, UnitState};
 use super::unit::SERVICE;
+use super::{launchd, scheduler};
 use protocol::client::{Client, Discovery};
 use protocol::daemon::PingRequest;
 
@@ -69,7 +69,7 @@ pub(super) fn no_session() -> &'static str {
 /// Starts the service, unless it runs.
 pub fn start(discovery: &Discovery) -> Result<(ServiceReply, bool), ServiceError> {
     let found = installed()?;
-    if let Some(pid) = found.pid.filter(|_| found.running)
+    if let Some(pid) = own_pid(&found, discovery).filter(|_| found.running)
         && let Some((other, version)) = ask(discovery).filter(|(answers, _)| *answers == pid)
     {
         return Ok((ServiceReply { pid: other, version, after: Duration::ZERO }, false));
@@ -89,29 +89,54 @@ fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<Servic
             program.display()
         )));
     }
-    by_hand(discovery, found.pid)?;
+    by_hand(discovery, own_pid(found, discovery))?;
     run(&places()?, discovery, verb)
 }
 
 /// Starts what is installed and waits until it answers.
 pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<ServiceReply, ServiceError> {
     let began = Instant::now();
-    if cfg!(target_os = "macos") {
-        launchd::load(places).map_err(ServiceError::unavailable)?;
-        return wait(discovery, began, &mut || {
-            let state = launchd::state(places);
-            // Where starting again cannot help the daemon ends as if all were well, so that launchd lets it be.
-            let over = state.last_exit.filter(|_| state.pid.is_none());
-            let why = state.failure().unwrap_or_else(|| "it ended at once".to_owned());
-            Look { pid: state.pid, over: over.map(|code| (Some(code), why)) }
-        });
+    match ServiceManager::HERE {
+        ServiceManager::Launchd => {
+            launchd::load(places).map_err(ServiceError::unavailable)?;
+            wait(discovery, began, &mut || {
+                let state = launchd::state(places);
+                // Where starting again cannot help the daemon ends as if all were well, so that launchd lets it be.
+                let over = state.last_exit.filter(|_| state.pid.is_none());
+                let why = state.failure().unwrap_or_else(|| "it ended at once".to_owned());
+                Look { pid: state.pid, over: over.map(|code| (Some(code), why)) }
+            })
+        }
+        ServiceManager::TaskScheduler => {
+            scheduler::load(places).map_err(ServiceError::unavailable)?;
+            wait(discovery, began, &mut || {
+                let state = scheduler::state(places);
+                let over = state.last_exit.map(|code| i32::try_from(code).ok());
+                let why = state.failure().unwrap_or_else(|| "it ended at once".to_owned());
+                Look { pid: holder(discovery).filter(|_| state.running), over: over.map(|code| (code, why)) }
+            })
+        }
+        ServiceManager::Systemd => {
+            let manager = Manager::find(places);
+            // One that failed too often is not started again before it is forgiven.
+            let _ = manager.systemctl(&["reset-failed", SERVICE]);
+            let asked = manager.systemctl(&[verb, "--no-block", SERVICE]);
+            asked.map_err(|why| ServiceError::unavailable(format!("systemd does not {verb} the service: {why}")))?;
+            wait(discovery, began, &mut || look(&manager.state()))
+        }
     }
-    let manager = Manager::find(places);
-    // One that failed too often is not started again before it is forgiven.
-    let _ = manager.systemctl(&["reset-failed", SERVICE]);
-    let asked = manager.systemctl(&[verb, "--no-block", SERVICE]);
-    asked.map_err(|why| ServiceError::unavailable(format!("systemd does not {verb} the service: {why}")))?;
-    wait(discovery, began, &mut || look(&manager.state()))
+}
+
+/// The process that has the data folder, if any has.
+fn holder(discovery: &Discovery) -> Option<u32> {
+    protocol::locate::running(&discovery.data_dir).map(|running| running.pid)
+}
+
+/// The service's process: where its keeper does not tell, the one that has the data folder while the service runs.
+pub(super) fn own_pid(found: &Inspection, discovery: &Discovery) -> Option<u32> {
+    found.pid.or_else(|| {
+        holder(discovery).filter(|_| ServiceManager::HERE == ServiceManager::TaskScheduler && found.running)
+    })
 }
 
 struct Look {
@@ -157,10 +182,10 @@ pub fn stop() -> Result<bool, ServiceError> {
 }
 
 pub(super) fn end(places: &Places) -> Result<(), ServiceError> {
-    let ended = if cfg!(target_os = "macos") {
-        launchd::unload(places)
-    } else {
-        Manager::find(places).systemctl(&["stop", SERVICE]).map(drop)
+    let ended = match ServiceManager::HERE {
+        ServiceManager::Launchd => launchd::unload(places),
+        ServiceManager::TaskScheduler => scheduler::unload(places),
+        ServiceManager::Systemd => Manager::find(places).systemctl(&["stop", SERVICE]).map(drop),
     };
     ended.map_err(|why| ServiceError::unavailable(format!("the service could not be stopped: {why}")))
 }

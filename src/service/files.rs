@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file to write.
@@ -86,7 +85,7 @@ impl Undo {
         if let Some(folder) = link.parent() {
             self.folder(folder)?;
         }
-        std::os::unix::fs::symlink(to, link).map_err(|error| told("create", link, error))?;
+        platform::files::symlink(to, link).map_err(|error| told("create", link, error))?;
         self.0.push(Done::Linked(link.to_owned()));
         Ok(())
     }
@@ -126,7 +125,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
     let fresh = path.with_file_name(name);
     let written = fs::write(&fresh, text)
         // launchd takes no file that others may write to.
-        .and_then(|()| fs::set_permissions(&fresh, fs::Permissions::from_mode(0o644)))
+        .and_then(|()| platform::files::set_mode(&fresh, 0o644))
         .and_then(|()| fs::rename(&fresh, path));
     if written.is_err() {
         let _ = fs::remove_file(&fresh);
@@ -138,5 +137,5 @@ fn told(what: &str, path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {what} {}: {error}", path.display()))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -15,6 +14,28 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// More than this of what a program says is not read.
 const MOST: u64 = 1 << 20;
+
+/// Who keeps services on this system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceManager {
+    /// systemd, with a unit of the user.
+    Systemd,
+    /// A Mac's launchd, with an agent.
+    Launchd,
+    /// Windows' Task Scheduler, with a task that starts when its user logs in.
+    TaskScheduler,
+}
+
+impl ServiceManager {
+    /// That of this build.
+    pub const HERE: ServiceManager = if cfg!(target_os = "macos") {
+        ServiceManager::Launchd
+    } else if cfg!(windows) {
+        ServiceManager::TaskScheduler
+    } else {
+        ServiceManager::Systemd
+    };
+}
 
 /// This user's folders and names.
 #[derive(Clone, Debug)]
@@ -36,8 +57,10 @@ impl Places {
     pub fn here() -> Option<Places> {
         let Folders { home, config_dir, runtime_dir, .. } = Folders::here();
         let home = home?;
-        let uid = rustix::process::geteuid().as_raw();
-        let own = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir() && meta.uid() == uid);
+        let uid = platform::user::id();
+        let own = |path: &PathBuf| {
+            std::fs::metadata(path).is_ok_and(|meta| meta.is_dir() && platform::files::owner(&meta) == uid)
+        };
         Some(Places {
             config: config_dir,
             // tmux, cron and sudo lose the variable; the folder is there all the same.
@@ -144,5 +167,5 @@ fn listen(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     receiver
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::host::Places;
+use super::host::{Places, ServiceManager};
 use super::systemd::{Manager, Reach, UnitState};
 use super::unit::{self, DropIn, SERVICE};
-use super::{launchd, plist};
+use super::{launchd, plist, scheduler, task};
 
 /// How the service stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Inspection {
-    /// Who keeps services here: `systemd`, `launchd`, or `none`.
+    /// Who keeps services here: `systemd`, `launchd`, `task scheduler`, or `none`.
     pub keeper: &'static str,
     /// Whether it answers.
     pub reachable: bool,
@@ -34,7 +34,7 @@ pub struct Inspection {
     pub running: bool,
     /// Why not, if it was started and has failed.
     pub failed: Option<String>,
-    /// The daemon's process.
+    /// The daemon's process, where the keeper tells it.
     pub pid: Option<u32>,
     /// Since when it runs, in seconds since 1970.
     pub since: Option<i64>,
@@ -69,12 +69,15 @@ pub fn inspect() -> Inspection {
             ..Inspection::default()
         };
     };
-    if cfg!(target_os = "macos") {
-        return agent(&places);
+    match ServiceManager::HERE {
+        ServiceManager::Launchd => agent(&places),
+        ServiceManager::TaskScheduler => login_task(&places),
+        ServiceManager::Systemd => {
+            let manager = Manager::find(&places);
+            let state = manager.state();
+            unit_of(&places, &manager, &state)
+        }
     }
-    let manager = Manager::find(&places);
-    let state = manager.state();
-    unit_of(&places, &manager, &state)
 }
 
 /// The same, of a manager that was asked already.
@@ -137,7 +140,23 @@ fn agent(places: &Places) -> Inspection {
     }
 }
 
-/// What the text of a unit or agent tells.
+fn login_task(places: &Places) -> Inspection {
+    let path = scheduler::path(places);
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let state = scheduler::state(places);
+    Inspection {
+        keeper: "task scheduler",
+        reachable: places.has("schtasks.exe"),
+        ours: task::version(&text).is_some(),
+        unit: Some(path).filter(|path| path.is_file()),
+        enabled: state.loaded,
+        running: state.running,
+        failed: state.failure(),
+        ..written(&text, task::program(&text), task::version(&text))
+    }
+}
+
+/// What the text of a unit, agent or task tells.
 fn written(text: &str, program: Option<PathBuf>, version: Option<String>) -> Inspection {
     let this = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();
     let real = program.as_ref().and_then(|path| path.canonicalize().ok());

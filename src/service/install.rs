@@ -2,17 +2,16 @@
 //! exactly if the daemon does not come up.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::control::{self, ServiceReply};
 use super::files::{Undo, Write};
-use super::host::Places;
+use super::host::{Places, ServiceManager};
 use super::inspect::{Inspection, inspect, unit_of};
 use super::systemd::{Manager, Reach};
 use super::unit::{self, DropIn, SERVICE};
 use super::wanted::Wanted;
-use super::{ServiceError, launchd, plist, program};
+use super::{ServiceError, launchd, plist, program, scheduler, task};
 use protocol::client::Discovery;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -82,11 +81,12 @@ pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result
         discovery: Discovery { socket: wanted.socket.clone(), data_dir: wanted.data_dir.clone() },
         places: places.clone(),
     };
-    if cfg!(target_os = "macos") {
-        plan.agent(&launch)?;
-    } else {
-        plan.unit(&launch, wanted, force)?;
+    match ServiceManager::HERE {
+        ServiceManager::Launchd => plan.agent(&launch)?,
+        ServiceManager::TaskScheduler => plan.login_task(&launch)?,
+        ServiceManager::Systemd => plan.unit(&launch, wanted, force)?,
     }
+    plan.before.pid = control::own_pid(&plan.before, &plan.discovery);
     control::by_hand(&plan.discovery, plan.before.pid)?;
     Ok(plan)
 }
@@ -221,6 +221,14 @@ impl InstallPlan {
         Ok(())
     }
 
+    fn login_task(&mut self, launch: &unit::Launch) -> Result<(), ServiceError> {
+        self.before = inspect();
+        let sid = platform::user::sid()
+            .map_err(|error| ServiceError::unavailable(format!("this user cannot be told: {error}")))?;
+        self.writes.push(Write::new(scheduler::path(&self.places), task::task(launch, &sid, VERSION)));
+        Ok(())
+    }
+
     /// Whether anything is written or removed.
     pub fn changes(&self) -> bool {
         let linked = self.link.as_ref().is_none_or(|(link, _)| link.exists() || self.before.enabled);
@@ -229,7 +237,10 @@ impl InstallPlan {
 
     /// What becomes of a file, in a word or two.
     pub fn fate(write: &Write) -> String {
-        let before = write.before.as_deref().map(|text| unit::version(text).or_else(|| plist::version(text)));
+        let before = write.before.as_deref().map(|text| {
+            // An agent and a task say it alike.
+            unit::version(text).or_else(|| plist::version(text))
+        });
         match before {
             _ if !write.changes() => "as it is".to_owned(),
             None => "new".to_owned(),
@@ -281,10 +292,9 @@ impl InstallPlan {
         let fresh = !self.data_dir.exists();
         undo.folder(&self.data_dir).map_err(refused)?;
         if fresh {
-            let private = fs::Permissions::from_mode(0o700);
-            fs::set_permissions(&self.data_dir, private).map_err(refused)?;
+            platform::files::set_mode(&self.data_dir, 0o700).map_err(refused)?;
         }
-        if cfg!(target_os = "macos")
+        if ServiceManager::HERE == ServiceManager::Launchd
             && let Some(folder) = launchd::stderr(&self.places).parent()
         {
             undo.folder(folder).map_err(refused)?;
@@ -306,7 +316,7 @@ impl InstallPlan {
     }
 
     fn start(&self) -> Result<Installed, ServiceError> {
-        if !cfg!(target_os = "macos") {
+        if ServiceManager::HERE == ServiceManager::Systemd {
             if !self.before.reachable {
                 return Ok(Installed::Later);
             }
@@ -316,15 +326,19 @@ impl InstallPlan {
     }
 
     fn take_back(&self, undo: Undo, started: bool) -> Vec<String> {
-        let managed = started && (cfg!(target_os = "macos") || self.before.reachable);
+        let managed = started && (ServiceManager::HERE != ServiceManager::Systemd || self.before.reachable);
         if managed {
             // What does not run cannot be ended, and need not be.
             let _ = control::end(&self.places);
         }
         let mut left = undo.take_back();
-        if managed && !cfg!(target_os = "macos") {
-            left.extend(reload(&self.places).err().map(|error| error.message));
-            let _ = Manager::find(&self.places).systemctl(&["reset-failed", SERVICE]);
+        match ServiceManager::HERE {
+            ServiceManager::Systemd if managed => {
+                left.extend(reload(&self.places).err().map(|error| error.message));
+                let _ = Manager::find(&self.places).systemctl(&["reset-failed", SERVICE]);
+            }
+            ServiceManager::TaskScheduler if managed => left.extend(scheduler::register(&self.places).err()),
+            _ => {}
         }
         if managed && self.before.running {
             let again = control::run(&self.places, &self.discovery, "start");
@@ -357,16 +371,18 @@ pub fn uninstall(places: &Places) -> Result<Vec<PathBuf>, ServiceError> {
     let mut removed = Vec::new();
     let mut files: Vec<PathBuf> = Vec::new();
     let mut folders: Vec<PathBuf> = Vec::new();
-    if cfg!(target_os = "macos") {
-        files.push(launchd::path(places));
-    } else {
-        let folder = Manager::find(places).own_folder();
-        let (wants, drop_ins) = (folder.join("default.target.wants"), folder.join(format!("{SERVICE}.d")));
-        files.push(wants.join(SERVICE));
-        files.extend(found.unit.clone().filter(|_| found.ours));
-        let ours = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| unit::is_our_drop_in(&text));
-        files.extend(DropIn::ALL.iter().map(|kind| drop_ins.join(kind.file())).filter(ours));
-        folders.extend([wants, drop_ins]);
+    match ServiceManager::HERE {
+        ServiceManager::Launchd => files.push(launchd::path(places)),
+        ServiceManager::TaskScheduler => files.push(scheduler::path(places)),
+        ServiceManager::Systemd => {
+            let folder = Manager::find(places).own_folder();
+            let (wants, drop_ins) = (folder.join("default.target.wants"), folder.join(format!("{SERVICE}.d")));
+            files.push(wants.join(SERVICE));
+            files.extend(found.unit.clone().filter(|_| found.ours));
+            let ours = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| unit::is_our_drop_in(&text));
+            files.extend(DropIn::ALL.iter().map(|kind| drop_ins.join(kind.file())).filter(ours));
+            folders.extend([wants, drop_ins]);
+        }
     }
     for file in files.into_iter().filter(|file| file.symlink_metadata().is_ok()) {
         fs::remove_file(&file).map_err(|error| failed(&file, error))?;
@@ -376,9 +392,13 @@ pub fn uninstall(places: &Places) -> Result<Vec<PathBuf>, ServiceError> {
         // Not empty: others have their links and drop-ins there.
         let _ = fs::remove_dir(folder);
     }
-    if found.reachable && !cfg!(target_os = "macos") && !removed.is_empty() {
-        reload(places)?;
-        let _ = Manager::find(places).systemctl(&["reset-failed", SERVICE]);
+    match ServiceManager::HERE {
+        ServiceManager::Systemd if found.reachable && !removed.is_empty() => {
+            reload(places)?;
+            let _ = Manager::find(places).systemctl(&["reset-failed", SERVICE]);
+        }
+        ServiceManager::TaskScheduler => scheduler::register(places).map_err(ServiceError::unavailable)?,
+        _ => {}
     }
     Ok(removed)
 }

@@ -144,5 +144,5 @@ fn meaning(code: Option<i32>, said: &str) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -2,10 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use platform::files::Private as _;
 
 /// A file is put aside when it would grow over this; one such is kept.
 const MOST: u64 = 5 << 20;
@@ -65,8 +65,7 @@ impl LogFile {
 
     fn bounded(path: &Path, most: u64) -> io::Result<LogFile> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            use std::os::unix::fs::DirBuilderExt as _;
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            fs::DirBuilder::new().recursive(true).private().create(folder)?;
         }
         let state = State { path: path.to_owned(), after: None, open: Some(append(path)?) };
         Ok(LogFile { most, state: Mutex::new(state) })
@@ -79,7 +78,7 @@ fn lock(data_dir: &Path) -> Option<PathBuf> {
 }
 
 fn append(path: &Path) -> io::Result<Open> {
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    let file = OpenOptions::new().append(true).create(true).private().open(path)?;
     let length = file.metadata()?.len();
     Ok(Open { file, length })
 }

@@ -5,11 +5,11 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use platform::files::FileId;
 use serde_json::{Map, Value};
 
 use super::host::{self, Places};
@@ -37,9 +37,16 @@ pub enum LogPlace {
 /// Whether standard error goes to the journal: then it can be told fields, not lines alone.
 pub fn stderr_is_journal() -> bool {
     let Some(named) = std::env::var_os("JOURNAL_STREAM") else { return false };
-    let Ok(meta) = rustix::fs::fstat(io::stderr()) else { return false };
     // A child may have inherited the variable and have another standard error.
-    named.to_str() == Some(&format!("{}:{}", meta.st_dev, meta.st_ino))
+    stderr_id().is_some_and(|id| named.to_str() == Some(&id))
+}
+
+/// Device and inode of standard error, as systemd writes them.
+fn stderr_id() -> Option<String> {
+    #[cfg(unix)]
+    return rustix::fs::fstat(io::stderr()).ok().map(|meta| format!("{}:{}", meta.st_dev, meta.st_ino));
+    #[cfg(windows)]
+    None
 }
 
 /// Whether the journal is kept on disk, which gives each user one of their own.
@@ -151,8 +158,8 @@ fn follow_file(path: &Path, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result
         }
         std::thread::sleep(LOOK);
         // It was put aside, and a new one begun.
-        let current = reader.get_ref().metadata()?;
-        if std::fs::metadata(path).is_ok_and(|now| now.ino() != current.ino()) {
+        let current = FileId::of(reader.get_ref())?;
+        if FileId::at(path).is_ok_and(|now| now != current) {
             reader = BufReader::new(File::open(path)?);
         }
     }

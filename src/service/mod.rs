@@ -1,6 +1,6 @@
-//! The daemon as a login service: units of systemd, an agent of launchd, and where their logs are.
+//! The daemon as a login service: units of systemd, an agent of launchd, a task of Windows, and where their logs are.
 //!
-//! Pure are [`mod@unit`], [`plist`] and what the configuration asks for ([`wanted`]); the rest asks the manager by its own
+//! Pure are [`mod@unit`], [`plist`], [`task`] and what the configuration asks for ([`wanted`]); the rest asks the manager by its own
 //! programs, each of which ends in time. Nothing here prints: [`inspect()`] says how things stand, [`install`] what it
 //! is going to do before it does it, and takes back exactly that if the daemon does not come up.
 
@@ -14,7 +14,9 @@ pub mod logfile;
 pub mod logs;
 pub mod plist;
 pub mod program;
+mod scheduler;
 pub mod systemd;
+pub mod task;
 pub mod unit;
 pub mod wanted;
 

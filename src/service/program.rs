@@ -60,5 +60,5 @@ fn normal(part: Component<'_>) -> Option<&str> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

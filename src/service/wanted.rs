@@ -129,5 +129,5 @@ fn key_in_shell(config: &Config) -> bool {
     keyed(&config.engine.context) || config.engine.generations.values().any(keyed)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

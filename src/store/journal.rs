@@ -26,11 +26,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use platform::files::read_exact_at;
 
 mod entries;
 mod frames;
@@ -169,7 +169,7 @@ impl Journal {
 
     fn read(&self, place: Place) -> Result<ContextRecord, StoreError> {
         let mut frame = vec![0; place.length as usize];
-        self.file.read_exact_at(&mut frame, place.offset).map_err(|error| self.failed(&error))?;
+        read_exact_at(&self.file, &mut frame, place.offset).map_err(|error| self.failed(&error))?;
         match codec::decode_entry(&frame[HEAD..]) {
             Ok(Entry::Context { record, .. }) => {
                 let of = id(&record);
@@ -201,7 +201,7 @@ impl Journal {
         place
             .and_then(|(offset, length)| {
                 let mut frame = vec![0; length as usize];
-                self.file.read_exact_at(&mut frame, offset).ok()?;
+                read_exact_at(&self.file, &mut frame, offset).ok()?;
                 match codec::decode_entry(frame.get(HEAD..)?) {
                     Ok(Entry::Expansion { questions, terms, .. }) => Some(Expansion { questions, terms }),
                     Ok(_) | Err(_) => None,

@@ -29,11 +29,11 @@ mod v1;
 mod vectors;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use platform::files::{Private as _, bytes_on_disk};
 
 use codec::Counters;
 use context::ContextRecord;
@@ -147,8 +147,7 @@ fn bytes_in(dir: &Path) -> u64 {
     };
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(meta) if meta.is_dir() => bytes_in(&entry.path()),
-        // `st_blocks` counts in 512 bytes whatever the file system's block size.
-        Ok(meta) => meta.blocks() * 512,
+        Ok(meta) => bytes_on_disk(&meta),
         Err(_) => 0,
     };
     entries.flatten().map(size).sum()
@@ -160,7 +159,7 @@ impl Store {
     /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
     /// is an error and stays where it is.
     pub fn open(dir: &Path, embedder_identity: &str, dimensions: usize) -> Result<(Self, Opened), StoreError> {
-        let create = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        let create = DirBuilder::new().recursive(true).private().create(dir);
         create.map_err(|error| StoreError::io(dir, &error))?;
         let lock = lock(dir)?;
         compact::settle(dir)?;

@@ -6,7 +6,8 @@
 //! place; one that does not check says nothing.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+
+use platform::files::{read_exact_at, write_all_at};
 
 use super::codec::checksum;
 
@@ -17,12 +18,12 @@ pub(super) fn write(file: &File, seq: u64) {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&number);
     bytes[8..].copy_from_slice(&checksum(&[&number]));
-    let _ = file.write_all_at(&bytes, 0);
+    let _ = write_all_at(file, &bytes, 0);
 }
 
 /// The last number that was remembered, 0 if there is none.
 pub(super) fn read(file: &File) -> u64 {
     let (mut number, mut sum) = ([0; 8], [0; 8]);
-    let read = file.read_exact_at(&mut number, 0).and_then(|()| file.read_exact_at(&mut sum, 8));
+    let read = read_exact_at(file, &mut number, 0).and_then(|()| read_exact_at(file, &mut sum, 8));
     if read.is_ok() && checksum(&[&number]) == sum { u64::from_le_bytes(number) } else { 0 }
 }

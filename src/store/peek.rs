@@ -2,8 +2,9 @@
 //! journal only grows, and a frame that is being written just now is passed over.
 
 use std::collections::HashMap;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+
+use platform::files::Private as _;
 
 use super::journal::{HEAD, scan};
 use super::tree::Trees;
@@ -52,7 +53,7 @@ pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
     }
     let copy = std::env::temp_dir().join(format!("situated-doctor-{}", std::process::id()));
     let made =
-        std::fs::DirBuilder::new().mode(0o700).create(&copy).and_then(|()| copy_files(&original, &copy.join("db")));
+        std::fs::DirBuilder::new().private().create(&copy).and_then(|()| copy_files(&original, &copy.join("db")));
     let looked = made.map_err(|error| format!("it cannot be copied to {}: {error}", copy.display())).and_then(|()| {
         let scanned = Trees::open_scanned(&copy.join("db"), |_, _| true).map_err(|fault| format!("{fault:?}"));
         let expected = std::fs::File::open(dir.join(super::LOCK)).map_or(0, |lock| super::mark::read(&lock));

@@ -187,7 +187,7 @@ pub(super) fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
 
 /// Makes renames, creations and removals in `dir` last.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| StoreError::io(dir, &error))
+    platform::files::sync_folder(dir).map_err(|error| StoreError::io(dir, &error))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
 //! another process of this program would already have been stopped at the store's own lock.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use platform::files;
 use sled::Transactional;
 use sled::transaction::TransactionError;
 
@@ -394,10 +395,10 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             sync_folder(&entry.path())?;
-        } else if let Ok(file) = File::open(entry.path()) {
+        } else {
             // sled may have removed the file (an old snapshot) since the folder was read.
-            file.sync_data()?;
+            files::sync_file(&entry.path())?;
         }
     }
-    File::open(path)?.sync_all()
+    files::sync_folder(path)
 }

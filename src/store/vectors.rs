@@ -8,8 +8,9 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use platform::files::{read_exact_at, write_all_at};
 
 use super::{StoreError, codec, salvage};
 use index::embed::Vector;
@@ -110,7 +111,7 @@ impl VectorFile {
             } else {
                 bytes[..head.len()].copy_from_slice(&head);
             }
-            file.write_all_at(&head, 0).map_err(fail)?;
+            write_all_at(&file, &head, 0).map_err(fail)?;
         }
         let size = record_size(dimensions);
         let whole = (bytes.len() - head.len()) / size;
@@ -162,7 +163,7 @@ impl VectorFile {
             return vector_of(record);
         }
         let mut record = vec![0; size];
-        self.file.read_exact_at(&mut record, at).ok()?;
+        read_exact_at(&self.file, &mut record, at).ok()?;
         (input_of(&record) == Some(input)).then(|| vector_of(&record)).flatten()
     }
 
@@ -187,7 +188,7 @@ impl VectorFile {
         }
         let end = self.head + u64::from(self.rows) * record_size(self.dimensions) as u64;
         // Written at its place, not at the file's end: what a failed write left behind is written over.
-        self.file.write_all_at(&bytes, end).map_err(|error| fail(error.to_string()))?;
+        write_all_at(&self.file, &bytes, end).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
         machine::wrote(&self.path);
         for input in inputs {

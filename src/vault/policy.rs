@@ -16,7 +16,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -115,8 +114,8 @@ pub(super) type Rules = Option<Arc<RulesOf>>;
 pub(super) struct RulesOf {
     situated: Gitignore,
     git: Gitignore,
-    /// How many bytes of a path below this folder name the folder.
-    prefix: usize,
+    /// This folder.
+    folder: PathBuf,
     above: Rules,
 }
 
@@ -207,7 +206,7 @@ impl Policy {
     }
 
     fn ignored(&self, rules: &Rules, path: &Path, is_dir: bool) -> Option<Why> {
-        let name = path.file_name()?.as_bytes();
+        let name = path.file_name()?.as_encoded_bytes();
         if name.starts_with(b".") {
             return Some(Why::DotName);
         }
@@ -233,8 +232,7 @@ impl Policy {
         }
         let mut next = rules;
         while let Some(rules) = next {
-            let below = path.as_os_str().as_bytes().get(rules.prefix..)?;
-            let below = Path::new(OsStr::from_bytes(below));
+            let below = path.strip_prefix(&rules.folder).ok()?;
             for (globs, why) in [(&rules.situated, Why::SituatedIgnore), (&rules.git, Why::GitIgnore)] {
                 match globs.matched(below, is_dir) {
                     Match::Ignore(_) => return Some(why),
@@ -298,11 +296,8 @@ impl Policy {
         if situated.is_empty() && git.is_empty() {
             return above;
         }
-        let prefix = match file_system_form(folder).as_os_str().len() {
-            0 => 0,
-            length => length + 1,
-        };
-        Some(Arc::new(RulesOf { situated, git, prefix, above }))
+        let folder = file_system_form(folder).into_owned();
+        Some(Arc::new(RulesOf { situated, git, folder, above }))
     }
 
     /// As git does, a malformed line is passed over, and so is a file that cannot be read.

@@ -1,9 +1,9 @@
 //! The vault's folder itself: whether it is there, which one it is, and what it lies on.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use platform::files::FileId;
 use thiserror::Error;
 
 /// Why a vault cannot be walked or watched. The text says what to do.
@@ -71,7 +71,8 @@ pub fn root_id(root: &Path) -> Result<RootId, VaultError> {
     if !meta.is_dir() {
         return Err(VaultError::NotAFolder(root.to_owned()));
     }
-    Ok(RootId { dev: meta.dev(), ino: meta.ino() })
+    let FileId { device, inode } = FileId::at(root).map_err(|error| VaultError::of_root(root, error))?;
+    Ok(RootId { dev: device, ino: inode })
 }
 
 /// Whether git is at work in the vault or in the repository around it: its index lock exists.

@@ -1,5 +1,7 @@
 //! What tests of several parts need.
 
+#![cfg(unix)]
+
 use std::path::Path;
 use std::process::Command;
 

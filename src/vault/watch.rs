@@ -217,7 +217,9 @@ impl Drop for Watcher {
 const SYSTEM: &str = "inotify";
 #[cfg(target_vendor = "apple")]
 const SYSTEM: &str = "fsevents";
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+#[cfg(windows)]
+const SYSTEM: &str = "ReadDirectoryChangesW";
+#[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 const SYSTEM: &str = "kqueue";
 
 /// What notify's thread does with an event: it must be quick, or the kernel's queue overflows.

@@ -1,6 +1,7 @@
 //! One binary for all tests that need more than one module: specifications, real sockets, real files, real
-//! kills.
+//! kills. On Unix; on Windows the parts' own tests run.
 
+#![cfg(unix)]
 // Tests of what Linux alone has are left out elsewhere; what they alone use would be warned of.
 #![cfg_attr(not(target_os = "linux"), allow(unused_imports, unused_mut, dead_code))]
 

@@ -1,7 +1,9 @@
 //! Programs that others wrote in the place of the providers: the real `situated` against `LiteLLM`'s proxy, `aimock`,
 //! `moto` (which verifies AWS signatures), and `mitmproxy` as a network that fails; and in the place of assistants the official
 //! Python client and inspector of MCP. `.ci/peers` installs them below
-//! `target/peers/` and runs these tests, which are ignored without it.
+//! `target/peers/` and runs these tests, which are ignored without it. On Unix.
+
+#![cfg(unix)]
 
 mod aimock;
 mod litellm;

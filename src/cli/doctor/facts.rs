@@ -1,9 +1,10 @@
 //! What is gathered for `situated doctor`: from the daemon if one answers, from the disk and the kernel in any case.
 //! Nothing is changed, and nothing here judges.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use platform::files;
 
 use super::super::session::Session;
 use super::daemon::Daemon;
@@ -91,10 +92,13 @@ pub(super) struct ProviderFacts {
 
 impl Place {
     pub(super) fn look(path: &Path) -> Result<Place, String> {
-        use std::os::unix::fs::FileTypeExt as _;
         let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
-        let is_socket = meta.file_type().is_socket();
-        Ok(Place { path: path.to_owned(), uid: meta.uid(), mode: meta.mode() & 0o7777, is_socket })
+        Ok(Place {
+            path: path.to_owned(),
+            uid: files::owner(&meta),
+            mode: files::mode(&meta),
+            is_socket: files::is_socket(&meta),
+        })
     }
 }
 
@@ -124,7 +128,7 @@ pub(super) fn gather(session: &Session) -> Facts {
     let existing = data_dir.ancestors().find(|dir| dir.exists()).map(Path::to_owned);
     Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        uid: rustix::process::geteuid().as_raw(),
+        uid: platform::user::id(),
         home: folders.home.clone(),
         former: former(&folders, &data_dir, config_file.as_deref()),
         user: ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()),
@@ -166,13 +170,11 @@ fn former(folders: &Folders, data_dir: &Path, config_file: Option<&Path>) -> Vec
 
 /// Whether a file can be made in `dir`: modes do not say it of a file system that is mounted read-only.
 fn writable(dir: &Path) -> Result<(), String> {
-    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(dir, access).map_err(|error| std::io::Error::from(error).to_string())
+    files::is_writable(dir).map_err(|error| error.to_string())
 }
 
 fn disk(dir: &Path) -> Option<(u64, u64)> {
-    let found = rustix::fs::statvfs(dir).ok()?;
-    Some((found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize))
+    files::Room::at(dir).ok().map(|files::Room { free, total }| (free, total))
 }
 
 /// The beginning of a vector that is known, and how far off this build's is.

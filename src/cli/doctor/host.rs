@@ -60,5 +60,5 @@ fn used(proc: &Path, but: Option<u32>) -> (u64, u64) {
     (instances, watches)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

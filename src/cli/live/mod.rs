@@ -76,10 +76,13 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
         Ok(End { by_signal: true, .. }) => Ok(exit::TERMINATED),
         Ok(_) => Ok(exit::OK),
         // The terminal is gone, so the failure cannot be shown.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Err(CliFailure::Quiet),
+        Err(error) if cfg!(unix) && error.raw_os_error() == Some(IO_ERROR) => Err(CliFailure::Quiet),
         Err(error) => Err(error.into()),
     }
 }
+
+/// `EIO`: what a Unix says of a terminal that is gone.
+const IO_ERROR: i32 = 5;
 
 /// How it ended.
 #[derive(Default)]

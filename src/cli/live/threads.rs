@@ -12,6 +12,7 @@ use super::requests::{Ask, What};
 use super::screen;
 use super::state::{Arrival, Input};
 use crate::cli::session::Missed;
+use crate::daemon::signals::{Signals, Told};
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::events::{Event, SubscribeRequest};
 use protocol::jobs::{Job, JobList, JobsRequest};
@@ -181,22 +182,11 @@ fn arrival(client: &mut Client) -> Result<Arrival, ClientError> {
 
 /// Ends the machine on SIGTERM, SIGHUP and SIGINT. While an editor has the terminal its Ctrl-C is not ours.
 pub(super) fn signals(to: Sender<Input>) -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
     spawn("signals", to, move |to| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            let (Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt)) =
-                (signal(SignalKind::terminate()), signal(SignalKind::hangup()), signal(SignalKind::interrupt()))
-            else {
-                return;
-            };
-            loop {
-                tokio::select! {
-                    _ = terminate.recv() => break,
-                    _ = hang_up.recv() => break,
-                    _ = interrupt.recv() => if !screen::is_lent() { break },
-                }
-            }
+            let mut signals = Signals::listen();
+            while signals.next().await == Told::Interrupt && screen::is_lent() {}
             let _ = to.send(Input::End);
             tokio::time::sleep(LAST_WORDS).await;
             screen::give_back();

@@ -26,8 +26,8 @@ pub(super) struct Client {
     format: Format,
     /// Whether an entry says that it is a program.
     typed: bool,
-    /// Its file, from the home folder; on macOS, and elsewhere.
-    files: (&'static str, &'static str),
+    /// Its file, from the home folder: on macOS, on Windows, and elsewhere.
+    files: [&'static str; 3],
     /// Whether its makers' documentation names that place.
     pub(super) documented: bool,
     /// What to do after the entry is written.
@@ -44,7 +44,7 @@ pub(super) const ALL: &[Client] = &[
         section: "mcpServers",
         format: Format::Json,
         typed: true,
-        files: (".claude.json", ".claude.json"),
+        files: [".claude.json", ".claude.json", ".claude.json"],
         documented: true,
         then: "Start a new session. (`claude mcp add --scope user` writes the same entry.)",
     },
@@ -54,11 +54,12 @@ pub(super) const ALL: &[Client] = &[
         section: "mcpServers",
         format: Format::Json,
         typed: false,
-        files: (
+        files: [
             "Library/Application Support/Claude/claude_desktop_config.json",
+            "AppData/Roaming/Claude/claude_desktop_config.json",
             ".config/Claude/claude_desktop_config.json",
-        ),
-        documented: cfg!(target_os = "macos"),
+        ],
+        documented: cfg!(any(target_os = "macos", windows)),
         then: RESTART,
     },
     Client {
@@ -67,7 +68,7 @@ pub(super) const ALL: &[Client] = &[
         section: "mcp_servers",
         format: Format::Toml,
         typed: false,
-        files: (".codex/config.toml", ".codex/config.toml"),
+        files: [".codex/config.toml", ".codex/config.toml", ".codex/config.toml"],
         documented: true,
         then: "Start a new session. (`codex mcp add` writes the same entry.)",
     },
@@ -77,7 +78,7 @@ pub(super) const ALL: &[Client] = &[
         section: "mcpServers",
         format: Format::Json,
         typed: false,
-        files: (".cursor/mcp.json", ".cursor/mcp.json"),
+        files: [".cursor/mcp.json", ".cursor/mcp.json", ".cursor/mcp.json"],
         documented: true,
         then: "Its settings list the server under MCP; switch it on there if it is not.",
     },
@@ -87,7 +88,11 @@ pub(super) const ALL: &[Client] = &[
         section: "servers",
         format: Format::Json,
         typed: true,
-        files: ("Library/Application Support/Code/User/mcp.json", ".config/Code/User/mcp.json"),
+        files: [
+            "Library/Application Support/Code/User/mcp.json",
+            "AppData/Roaming/Code/User/mcp.json",
+            ".config/Code/User/mcp.json",
+        ],
         documented: false,
         then: "`MCP: List Servers` in its command palette starts it.",
     },
@@ -97,7 +102,7 @@ pub(super) const ALL: &[Client] = &[
         section: "context_servers",
         format: Format::Json,
         typed: false,
-        files: (".config/zed/settings.json", ".config/zed/settings.json"),
+        files: [".config/zed/settings.json", "AppData/Roaming/Zed/settings.json", ".config/zed/settings.json"],
         documented: true,
         then: "It takes the change over by itself.",
     },
@@ -107,7 +112,11 @@ pub(super) const ALL: &[Client] = &[
         section: "mcpServers",
         format: Format::Json,
         typed: false,
-        files: (".codeium/windsurf/mcp_config.json", ".codeium/windsurf/mcp_config.json"),
+        files: [
+            ".codeium/windsurf/mcp_config.json",
+            ".codeium/windsurf/mcp_config.json",
+            ".codeium/windsurf/mcp_config.json",
+        ],
         documented: false,
         then: RESTART,
     },
@@ -117,7 +126,7 @@ pub(super) const ALL: &[Client] = &[
         section: "mcpServers",
         format: Format::Json,
         typed: false,
-        files: (".gemini/settings.json", ".gemini/settings.json"),
+        files: [".gemini/settings.json", ".gemini/settings.json", ".gemini/settings.json"],
         documented: true,
         then: RESTART,
     },
@@ -126,7 +135,14 @@ pub(super) const ALL: &[Client] = &[
 impl Client {
     /// Its file below this home folder.
     pub(super) fn file(&self, home: &Path) -> PathBuf {
-        home.join(if cfg!(target_os = "macos") { self.files.0 } else { self.files.1 })
+        let [mac, windows, elsewhere] = self.files;
+        home.join(if cfg!(target_os = "macos") {
+            mac
+        } else if cfg!(windows) {
+            windows
+        } else {
+            elsewhere
+        })
     }
 
     /// Whether the program seems to be there: its file, or the folder of its own that the file is in.

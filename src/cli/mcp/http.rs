@@ -3,8 +3,9 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use platform::files::{Private as _, is_open_to_others};
 
 use crate::cli::args::Mcp;
 use crate::cli::exit;
@@ -62,7 +63,7 @@ fn token(file: Option<&Path>, data_dir: &Path) -> Result<(String, String), CliFa
         Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => make(&path).map_err(failed)?,
         Err(error) => return Err(failed(error)),
     };
-    if fs::metadata(&path).map_err(failed)?.mode() & 0o077 != 0 {
+    if is_open_to_others(&fs::metadata(&path).map_err(failed)?) {
         let why = format!("{place} can be read by others; `chmod 600` it, or delete it for a new token");
         return Err(CliFailure::new(exit::FORBIDDEN, why));
     }
@@ -84,9 +85,9 @@ fn make(path: &Path) -> io::Result<String> {
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        fs::DirBuilder::new().recursive(true).private().create(folder)?;
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).private().open(path)?;
     writeln!(file, "{token}")?;
     file.sync_all()?;
     Ok(token)
@@ -114,20 +115,19 @@ mod tests {
 
     #[test]
     fn tokens_are_made_once_and_kept_from_others() {
-        use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
         let (first, place) = token(None, &data).unwrap();
         assert_eq!((first.len(), place.ends_with("mcp-token")), (2 * TOKEN_BYTES, true));
         assert_eq!(token(None, &data).unwrap().0, first);
         let file = data.join(TOKEN_FILE);
-        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(token(None, &data).is_err());
+        assert_eq!(platform::files::mode(&fs::metadata(&file).unwrap()), 0o600);
+        platform::files::set_mode(&file, 0o644).unwrap();
+        assert!(cfg!(windows) || token(None, &data).is_err(), "there are no modes on Windows");
         assert!(token(Some(&dir.path().join("nosuch")), &data).is_err(), "one that is named is not made");
         let short = dir.path().join("short");
         fs::write(&short, "abc\n").unwrap();
-        fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();
+        platform::files::set_mode(&short, 0o600).unwrap();
         assert!(token(Some(&short), &data).is_err());
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use platform::files::Private as _;
 
 use super::rows::{Light, Row, Rows};
 use crate::cli::doctor::{Check, Level};
@@ -94,7 +94,7 @@ pub(super) fn write(file: &Path, page: &str, session: &mut Session) -> Result<()
     }
     let shown = safe(&file.to_string_lossy());
     let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {shown}: {error}"));
-    let mut made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file).map_err(failed)?;
+    let mut made = OpenOptions::new().write(true).create(true).truncate(true).private().open(file).map_err(failed)?;
     made.write_all(page.as_bytes()).map_err(failed)?;
     session.say(format!("wrote {shown}: a browser shows it"));
     Ok(())

@@ -10,6 +10,7 @@ fn what_is_meant() {
     let notes = dir.path().join("Notes");
     std::fs::create_dir_all(notes.join("Projects")).unwrap();
     std::fs::write(notes.join("Projects/Plan.md"), "x").unwrap();
+    #[cfg(unix)]
     std::os::unix::fs::symlink(&notes, dir.path().join("link")).unwrap();
     let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
     let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here);
@@ -21,6 +22,7 @@ fn what_is_meant() {
     assert_eq!(said(&scope("Notes", dir.path())), (Some("work"), None));
     assert_eq!(said(&scope("Notes/Projects/", dir.path())), (Some("work"), Some("Projects")));
     assert_eq!(said(&scope("Plan.md", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
+    #[cfg(unix)]
     assert_eq!(said(&scope("../link/Projects/Plan.md", &notes)), (Some("work"), Some("Projects/Plan.md")));
     assert_eq!(said(&scope("Projects/Gone.md", &notes)), (Some("work"), Some("Projects/Gone.md")));
     assert_eq!(said(&scope("raw \u{f7ff}.md", &notes)), (Some("work"), Some("raw \u{f7ff}.md")));

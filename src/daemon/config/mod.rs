@@ -10,7 +10,7 @@ mod layers;
 mod paths;
 mod raw;
 mod show;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 mod units;
 

@@ -1,6 +1,6 @@
 //! Paths as a user writes them: `~`, and the limit on those of sockets; and where things lie that nobody gave a place.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use protocol::folders::{self, Folders, Location};
 use protocol::locate::{self, MAX_SOCKET_PATH};
@@ -41,7 +41,7 @@ pub(super) fn expand(text: &str) -> Result<PathBuf, String> {
     }
     let rest = match text.strip_prefix('~') {
         Some("") => "",
-        Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
+        Some(rest) if rest.starts_with(is_separator) => rest.trim_start_matches(is_separator),
         Some(_) => {
             return Err(format!("`{text}` names another user's home, which is not looked up; write the whole path"));
         }

@@ -236,6 +236,7 @@ fn all_problems_are_told_at_once_in_order() {
     assert!(problems[4].contains("SITUATED_SEARCH_LIMTI"), "{problems:#?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn relations_are_checked() {
     let bench = Bench::new();

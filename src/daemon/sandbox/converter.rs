@@ -26,9 +26,7 @@ const CHILD: &str = "--convert-document";
 const WITHIN: Duration = Duration::from_secs(40);
 
 /// Processor time of a child, in seconds, and its address space, in bytes: the file itself, what it unpacks to, its text.
-#[cfg(unix)]
 const MOST_SECONDS: u64 = 30;
-#[cfg(unix)]
 const MOST_MEMORY: u64 = 1 << 30;
 
 /// What a child says of a document is no longer than this, in bytes.
@@ -175,18 +173,7 @@ fn confine() {
     std::panic::set_hook(Box::new(|_| {}));
     // Where the kernel has no such thing the limits are what there is.
     let _ = restrict(&Rules::default());
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, nice, setrlimit};
-        let limits =
-            [(Resource::As, MOST_MEMORY), (Resource::Cpu, MOST_SECONDS), (Resource::Core, 0), (Resource::Fsize, 0)];
-        for (resource, most) in limits {
-            let _ = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
-        }
-        let _ = nice(19);
-    }
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    platform::process::confine(MOST_MEMORY, MOST_SECONDS);
 }
 
 fn child(format: Format, most: usize) -> Result<document::Remark, String> {

@@ -89,10 +89,7 @@ impl Rules {
             !config.engine.vaults.iter().any(|vault| above(&vault.path)) && !home.as_deref().is_some_and(above)
         };
         let private = |dir: &&Path| {
-            let shared = std::fs::metadata(dir).is_ok_and(|meta| {
-                use std::os::unix::fs::MetadataExt as _;
-                meta.mode() & 0o1022 != 0
-            });
+            let shared = std::fs::metadata(dir).is_ok_and(|meta| platform::files::mode(&meta) & 0o1022 != 0);
             !shared && apart(dir)
         };
         // Of a folder that holds more than the socket nothing is ever removed; the socket is left there, and the next
@@ -302,5 +299,5 @@ fn folder(model: &str) -> Option<PathBuf> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

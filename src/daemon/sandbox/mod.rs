@@ -3,6 +3,7 @@
 pub mod converter;
 pub mod landlock;
 mod own;
+#[cfg_attr(windows, path = "successor/windows.rs")]
 pub mod successor;
 
 pub use landlock::Rules;
@@ -21,6 +22,12 @@ pub fn gain_no_rights() -> std::io::Result<()> {
 
 /// Keeps the memory of this process out of core dumps: it holds the key of a provider.
 pub fn no_core_dumps() {
+    #[cfg(unix)]
+    limit_core_dumps();
+}
+
+#[cfg(unix)]
+fn limit_core_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     // The limit alone does not keep it from a handler that the kernel pipes dumps to.
     let limited = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });

@@ -1,9 +1,10 @@
 //! The daemon's own files, which no other user may open. A folder that was made by hand, copied or restored may stand
 //! open to other users, and so may all that was made in it; at the start it is closed.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use platform::files;
 
 /// What the daemon makes in its data folder: folders with all below them, and files.
 const OWN: [&str; 8] = ["vaults", "ledger", "models", "lock", "daemon.json", "paused", "daemon.log", "daemon.log.1"];
@@ -19,6 +20,7 @@ pub struct Closed {
 
 /// From now on nobody else can open what this process makes, unless it says otherwise.
 pub fn make_files_private() {
+    #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
 
@@ -43,19 +45,17 @@ impl Closed {
     /// Closes one file or folder; returns whether it is a folder of ours.
     fn one(&mut self, path: &Path) -> bool {
         let Ok(meta) = fs::symlink_metadata(path) else { return false };
-        let own = meta.uid() == rustix::process::geteuid().as_raw();
+        let own = files::owner(&meta) == platform::user::id();
         if !own || !(meta.is_dir() || meta.is_file()) {
             return false;
         }
-        if meta.mode() & 0o077 != 0 {
-            match fs::set_permissions(path, Permissions::from_mode(meta.mode() & 0o700)) {
-                Ok(()) => self.closed += 1,
-                Err(error) => self.failed.push((path.to_owned(), error.to_string())),
-            }
+        match files::close_to_others(path, &meta) {
+            Ok(closed) => self.closed += u64::from(closed),
+            Err(error) => self.failed.push((path.to_owned(), error.to_string())),
         }
         meta.is_dir()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -16,17 +16,20 @@ use std::thread;
 
 use rustix::io::FdFlags;
 
+/// A socket that clients wait at, which stays open, and the variable that tells the next daemon of it.
+pub type Bequest = (OwnedFd, (&'static str, String));
+
 type Errand = Box<dyn FnOnce() + Send>;
 
 /// What goes on in this process.
 #[derive(Debug)]
-pub struct Successor {
+struct Successor {
     /// Its arguments, without the name of the program.
-    pub arguments: Vec<OsString>,
+    arguments: Vec<OsString>,
     /// The socket that clients wait at, which stays open.
-    pub listener: OwnedFd,
+    listener: OwnedFd,
     /// The variable that tells it of the socket.
-    pub told: (&'static str, String),
+    told: (&'static str, String),
 }
 
 /// The thread that can begin a successor.
@@ -61,8 +64,10 @@ impl Keeper {
         told.recv().ok()
     }
 
-    /// Begins a successor. Returns only if that fails, and says why.
-    pub fn begin(&self, successor: Successor) -> io::Error {
+    /// Begins a successor with these arguments, without the name of the program, which keeps the socket that clients wait at.
+    /// Returns only if that fails, and says why.
+    pub fn begin(&self, arguments: Vec<OsString>, (listener, told): Bequest) -> io::Error {
+        let successor = Successor { arguments, listener, told };
         let program = self.program.clone();
         let failed = self.with_all_rights(move || successor.begin(&program));
         failed.unwrap_or_else(|| io::Error::other("the thread that starts the daemon anew has ended"))

@@ -7,14 +7,16 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use platform::files::Private as _;
 
 use super::activation;
+use super::local::Listener;
 use super::lock::make_private;
 use protocol::locate::{self, DAEMON, Running, Surroundings};
 
@@ -48,8 +50,15 @@ impl Bound {
         &self.path
     }
 
-    /// A listener for [`super::serve`], which wants it within its runtime.
-    pub fn listener(&self) -> io::Result<UnixListener> {
+    /// A listener for [`super::serve`]; to be called within its runtime.
+    ///
+    /// # Errors
+    /// The system has no descriptor left.
+    pub fn listener(&self) -> io::Result<Listener> {
+        Listener::from_std(self.duplicate()?)
+    }
+
+    fn duplicate(&self) -> io::Result<UnixListener> {
         let listener = self.listener.try_clone()?;
         listener.set_nonblocking(true)?;
         Ok(listener)
@@ -60,7 +69,7 @@ impl Bound {
     /// # Errors
     /// The system has no descriptor left.
     pub fn bequeath(&self) -> io::Result<(OwnedFd, (&'static str, String))> {
-        let listener = OwnedFd::from(self.listener()?);
+        let listener = OwnedFd::from(self.duplicate()?);
         let told = activation::told(listener.as_fd(), self.handed_over);
         Ok((listener, (activation::LISTENER, told)))
     }
@@ -168,7 +177,7 @@ fn announce(bound: &Bound) -> Result<(), BindError> {
     bound.lock.write(&running).map_err(BindError::create(&path))?;
     let temporary = path.with_extension("json.new");
     let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&temporary)?;
         file.write_all(&serde_json::to_vec(&running)?)?;
         fs::rename(&temporary, &path)
     };

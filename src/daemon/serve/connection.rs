@@ -8,14 +8,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::Interest;
-use tokio::net::UnixStream;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
 use tokio::task::JoinHandle;
 
 use super::SWEEP;
 use super::follow;
+use super::local::{self, Stream};
 use super::methods::{self, RunningCall};
 use super::outbox::{self, Outbox};
 use super::request::{Accepted, Running, Shared};
@@ -59,7 +58,7 @@ enum End {
 }
 
 struct Connection {
-    stream: Arc<UnixStream>,
+    stream: Arc<Stream>,
     shared: Arc<Shared>,
     outbox: Arc<Outbox>,
     running: Arc<Running>,
@@ -84,7 +83,7 @@ impl<T> Drop for Owned<T> {
 }
 
 /// Serves one client until it or the daemon ends.
-pub(super) async fn serve(stream: UnixStream, shared: Arc<Shared>, draining: watch::Receiver<bool>) {
+pub(super) async fn serve(stream: Stream, shared: Arc<Shared>, draining: watch::Receiver<bool>) {
     let stream = Arc::new(stream);
     let outbox = Arc::new(Outbox::default());
     let writer = Owned(tokio::spawn({
@@ -358,20 +357,19 @@ async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {
 }
 
 /// Returns when the client has closed both directions. A client that only no longer writes has not.
-async fn hangup(stream: &UnixStream) {
+async fn hangup(stream: &Stream) {
     let mut pause = HANGUP_POLL;
     loop {
-        match tokio::time::timeout(Duration::ZERO, stream.ready(Interest::WRITABLE)).await {
-            Ok(Ok(ready)) if ready.is_write_closed() => return,
-            Ok(Err(_)) => return,
-            Ok(Ok(_)) | Err(_) => tokio::time::sleep(pause).await,
+        if local::has_hung_up(stream).await {
+            return;
         }
+        tokio::time::sleep(pause).await;
         pause = (pause * 2).min(HANGUP_POLL_SLOWEST);
     }
 }
 
 /// Refuses a client: sends `line`, and gives it a moment to read it.
-pub(super) async fn refuse(stream: UnixStream, line: Vec<u8>) {
+pub(super) async fn refuse(stream: Stream, line: Vec<u8>) {
     if outbox::write_all(&stream, &line).await.is_ok() {
         linger(&stream).await;
     }
@@ -379,8 +377,8 @@ pub(super) async fn refuse(stream: UnixStream, line: Vec<u8>) {
 
 /// Ends our side and reads on for a moment: a close with unread bytes would make the client's next write fail before
 /// it has read the answer.
-async fn linger(stream: &UnixStream) {
-    let _ = rustix::net::shutdown(stream, rustix::net::Shutdown::Write);
+async fn linger(stream: &Stream) {
+    local::shut_down(stream);
     let mut sink = [0; 4096];
     let discard = async {
         while stream.readable().await.is_ok() {

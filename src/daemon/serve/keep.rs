@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 
 use super::bind::Bound;
+use super::local::Listener;
 
 /// How often the socket is looked at where the kernel does not report its removal.
 const LOOK: Duration = Duration::from_mins(1);
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_mins(1);
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Sends a new listener whenever the old one's socket is gone. Ends with the one who serves.
-pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<UnixListener>) {
+pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<Listener>) {
     let mut told = false;
     loop {
         let folder = bound.socket().parent().unwrap_or(Path::new("/"));
@@ -35,7 +35,7 @@ pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<UnixListener>) {
         match bound.renew() {
             Ok(listener) => {
                 tracing::warn!(socket = %bound.socket().display(), "the socket was removed, and is made anew");
-                let Ok(listener) = UnixListener::from_std(listener) else { return };
+                let Ok(listener) = Listener::from_std(listener) else { return };
                 if renewed.send(listener).await.is_err() {
                     return;
                 }

@@ -1,12 +1,12 @@
 //! The lock of a data folder: whoever holds it is the one process that may change what is in there. And why a daemon
 //! cannot have it, or a socket.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use platform::files::{FileId, Private as _};
 use protocol::locate::{self, LOCK, MAX_SOCKET_PATH, Running};
 
 /// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
@@ -117,7 +117,7 @@ impl DataLock {
     pub fn in_place(data_dir: &Path) -> Result<Option<DataLock>, BindError> {
         let path = data_dir.join(LOCK);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.read(true).write(true).create(true).truncate(false).private();
         let file = match options.open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -168,11 +168,10 @@ impl DataLock {
 
 /// Whether `path` leads to the open file.
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    file.metadata().map(identity).ok() == fs::metadata(path).map(identity).ok()
+    FileId::of(file).ok() == FileId::at(path).ok()
 }
 
 /// Makes a folder, and those above it that are missing, for this user alone.
 pub fn make_private(dir: &Path) -> Result<(), BindError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(BindError::create(dir))
+    DirBuilder::new().recursive(true).private().create(dir).map_err(BindError::create(dir))
 }

@@ -5,19 +5,23 @@
 //! [`protocol::table`] (what methods take and give) and [`results`] (how the results of a watch change); the rest is the
 //! life of a connection. Nothing here knows how a query is answered.
 
+#[cfg_attr(windows, path = "bind/windows.rs")]
 pub mod bind;
+#[cfg_attr(windows, path = "keep/windows.rs")]
 pub mod keep;
 pub mod lock;
 pub mod results;
 
+#[cfg(unix)]
 mod activation;
 mod connection;
 mod follow;
+mod local;
 mod methods;
 mod outbox;
 mod pool;
 mod request;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 
 use std::io;
@@ -25,17 +29,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
+pub use self::local::{Listener, Stream};
 use self::methods::Backend;
 pub(crate) use self::pool::MOST_THREADS;
 use self::request::{LONG_GRACE, Shared};
 use crate::daemon::config::ServeConfig;
 use engine::handle::Handle;
 use protocol::envelope::{self, ErrorKind, RpcError};
-use protocol::locate;
 
 /// How long connections may take to end when the daemon stops: all of it is over within two seconds, so that nobody
 /// waits at logout.
@@ -51,9 +54,9 @@ const REFUSALS: usize = 16;
 #[derive(Debug)]
 pub struct Door {
     /// What is listened at.
-    pub listener: UnixListener,
+    pub listener: Listener,
     /// Listeners that take its place, for its socket was removed ([`keep`]).
-    pub renewed: Option<mpsc::Receiver<UnixListener>>,
+    pub renewed: Option<mpsc::Receiver<Listener>>,
     /// Whether the service manager listens on when we stop: clients that wait are for the next daemon then.
     pub handed_over: bool,
     /// Whether this very process goes on as another daemon when we stop ([`super::sandbox::successor`]): then too, and what
@@ -61,8 +64,8 @@ pub struct Door {
     pub restarts: Arc<AtomicBool>,
 }
 
-impl From<UnixListener> for Door {
-    fn from(listener: UnixListener) -> Self {
+impl From<Listener> for Door {
+    fn from(listener: Listener) -> Self {
         Door { listener, renewed: None, handed_over: false, restarts: Arc::default() }
     }
 }
@@ -108,8 +111,8 @@ async fn run(
                 server.sweep(&listener).await;
                 listener = fresh;
             }
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => server.accept(stream),
+            accepted = local::accept(&listener) => match accepted {
+                Ok(stream) => server.accept(stream),
                 Err(error) => recover(error).await?,
             },
         }
@@ -141,7 +144,7 @@ struct Server {
     draining: watch::Receiver<bool>,
 }
 
-async fn next(renewed: &mut Option<mpsc::Receiver<UnixListener>>) -> Option<UnixListener> {
+async fn next(renewed: &mut Option<mpsc::Receiver<Listener>>) -> Option<Listener> {
     match renewed {
         Some(renewed) => renewed.recv().await,
         None => None,
@@ -150,14 +153,14 @@ async fn next(renewed: &mut Option<mpsc::Receiver<UnixListener>>) -> Option<Unix
 
 impl Server {
     /// Accepts those who came while there was a way in.
-    async fn sweep(&mut self, listener: &UnixListener) {
-        while let Ok(Ok((stream, _))) = tokio::time::timeout(SWEEP, listener.accept()).await {
+    async fn sweep(&mut self, listener: &Listener) {
+        while let Ok(Ok(stream)) = tokio::time::timeout(SWEEP, local::accept(listener)).await {
             self.accept(stream);
         }
     }
 
-    fn accept(&mut self, stream: UnixStream) {
-        if !is_own(&stream) {
+    fn accept(&mut self, stream: Stream) {
+        if !local::is_own(&stream) {
             return;
         }
         // Those that have ended and were not yet looked at do not count.
@@ -179,27 +182,9 @@ impl Server {
     }
 }
 
-/// Whether the other end is us, or root. Nobody else is answered, not even with an error.
-fn is_own(stream: &UnixStream) -> bool {
-    match stream.peer_cred() {
-        Ok(peer) if peer.uid() == locate::own_uid() || peer.uid() == 0 => true,
-        Ok(peer) => {
-            tracing::warn!(uid = peer.uid(), "a client of another user is refused");
-            false
-        }
-        Err(error) => {
-            tracing::warn!(%error, "a client that cannot be told who it is is refused");
-            false
-        }
-    }
-}
-
 /// A client that left while it waited, or a lack of descriptors, passes; anything else is the listener's end.
 async fn recover(error: io::Error) -> io::Result<()> {
-    use rustix::io::Errno;
-
-    let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    if lacking.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
+    if local::is_passing(&error) {
         tracing::warn!(%error, "no client can be accepted now");
         tokio::time::sleep(Duration::from_millis(100)).await;
         return Ok(());

@@ -9,9 +9,9 @@ use std::io;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::net::UnixStream;
 use tokio::sync::Notify;
 
+use super::local::Stream;
 use protocol::envelope;
 use protocol::events::Lagged;
 
@@ -221,7 +221,7 @@ impl Outbox {
     }
 
     /// Writes what is queued until [`Outbox::finish`]; an error means that the reader is gone or takes nothing.
-    pub(super) async fn write_to(&self, stream: &UnixStream) -> io::Result<()> {
+    pub(super) async fn write_to(&self, stream: &Stream) -> io::Result<()> {
         while let Some(line) = self.next().await {
             if let Err(error) = write_all(stream, &line).await {
                 self.break_off();
@@ -238,7 +238,7 @@ fn take_lagged(queue: &mut Queue) -> Option<Vec<u8>> {
 }
 
 /// Writes all of `bytes`, giving up when nothing at all is taken for [`WRITE_TIMEOUT`].
-pub(super) async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+pub(super) async fn write_all(stream: &Stream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         tokio::time::timeout(WRITE_TIMEOUT, stream.writable()).await.map_err(|_| io::ErrorKind::TimedOut)??;
         match stream.try_write(bytes) {

@@ -135,5 +135,5 @@ fn places(hits: &[(String, blake3::Hash)]) -> HashMap<&str, (usize, blake3::Hash
     hits.iter().enumerate().map(|(i, (chunk, digest))| (chunk.as_str(), (i, *digest))).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -6,9 +6,9 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use platform::files::Private as _;
 use serde::{Deserialize, Serialize};
 
 use context::document::Document;
@@ -122,8 +122,8 @@ impl Files {
 
     /// Takes the batch for oneself until the file is dropped; `None` if another has it.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path("lock"))?;
+        DirBuilder::new().recursive(true).private().create(&self.dir)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).private().open(self.path("lock"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -159,7 +159,7 @@ impl Files {
     /// Writes how far it is; on the disk when this returns.
     pub(super) fn save(&self, state: &State) -> io::Result<()> {
         let (path, new) = (self.path("state"), self.path("state.new"));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&new)?;
         file.write_all(&serde_json::to_vec(state).map_err(io::Error::other)?)?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
@@ -178,7 +178,7 @@ impl Files {
     }
 
     fn sync(&self) -> io::Result<()> {
-        File::open(&self.dir)?.sync_all()
+        platform::files::sync_folder(&self.dir)
     }
 
     /// The runs of a vault that have a batch under way.
@@ -228,7 +228,7 @@ impl Draft {
     /// Begins anew; what an interrupted attempt left is gone.
     pub(super) fn begin(files: &Files, most: (u64, usize)) -> io::Result<Self> {
         let path = files.path("jsonl");
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(true).private().open(path)?;
         Ok(Draft { out: BufWriter::new(file), at: 0, bytes: 0, most, parts: Vec::new() })
     }
 

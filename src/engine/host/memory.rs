@@ -29,13 +29,6 @@ pub fn map_large_blocks() {
     }
 }
 
-/// Resident memory of this process in bytes, 0 where that cannot be told.
-pub fn resident_bytes() -> u64 {
-    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
-    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
-    pages * rustix::param::page_size() as u64
-}
-
 /// The limit in force: the configured one, or what the control group calls high, less a tenth for what is not ours
 /// to slow down.
 pub fn memory_limit(configured: u64) -> u64 {

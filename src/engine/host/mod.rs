@@ -6,7 +6,8 @@ mod replace;
 pub mod sandbox;
 mod threads;
 
-pub use memory::{give_memory_back, map_large_blocks, memory_limit, resident_bytes};
+pub use memory::{give_memory_back, map_large_blocks, memory_limit};
+pub use platform::process::resident_bytes;
 pub(crate) use replace::replace;
 pub use threads::background_thread;
 

@@ -489,10 +489,9 @@ fn prompter(config: &Settings) -> Result<Option<Arc<Prompter>>, EngineError> {
 
 /// Where a vault's index lives: named after the folder, told apart by its whole path.
 pub fn vault_dir(data_dir: &Path, vault: &Path) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
     let name = vault.file_name().map_or("root".into(), |name| name.to_string_lossy());
     let slug: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(32).collect();
-    let hash = Fields::new("vault-dir/1").bytes(vault.as_os_str().as_bytes()).finish();
+    let hash = Fields::new("vault-dir/1").bytes(vault.as_os_str().as_encoded_bytes()).finish();
     let short: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
     data_dir.join("vaults").join(format!("{slug}-{short}"))
 }

@@ -197,5 +197,5 @@ fn moves(
     match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -79,7 +78,7 @@ impl World {
         let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let key = dir.path().join("key");
         fs::write(&key, "sk-played").unwrap();
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        platform::files::set_mode(&key, 0o600).unwrap();
         let mut dice = Dice::new(seed ^ 0x5eed);
         let machine = Played::new(Disk::new(dir.path()), dice.split(), schedule.wall);
         let model = Model::new(dice.split());

@@ -1,6 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
+#[cfg(unix)]
 proptest! {
     #[test]
     fn any_file_name_round_trips(names in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..20), 1..4)) {
@@ -20,6 +21,29 @@ proptest! {
 fn the_private_use_characters_of_the_escape_round_trip_too() {
     let path = Path::new("a\u{F7A0}b.md");
     assert_eq!(VaultPath::from_relative(path).unwrap().to_relative(), path);
+}
+
+#[cfg(windows)]
+proptest! {
+    #[test]
+    fn any_file_name_round_trips(names in proptest::collection::vec(proptest::collection::vec(any::<u16>(), 1..20), 1..4)) {
+        use std::os::windows::ffi::OsStringExt;
+        let unfit: Vec<u16> = "/\\:*?\"<>|.".encode_utf16().collect();
+        let clean: Vec<Vec<u16>> = names.into_iter()
+            .map(|n| n.into_iter().filter(|unit| *unit >= 0x20 && !unfit.contains(unit)).collect::<Vec<u16>>())
+            .filter(|n| !n.is_empty()).collect();
+        prop_assume!(!clean.is_empty());
+        let path: PathBuf = clean.iter().map(|n| OsString::from_wide(n)).collect();
+        prop_assert_eq!(VaultPath::from_relative(&path).unwrap().to_relative(), path);
+    }
+}
+
+#[cfg(windows)]
+#[test]
+fn paths_to_drives_streams_and_above_are_refused() {
+    for bad in [r"..\x", r"a\..\..\x", "C:x", "C:/x", "note.md:stream", r"\\host\share"] {
+        assert_eq!(VaultPath::parse(bad), None, "{bad}");
+    }
 }
 
 #[test]

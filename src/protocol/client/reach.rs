@@ -1,7 +1,8 @@
 //! The way to the daemon: what stands at the socket's path, and who is there when nobody answers.
 
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
+
+use platform::files::{is_socket, owner};
 
 use super::{ClientError, Discovery, Remote};
 use crate::locate;
@@ -16,12 +17,12 @@ pub(super) const RESTART: &str =
 pub(super) fn look(socket: &Path) -> Result<(), ClientError> {
     // Not there, or not to be looked at: connecting says why.
     let Ok(there) = std::fs::metadata(socket) else { return Ok(()) };
-    if !there.file_type().is_socket() {
+    if !is_socket(&there) {
         return Err(ClientError::NotASocket(socket.to_owned()));
     }
-    let own = rustix::process::geteuid().as_raw();
-    if own != 0 && there.uid() != own && there.uid() != 0 {
-        return Err(ClientError::Foreign { socket: socket.to_owned(), uid: there.uid() });
+    let (own, uid) = (platform::user::id(), owner(&there));
+    if own != 0 && uid != own && uid != 0 {
+        return Err(ClientError::Foreign { socket: socket.to_owned(), uid });
     }
     Ok(())
 }

@@ -11,11 +11,19 @@ pub(super) enum Platform {
     Xdg,
     /// A Mac.
     Mac,
+    /// Windows.
+    Windows,
 }
 
 impl Platform {
     /// That of this build.
-    pub(super) const HERE: Platform = if cfg!(target_os = "macos") { Platform::Mac } else { Platform::Xdg };
+    pub(super) const HERE: Platform = if cfg!(target_os = "macos") {
+        Platform::Mac
+    } else if cfg!(windows) {
+        Platform::Windows
+    } else {
+        Platform::Xdg
+    };
 }
 
 /// The folders of all programs.
@@ -26,7 +34,7 @@ pub(super) struct Bases {
     pub(super) config: PathBuf,
     pub(super) data: PathBuf,
     pub(super) state: Option<PathBuf>,
-    /// Where programs from elsewhere cache what they download: on a Mac too they follow XDG.
+    /// Where programs from elsewhere cache what they download: on a Mac and on Windows too they follow XDG.
     pub(super) cache: PathBuf,
     pub(super) runtime: Option<PathBuf>,
 }
@@ -40,12 +48,14 @@ impl Bases {
         let absolute = |found: &Path, usual: PathBuf| if found.is_absolute() { found.to_owned() } else { usual };
         let cache = match platform {
             Platform::Xdg => absolute(dirs.cache_dir(), usual.cache),
-            Platform::Mac => usual.cache,
+            Platform::Mac | Platform::Windows => usual.cache,
         };
+        // An index is of one machine, and does not roam with its user.
+        let data = if platform == Platform::Windows { dirs.data_local_dir() } else { dirs.data_dir() };
         Bases {
             home: usual.home,
             config: absolute(dirs.config_dir(), usual.config),
-            data: absolute(dirs.data_dir(), usual.data),
+            data: absolute(data, usual.data),
             state: usual.state.map(|usual| dirs.state_dir().map_or(usual.clone(), |found| absolute(found, usual))),
             cache,
             runtime: dirs.runtime_dir().map(Path::to_owned),
@@ -60,6 +70,7 @@ impl Bases {
         let (config, data, state) = match platform {
             Platform::Xdg => (".config", ".local/share", Some(".local/state")),
             Platform::Mac => ("Library/Application Support", "Library/Application Support", None),
+            Platform::Windows => ("AppData/Roaming", "AppData/Local", None),
         };
         Bases {
             config: below(config),

@@ -2,6 +2,13 @@ use std::fs;
 
 use super::*;
 
+/// A path that is absolute here.
+macro_rules! at_root {
+    ($path:literal) => {
+        if cfg!(windows) { concat!("C:", $path) } else { $path }
+    };
+}
+
 fn folders(platform: Platform, home: &Path, variables: &[(&str, &Path)]) -> Folders {
     let variable = |name: &str| {
         let found = variables.iter().find(|(known, _)| *known == name);
@@ -22,7 +29,7 @@ fn write(path: &Path) {
 
 #[test]
 fn xdg_has_one_place_for_each() {
-    let home = Path::new("/home/me");
+    let home = Path::new(at_root!("/home/me"));
     let found = folders(Platform::Xdg, home, &[]);
     let at = |path: &str| Location { path: home.join(path), former: None };
     assert_eq!(found.config_file, at(".config/situated/config.toml"));
@@ -34,7 +41,7 @@ fn xdg_has_one_place_for_each() {
 
 #[test]
 fn a_mac_has_its_library() {
-    let home = Path::new("/Users/me");
+    let home = Path::new(at_root!("/Users/me"));
     let found = mac(home, &[]);
     let own = home.join("Library/Application Support/situated");
     assert_eq!(found.config_file.path, own.join("config.toml"));
@@ -44,6 +51,17 @@ fn a_mac_has_its_library() {
     let former = |path: &str| Some(Former { path: home.join(path), named: false });
     assert_eq!(found.config_file.former, former(".config/situated/config.toml"));
     assert_eq!(found.data_dir.former, former(".local/share/situated"));
+}
+
+#[test]
+fn windows_keeps_indexes_on_the_machine() {
+    let home = Path::new(at_root!("/Users/me"));
+    let found = folders(Platform::Windows, home, &[]);
+    let at = |path: &str| Location { path: home.join(path), former: None };
+    assert_eq!(found.config_file, at("AppData/Roaming/situated/config.toml"));
+    assert_eq!(found.data_dir, at("AppData/Local/situated/data"));
+    assert_eq!((found.socket_dir, found.state_dir), (Some(home.join("AppData/Local/situated/run")), None));
+    assert_eq!(found.hub_cache, home.join(".cache/huggingface/hub"));
 }
 
 #[test]
@@ -82,9 +100,12 @@ fn the_former_place_serves_until_the_present_one_holds_something() {
     fs::remove_dir_all(&former).unwrap();
     assert_eq!((data.in_use(), data.left_behind()), (&*data.path, None));
     // A disk that is not mounted: what is behind the link is not lost.
-    fs::remove_dir_all(&data.path).unwrap();
-    std::os::unix::fs::symlink("/not/mounted", &former).unwrap();
-    assert_eq!(data.in_use(), former);
+    #[cfg(unix)]
+    {
+        fs::remove_dir_all(&data.path).unwrap();
+        platform::files::symlink(Path::new("/not/mounted"), &former).unwrap();
+        assert_eq!(data.in_use(), former);
+    }
 }
 
 #[test]
@@ -106,9 +127,9 @@ fn a_place_that_a_variable_names_is_known_as_such() {
 
 #[test]
 fn the_cache_of_the_hub_is_where_its_variables_say() {
-    let (home, hf) = (Path::new("/home/me"), Path::new("/hf"));
+    let (home, hf) = (Path::new(at_root!("/home/me")), Path::new(at_root!("/hf")));
     let cache = |variables: &[(&str, &Path)]| folders(Platform::Xdg, home, variables).hub_cache;
-    assert_eq!(cache(&[("HF_HOME", hf)]), Path::new("/hf/hub"));
-    assert_eq!(cache(&[("HF_HOME", hf), ("HF_HUB_CACHE", Path::new("/hub"))]), Path::new("/hub"));
+    assert_eq!(cache(&[("HF_HOME", hf)]), Path::new(at_root!("/hf/hub")));
+    assert_eq!(cache(&[("HF_HOME", hf), ("HF_HUB_CACHE", Path::new(at_root!("/hub")))]), Path::new(at_root!("/hub")));
     assert_eq!(cache(&[("HF_HOME", Path::new(""))]), home.join(".cache/huggingface/hub"));
 }

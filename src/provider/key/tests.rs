@@ -1,7 +1,6 @@
 //! Keys in files, from commands, from systemd and from the environment.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::PathBuf;
 
 use secrecy::ExposeSecret as _;
@@ -22,7 +21,7 @@ fn file(dir: &TempDir, text: &[u8], mode: u32) -> PathBuf {
     // The old one may not be writable.
     let _ = fs::remove_file(&path);
     fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+    platform::files::set_mode(&path, mode).unwrap();
     path
 }
 
@@ -54,6 +53,7 @@ fn files_that_only_we_can_read_are_taken() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn files_that_will_not_do_are_refused_with_a_reason() {
     let dir = TempDir::new().unwrap();
@@ -87,6 +87,7 @@ fn files_that_will_not_do_are_refused_with_a_reason() {
     assert!(look(Provider::OpenAi, &by_file(pipe), &[]).unwrap_err().contains("is not a file"));
 }
 
+#[cfg(unix)]
 #[test]
 fn the_first_line_of_a_command_is_taken() {
     for (command, key) in [
@@ -102,6 +103,7 @@ fn the_first_line_of_a_command_is_taken() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn commands_that_fail_are_not_repeated() {
     for (command, reason) in [
@@ -119,6 +121,7 @@ fn commands_that_fail_are_not_repeated() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_command_that_hangs_is_ended_with_all_that_it_started() {
     let dir = TempDir::new().unwrap();
@@ -141,6 +144,7 @@ fn a_command_that_hangs_is_ended_with_all_that_it_started() {
 }
 
 /// Gone, or dead and not yet buried by whoever inherited it.
+#[cfg(unix)]
 fn is_gone(pid: rustix::process::Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
     rustix::process::test_kill_process(pid).is_err() || stat.contains(") Z ")

@@ -2,10 +2,10 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
+use platform::files::Private as _;
 
 use super::LedgerError;
 use super::line::{self, Line, Stamped, month_of};
@@ -133,10 +133,10 @@ fn file_of(dir: &Path, month: &str) -> PathBuf {
 fn append_to(dir: &Path, path: &Path) -> Result<File, LedgerError> {
     let fail = |error: std::io::Error| LedgerError::new(path, error);
     if !path.exists() {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+        DirBuilder::new().recursive(true).private().create(dir).map_err(fail)?;
         dir.parent().map_or(Ok(()), sync_dir).map_err(fail)?;
     }
-    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(fail)?;
+    let mut file = OpenOptions::new().read(true).append(true).create(true).private().open(path).map_err(fail)?;
     let length = file.seek(SeekFrom::End(0)).map_err(fail)?;
     if length == 0 {
         sync_dir(dir).map_err(fail)?;
@@ -152,7 +152,7 @@ fn append_to(dir: &Path, path: &Path) -> Result<File, LedgerError> {
 
 /// Makes creations in `dir` last.
 fn sync_dir(dir: &Path) -> std::io::Result<()> {
-    File::open(dir)?.sync_all()
+    platform::files::sync_folder(dir)
 }
 
 /// `2026-11`.

@@ -2,7 +2,6 @@ mod mend;
 
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -96,7 +95,7 @@ fn a_call_is_reserved_settled_and_reported() {
 
     let json = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<CostReport>(&json).unwrap(), report);
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode = |path: &Path| platform::files::mode(&fs::metadata(path).unwrap());
     assert_eq!((mode(&folder), mode(&folder.join("2026-11.jsonl"))), (0o700, 0o600));
     let text = fs::read_to_string(folder.join("2026-11.jsonl")).unwrap();
     assert_eq!(text.lines().count(), 6);

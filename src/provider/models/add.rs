@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use platform::files::{Room, sync_folder};
 use sha2::{Digest as _, Sha256};
 
 use super::probe::{foresee, probe};
@@ -117,7 +118,7 @@ impl Shelf {
         }
         let folder = self.folder().join(id.folder());
         at(&folder, std::fs::rename(&partial, &folder))?;
-        at(self.folder(), File::open(self.folder()).and_then(|shelf| shelf.sync_all()))?;
+        at(self.folder(), sync_folder(self.folder()))?;
         let gone = || at(&folder, Err(std::io::ErrorKind::NotFound.into()));
         Ok((self.find(&id).map_or_else(gone, Ok)?, true))
     }
@@ -198,8 +199,7 @@ impl Shelf {
     }
 
     fn room(&self, id: &ModelId, needed: u64) -> Result<(), ModelError> {
-        let Ok(found) = rustix::fs::statvfs(self.folder()) else { return Ok(()) };
-        let free = found.f_bavail.saturating_mul(found.f_frsize);
+        let Ok(Room { free, .. }) = Room::at(self.folder()) else { return Ok(()) };
         if needed <= free {
             return Ok(());
         }

@@ -1,7 +1,6 @@
 //! Keys, limits of time and of number, and the circuit, with a server behind them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -16,7 +15,7 @@ use crate::{FailureKind, Health};
 pub(super) fn key_file(dir: &Path, key: &str) -> PathBuf {
     let file = dir.join("key");
     fs::write(&file, key).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    platform::files::set_mode(&file, 0o600).unwrap();
     file
 }
 

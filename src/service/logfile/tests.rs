@@ -1,5 +1,3 @@
-use std::os::unix::fs::PermissionsExt as _;
-
 use super::*;
 
 #[test]
@@ -50,7 +48,7 @@ fn two_files_at_most_and_nobody_else_reads_them() {
     assert!(now.ends_with("line 49 of the log\n"), "{now}");
     assert!(format!("{before}{now}").matches("line").count() >= 5);
     for file in [&path, &aside(&path)] {
-        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(platform::files::mode(&fs::metadata(file).unwrap()), 0o600);
     }
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
     // It goes on where it was, and a line longer than all of it is still written.

@@ -30,6 +30,8 @@ pub(crate) fn compact(path: &Path) -> Result<(), StoreError> {
     if damaged > 0 {
         fs::copy(path, salvage::aside(path)).map_err(fail)?;
     }
+    // Windows puts nothing in the place of a file that is open.
+    drop((journal, file));
     fs::rename(&temporary, path).map_err(fail)?;
     path.parent().map_or(Ok(()), salvage::sync_dir)
 }

@@ -203,11 +203,15 @@ fn child_that_writes() {
     }
 }
 
-fn child(dir: &Path, shell: &str) -> std::process::Child {
-    let script = format!("{shell} exec \"$0\" tests::damage::child_that_writes --exact --nocapture");
-    std::process::Command::new("sh")
-        .args(["-c", &script])
-        .arg(std::env::current_exe().unwrap())
+/// This program, as [`child_that_writes`]; with what `shell` says before.
+fn child(dir: &Path, shell: Option<&str>) -> std::process::Child {
+    let program = std::env::current_exe().unwrap();
+    let mut command = std::process::Command::new(if shell.is_some() { Path::new("sh") } else { &program });
+    if let Some(shell) = shell {
+        command.args(["-c", &format!("{shell} exec \"$0\" \"$@\"")]).arg(&program);
+    }
+    command
+        .args(["tests::damage::child_that_writes", "--exact", "--nocapture"])
         .env("SITUATED_STORE_TEST_DIR", dir)
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())
@@ -219,7 +223,7 @@ fn child(dir: &Path, shell: &str) -> std::process::Child {
 fn a_process_that_is_killed_holds_the_lock_until_then_and_loses_nothing_flushed() {
     use std::io::BufRead;
     let dir = tempfile::tempdir().unwrap();
-    let mut child = child(dir.path(), "");
+    let mut child = child(dir.path(), None);
     let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut last = 0;
     for line in &mut lines {
@@ -240,6 +244,7 @@ fn a_process_that_is_killed_holds_the_lock_until_then_and_loses_nothing_flushed(
 
 /// A limit on the size of files stands in for a full disk: writes fail, here with EFBIG. The smaller limit
 /// stops the store from opening, the larger one from going on.
+#[cfg(unix)]
 #[test]
 fn a_full_disk_is_an_error_and_no_damage() {
     use std::io::Read;
@@ -249,7 +254,7 @@ fn a_full_disk_is_an_error_and_no_damage() {
         let size = |name: &str| fs::metadata(dir.path().join(name)).unwrap().len();
         let limit = if goes_on { size("sled/db") + (1 << 20) } else { size(JOURNAL) };
         let script = format!("trap '' XFSZ; ulimit -f {};", limit / 512);
-        let mut child = child(dir.path(), &script);
+        let mut child = child(dir.path(), Some(&script));
         let mut said = String::new();
         child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
         child.wait().unwrap();

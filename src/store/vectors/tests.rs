@@ -97,7 +97,7 @@ fn a_record_that_goes_bad_while_open_is_not_handed_out() {
     let mut file = open(dir.path());
     put(&mut file, 0..2);
     file.release();
-    file.file.write_all_at(&[0x77; 4], file.head + 20).unwrap();
+    write_all_at(&file.file, &[0x77; 4], file.head + 20).unwrap();
     assert_eq!(file.get(input(0)), None);
     assert_has(&file, [1]);
 }

@@ -1,23 +1,32 @@
 //! Real folders and the system's real watcher; conditions are polled for, with a deadline.
 
+// Much is left out on Windows; what that alone uses would be warned of.
+#![cfg_attr(windows, allow(dead_code))]
+
+#[cfg(unix)]
 use std::ffi::OsStr;
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+#[cfg(unix)]
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::RescanReason;
 use crate::settings::VaultConfig;
+#[cfg(unix)]
 use crate::walk::walk;
 
 struct Fixture {
+    // Dropped first: Windows keeps a folder that is watched.
+    watcher: Watcher,
     dir: tempfile::TempDir,
     root: PathBuf,
     hints: Arc<Mutex<Vec<Hint>>>,
-    watcher: Watcher,
 }
 
 impl Fixture {
@@ -37,7 +46,7 @@ impl Fixture {
         let sink = Arc::clone(&hints);
         let sink = Box::new(move |hint| sink.lock().push(hint));
         let watcher = Watcher::start_within(limits, &root, policy(&root), Some(false), sink).unwrap();
-        Fixture { dir, root, hints, watcher }
+        Fixture { watcher, dir, root, hints }
     }
 
     fn seen(&self) -> Vec<Hint> {
@@ -94,11 +103,13 @@ fn has_rescan(hints: &[Hint], reason: RescanReason) -> bool {
     hints.contains(&Hint::Rescan(reason))
 }
 
+#[cfg(unix)]
 fn shell(folder: &Path, command: &str) {
     let status = Command::new("sh").args(["-ec", command]).current_dir(folder).status().unwrap();
     assert!(status.success(), "{command}");
 }
 
+#[cfg(unix)]
 #[test]
 fn every_way_to_save_a_file_is_one_hint_for_its_path() {
     // As editors and tools save: what they do, by what they are known for.
@@ -146,6 +157,7 @@ fn reading_is_no_event() {
     assert_eq!(vault.fence("fence.md").iter().filter(|hint| **hint != Hint::Path(path("fence.md"))).count(), 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_tree_copied_in_is_covered_file_by_file() {
     let vault = Fixture::new(&["note.md"]);
@@ -168,6 +180,7 @@ fn a_tree_copied_in_is_covered_file_by_file() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_note_written_at_once_into_new_nested_folders_is_found() {
     let vault = Fixture::new(&[]);
@@ -184,6 +197,7 @@ fn a_note_written_at_once_into_new_nested_folders_is_found() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn folders_that_move() {
     let vault = Fixture::new(&["a/b/note.md", "../elsewhere/sub/note.md", "keep.md"]);
@@ -218,6 +232,7 @@ fn folders_that_move() {
     assert!(!covered(&hints, &path("in/sub/note.md")), "{hints:?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_folder_made_again_under_its_name_is_watched() {
     let vault = Fixture::new(&["a/b/note.md", "keep.md"]);
@@ -231,6 +246,7 @@ fn a_folder_made_again_under_its_name_is_watched() {
     vault.wait("the note", |hints| hints.contains(&Hint::Path(path("a/b/note.md"))));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_vault_that_goes_and_comes_back() {
     for made_again_at_once in [true, false] {
@@ -263,6 +279,7 @@ fn a_vault_that_goes_and_comes_back() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_vault_renamed_away_is_gone_and_its_new_place_is_not_ours() {
     let vault = Fixture::new(&["note.md"]);
@@ -278,6 +295,7 @@ fn a_vault_renamed_away_is_gone_and_its_new_place_is_not_ours() {
     assert_eq!(vault.watcher.problem(), None);
 }
 
+#[cfg(unix)]
 #[test]
 fn links_are_not_followed_and_odd_files_do_no_harm() {
     let vault = Fixture::new(&["note.md", "../outside/note.md"]);
@@ -296,6 +314,7 @@ fn links_are_not_followed_and_odd_files_do_no_harm() {
     assert!(!covered(&hints, &path("loop/note.md")), "{hints:?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn names_of_any_bytes() {
     let vault = Fixture::new(&[]);
@@ -307,6 +326,7 @@ fn names_of_any_bytes() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
     let vault = Fixture::new(&[".git/a/x.md", "node_modules/b/x.md", "kept/x.md"]);
@@ -335,6 +355,7 @@ fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
     vault.wait_covered("node_modules/b/x.md");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_limit_of_watches_is_told_and_mends_itself() {
     let notes: Vec<String> = (0..100).map(|i| format!("f{i}/note.md")).collect();
@@ -362,6 +383,7 @@ fn a_limit_of_watches_is_told_and_mends_itself() {
     vault.wait_covered("f99/note.md");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_overflow_is_a_rescan_and_leaves_no_folder_unwatched() {
     let vault = Fixture::within(Limits { queue: 0, ..LIMITS }, &["note.md"]);

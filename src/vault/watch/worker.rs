@@ -386,6 +386,8 @@ fn touch_of(event: &notify::Event) -> Touch {
         | EventKind::Remove(RemoveKind::File)
         | EventKind::Modify(ModifyKind::Data(_)) => Touch { moved: false, folder: false, file: true },
         EventKind::Modify(ModifyKind::Metadata(_)) => Touch::default(),
+        // Any change there but of names; a folder is changed with each file in it.
+        EventKind::Modify(ModifyKind::Any) if cfg!(windows) => Touch::default(),
         // What came of the old name tells what the old name was.
         EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
             let now = event.paths.get(1).and_then(|path| path.symlink_metadata().ok());

@@ -32,6 +32,7 @@ fn the_vaults_of_a_home() {
     folder("a/b/c/d/e/.obsidian");
     folder("elsewhere/deep/er/still/and/more/Listed/.obsidian");
     folder(".config/obsidian");
+    #[cfg(unix)]
     std::os::unix::fs::symlink(&home, home.join("loop")).unwrap();
     let listed = home.join("elsewhere/deep/er/still/and/more/Listed");
     let list = serde_json::json!({ "vaults": {

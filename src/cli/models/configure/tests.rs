@@ -39,6 +39,7 @@ fn another_provider_is_shown_and_replaced() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_was_said_of_another_embedder_goes() {
     let text = "[embed]\nprovider = \"ollama\"\nmodel = \"nomic\"\nquery_prefix = \"search: \"\nconcurrency = 3\n";

@@ -1,5 +1,3 @@
-use std::os::unix::fs::PermissionsExt;
-
 use super::*;
 use context::prompt::Form;
 
@@ -67,7 +65,7 @@ fn what_is_written_is_read_again_part_by_part() {
     assert_eq!(Files::new(dir.path(), 8).named_by_others(), ["batch_1"]);
     assert_eq!(Files::runs(dir.path()), [7]);
     for file in fs::read_dir(dir.path().join("batch")).unwrap() {
-        assert_eq!(file.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(platform::files::mode(&file.unwrap().metadata().unwrap()), 0o600);
     }
     files.remove().unwrap();
     drop(lock);

@@ -1,4 +1,5 @@
 use super::*;
+use platform::process::resident_bytes;
 
 #[test]
 fn the_lowest_limit_above_counts() {

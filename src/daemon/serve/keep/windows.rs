@@ -1,0 +1,13 @@
+//! A pipe that listens cannot be removed by another program, so nothing is kept.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::bind::Bound;
+use super::local::Listener;
+
+/// Waits for ever.
+pub async fn keep(_bound: Arc<Bound>, _renewed: mpsc::Sender<Listener>) {
+    std::future::pending::<()>().await;
+}

@@ -1,0 +1,192 @@
+//! Files: made for this user alone, known by what they are and not by their names, read and written at a place.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+pub use system::{bytes_on_disk, is_socket, mode, owner, read_at, times};
+
+/// Makes what it opens or builds for this user alone: 0600 and 0700. On Windows the user's own folders, in which all of it
+/// lies, pass their access lists on to what is made in them.
+pub trait Private {
+    /// With no rights for anybody else, if it is made.
+    fn private(&mut self) -> &mut Self;
+}
+
+impl Private for OpenOptions {
+    fn private(&mut self) -> &mut Self {
+        system::private_file(self);
+        self
+    }
+}
+
+impl Private for DirBuilder {
+    fn private(&mut self) -> &mut Self {
+        system::private_folder(self);
+        self
+    }
+}
+
+/// Which file or folder it is, whatever it is called. One that is removed may leave its numbers to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// Device, or serial number of the volume.
+    pub device: u64,
+    /// Inode, or index on the volume.
+    pub inode: u64,
+}
+
+impl FileId {
+    /// That of an open file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn of(file: &File) -> io::Result<FileId> {
+        system::id_of(file)
+    }
+
+    /// That of the file or folder at `path`; links are followed.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn at(path: &Path) -> io::Result<FileId> {
+        system::id_at(path)
+    }
+}
+
+/// Room on the file system that a path lies on, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// What this user may still take.
+    pub free: u64,
+    /// All of it.
+    pub total: u64,
+}
+
+impl Room {
+    /// That of the file system at `path`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn at(path: &Path) -> io::Result<Room> {
+        system::room(path)
+    }
+}
+
+/// Whether others than the owner have any right on it, by its mode.
+pub fn is_open_to_others(meta: &Metadata) -> bool {
+    mode(meta) & 0o077 != 0
+}
+
+/// Whether files can be made in a folder: modes do not say it of a file system that is mounted read-only.
+///
+/// # Errors
+/// Why not.
+pub fn is_writable(folder: &Path) -> io::Result<()> {
+    system::is_writable(folder)
+}
+
+/// Takes all rights of others, of a file or folder whose metadata are `meta`; says whether they had any.
+///
+/// # Errors
+/// What the system says.
+pub fn close_to_others(path: &Path, meta: &Metadata) -> io::Result<bool> {
+    if !is_open_to_others(meta) {
+        return Ok(false);
+    }
+    set_mode(path, mode(meta) & 0o700).map(|()| true)
+}
+
+/// Sets the mode; on Windows, which has none, nothing is done.
+///
+/// # Errors
+/// What the system says.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    system::set_mode(path, mode)
+}
+
+/// Reads as many bytes as fit, from `offset` on.
+///
+/// # Errors
+/// What the system says; also if there are fewer.
+pub fn read_exact_at(file: &File, mut into: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !into.is_empty() {
+        match read_at(file, into, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                into = &mut into[count..];
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes all bytes, from `offset` on.
+///
+/// # Errors
+/// What the system says.
+pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match system::write_at(file, bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => {
+                bytes = &bytes[count..];
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Opens a file for reading, and waits for nobody: a pipe without a writer would keep us for ever.
+///
+/// # Errors
+/// What the system says.
+pub fn open_at_once(path: &Path) -> io::Result<File> {
+    system::open_at_once(path)
+}
+
+/// Waits until what a file holds is on the disk. One that is not there any more needs nothing.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_file(path: &Path) -> io::Result<()> {
+    match system::open_to_sync(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened?.sync_data(),
+    }
+}
+
+/// Waits until the names in a folder are on the disk. Windows writes them with the files, and has no call for it.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    system::sync_folder(folder)
+}
+
+/// Makes a symbolic link to a file.
+///
+/// # Errors
+/// What the system says; Windows lets few users make links.
+pub fn symlink(to: &Path, link: &Path) -> io::Result<()> {
+    system::symlink(to, link)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+use std::io::Write as _;
+
+use super::*;
+
+#[test]
+fn bytes_are_read_and_written_at_their_places() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    let file = OpenOptions::new().read(true).write(true).create_new(true).private().open(&path).unwrap();
+    write_all_at(&file, b"hello world", 0).unwrap();
+    write_all_at(&file, b"W", 6).unwrap();
+    let mut read = [0; 5];
+    read_exact_at(&file, &mut read, 6).unwrap();
+    assert_eq!(&read, b"World");
+    assert_eq!(read_exact_at(&file, &mut read, 7).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    assert!(!is_open_to_others(&file.metadata().unwrap()));
+}
+
+#[test]
+fn a_file_is_known_under_another_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+    File::create(&one).unwrap().write_all(b"x").unwrap();
+    let id = FileId::at(&one).unwrap();
+    assert_eq!(FileId::of(&File::open(&one).unwrap()).unwrap(), id);
+    std::fs::rename(&one, &two).unwrap();
+    assert_eq!(FileId::at(&two).unwrap(), id);
+    File::create(&one).unwrap();
+    assert_ne!(FileId::at(&one).unwrap(), id);
+    assert_ne!(FileId::at(dir.path()).unwrap(), id);
+}
+
+#[test]
+fn times_are_those_of_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let (modified, changed) = times(&std::fs::metadata(dir.path()).unwrap());
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    for time in [modified, changed] {
+        assert!((now - time).abs() < 60_000_000_000, "{time} is not {now}");
+    }
+}
+
+#[test]
+fn there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let Room { free, total } = Room::at(dir.path()).unwrap();
+    assert!(0 < free && free <= total);
+    is_writable(dir.path()).unwrap();
+    sync_folder(dir.path()).unwrap();
+    assert!(Room::at(&dir.path().join("nosuch")).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn rights_of_others_are_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    File::create(&path).unwrap();
+    set_mode(&path, 0o644).unwrap();
+    let close = || close_to_others(&path, &std::fs::metadata(&path).unwrap()).unwrap();
+    assert_eq!((close(), close()), (true, false));
+    assert_eq!(mode(&std::fs::metadata(&path).unwrap()), 0o600);
+}

@@ -1,0 +1,56 @@
+//! Processes, as every Unix has them.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::time::{ClockId, clock_gettime};
+
+/// A line for the user's shell.
+pub fn shell(line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line);
+    command
+}
+
+/// Has a command run in a group of its own, so that what it starts can be ended with it.
+pub fn in_own_group(command: &mut Command) -> &mut Command {
+    command.process_group(0)
+}
+
+/// Ends a child that has a group of its own, with the group. It may have ended just now.
+pub fn kill_group(child: &mut Child) {
+    if let Some(group) = Pid::from_raw(child.id() as i32) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Processor time of this thread: on a busy machine the clock would say nothing about the work.
+pub fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32)
+}
+
+/// Resident memory of this process in bytes, 0 where that cannot be told.
+pub fn resident_bytes() -> u64 {
+    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as u64
+}
+
+/// Lets this process have so many bytes of memory and seconds of processor time, write no file, and come last. What a limit
+/// cannot be set for goes on without it.
+pub fn confine(memory: u64, seconds: u64) {
+    use rustix::process::{Resource, Rlimit, nice, setrlimit};
+    let limits = [(Resource::As, memory), (Resource::Cpu, seconds), (Resource::Core, 0), (Resource::Fsize, 0)];
+    for (resource, most) in limits {
+        let _ = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+    }
+    let _ = nice(19);
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+}
+
+/// Nothing to leave: no Unix opens a window for a program.
+pub fn leave_own_console() {}
