@@ -73,9 +73,7 @@ use store::StoreError;
 use supervisor::Supervisor;
 use throttle::Throttle;
 use vault::documents::Convert;
-use vault::pending::Timing;
 use vault::root::VaultError;
-use vault::settings::WatchConfig;
 
 /// How long what was asked of a provider may take to come when the daemon stops, or its configuration changes. With
 /// closing, which follows, the daemon ends within two seconds.
@@ -255,16 +253,4 @@ impl Engine {
 /// Seconds since 1970 (UTC).
 fn now_s() -> i64 {
     machine::timestamp().as_second()
-}
-
-/// The watcher's timing in the terms of `Pending`.
-fn timing(watch: &WatchConfig) -> Timing {
-    Timing {
-        lone: watch.lone,
-        burst: watch.burst,
-        storm: watch.storm,
-        burst_longest: watch.burst_longest,
-        storm_longest: watch.storm_longest,
-        storm_paths: watch.storm_paths,
-    }
 }

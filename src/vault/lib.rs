@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 pub enum Hint {
     /// A path was touched in some way; it may be a note, gone, or neither.
     Path(VaultPath),
+    /// A file was closed by who wrote to it, or took its name when it was complete: it can be looked at almost at once.
+    Saved(VaultPath),
     /// A folder appeared or moved; what is in it must be walked (its watch stands already).
     Folder(VaultPath),
     /// Events may have been lost, or there is another reason to look at everything.

@@ -18,6 +18,8 @@ mod tests;
 pub struct Timing {
     /// Quiet after a lone path.
     pub lone: Duration,
+    /// Quiet after a lone path that was [`Hint::Saved`]: long enough to see that it is alone.
+    pub saved: Duration,
     /// Quiet after several paths, a folder or a reason to walk.
     pub burst: Duration,
     /// Quiet after a storm, or while git holds its index lock.
@@ -37,6 +39,8 @@ pub struct Pending {
     paths: BTreeSet<VaultPath>,
     folders: BTreeSet<VaultPath>,
     rescan: Option<RescanReason>,
+    /// The last path that was hinted at is complete.
+    saved: bool,
     /// There were too many paths; they are no longer kept.
     storm: bool,
     /// The first and the last hint's instant.
@@ -46,7 +50,15 @@ pub struct Pending {
 impl Pending {
     /// Nothing pending.
     pub fn new(timing: Timing) -> Self {
-        Pending { timing, paths: BTreeSet::new(), folders: BTreeSet::new(), rescan: None, storm: false, span: None }
+        Pending {
+            timing,
+            paths: BTreeSet::new(),
+            folders: BTreeSet::new(),
+            rescan: None,
+            saved: false,
+            storm: false,
+            span: None,
+        }
     }
 
     /// Other times are in force.
@@ -56,14 +68,15 @@ impl Pending {
 
     /// Takes in a hint that came at `now`.
     pub fn hint(&mut self, now: Instant, hint: Hint) {
+        self.saved = matches!(hint, Hint::Saved(_));
         match hint {
-            Hint::Path(path) if !self.storm => {
+            Hint::Path(path) | Hint::Saved(path) if !self.storm => {
                 self.paths.insert(path);
             }
             Hint::Folder(folder) if !self.storm => {
                 self.folders.insert(folder);
             }
-            Hint::Path(_) | Hint::Folder(_) => {}
+            Hint::Path(_) | Hint::Saved(_) | Hint::Folder(_) => {}
             Hint::Rescan(reason) => {
                 let known = self.rescan.get_or_insert(reason);
                 if weight(reason) > weight(*known) {
@@ -103,7 +116,9 @@ impl Pending {
         let (quiet, longest) = match self.rescan {
             Some(reason) if at_once(reason) => (Duration::ZERO, Duration::ZERO),
             _ if self.storm || git_locked => (timing.storm, timing.storm_longest),
-            None if self.folders.is_empty() && self.paths.len() == 1 => (timing.lone, timing.burst_longest),
+            None if self.folders.is_empty() && self.paths.len() == 1 => {
+                (if self.saved { timing.saved } else { timing.lone }, timing.burst_longest)
+            }
             _ => (timing.burst, timing.burst_longest),
         };
         Some(after(last, quiet).min(after(first, longest)))

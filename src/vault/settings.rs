@@ -62,6 +62,13 @@ pub struct WatchConfig {
     pub doubt: Duration,
 }
 
+impl WatchConfig {
+    /// Quiet after a lone file that is known to be complete: a burst shows itself within a tenth of what a lone change waits.
+    pub fn saved(&self) -> Duration {
+        self.lone / 10
+    }
+}
+
 impl Default for WatchConfig {
     fn default() -> Self {
         WatchConfig {

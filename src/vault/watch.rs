@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
+use notify::event::{AccessKind, AccessMode};
 use notify::{Config, EventKind, RecommendedWatcher, Watcher as _};
 use parking_lot::Mutex;
 
@@ -32,6 +33,7 @@ impl From<&WatchConfig> for Timing {
     fn from(config: &WatchConfig) -> Self {
         Timing {
             lone: config.lone,
+            saved: config.saved(),
             burst: config.burst,
             storm: config.storm,
             burst_longest: config.burst_longest,
@@ -213,6 +215,9 @@ impl Drop for Watcher {
     }
 }
 
+/// A file was closed that had been opened to be written to; inotify alone tells.
+const CLOSED: EventKind = EventKind::Access(AccessKind::Close(AccessMode::Write));
+
 #[cfg(target_os = "linux")]
 const SYSTEM: &str = "inotify";
 #[cfg(target_vendor = "apple")]
@@ -228,7 +233,7 @@ fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut
         let message = match result {
             // A rescan has no paths and is not to be overlooked; our own reads are half of all events.
             Ok(event) if event.need_rescan() => Message::Event(event),
-            Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+            Ok(event) if matches!(event.kind, EventKind::Access(_)) && event.kind != CLOSED => return,
             Ok(event) => Message::Event(event),
             Err(error) => Message::Failed(error),
         };

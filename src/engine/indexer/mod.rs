@@ -39,7 +39,7 @@ use super::error::CallError;
 use super::pool::Pool;
 use super::runtime::config_of;
 use super::shared::Stage;
-use super::{EngineError, Shared, VaultShared, timing};
+use super::{EngineError, Shared, VaultShared};
 use crate::settings::Settings;
 use buyer::{At, Buyer, Work};
 use commit::{Committer, open_index};
@@ -285,7 +285,7 @@ impl Indexer {
         let mut indexer = Indexer {
             notes: NoteIndexer {
                 watch: VaultWatch::new(disk.clone(), policy),
-                freshness: Freshness::new(timing(&config.watch), now),
+                freshness: Freshness::new((&config.watch).into(), now),
                 guard: DeletionGuard::new(&vault.name, read_root_id(&actor.place.dir)),
                 work: WorkQueue::default(),
                 workers: Workers { reader, pool: pool.clone(), landed: Vec::new(), had_work: false },

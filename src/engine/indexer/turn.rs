@@ -10,6 +10,7 @@ use super::migration::{Around, Effect, EmbedderMigration, Fill};
 use super::notes::Change;
 use super::rebuild::Run;
 use super::{Event, Indexer, Place, migration_to};
+use crate::EngineError;
 use crate::decide::Task;
 use crate::embedding;
 use crate::embedding::{Service, serving};
@@ -18,7 +19,6 @@ use crate::host::power::Brake;
 use crate::jobs::Ended;
 use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
-use crate::{EngineError, timing};
 use protocol::jobs::{JobKind, Scope};
 use protocol::status::EmbedStatus;
 use vault::RescanReason;
@@ -358,7 +358,7 @@ impl Indexer {
     /// Another configuration is in force.
     fn reload(&mut self, before: &Settings) {
         let config = self.actor.engine.config.load_full();
-        self.notes.freshness.set_timing(timing(&config.watch));
+        self.notes.freshness.set_timing((&config.watch).into());
         self.migration.iter_mut().for_each(EmbedderMigration::try_again);
         let runtime = self.actor.engine.runtime(&self.actor.place.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 const TIMING: Timing = Timing {
     lone: Duration::from_millis(50),
+    saved: Duration::from_millis(5),
     burst: Duration::from_millis(300),
     storm: Duration::from_secs(2),
     burst_longest: Duration::from_secs(2),
@@ -14,6 +15,10 @@ const TIMING: Timing = Timing {
 
 fn path(text: &str) -> Hint {
     Hint::Path(VaultPath::parse(text).unwrap())
+}
+
+fn saved(text: &str) -> Hint {
+    Hint::Saved(VaultPath::parse(text).unwrap())
 }
 
 fn folder(text: &str) -> Hint {
@@ -43,6 +48,11 @@ fn when_a_batch_is_due() {
             false,
             Some(90),
         ),
+        ("one save, and closed", vec![(0, path("a.md")), (2, saved("a.md"))], false, Some(7)),
+        ("closed, and written to again", vec![(0, saved("a.md")), (2, path("a.md"))], false, Some(52)),
+        ("two notes, closed", vec![(0, saved("a.md")), (3, saved("b.md"))], false, Some(303)),
+        ("closed behind the lock", vec![(0, saved("a.md"))], true, Some(2000)),
+        ("closed beside a folder", vec![(0, folder("a")), (3, saved("b.md"))], false, Some(303)),
         ("two notes", vec![(0, path("a.md")), (10, path("b.md"))], false, Some(310)),
         ("a new folder", vec![(0, folder("a"))], false, Some(300)),
         ("a file that never rests", every(40, 100), false, Some(2000)),
@@ -159,7 +169,7 @@ fn run(start: Instant, hints: &[(u64, Hint)], locked: bool) -> Vec<(Instant, Bat
 fn answers(batch: &Batch, hint: &Hint) -> bool {
     match (batch, hint) {
         (Batch::Walk(_), _) => true,
-        (Batch::Paths { paths, .. }, Hint::Path(path)) => paths.contains(path),
+        (Batch::Paths { paths, .. }, Hint::Path(path) | Hint::Saved(path)) => paths.contains(path),
         (Batch::Paths { folders, .. }, Hint::Folder(folder)) => folders.iter().any(|above| folder.is_under(above)),
         (Batch::Paths { .. }, Hint::Rescan(_)) => false,
     }

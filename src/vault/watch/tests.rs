@@ -49,8 +49,13 @@ impl Fixture {
         Fixture { watcher, dir, root, hints }
     }
 
+    /// What was hinted at; whether a file was complete then is another question.
     fn seen(&self) -> Vec<Hint> {
-        self.hints.lock().clone()
+        let plain = |hint: &Hint| match hint {
+            Hint::Saved(path) => Hint::Path(path.clone()),
+            hint => hint.clone(),
+        };
+        self.hints.lock().iter().map(plain).collect()
     }
 
     fn clear(&self) {
@@ -93,7 +98,7 @@ fn write(file: &Path, text: &str) {
 /// Whether the path will be looked at.
 fn covered(hints: &[Hint], path: &VaultPath) -> bool {
     hints.iter().any(|hint| match hint {
-        Hint::Path(hinted) => hinted == path,
+        Hint::Path(hinted) | Hint::Saved(hinted) => hinted == path,
         Hint::Folder(folder) => path.is_under(folder),
         Hint::Rescan(_) => true,
     })
@@ -145,6 +150,31 @@ fn every_way_to_save_a_file_is_one_hint_for_its_path() {
         // Nothing else, or a lone save would wait as long as a burst.
         assert!(others.is_empty(), "{saver}: {others:?}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_closed_or_put_in_its_place_is_complete() {
+    let vault = Fixture::new(&["note.md", "other.md", "../beside.md"]);
+    let last = |name: &str| {
+        let about = |hint: &&Hint| matches!(hint, Hint::Path(known) | Hint::Saved(known) if *known == path(name));
+        vault.hints.lock().iter().rfind(about).cloned()
+    };
+    for command in
+        ["echo new > note.md", "echo more >> note.md", "echo new > .tmp; mv .tmp note.md", "cp ../beside.md note.md"]
+    {
+        vault.clear();
+        shell(&vault.root, command);
+        vault.wait("the end", |_| last("note.md") == Some(Hint::Saved(path("note.md"))));
+    }
+    vault.clear();
+    let mut open = fs::File::options().append(true).open(vault.root.join("note.md")).unwrap();
+    std::io::Write::write_all(&mut open, b"half").unwrap();
+    vault.wait_covered("note.md");
+    vault.fence("other.md");
+    assert_eq!(last("note.md"), Some(Hint::Path(path("note.md"))), "it is still being written to");
+    drop(open);
+    vault.wait("its end", |_| last("note.md") == Some(Hint::Saved(path("note.md"))));
 }
 
 #[test]

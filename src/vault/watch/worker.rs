@@ -16,7 +16,7 @@ use std::time::Duration;
 use notify::event::{CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Limits, Message, State, no_watches};
+use super::{CLOSED, Limits, Message, State, no_watches};
 use crate::policy::{EntryKind, Policy, Why};
 use crate::root::{RootId, VaultError, root_id};
 use crate::walk::enter_folders;
@@ -66,6 +66,8 @@ struct Touch {
     folder: bool,
     /// It is or was a file.
     file: bool,
+    /// The last that was said of it is that it is complete.
+    saved: bool,
 }
 
 impl Worker {
@@ -135,9 +137,9 @@ impl Worker {
                 if event.need_rescan() {
                     turn.rescan = Some(RescanReason::Overflow);
                 }
-                let touch = touch_of(&event);
+                let (touch, completed) = (touch_of(&event), completed(&event));
                 for path in &event.paths {
-                    self.touch(path, touch, turn);
+                    self.touch(path, Touch { saved: completed == Some(path), ..touch }, turn);
                 }
             }
             Message::Failed(error) => {
@@ -161,6 +163,7 @@ impl Worker {
             known.moved |= touch.moved;
             known.folder |= touch.folder;
             known.file |= touch.file;
+            known.saved = touch.saved;
         } else if touch.moved {
             turn.root_lost = true;
         }
@@ -260,8 +263,9 @@ impl Worker {
         let as_file = self.policy.verdict(&path, false);
         let ours = as_file == EntryKind::Note
             || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
+        let hinted = if touch.saved { Hint::Saved } else { Hint::Path };
         if !known && !touch.moved {
-            return ours.then_some(Hint::Path(path));
+            return ours.then(|| hinted(path));
         }
         let meta = self.root.join(path.to_relative()).symlink_metadata();
         let kept_as_folder = self.policy.verdict(&path, true) == EntryKind::Folder;
@@ -277,7 +281,7 @@ impl Worker {
             return Some(self.forget(path));
         }
         if ours {
-            return Some(Hint::Path(path));
+            return Some(hinted(path));
         }
         // What is gone again may have been a folder in which a walk saw notes. Of a renaming, inotify does
         // not say whether it was of a folder; names with an extension are those of attachments.
@@ -380,20 +384,28 @@ impl Worker {
 fn touch_of(event: &notify::Event) -> Touch {
     match event.kind {
         EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
-            Touch { moved: true, folder: true, file: false }
+            Touch { moved: true, folder: true, ..Touch::default() }
         }
         EventKind::Create(CreateKind::File)
         | EventKind::Remove(RemoveKind::File)
-        | EventKind::Modify(ModifyKind::Data(_)) => Touch { moved: false, folder: false, file: true },
-        EventKind::Modify(ModifyKind::Metadata(_)) => Touch::default(),
+        | EventKind::Modify(ModifyKind::Data(_)) => Touch { file: true, ..Touch::default() },
+        EventKind::Modify(ModifyKind::Metadata(_)) | EventKind::Access(_) => Touch::default(),
         // Any change there but of names; a folder is changed with each file in it.
         EventKind::Modify(ModifyKind::Any) if cfg!(windows) => Touch::default(),
         // What came of the old name tells what the old name was.
         EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
             let now = event.paths.get(1).and_then(|path| path.symlink_metadata().ok());
-            Touch { moved: true, folder: false, file: now.is_some_and(|meta| !meta.is_dir()) }
+            Touch { moved: true, file: now.is_some_and(|meta| !meta.is_dir()), ..Touch::default() }
         }
-        _ => Touch { moved: true, folder: false, file: false },
+        _ => Touch { moved: true, ..Touch::default() },
+    }
+}
+
+/// The path whose file is complete, by what an event says: closed after it was written to, or renamed to this.
+fn completed(event: &notify::Event) -> Option<&PathBuf> {
+    match event.kind {
+        CLOSED | EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Both)) => event.paths.last(),
+        _ => None,
     }
 }
 

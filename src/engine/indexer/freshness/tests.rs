@@ -7,6 +7,7 @@ fn path(name: &str) -> VaultPath {
 fn timing() -> Timing {
     Timing {
         lone: Duration::from_millis(50),
+        saved: Duration::from_millis(5),
         burst: Duration::from_millis(300),
         storm: Duration::from_secs(2),
         burst_longest: Duration::from_secs(2),
