@@ -253,6 +253,16 @@ pub(crate) fn build(dir: &Path, pages: &[Page], arm: Arm) -> Result<Arc<Snapshot
 }
 
 pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<QueryMeasures> {
+    ask_of(snapshot, mode, set, &|path| Some(path.to_owned()))
+}
+
+/// The same where the set's notes lie in the folder of its name, beside others.
+pub(crate) fn ask_within(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<QueryMeasures> {
+    let own = format!("{}/", set.name);
+    ask_of(snapshot, mode, set, &|path| path.strip_prefix(&own).map(str::to_owned))
+}
+
+fn ask_of(snapshot: &Snapshot, mode: &str, set: &Set, own: &dyn Fn(&str) -> Option<String>) -> Result<QueryMeasures> {
     let mode = match mode {
         "lexical" => Mode::Lexical,
         "dense" => Mode::Dense,
@@ -268,7 +278,12 @@ pub(crate) fn ask(set: &Set, snapshot: &Snapshot, mode: &str) -> Result<QueryMea
         let familiarity = builtin::model().familiarity(&text);
         let options = Options { familiarity, ..options.clone() };
         let answer = search::search(snapshot, "notes", &parsed, Some(&vector), &options)?;
-        let hits = answer.hits.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
+        let mut hits = Vec::new();
+        for mut hit in answer.hits {
+            // Another set's note is a hit as well, and nothing that this set judges.
+            hit.path = own(&hit.path).unwrap_or_else(|| "/".to_owned());
+            hits.push(serde_json::to_value(hit)?);
+        }
         measures.push(QueryMeasures::of(&set.rank(&hits), &query.judged));
     }
     Ok(QueryMeasures::mean(&measures))

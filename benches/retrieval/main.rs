@@ -6,6 +6,7 @@
 //! cargo bench --bench retrieval -- --ablation DIR [DIR…]
 //! cargo bench --bench retrieval -- --boosts DIR [DIR…]
 //! cargo bench --bench retrieval -- --truth DIR [DIR…]
+//! cargo bench --bench retrieval -- --dense DIR [DIR…]
 //! cargo bench --bench retrieval -- --builtin-as-table TABLE
 //! ```
 //!
@@ -13,6 +14,7 @@
 //! copy of the vault (or else one note per document), every query is asked by each lane with and without contexts,
 //! and the hits are mapped to the set's ids. `--arms` takes a set whose documents carry contexts that a model
 //! wrote: see `arms.rs`. With `--typos` one word of each query is misspelt: see `typos.rs`. `--boosts` compares weights of boosts: see `boosts.rs`.
+//! `--dense` says what is lost and saved by looking twice for vectors that are near: see `dense.rs`.
 //! `--truth` asks whether `situated eval` orders the arms as the set does: see `truth.rs`.
 //! With `--embed-static` a table in the form of model2vec makes the vectors; `--builtin-as-table` writes the built-in model as one.
 
@@ -23,6 +25,7 @@ mod boosts;
 mod builtin;
 #[path = "../common/mod.rs"]
 mod common;
+mod dense;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/it/http.rs"]
 mod http;
@@ -73,6 +76,9 @@ fn main() -> Result<()> {
     }
     if args.iter().any(|arg| arg == "--boosts") {
         return boosts::run(&dirs);
+    }
+    if args.iter().any(|arg| arg == "--dense") {
+        return dense::run(&dirs);
     }
     if args.iter().any(|arg| arg == "--truth") {
         return truth::run(&dirs);

@@ -11,7 +11,7 @@ use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Notes, Side};
-use super::vector::{FreeSlots, Windows};
+use super::vector::{FreeSlots, Scan, Windows};
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
     NoteEntry, NoteNo, Row,
@@ -284,6 +284,12 @@ impl Snapshot {
         })
     }
 
+    /// The same index with every vector looked at exactly by each search: what two looks are measured against.
+    pub fn exact(&self) -> Snapshot {
+        let tables = Tables { windows: self.tables.windows.exact(), ..self.tables.clone() };
+        Snapshot { tables, words: self.words.clone(), seq: self.seq, without_contexts: OnceLock::new() }
+    }
+
     /// Number of notes.
     pub fn note_count(&self) -> usize {
         self.tables.note_count
@@ -369,28 +375,35 @@ impl Snapshot {
         place.map_or(Ok(Vec::new()), |place| self.words.in_expansion(query, place))
     }
 
-    /// The `k` best chunks by cosine (best window of each), best first.
+    /// The `k` best chunks by cosine (best window of each), best first. In a large vault some of the last may be others that
+    /// are nearly as good: the nearest are looked for by one bit per value first.
     pub fn dense(&self, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Vec<(Row, f32)> {
-        let windows = &self.tables.windows;
-        let Some([one, other]) = windows.halves() else { return windows.nearest(query, allowed, k) };
-        // One core alone does not read memory as fast as it can be read.
-        let (one, other) = aside(|| windows.scan(other, query, allowed, k), || windows.scan(one, query, allowed, k));
-        one.join(other).finish()
+        dense(&self.tables.windows.scan(query, k), allowed)
     }
 
-    /// [`Snapshot::find_in`] and [`Snapshot::dense`], side by side where the second takes long.
+    /// The same among these chunks alone, each of which is looked at.
+    pub fn dense_among(&self, query: &Vector, rows: &[Row], k: usize) -> Vec<(Row, f32)> {
+        self.tables.windows.scan(query, k).among(rows.iter().copied())
+    }
+
+    /// [`Snapshot::find_in`] and [`Snapshot::dense`], side by side where the second takes long; if `few` lists the chunks
+    /// that are allowed, [`Snapshot::dense_among`] those.
     pub fn both_in(
         &self,
         corpus: &Corpus<'_>,
         words: (&LexicalQuery, &Meant),
         vector: &Vector,
-        allowed: &Allowed<'_>,
+        (allowed, few): (&Allowed<'_>, Option<&[Row]>),
         k: usize,
     ) -> Result<(Vec<(Row, f32)>, Vec<(Row, f32)>), LexicalError> {
-        if self.tables.windows.halves().is_none() {
-            return Ok((self.find_in(corpus, words, allowed, k)?, self.dense(vector, allowed, k)));
+        if let Some(rows) = few {
+            return Ok((self.find_in(corpus, words, allowed, k)?, self.dense_among(vector, rows, k)));
         }
-        let (found, dense) = aside(|| self.dense(vector, allowed, k), || self.find_in(corpus, words, allowed, k));
+        let scan = self.tables.windows.scan(vector, k);
+        if scan.halves().is_none() {
+            return Ok((self.find_in(corpus, words, allowed, k)?, dense(&scan, allowed)));
+        }
+        let (found, dense) = aside(|| dense(&scan, allowed), || self.find_in(corpus, words, allowed, k));
         Ok((found?, dense))
     }
 
@@ -491,6 +504,18 @@ impl<'a> Corpus<'a> {
     pub fn of(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Self {
         Corpus::of_views(snapshots.into_iter().map(|snapshot| &snapshot.words).collect())
     }
+}
+
+/// What a scan finds, by two threads where that is quicker: one core alone does not read memory as fast as it can be read.
+fn dense(scan: &Scan<'_>, allowed: &Allowed<'_>) -> Vec<(Row, f32)> {
+    let found = match scan.halves() {
+        None => scan.part(scan.whole(), allowed),
+        Some([one, other]) => {
+            let (one, other) = aside(|| scan.part(other, allowed), || scan.part(one, allowed));
+            one.join(other)
+        }
+    };
+    scan.finish(found)
 }
 
 /// Does one thing on a thread of its own while this one does the other; gives back the other's, then the one's.

@@ -1,24 +1,31 @@
-//! The matrix of windows: every vector of every chunk, scanned exactly.
+//! The matrix of windows: every vector of every chunk, and how the nearest are found among them.
 //!
 //! A chunk has one vector per window. The rows lie in blocks of contiguous int8, so that a scan reads memory
-//! in order; a search looks at all of them, because at 256 bytes a row 100,000 rows are read faster than any
-//! clever structure would pay back. Blocks are copied on write, as in [`super::blocks`].
+//! in order. A small matrix is scanned exactly, and so is whatever a filter leaves of a large one if that is little.
+//! Else a search looks twice: first at one bit per value ([`code`]), an eighth of the bytes, and then exactly at those
+//! windows that seemed best. Blocks are copied on write, as in [`super::blocks`].
 
+mod best;
+mod code;
 mod dot;
+mod rotation;
+mod scan;
+mod wide;
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use self::dot::{dot, dots};
+use self::code::{Code, Column};
+use self::dot::dot;
+use self::rotation::Rotation;
+use self::wide::Width;
+use super::Row;
 use super::blocks::Blocks;
-use super::{Allowed, Row};
 use crate::embed::Vector;
+pub(super) use best::Best;
+pub(super) use scan::{Scan, few};
 
-/// Rows of a block: 64 KiB at 256 dimensions, which is what a save copies.
+/// Rows of a block: 64 KiB at 256 dimensions, and 8 KiB of bits, which is what a save copies.
 const BLOCK: usize = 256;
-/// Bytes of vectors from which a scan is shared between threads: one alone takes half a millisecond for them, and
-/// a thread starts in a twentieth of that.
-const LARGE: usize = 8 << 20;
 /// Owner of a slot that is free, end of a chunk's list of slots.
 const NONE: u32 = u32::MAX;
 
@@ -28,6 +35,11 @@ struct Block {
     values: Vec<i8>,
     /// Factor of each slot's values; 0 for a free slot.
     scales: Vec<f32>,
+    /// Of the signs of the slots' rotated values, the first word of each slot, then the second of each: so slots are
+    /// compared side by side.
+    signs: Vec<Column>,
+    /// The factor of each slot's signs.
+    factors: Vec<f32>,
     /// The chunk that each slot belongs to.
     owners: Vec<Row>,
     /// The next slot of the same chunk.
@@ -38,9 +50,12 @@ struct Block {
 #[derive(Clone)]
 pub(super) struct Windows {
     dimensions: usize,
+    rotation: Arc<Rotation>,
     blocks: Vec<Arc<Block>>,
     /// The first slot of each chunk.
     first: Blocks<u32>,
+    /// Whether searches look once, however large it is.
+    exact: bool,
 }
 
 /// Slots that may be used again; the writer's own, no snapshot needs them.
@@ -50,7 +65,13 @@ pub(super) struct FreeSlots(Vec<u32>);
 impl Windows {
     /// An empty matrix for vectors of `dimensions` values.
     pub(super) fn new(dimensions: usize) -> Self {
-        Windows { dimensions, blocks: Vec::new(), first: Blocks::default() }
+        let rotation = Arc::new(Rotation::new(dimensions));
+        Windows { dimensions, rotation, blocks: Vec::new(), first: Blocks::default(), exact: false }
+    }
+
+    /// The same, to be scanned exactly however large it is.
+    pub(super) fn exact(&self) -> Self {
+        Windows { exact: true, ..self.clone() }
     }
 
     /// Values of a vector.
@@ -100,26 +121,35 @@ impl Windows {
         if at_block == self.blocks.len() {
             self.blocks.push(Arc::default());
         }
+        let code = Code::of(vector, &self.rotation, Width::chosen());
         let block = Arc::make_mut(&mut self.blocks[at_block]);
         if at == block.owners.len() {
             block.values.extend_from_slice(&vector.values);
             block.scales.push(vector.scale);
+            block.factors.push(code.factor);
             block.owners.push(row);
             block.next.push(next);
         } else {
             block.values[at * self.dimensions..][..self.dimensions].copy_from_slice(&vector.values);
-            (block.scales[at], block.owners[at], block.next[at]) = (vector.scale, row, next);
+            (block.scales[at], block.factors[at]) = (vector.scale, code.factor);
+            (block.owners[at], block.next[at]) = (row, next);
         }
+        block.signs.resize(code.words.len(), [0; BLOCK]);
+        block.signs.iter_mut().zip(code.words).for_each(|(column, word)| column[at] = word);
         slot
     }
 
-    fn slots(&self, row: Row) -> impl Iterator<Item = (&Block, usize)> {
+    /// The numbers of a chunk's slots.
+    fn numbers(&self, row: Row) -> impl Iterator<Item = u32> {
         let first = self.first.get(row).copied();
         std::iter::successors(first, |&slot| {
             let (block, at) = place(slot);
             Some(self.blocks[block].next[at]).filter(|&next| next != NONE)
         })
-        .map(|slot| {
+    }
+
+    fn slots(&self, row: Row) -> impl Iterator<Item = (&Block, usize)> {
+        self.numbers(row).map(|slot| {
             let (block, at) = place(slot);
             (&*self.blocks[block], at)
         })
@@ -146,35 +176,9 @@ impl Windows {
         best.unwrap_or(0.0)
     }
 
-    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row.
-    /// `allowed` is asked only for chunks that would take a place.
-    pub(super) fn nearest(&self, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Vec<(Row, f32)> {
-        self.scan(0..self.blocks.len(), query, allowed, k).finish()
-    }
-
-    /// The matrix in two halves that can be scanned apart, if it is so large that this is quicker.
-    pub(super) fn halves(&self) -> Option<[Range<usize>; 2]> {
-        let blocks = self.blocks.len();
-        (blocks * BLOCK * self.dimensions >= LARGE).then_some([0..blocks / 2, blocks / 2..blocks])
-    }
-
-    /// As [`Windows::nearest`], of some blocks.
-    pub(super) fn scan(&self, blocks: Range<usize>, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Best {
-        let mut best = Best::new(k);
-        if k == 0 || !self.usable(query) || self.dimensions == 0 {
-            return best;
-        }
-        let mut products = Vec::with_capacity(BLOCK);
-        for block in self.blocks.get(blocks).unwrap_or_default() {
-            dots(&query.values, &block.values, &mut products);
-            for ((product, scale), owner) in products.iter().zip(&block.scales).zip(&block.owners) {
-                let cosine = *product as f32 * scale * query.scale;
-                if cosine >= best.threshold && *owner != NONE && allowed(*owner) {
-                    best.push(*owner, cosine);
-                }
-            }
-        }
-        best
+    /// A search for the `k` chunks that are nearest to `query`.
+    pub(super) fn scan<'a>(&'a self, query: &'a Vector, k: usize) -> Scan<'a> {
+        Scan::new(self, query, k)
     }
 }
 
@@ -186,49 +190,6 @@ impl Block {
 
 fn place(slot: u32) -> (usize, usize) {
     (slot as usize / BLOCK, slot as usize % BLOCK)
-}
-
-/// Collects the `k` best chunks of a stream of windows. Candidates gather in a buffer that is cut down when
-/// it is full, which costs less than a heap and lets windows of the same chunk be merged in passing.
-pub(super) struct Best {
-    k: usize,
-    /// What a score must reach to take a place.
-    pub(super) threshold: f32,
-    found: Vec<(Row, f32)>,
-}
-
-impl Best {
-    pub(super) fn new(k: usize) -> Self {
-        Best { k, threshold: f32::NEG_INFINITY, found: Vec::new() }
-    }
-
-    pub(super) fn push(&mut self, row: Row, cosine: f32) {
-        self.found.push((row, cosine));
-        if self.found.len() >= self.k.saturating_mul(2).saturating_add(64) {
-            self.cut();
-        }
-    }
-
-    /// Takes in what was found elsewhere.
-    pub(super) fn join(mut self, other: Best) -> Best {
-        self.found.extend(other.found);
-        self
-    }
-
-    fn cut(&mut self) {
-        self.found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-        self.found.dedup_by_key(|found| found.0);
-        self.found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        self.found.truncate(self.k);
-        if let (true, Some(last)) = (self.found.len() == self.k, self.found.last()) {
-            self.threshold = last.1;
-        }
-    }
-
-    pub(super) fn finish(mut self) -> Vec<(Row, f32)> {
-        self.cut();
-        self.found
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::RowSet;
 use super::{LaneScore, MAX_HITS, Mode};
 use crate::embed::Vector;
-use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
+use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot, vector};
 
 /// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
@@ -52,11 +52,17 @@ pub(super) fn run(
     mode: Mode,
     depth: usize,
 ) -> Result<Vec<Candidate>, LexicalError> {
+    // What a filter leaves is looked at row by row where it is little: then nothing of it can be missed.
+    let few = allowed.and_then(|rows| rows.few(vector::few(depth)));
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
+    let near = |vector| match &few {
+        Some(rows) => snapshot.dense_among(vector, rows, depth),
+        None => snapshot.dense(vector, &allowed, depth),
+    };
     let (lexical, dense) = match (mode, vector) {
-        (Mode::Dense, vector) => (Vec::new(), vector.map(|vector| snapshot.dense(vector, &allowed, depth))),
+        (Mode::Dense, vector) => (Vec::new(), vector.map(near)),
         (Mode::Hybrid, Some(vector)) => {
-            let (lexical, dense) = snapshot.both_in(corpus, words, vector, &allowed, depth)?;
+            let (lexical, dense) = snapshot.both_in(corpus, words, vector, (&allowed, few.as_deref()), depth)?;
             (lexical, Some(dense))
         }
         (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find_in(corpus, words, &allowed, depth)?, None),

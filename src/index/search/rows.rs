@@ -42,6 +42,22 @@ impl RowSet {
         self.0.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
     }
 
+    /// The rows in order, if there are no more than `most`.
+    pub(super) fn few(&self, most: usize) -> Option<Vec<Row>> {
+        let count: usize = self.0.iter().map(|word| word.count_ones() as usize).sum();
+        (count <= most).then(|| {
+            let mut rows = Vec::with_capacity(count);
+            for (at, word) in (0..).step_by(64).zip(&self.0) {
+                let mut rest = *word;
+                while rest != 0 {
+                    rows.push(at + rest.trailing_zeros());
+                    rest &= rest - 1;
+                }
+            }
+            rows
+        })
+    }
+
     /// Takes a row out.
     pub(super) fn remove(&mut self, row: Row) {
         if let Some(word) = self.0.get_mut(row as usize / 64) {

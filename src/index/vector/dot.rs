@@ -3,28 +3,41 @@
 
 #![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
 
-/// Replaces `products` by the dot product of `query` with each of the `rows`, which lie one after another; a part of a
-/// row at the end is left out. At most 128² × 65,536 dimensions, so exact in 32 bits for any real embedder.
-pub(super) fn dots(query: &[i8], rows: &[i8], products: &mut Vec<i32>) {
-    products.clear();
-    if query.is_empty() {
-        return;
-    }
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        #[target_feature(enable = "avx2")]
-        fn with_avx2(query: &[i8], rows: &[i8], products: &mut Vec<i32>) {
-            each_row(query, rows, products);
-        }
-        // SAFETY: the processor has AVX2, the only thing that the function asks for.
-        return unsafe { with_avx2(query, rows, products) };
-    }
-    each_row(query, rows, products);
+use super::wide::widened;
+
+widened! {
+    /// Replaces `products` by the dot product of `query` with each of the `rows`, which lie one after another; a part of a
+    /// row at the end is left out. At most 128² × 65,536 dimensions, so exact in 32 bits for any real embedder.
+    fn dots(query: &[i8], rows: &[i8], products: &mut Vec<i32>) as each_row
+}
+
+widened! {
+    /// As [`dots`], of rows that lie anywhere; each is as long as `query`.
+    fn dots_of(query: &[i8], rows: &[&[i8]], products: &mut Vec<i32>) as each_of
 }
 
 #[inline(always)]
 fn each_row(query: &[i8], rows: &[i8], products: &mut Vec<i32>) {
-    products.extend(rows.chunks_exact(query.len()).map(|row| dot(query, row)));
+    products.clear();
+    if !query.is_empty() {
+        products.extend(rows.chunks_exact(query.len()).map(|row| dot(query, row)));
+    }
+}
+
+/// Bytes that come from memory at once.
+const LINE: usize = 64;
+/// Rows that are fetched together.
+const TOGETHER: usize = 64;
+
+#[inline(always)]
+fn each_of(query: &[i8], rows: &[&[i8]], products: &mut Vec<i32>) {
+    products.clear();
+    for rows in rows.chunks(TOGETHER) {
+        // Rows that lie apart are waited for one by one, unless a byte of each line is asked for before any is needed.
+        let touched = rows.iter().flat_map(|row| row.iter().step_by(LINE)).fold(0, |all, byte| all ^ byte);
+        std::hint::black_box(touched);
+        products.extend(rows.iter().map(|row| dot(query, row)));
+    }
 }
 
 /// The dot product of two vectors of one length.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use super::dot::{dots, dots_of};
 use super::*;
 
 const DIMENSIONS: usize = 8;
@@ -30,6 +31,23 @@ fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Ro
     all
 }
 
+/// What a search finds: in so many parts, with a second look at `most` windows or with one look.
+fn found(windows: &Windows, query: &Vector, k: usize, most: Option<usize>, parts: usize) -> Vec<(Row, f32)> {
+    let allowed = |row: Row| !row.is_multiple_of(3);
+    let mut all = Width::all().into_iter().map(|width| {
+        let scan = Scan::looking(windows, query, k, most, width);
+        let end = scan.whole().end;
+        let part = |part: usize| scan.part(end * part / parts..end * (part + 1) / parts, &allowed);
+        let found = (0..parts).map(part).reduce(|one, other| one.join(other)).expect("a part");
+        scan.finish(found)
+    });
+    let one = all.next().expect("a width");
+    for other in all {
+        assert_eq!(one, other, "it is the same however wide the loops are");
+    }
+    one
+}
+
 proptest! {
     #[test]
     fn products_are_those_of_whole_numbers(
@@ -39,12 +57,17 @@ proptest! {
     ) {
         let query = &query[..dimensions];
         let product = |row: &[i8]| row.iter().zip(query).map(|(&a, &b)| i64::from(a) * i64::from(b)).sum::<i64>();
-        let mut products = vec![7];
-        dots(query, &values, &mut products);
-        let expected: Vec<i64> = values.chunks_exact(dimensions).map(product).collect();
-        prop_assert_eq!(products.iter().map(|&product| i64::from(product)).collect::<Vec<_>>(), expected);
-        dots(&[], &values, &mut products);
-        prop_assert!(products.is_empty());
+        let rows: Vec<&[i8]> = values.chunks_exact(dimensions).collect();
+        let expected: Vec<i64> = rows.iter().map(|row| product(row)).collect();
+        for width in Width::all() {
+            let mut products = vec![7];
+            dots(width, query, &values, &mut products);
+            prop_assert_eq!(products.iter().map(|&product| i64::from(product)).collect::<Vec<_>>(), &expected[..]);
+            dots_of(width, query, &rows, &mut products);
+            prop_assert_eq!(products.iter().map(|&product| i64::from(product)).collect::<Vec<_>>(), &expected[..]);
+            dots(width, &[], &values, &mut products);
+            prop_assert!(products.is_empty());
+        }
     }
 
     #[test]
@@ -52,6 +75,7 @@ proptest! {
         edits in proptest::collection::vec((0u32..400, proptest::collection::vec(vector(), 0..4)), 0..300),
         query in vector(),
         k in 0usize..40,
+        parts in 1usize..4,
     ) {
         let (mut windows, mut free, mut rows) = (Windows::new(DIMENSIONS), FreeSlots::default(), BTreeMap::new());
         let half = edits.len() / 2;
@@ -64,16 +88,77 @@ proptest! {
             rows.insert(row, vectors);
         }
         for (windows, rows) in kept.into_iter().chain([(windows, rows)]) {
-            let (allowed, blocks) = (|row: Row| !row.is_multiple_of(3), windows.blocks.len());
-            prop_assert_eq!(windows.nearest(&query, &allowed, k), brute(&rows, &query, k));
-            let [one, other] = [0..blocks / 2, blocks / 2..blocks].map(|half| windows.scan(half, &query, &allowed, k));
-            prop_assert_eq!(one.join(other).finish(), brute(&rows, &query, k));
+            let expected = brute(&rows, &query, k);
+            prop_assert_eq!(&found(&windows, &query, k, None, parts), &expected);
+            // As many as there are: all of them are looked at again.
+            prop_assert_eq!(&found(&windows, &query, k, Some(windows.blocks.len() * BLOCK), parts), &expected);
+            let allowed = rows.keys().copied().filter(|row| !row.is_multiple_of(3));
+            prop_assert_eq!(&windows.scan(&query, k).among(allowed), &expected);
             for (row, vectors) in &rows {
                 let usable: Vec<Vector> = vectors.iter().filter(|v| v.scale != 0.0).cloned().collect();
                 prop_assert_eq!(windows.vectors(*row).collect::<Vec<_>>(), usable);
             }
         }
     }
+
+    #[test]
+    fn what_the_second_look_finds_has_its_exact_cosine_and_is_the_same_in_parts(
+        vectors in proptest::collection::vec(vector(), 300..700),
+        query in vector(),
+        k in 1usize..20,
+        most in 0usize..300,
+        parts in 1usize..4,
+    ) {
+        let (mut windows, mut free) = (Windows::new(DIMENSIONS), FreeSlots::default());
+        for (row, vectors) in (0..).zip(vectors.chunks(2)) {
+            windows.set(row, vectors, &mut free);
+        }
+        let hits = found(&windows, &query, k, Some(most), parts);
+        prop_assert_eq!(&hits, &found(&windows, &query, k, Some(most), 1));
+        prop_assert!(hits.len() <= k.min(most));
+        prop_assert!(hits.iter().all(|(row, cosine)| row % 3 != 0 && *cosine <= windows.cosine(&query, *row)));
+        let exact = brute(&(0..).zip(vectors.chunks(2).map(<[Vector]>::to_vec)).collect(), &query, k);
+        prop_assert!(hits.iter().zip(&exact).all(|(hit, best)| hit.1 <= best.1), "nothing is better than the best");
+    }
+}
+
+#[test]
+fn a_large_matrix_is_looked_at_twice_and_what_is_near_is_found() {
+    let (mut windows, mut free) = (Windows::new(100), FreeSlots::default());
+    let mut random = 1u64;
+    let mut vector = |near: Option<&Vector>| {
+        let noise = (0..100).map(|at| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 40) as f32 / 8_388_608.0 - 1.0
+                + near.map_or(0.0, |near: &Vector| f32::from(near.values[at]) / 30.0)
+        });
+        Vector::normalised(&noise.collect::<Vec<_>>()).expect("numbers")
+    };
+    let query = vector(None);
+    for row in 0..3000 {
+        let near = row % 100 == 7;
+        windows.set(row, &[vector(near.then_some(&query))], &mut free);
+    }
+    assert!(3000 > few(30) && few(2000) > 3000, "the one is looked at twice, the other exactly");
+    let near: Vec<Row> = (0..30).map(|at| at * 100 + 7).collect();
+    let scan = windows.scan(&query, 30);
+    let found = scan.finish(scan.part(scan.whole(), &|_| true));
+    assert!(matches!(scan.part(scan.whole(), &|_| true), scan::Found::Likely(_)));
+    let mut rows: Vec<Row> = found.iter().map(|(row, _)| *row).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, near);
+    assert!(found.iter().all(|(row, cosine)| cosine.to_bits() == windows.cosine(&query, *row).to_bits()));
+    // Of what a filter leaves nothing is lost, however far it is.
+    let far = |row: Row| row % 300 == 0;
+    let all = scan.finish(scan.part(scan.whole(), &far));
+    assert_eq!(all, scan.among((0..3000).filter(|row| far(*row))));
+    assert_eq!(all.len(), 10);
+    windows.clear(7, &mut free);
+    let scan = windows.scan(&query, 30);
+    let found = scan.finish(scan.part(scan.whole(), &|_| true));
+    assert!(found.iter().all(|(row, _)| *row != 7));
+    let everything = windows.scan(&query, 2000);
+    assert!(matches!(everything.part(everything.whole(), &|_| true), scan::Found::Best(_)));
 }
 
 #[test]
@@ -83,8 +168,13 @@ fn zero_vectors_and_vectors_of_another_length_are_never_found() {
     windows.set(0, &[vector(&[1, 1], 0.0), vector(&[1, 1, 1], 1.0), vector(&[1, 1], f32::NAN)], &mut free);
     windows.set(1, &[vector(&[-100, 0], 0.01)], &mut free);
     let query = vector(&[100, 0], 0.01);
-    assert_eq!(windows.nearest(&query, &|_| true, 10), vec![(1, -1.0)]);
-    assert_eq!(windows.nearest(&vector(&[0, 0], 0.0), &|_| true, 10), vec![]);
+    for most in [None, Some(10)] {
+        assert_eq!(found(&windows, &query, 10, most, 1), vec![(1, -1.0)]);
+        assert_eq!(found(&windows, &vector(&[0, 0], 0.0), 10, most, 1), vec![]);
+        assert_eq!(found(&Windows::new(0), &vector(&[], 1.0), 10, most, 1), vec![]);
+        assert_eq!(found(&Windows::new(2), &query, 10, most, 1), vec![]);
+    }
+    assert_eq!(windows.scan(&vector(&[0, 0], 0.0), 10).among(0..2), vec![]);
     assert!(windows.cosine(&query, 0).abs() < f32::EPSILON);
     assert!((windows.cosine(&query, 1) + 1.0).abs() < 1e-6);
 }

@@ -12,6 +12,13 @@ fn row_sets() {
 }
 
 #[test]
+fn few_rows_are_listed() {
+    let set = RowSet::of(200, [0, 63, 64, 129, 199]);
+    assert_eq!(set.few(5), Some(vec![0, 63, 64, 129, 199]));
+    assert_eq!((set.few(4), RowSet::new(9).few(0)), (None, Some(vec![])));
+}
+
+#[test]
 fn sets_are_joined_and_cut() {
     let (left, right) = (RowSet::of(130, [0, 70, 129]), RowSet::of(130, [1, 70]));
     let after = |change: fn(&mut RowSet, &RowSet)| {

@@ -1,0 +1,94 @@
+//! A fixed rotation, after which no value of a vector says more than another.
+//!
+//! One bit of each value tells enough of a vector only if its length is spread evenly over the values, and an embedder
+//! spreads it as it likes. A rotation that has nothing to do with the embedder spreads it, and changes no product of
+//! two vectors. This one is the Hadamard transform with random signs, in the form of a network: a step adds and
+//! subtracts the halves of the vector and shuffles them together, so that after as many steps as the number of
+//! values has bits each value has come together with each other. That wants no power of two, but an even number.
+//! All steps are sums of two numbers, in one order, so every machine gives the same.
+
+#![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
+
+use super::wide::{Width, widened};
+
+/// How often signs are drawn and a whole transform made: once leaves vectors of few values far from 0 as uneven as they are,
+/// twice is as good as three times (`cargo bench --bench dense`).
+const ROUNDS: usize = 2;
+
+/// The rotation of vectors of one length.
+#[derive(Debug)]
+pub(super) struct Rotation {
+    /// Values of a rotated vector.
+    length: usize,
+    /// Steps of a round: bits of the greatest number of a value.
+    steps: u32,
+    /// 1 or -1 for each value, a round after another.
+    signs: Vec<f32>,
+}
+
+impl Rotation {
+    /// The rotation of vectors of `dimensions` values. What it makes of them has values in whole words of 64: those that are
+    /// missing count as 0.
+    pub(super) fn new(dimensions: usize) -> Self {
+        let length = dimensions.next_multiple_of(64);
+        let mut random = Random(0x5157_4154_4544_0001);
+        let signs = (0..length * ROUNDS).map(|_| if random.next() >> 63 == 0 { 1.0 } else { -1.0 }).collect();
+        Rotation { length, steps: length.next_power_of_two().trailing_zeros(), signs }
+    }
+
+    /// Values of a rotated vector, a multiple of 64.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// How much greater the product of two rotated vectors is than theirs: each step doubles it.
+    pub(super) fn growth(&self) -> f32 {
+        2f32.powi(self.steps as i32 * ROUNDS as i32)
+    }
+
+    /// Rotates a vector into `to`.
+    pub(super) fn rotate(&self, width: Width, values: &[i8], to: &mut Vec<f32>) {
+        to.clear();
+        to.extend(values.iter().take(self.length).map(|value| f32::from(*value)));
+        to.resize(self.length, 0.0);
+        if self.length > 0 {
+            let mut other = vec![0.0; self.length];
+            transform(width, &self.signs, self.steps, to, &mut other);
+        }
+    }
+}
+
+widened! {
+    /// Transforms `values` for each round of `signs`. `other` is as long as `values`, and may hold anything.
+    fn transform(signs: &[f32], steps: u32, values: &mut Vec<f32>, other: &mut Vec<f32>) as rounds
+}
+
+#[inline(always)]
+fn rounds(signs: &[f32], steps: u32, values: &mut Vec<f32>, other: &mut Vec<f32>) {
+    for signs in signs.chunks_exact(values.len()) {
+        values.iter_mut().zip(signs).for_each(|(value, sign)| *value *= sign);
+        for _ in 0..steps {
+            let (low, high) = values.split_at(values.len() / 2);
+            for ((pair, low), high) in other.as_chunks_mut::<2>().0.iter_mut().zip(low).zip(high) {
+                *pair = [low + high, low - high];
+            }
+            std::mem::swap(values, other);
+        }
+    }
+}
+
+/// Numbers that are the same everywhere and always (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! One search of the matrix, in one look or in two.
+
+use std::ops::Range;
+
+use super::best::{Best, Likely};
+use super::code::Asked;
+use super::dot::{dots, dots_of};
+use super::wide::Width;
+use super::{BLOCK, NONE, Windows, place};
+use crate::embed::Vector;
+use crate::{Allowed, Row};
+
+/// Windows that the second look is for, for each chunk that is wanted. They hold 99 % of the exact best 300, and all of the
+/// best 30 (`cargo bench --bench retrieval -- --dense`); fifteen would hold 99.6 %, twenty 99.8 %.
+const AGAIN: usize = 10;
+/// Windows that are looked at exactly, one after another, in the time in which one can be chosen and looked at again.
+const EXACT: usize = 6;
+/// Slots that are passed over at once if none of them seems good enough, as most do not in a large matrix.
+const STRIP: usize = 32;
+/// Bytes of vectors, or of signs, from which a search is shared between threads: one alone takes half a millisecond for so
+/// many of vectors, and a thread starts in a twentieth of that; of signs one and a half, but where others use the cores two
+/// threads are the later the less there is to do.
+const LARGE: usize = 8 << 20;
+
+/// As many windows as are sooner looked at exactly than chosen from, where `k` chunks are wanted.
+pub(crate) fn few(k: usize) -> usize {
+    k.saturating_mul(AGAIN * EXACT)
+}
+
+/// A search for the nearest chunks. Its parts may be looked at apart, each by a thread of its own.
+pub(crate) struct Scan<'a> {
+    windows: &'a Windows,
+    query: &'a Vector,
+    k: usize,
+    look: Look,
+    width: Width,
+}
+
+enum Look {
+    /// At nothing: there is nothing to be found.
+    None,
+    /// At every vector.
+    Exact,
+    /// At the signs of every vector, and at so many vectors then.
+    First(Asked, usize),
+}
+
+/// What was found in a part.
+pub(crate) enum Found {
+    Best(Best),
+    Likely(Likely),
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(windows: &'a Windows, query: &'a Vector, k: usize) -> Self {
+        let exact = windows.exact || windows.blocks.len() * BLOCK <= few(k);
+        Scan::looking(windows, query, k, (!exact).then(|| k.saturating_mul(AGAIN)), Width::chosen())
+    }
+
+    /// A search with a second look at `most` windows, or with one look.
+    pub(super) fn looking(
+        windows: &'a Windows,
+        query: &'a Vector,
+        k: usize,
+        most: Option<usize>,
+        width: Width,
+    ) -> Self {
+        let look = match most {
+            _ if k == 0 || !windows.usable(query) || windows.dimensions == 0 => Look::None,
+            Some(most) => Look::First(Asked::new(query, &windows.rotation, width), most),
+            None => Look::Exact,
+        };
+        Scan { windows, query, k, look, width }
+    }
+
+    /// All that there is to look at.
+    pub(crate) fn whole(&self) -> Range<usize> {
+        0..self.windows.blocks.len()
+    }
+
+    /// The same in two halves, if there is so much that two threads are quicker.
+    pub(crate) fn halves(&self) -> Option<[Range<usize>; 2]> {
+        let blocks = self.windows.blocks.len();
+        let bytes = match &self.look {
+            Look::None => 0,
+            Look::Exact => self.windows.dimensions,
+            Look::First(..) => self.windows.rotation.length() / 8,
+        };
+        (blocks * BLOCK * bytes >= LARGE).then_some([0..blocks / 2, blocks / 2..blocks])
+    }
+
+    /// Looks at some blocks. `allowed` is asked only for chunks that would take a place.
+    pub(crate) fn part(&self, blocks: Range<usize>, allowed: &Allowed<'_>) -> Found {
+        match &self.look {
+            Look::None => Found::Best(Best::new(0)),
+            Look::Exact => Found::Best(self.exact(blocks, allowed)),
+            Look::First(asked, most) => Found::Likely(self.first(asked, *most, blocks, allowed)),
+        }
+    }
+
+    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row, out of what was found in
+    /// all parts.
+    pub(crate) fn finish(&self, found: Found) -> Vec<(Row, f32)> {
+        match found {
+            Found::Best(best) => best.finish(),
+            Found::Likely(likely) => self.best_of(&likely.finish()),
+        }
+    }
+
+    /// The same of these chunks alone, each of which is looked at.
+    pub(crate) fn among(&self, rows: impl Iterator<Item = Row>) -> Vec<(Row, f32)> {
+        if matches!(self.look, Look::None) {
+            return Vec::new();
+        }
+        let mut slots: Vec<u32> = rows.flat_map(|row| self.windows.numbers(row)).collect();
+        slots.sort_unstable();
+        self.best_of(&slots)
+    }
+
+    fn exact(&self, blocks: Range<usize>, allowed: &Allowed<'_>) -> Best {
+        let (mut best, mut products) = (Best::new(self.k), Vec::with_capacity(BLOCK));
+        for block in self.windows.blocks.get(blocks).unwrap_or_default() {
+            dots(self.width, &self.query.values, &block.values, &mut products);
+            for ((product, scale), owner) in products.iter().zip(&block.scales).zip(&block.owners) {
+                let cosine = *product as f32 * scale * self.query.scale;
+                if cosine >= best.threshold && *owner != NONE && allowed(*owner) {
+                    best.push(*owner, cosine);
+                }
+            }
+        }
+        best
+    }
+
+    fn first(&self, asked: &Asked, most: usize, blocks: Range<usize>, allowed: &Allowed<'_>) -> Likely {
+        let (mut likely, mut estimates) = (Likely::new(most), [0.0; BLOCK]);
+        let (mut hits, begins) = ([0u8; BLOCK], (blocks.start * BLOCK..).step_by(BLOCK));
+        for (block, begin) in self.windows.blocks.get(blocks).unwrap_or_default().iter().zip(begins) {
+            let estimates = asked.estimates(&block.signs, &block.factors, &mut estimates);
+            for &at in reaching(likely.threshold, estimates, &mut hits) {
+                let at = usize::from(at);
+                let owner = block.owners[at];
+                if owner != NONE && allowed(owner) {
+                    likely.push((begin + at) as u32, estimates[at]);
+                }
+            }
+        }
+        likely
+    }
+
+    /// The best chunks of these slots, none of which is free.
+    fn best_of(&self, slots: &[u32]) -> Vec<(Row, f32)> {
+        let (mut best, mut rows, mut products) =
+            (Best::new(self.k), Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        for slots in slots.chunks(BLOCK) {
+            let place = |slot: &u32| {
+                let (block, at) = place(*slot);
+                (&*self.windows.blocks[block], at)
+            };
+            rows.clear();
+            rows.extend(slots.iter().map(place).map(|(block, at)| block.row(at, self.windows.dimensions)));
+            dots_of(self.width, &self.query.values, &rows, &mut products);
+            for ((block, at), product) in slots.iter().map(place).zip(&products) {
+                let cosine = *product as f32 * block.scales[at] * self.query.scale;
+                if cosine >= best.threshold {
+                    best.push(block.owners[at], cosine);
+                }
+            }
+        }
+        best.finish()
+    }
+}
+
+/// Where a block's estimates reach a threshold. Without a branch for each, for no processor can guess them.
+fn reaching<'a>(threshold: f32, estimates: &[f32], hits: &'a mut [u8; BLOCK]) -> &'a [u8] {
+    let mut count = 0;
+    for (strip, begin) in estimates.chunks(STRIP).zip((0..).step_by(STRIP)) {
+        if strip.iter().fold(false, |any, estimate| any | (*estimate >= threshold)) {
+            for (at, estimate) in (begin..).zip(strip) {
+                hits[count % BLOCK] = at as u8;
+                count += usize::from(*estimate >= threshold);
+            }
+        }
+    }
+    &hits[..count]
+}
+
+impl Found {
+    /// Takes in what was found in a later part of the same search.
+    pub(crate) fn join(self, other: Found) -> Found {
+        match (self, other) {
+            (Found::Best(one), Found::Best(other)) => Found::Best(one.join(other)),
+            (Found::Likely(one), Found::Likely(other)) => Found::Likely(one.join(other)),
+            // Parts of one search are of one kind.
+            (one, _) => one,
+        }
+    }
+}

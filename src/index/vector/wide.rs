@@ -1,0 +1,104 @@
+//! How wide the loops over vectors are: which of the processor's instructions they are compiled for.
+//!
+//! The loops are plain ones. Each is compiled once for every [`Width`], inlined into a function that may use what this
+//! width has, and so they all give the same numbers, bit for bit: nothing is summed in another order.
+
+use std::ffi::OsStr;
+use std::sync::OnceLock;
+
+/// The variable that makes this processor pass for a lesser one, for tests: `avx2`, or `portable`.
+const VARIABLE: &str = "SITUATED_TEST_WIDTH";
+
+/// What this processor can do. There is none but by asking it, so whoever has a width may use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Width(Level);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// What every processor of the target has: on 64-bit Arm NEON with its count of bits.
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// With the dot products of VNNI and the counts of bits of VPOPCNTDQ.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Width {
+    /// The widest, chosen once.
+    pub(super) fn chosen() -> Width {
+        static CHOSEN: OnceLock<Width> = OnceLock::new();
+        *CHOSEN.get_or_init(|| Width::at_most(std::env::var_os(VARIABLE).as_deref()))
+    }
+
+    /// The widest that a name allows; a name that says nothing allows all.
+    fn at_most(name: Option<&OsStr>) -> Width {
+        let all = Width::all();
+        let most = match name.and_then(OsStr::to_str) {
+            Some("portable") => 1,
+            Some("avx2") => 2,
+            _ => all.len(),
+        };
+        all[all.len().min(most) - 1]
+    }
+
+    /// All that this processor has, the narrowest first; at least one.
+    pub(super) fn all() -> Vec<Width> {
+        let mut all = vec![Width(Level::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx2") && has!("popcnt") {
+                all.push(Width(Level::Avx2));
+                if has!("avx512f")
+                    && has!("avx512bw")
+                    && has!("avx512vl")
+                    && has!("avx512vnni")
+                    && has!("avx512vpopcntdq")
+                {
+                    all.push(Width(Level::Avx512));
+                }
+            }
+        }
+        all
+    }
+
+    /// For [`widened`].
+    pub(super) fn level(self) -> Level {
+        self.0
+    }
+}
+
+/// Makes a function that calls a plain one, `#[inline(always)]`, as wide as it is told to.
+macro_rules! widened {
+    ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) as $plain:ident) => {
+        $(#[$doc])*
+        pub(super) fn $name(width: $crate::vector::wide::Width, $($argument: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,popcnt")]
+                fn with_avx2($($argument: $type),*) {
+                    $plain($($argument),*);
+                }
+                #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni,avx512vpopcntdq")]
+                fn with_avx512($($argument: $type),*) {
+                    $plain($($argument),*);
+                }
+                match width.level() {
+                    // SAFETY: a width is what the processor said it has: `Width::all` asked for each of these.
+                    $crate::vector::wide::Level::Avx512 => return unsafe { with_avx512($($argument),*) },
+                    // SAFETY: as above.
+                    $crate::vector::wide::Level::Avx2 => return unsafe { with_avx2($($argument),*) },
+                    $crate::vector::wide::Level::Portable => {}
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = width;
+            $plain($($argument),*);
+        }
+    };
+}
+pub(super) use widened;
+
+#[cfg(test)]
+mod tests;
