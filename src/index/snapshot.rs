@@ -285,6 +285,7 @@ impl Snapshot {
     }
 
     /// The same index with every vector looked at exactly by each search: what two looks are measured against.
+    #[must_use]
     pub fn exact(&self) -> Snapshot {
         let tables = Tables { windows: self.tables.windows.exact(), ..self.tables.clone() };
         Snapshot { tables, words: self.words.clone(), seq: self.seq, without_contexts: OnceLock::new() }

@@ -102,7 +102,11 @@ fn filters_are_asked_before_the_cut() {
     let allowed = |row: Row| snapshot.chunk(row).is_some_and(|c| c.note > 57);
     let hits = snapshot.lexical(&query("same words"), &allowed, 5).unwrap();
     assert_eq!(hits.len(), 3);
-    assert_eq!(snapshot.dense(&vector(0, 1), &allowed, 5).len(), 3);
+    let near = snapshot.dense(&vector(0, 1), &allowed, 5);
+    assert_eq!(near.len(), 3);
+    let rows: Vec<Row> = (0..snapshot.rows() as Row).filter(|row| allowed(*row)).collect();
+    assert_eq!(snapshot.dense_among(&vector(0, 1), &rows, 5), near, "looked at one by one");
+    assert_eq!(snapshot.exact().dense(&vector(0, 1), &allowed, 5), near);
     assert_eq!(snapshot.lexical(&query("same"), &|_| true, 0).unwrap(), []);
 }
 

@@ -11,8 +11,9 @@
 
 use super::wide::{Width, widened};
 
-/// How often signs are drawn and a whole transform made: once leaves vectors of few values far from 0 as uneven as they are,
-/// twice is as good as three times (`cargo bench --bench dense`).
+/// How often signs are drawn and a whole transform made. A vector with few values far from 0 wants the second time, for the
+/// first makes them all of one size; of the built-in model's vectors, which have none such, one, two and three times found
+/// 99.1 % of the best 300.
 const ROUNDS: usize = 2;
 
 /// The rotation of vectors of one length.
@@ -41,12 +42,7 @@ impl Rotation {
         self.length
     }
 
-    /// How much greater the product of two rotated vectors is than theirs: each step doubles it.
-    pub(super) fn growth(&self) -> f32 {
-        2f32.powi(self.steps as i32 * ROUNDS as i32)
-    }
-
-    /// Rotates a vector into `to`.
+    /// Rotates a vector into `to`. Each step doubles all products, and so their proportions stay.
     pub(super) fn rotate(&self, width: Width, values: &[i8], to: &mut Vec<f32>) {
         to.clear();
         to.extend(values.iter().take(self.length).map(|value| f32::from(*value)));

@@ -10,10 +10,12 @@ use super::{BLOCK, NONE, Windows, place};
 use crate::embed::Vector;
 use crate::{Allowed, Row};
 
-/// Windows that the second look is for, for each chunk that is wanted. They hold 99 % of the exact best 300, and all of the
-/// best 30 (`cargo bench --bench retrieval -- --dense`); fifteen would hold 99.6 %, twenty 99.8 %.
+/// Windows that the second look is for, for each chunk that is wanted. Of 35,000 windows 3,000 hold 99.1 % of the exact best 300
+/// and all of the best 30; 4,500 would hold 99.7 %. No answer's nDCG@10 changes by more than .0002
+/// (`cargo bench --bench retrieval -- --dense`).
 const AGAIN: usize = 10;
-/// Windows that are looked at exactly, one after another, in the time in which one can be chosen and looked at again.
+/// Windows that are looked at exactly, one after another, in the time in which one can be chosen and looked at again: both
+/// ways took as long for 15,000 windows, and two looks .23 ms for 20,000 where one took .27.
 const EXACT: usize = 6;
 /// Slots that are passed over at once if none of them seems good enough, as most do not in a large matrix.
 const STRIP: usize = 32;
@@ -174,7 +176,8 @@ impl<'a> Scan<'a> {
 fn reaching<'a>(threshold: f32, estimates: &[f32], hits: &'a mut [u8; BLOCK]) -> &'a [u8] {
     let mut count = 0;
     for (strip, begin) in estimates.chunks(STRIP).zip((0..).step_by(STRIP)) {
-        if strip.iter().fold(false, |any, estimate| any | (*estimate >= threshold)) {
+        // Counted, not sought: the whole strip is compared at once.
+        if strip.iter().map(|estimate| u32::from(*estimate >= threshold)).sum::<u32>() > 0 {
             for (at, estimate) in (begin..).zip(strip) {
                 hits[count % BLOCK] = at as u8;
                 count += usize::from(*estimate >= threshold);

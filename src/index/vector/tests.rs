@@ -149,7 +149,7 @@ fn a_large_matrix_is_looked_at_twice_and_what_is_near_is_found() {
     assert_eq!(rows, near);
     assert!(found.iter().all(|(row, cosine)| cosine.to_bits() == windows.cosine(&query, *row).to_bits()));
     // Of what a filter leaves nothing is lost, however far it is.
-    let far = |row: Row| row % 300 == 0;
+    let far = |row: Row| row.is_multiple_of(300);
     let all = scan.finish(scan.part(scan.whole(), &far));
     assert_eq!(all, scan.among((0..3000).filter(|row| far(*row))));
     assert_eq!(all.len(), 10);
