@@ -382,6 +382,11 @@ impl Snapshot {
         dense(&self.tables.windows.scan(query, k), allowed)
     }
 
+    /// As many chunks as [`Snapshot::dense_among`] is better for than [`Snapshot::dense`], where no others are allowed.
+    pub fn few(&self, k: usize) -> usize {
+        self.tables.windows.few(k)
+    }
+
     /// The same among these chunks alone, each of which is looked at.
     pub fn dense_among(&self, query: &Vector, rows: &[Row], k: usize) -> Vec<(Row, f32)> {
         self.tables.windows.scan(query, k).among(rows.iter().copied())

@@ -22,7 +22,7 @@ use super::Row;
 use super::blocks::Blocks;
 use crate::embed::Vector;
 pub(super) use best::Best;
-pub(super) use scan::{Scan, few};
+pub(super) use scan::Scan;
 
 /// Rows of a block: 64 KiB at 256 dimensions, and 8 KiB of bits, which is what a save copies.
 const BLOCK: usize = 256;

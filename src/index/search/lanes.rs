@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::RowSet;
 use super::{LaneScore, MAX_HITS, Mode};
 use crate::embed::Vector;
-use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot, vector};
+use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
 
 /// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
 /// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
@@ -53,7 +53,7 @@ pub(super) fn run(
     depth: usize,
 ) -> Result<Vec<Candidate>, LexicalError> {
     // What a filter leaves is looked at row by row where it is little: then nothing of it can be missed.
-    let few = allowed.and_then(|rows| rows.few(vector::few(depth)));
+    let few = allowed.and_then(|rows| rows.few(snapshot.few(depth)));
     let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
     let near = |vector| match &few {
         Some(rows) => snapshot.dense_among(vector, rows, depth),

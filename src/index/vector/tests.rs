@@ -139,7 +139,8 @@ fn a_large_matrix_is_looked_at_twice_and_what_is_near_is_found() {
         let near = row % 100 == 7;
         windows.set(row, &[vector(near.then_some(&query))], &mut free);
     }
-    assert!(3000 > few(30) && few(2000) > 3000, "the one is looked at twice, the other exactly");
+    // Where a search looks twice, what a filter leaves is looked at alone up to a number that grows with what is wanted.
+    assert!(windows.few(30) == 2 * windows.few(15) && windows.few(2000) < 3000);
     let near: Vec<Row> = (0..30).map(|at| at * 100 + 7).collect();
     let scan = windows.scan(&query, 30);
     let found = scan.finish(scan.part(scan.whole(), &|_| true));
