@@ -44,6 +44,7 @@ impl Width {
 
     /// All that this processor has, the narrowest first; at least one.
     pub(super) fn all() -> Vec<Width> {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut all = vec![Width(Level::Portable)];
         #[cfg(target_arch = "x86_64")]
         {
@@ -64,6 +65,7 @@ impl Width {
     }
 
     /// For [`widened`].
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn level(self) -> Level {
         self.0
     }
