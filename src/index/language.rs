@@ -4,9 +4,13 @@
 //! knows `й`. What no stemmer is compiled in for stays as it is; words of ASCII letters are stemmed as English unless
 //! their note is in another language of the Latin script.
 
+mod english;
+
 use frostem::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use whatlang::{Detector, Lang};
+
+use english::is_plainly_english;
 
 /// A language with a stemmer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,6 +100,11 @@ impl Language {
         if text.chars().filter(|c| c.is_alphabetic()).take(LEAST).count() < LEAST {
             return None;
         }
+        if is_plainly_english(text) { Some(Language::English) } else { Self::detected(text) }
+    }
+
+    /// The same by all that the detector knows.
+    fn detected(text: &str) -> Option<Language> {
         // Russian is the only language here of its script: what is taken for another would not be stemmed at all.
         let sure = |info: &whatlang::Info| info.is_reliable() || info.lang() == Lang::Rus;
         let info = Detector::new().detect(text).filter(sure)?;
@@ -105,8 +114,10 @@ impl Language {
     /// The stem, not yet folded, of a word as it is written; `None` if this language's stemmer has nothing to say about
     /// it. English is asked in [`Language::stem_folded`].
     pub(super) fn stem(self, word: &str) -> Option<String> {
+        if self == Language::English {
+            return None;
+        }
         let of_script = |c: char| match self {
-            Language::English => false,
             Language::Russian => matches!(c, '\u{400}'..='\u{4FF}'),
             _ => c.is_ascii() || matches!(c, '\u{C0}'..='\u{24F}'),
         };

@@ -24,6 +24,7 @@ const PURE: &[&str] = &[
     "index/vector.rs",
     "index/language.rs",
     "index/search/",
+    "index/language/",
     "index/eval/",
     "store/record.rs",
     "store/codec.rs",
