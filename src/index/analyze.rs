@@ -16,9 +16,9 @@
 
 mod class;
 mod fold;
+mod memo;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::Range;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
@@ -26,6 +26,7 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use super::language::Language;
 use class::{ASCII, Class, class, extends_pair};
 use fold::{normalize, stems};
+use memo::Memo;
 
 /// Longest word that is kept, in bytes; what is longer is cut, for it is data and not language.
 const LONGEST: usize = 64;
@@ -33,8 +34,6 @@ const LONGEST: usize = 64;
 const MOST_PARTS: usize = 8;
 /// Words cut at a time: bounds the memory for a megabyte without a space.
 const MOST_PENDING: usize = 512;
-/// Stems kept by an analyzer; a text repeats its words, and looking one up is four times faster than stemming.
-const STEMS: usize = 4096;
 
 /// What a word is in its compound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,14 +109,13 @@ pub(super) struct Reading {
 const MARK: u32 = 0xF_0000;
 
 impl Reading {
-    /// `text` with a character before it that tells the index how to read it: the index has one analyzer per field,
-    /// whose only argument is the text. Every value gets one, so that no text can bring one of its own.
-    pub(super) fn mark(self, text: &str) -> String {
+    /// Makes `marked` the text with a character before it that tells the index how to read it: the index has one analyzer
+    /// per field, whose only argument is the text. Every value gets one, so that no text can bring one of its own.
+    pub(super) fn mark(self, text: &str, marked: &mut String) {
         let language = self.language.map_or(0, |language| language as u32 + 1);
-        let mut marked = String::with_capacity(text.len() + 4);
+        marked.clear();
         marked.extend(char::from_u32(MARK + 16 * language + u32::from(self.times & 15)));
         marked.push_str(text);
-        marked
     }
 
     fn unmark(marked: &str) -> (Self, &str) {
@@ -135,7 +133,7 @@ impl Reading {
 pub(super) struct Analyzer {
     pending: Vec<Pending>,
     token: Token,
-    stems: HashMap<Box<str>, Box<str>>,
+    stems: Memo,
     /// What the stems are of.
     stems_of: Option<Language>,
 }
@@ -195,7 +193,7 @@ pub(super) struct Words<'a> {
     next: usize,
     token: &'a mut Token,
     kind: Kind,
-    stems: &'a mut HashMap<Box<str>, Box<str>>,
+    stems: &'a mut Memo,
     reading: Reading,
     /// How often the token comes again.
     again: u8,
@@ -442,9 +440,6 @@ impl Words<'_> {
                 *text = stem;
             }
         }
-        if self.stems.len() >= STEMS {
-            self.stems.clear();
-        }
-        self.stems.insert(word.into(), text.as_str().into());
+        self.stems.put(word, text);
     }
 }

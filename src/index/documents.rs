@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use tantivy::index::IndexSettings;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy, UserOperation};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
@@ -32,6 +32,10 @@ const BULK_HEAP: usize = 32_000_000;
 const BULK_THREADS: usize = 2;
 /// Text handed to the writer before it is made to finish: bounds the queue in front of its threads.
 const MOST_QUEUED: usize = 32 << 20;
+/// Chunks that are handed to the writer with one message: each may wake a thread, and a note has many.
+const AT_ONCE: usize = 64;
+/// Bytes of a document besides a chunk's texts, as a rule: names, headings and numbers.
+const SMALL_FIELDS: usize = 512;
 /// Bytes of stored text that are packed as one: a hit unpacks all of them to read its one or two thousand.
 const TEXT_BLOCK: usize = 4 << 10;
 /// Such blocks that a snapshot keeps unpacked, per segment.
@@ -155,6 +159,8 @@ pub(super) struct Documents {
     /// Chunks in each language, of notes whose language was plain to see: what others are likely to be in.
     plainly: [u64; Language::ALL.len()],
     spellings: Spellings,
+    /// What is being added to a document, as the index reads it.
+    marked: String,
     index: tantivy::Index,
     /// `None` after a failure, until the next write makes a new one.
     writer: Option<IndexWriter>,
@@ -201,6 +207,7 @@ impl Documents {
             language,
             plainly,
             spellings: Spellings::default(),
+            marked: String::new(),
             index,
             writer: Some(writer),
             reader,
@@ -280,10 +287,11 @@ impl Documents {
             // The note brings all its words: another that brought them may have gone since.
             self.spellings.forget();
         }
-        for (position, chunk) in chunks.iter().enumerate() {
-            let document = self.document(note, chunk, position, language);
-            self.queued += chunk.text.len() + chunk.searchable.len() + chunk.context.len() + chunk.expansion.len();
-            self.write(|writer| writer.add_document(document).map(drop))?;
+        for (part, some) in chunks.chunks(AT_ONCE).enumerate() {
+            let documents = some.iter().zip(part * AT_ONCE..);
+            let documents = documents.map(|(chunk, position)| self.document(note, chunk, position, language)).collect();
+            self.queued += some.iter().map(text_of).sum::<usize>();
+            self.write(|writer| writer.run::<Vec<_>>(documents).map(drop))?;
         }
         if self.queued >= MOST_QUEUED {
             self.commit(note.seq)?;
@@ -322,36 +330,44 @@ impl Documents {
         most.unwrap_or_default()
     }
 
-    fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
+    fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> UserOperation {
         let spellings = self.spellings.missing_of(note.no, &chunk.searchable);
         let f = &self.fields;
-        let mut document = TantivyDocument::default();
+        // As large as it gets: one that grows leaves holes of all sizes, and is twice as large as it need be in the end.
+        let mut document = TantivyDocument::with_capacity(text_of(chunk) + spellings.len() + SMALL_FIELDS);
         document.add_u64(f.no, note.no.into());
         document.add_u64(f.seq, note.seq);
         document.add_u64(f.position, position as u64);
         document.add_u64(f.language, language as u64);
-        let mut add = |text: &str, times, is_name| {
-            document.add_text(f.words, Reading { language: Some(language), times }.mark(text));
-            if is_name {
-                document.add_text(f.spellings, Reading { language: None, times: 1 }.mark(text));
-            }
+        let stemmed = |times| Reading { language: Some(language), times };
+        let spelt = Reading { language: None, times: 1 };
+        let mut add = |field: Field, reading: Reading, text: &str| {
+            reading.mark(text, &mut self.marked);
+            document.add_text(field, &self.marked);
         };
-        add(&chunk.searchable, weights::BODY, false);
-        add(&note.title, weights::TITLE, true);
-        note.aliases.iter().for_each(|alias| add(alias, weights::ALIAS, true));
-        chunk.entry.heading_path.iter().for_each(|heading| add(heading, weights::HEADING, true));
-        note.tags.iter().for_each(|tag| add(tag, weights::TAG, false));
-        if position == 0 {
-            properties::texts(&note.properties).iter().for_each(|(_, text)| add(text, weights::PROPERTY, false));
+        add(f.words, stemmed(weights::BODY), &chunk.searchable);
+        let aliases = note.aliases.iter().map(|alias| (alias, weights::ALIAS));
+        for (name, times) in std::iter::once((&note.title, weights::TITLE)).chain(aliases) {
+            add(f.words, stemmed(times), name);
+            add(f.spellings, spelt, name);
         }
-        document.add_text(f.spellings, Reading { language: None, times: 1 }.mark(&spellings));
-        document.add_text(f.around, Reading { language: Some(language), times: 1 }.mark(&chunk.context));
+        for heading in chunk.entry.heading_path.iter() {
+            add(f.words, stemmed(weights::HEADING), heading);
+            add(f.spellings, spelt, heading);
+        }
+        note.tags.iter().for_each(|tag| add(f.words, stemmed(weights::TAG), tag));
+        if position == 0 {
+            let texts = properties::texts(&note.properties);
+            texts.iter().for_each(|(_, text)| add(f.words, stemmed(weights::PROPERTY), text));
+        }
+        add(f.spellings, spelt, &spellings);
+        add(f.around, stemmed(1), &chunk.context);
         if !chunk.expansion.is_empty() {
-            document.add_text(f.expansion, Reading { language: Some(language), times: 1 }.mark(&chunk.expansion));
+            add(f.expansion, stemmed(1), &chunk.expansion);
         }
         document.add_text(f.context, &chunk.context);
         document.add_text(f.text, &chunk.text);
-        document
+        UserOperation::Add(document)
     }
 
     /// Deletes the documents of a note.
@@ -446,6 +462,11 @@ impl Documents {
         }
         done
     }
+}
+
+/// Bytes of a chunk's texts in a document: each stands there as it is searched, and text and context as they are shown, too.
+fn text_of(chunk: &ChunkDoc) -> usize {
+    chunk.text.len() + chunk.searchable.len() + 2 * chunk.context.len() + chunk.expansion.len()
 }
 
 type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, Found);

@@ -17,6 +17,7 @@ mod error;
 pub mod eval;
 pub mod graph;
 pub mod grep;
+mod hash;
 mod language;
 mod lexical;
 mod links;

@@ -1,9 +1,8 @@
 //! Which words of texts are yet to be written as they are spelt. The index has stems, and a slip may stand in an ending that
 //! a stem has not; so it also has every word once or a few times as it stands, to compare misspelt ones with.
 
-use std::collections::HashMap;
-
 use crate::NoteNo;
+use crate::hash::{ByHash, hash};
 
 /// Notes of a bulk that a spelling is written with: while one of them stays as it is, the spelling is known.
 const ENOUGH: u8 = 3;
@@ -12,9 +11,10 @@ const ENOUGH: u8 = 3;
 /// text without blanks.
 const LONGEST: usize = 48;
 
-/// Counts the notes that a spelling was written with.
+/// Counts the notes that a spelling was written with, by its hash: a first index has hundreds of thousands of spellings, and
+/// where two of them have one hash, one of them is no correction of a slip, no more.
 #[derive(Default)]
-pub(super) struct Spellings(HashMap<Box<str>, (NoteNo, u8)>);
+pub(super) struct Spellings(ByHash<(NoteNo, u8)>);
 
 impl Spellings {
     /// What of a note's text is to be written as it is spelt.
@@ -25,18 +25,9 @@ impl Spellings {
             if run.is_empty() || run.len() > LONGEST {
                 continue;
             }
-            let is_missing = match self.0.get_mut(run) {
-                None => {
-                    self.0.insert(run.into(), (no, 1));
-                    true
-                }
-                Some((last, times)) if *last != no && *times < ENOUGH => {
-                    (*last, *times) = (no, *times + 1);
-                    true
-                }
-                Some(_) => false,
-            };
-            if is_missing {
+            let (last, times) = self.0.entry(hash(run.as_bytes())).or_default();
+            if *times == 0 || (*last != no && *times < ENOUGH) {
+                (*last, *times) = (no, *times + 1);
                 missing.push_str(run);
                 missing.push(' ');
             }
@@ -46,7 +37,7 @@ impl Spellings {
 
     /// Nothing counts as written any more.
     pub(super) fn forget(&mut self) {
-        self.0 = HashMap::new();
+        self.0 = ByHash::default();
     }
 }
 
