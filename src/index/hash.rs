@@ -25,6 +25,11 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
     fold(state)
 }
 
+/// 64 good bits for sixteen bytes.
+pub(super) fn mix(low: u64, high: u64) -> u64 {
+    fold(fold(FIRST ^ low) ^ high)
+}
+
 fn fold(state: u64) -> u64 {
     let product = u128::from(state) * u128::from(SECOND);
     (product as u64) ^ (product >> 64) as u64

@@ -5,18 +5,22 @@
 //! two small hash tables are built, at first use. Components are summed in the order of the pieces, one
 //! lane per component and without fused multiplication, so that every machine gives the same vectors.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use super::apart::{embed_apart, normalise};
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
-use super::tokenizer::Tokenizer;
+use super::tokenizer::{KnownWords, Sink, Tokenizer};
 use super::{Input, Vector};
 
 /// Name and version of the model.
 pub const IDENTITY: &str = "builtin static-v1/2";
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
+
+/// Bytes of a text from which on it is one of a note and not a query.
+const LONG: usize = 1000;
 
 static FILE: &[u8] = include_bytes!("static-v1.safetensors");
 
@@ -98,7 +102,7 @@ impl BuiltinModel {
     /// How many pieces `text` has.
     pub fn count(&self, text: &str) -> usize {
         let mut count = 0;
-        self.tokenizer.run(text, &mut count);
+        self.run(text, &mut count);
         count
     }
 
@@ -106,7 +110,7 @@ impl BuiltinModel {
     pub fn tokenize(&self, text: &str) -> Vec<u16> {
         // English has a piece for about every four to five bytes.
         let mut ids = Vec::with_capacity(text.len() / 4 + 4);
-        self.tokenizer.run(text, &mut ids);
+        self.run(text, &mut ids);
         ids
     }
 
@@ -114,8 +118,20 @@ impl BuiltinModel {
     /// character. The pieces of a character that has several share its place.
     pub fn token_starts(&self, text: &str) -> Vec<u32> {
         let mut starts = Vec::with_capacity(text.len() / 4 + 4);
-        self.tokenizer.run(text, &mut starts);
+        self.run(text, &mut starts);
         starts
+    }
+
+    /// Gives the pieces of `text` to `sink`. A thread that was given long texts knows many words; one that is given
+    /// nothing but queries need not keep any.
+    fn run(&self, text: &str, sink: &mut impl Sink) {
+        thread_local! {
+            static KNOWN: RefCell<KnownWords> = RefCell::default();
+        }
+        if text.len() < LONG && KNOWN.with_borrow(KnownWords::is_empty) {
+            return self.tokenizer.run(text, None, sink);
+        }
+        KNOWN.with_borrow_mut(|known| self.tokenizer.run(text, Some(known), sink));
     }
 
     fn sum(&self, ids: &[u16]) -> [f32; DIMENSIONS] {

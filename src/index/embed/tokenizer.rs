@@ -5,8 +5,13 @@
 //! lowering are table look-ups; a word that holds anything else takes the slow way through Unicode. Both
 //! ways give every piece the byte of the original text where it begins.
 
+mod known;
+
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::char::decompose_canonical;
+
+pub(super) use known::KnownWords;
+use known::Word;
 
 /// The piece of words that cannot be covered.
 pub(super) const UNKNOWN: u16 = 0;
@@ -21,22 +26,12 @@ const CONTINUES: &[u8] = b"##";
 pub(super) trait Sink {
     /// Takes a piece that begins at byte `at`.
     fn push(&mut self, id: u16, at: usize);
-    /// How many pieces it holds.
-    fn len(&self) -> usize;
-    /// Drops all pieces but the first `len`.
-    fn truncate(&mut self, len: usize);
 }
 
 /// Takes the pieces' row numbers.
 impl Sink for Vec<u16> {
     fn push(&mut self, id: u16, _at: usize) {
         self.push(id);
-    }
-    fn len(&self) -> usize {
-        self.len()
-    }
-    fn truncate(&mut self, len: usize) {
-        self.truncate(len);
     }
 }
 
@@ -45,24 +40,12 @@ impl Sink for Vec<u32> {
     fn push(&mut self, _id: u16, at: usize) {
         self.push(at as u32);
     }
-    fn len(&self) -> usize {
-        self.len()
-    }
-    fn truncate(&mut self, len: usize) {
-        self.truncate(len);
-    }
 }
 
 /// Counts the pieces.
 impl Sink for usize {
     fn push(&mut self, _id: u16, _at: usize) {
         *self += 1;
-    }
-    fn len(&self) -> usize {
-        *self
-    }
-    fn truncate(&mut self, len: usize) {
-        *self = len;
     }
 }
 
@@ -104,8 +87,8 @@ impl<'a> Tokenizer<'a> {
         self.vocab.len()
     }
 
-    /// Gives all pieces of `text` to `sink`, in order.
-    pub(super) fn run(&self, text: &str, sink: &mut impl Sink) {
+    /// Gives all pieces of `text` to `sink`, in order; the words that are `known` need not be looked up.
+    pub(super) fn run(&self, text: &str, mut known: Option<&mut KnownWords>, sink: &mut impl Sink) {
         let bytes = text.as_bytes();
         let mut scratch = Scratch::default();
         let mut lower = [0; LONGEST_WORD];
@@ -135,28 +118,40 @@ impl<'a> Tokenizer<'a> {
                     };
                     match end {
                         None => i = self.slow(text, start, &mut scratch, sink),
-                        Some(end) => match lower.get(..end - start) {
-                            Some(word) => self.word(word, |k| start + k, sink),
-                            None => sink.push(UNKNOWN, start),
-                        },
+                        Some(end) => {
+                            let key = Word::of(&lower, end - start);
+                            if let Some(word) = known.as_ref().zip(key).and_then(|(known, word)| known.get(word)) {
+                                word.pieces().for_each(|(id, k)| sink.push(id, start + k));
+                                continue;
+                            }
+                            let Some(word) = lower.get(..end - start) else {
+                                sink.push(UNKNOWN, start);
+                                continue;
+                            };
+                            self.cover(word, &mut scratch.pieces);
+                            scratch.pieces.iter().for_each(|(id, k)| sink.push(*id, start + k));
+                            if let Some((known, word)) = known.as_mut().zip(key) {
+                                known.put(word, scratch.pieces.iter().copied());
+                            }
+                        }
                     }
                 }
             }
         }
     }
 
-    /// Covers one lowered word with pieces; `at` gives the place in the text of a byte of the word.
-    fn word(&self, word: &[u8], at: impl Fn(usize) -> usize, sink: &mut impl Sink) {
-        let before = sink.len();
+    /// Covers one lowered word with pieces, each with its place in the word.
+    fn cover(&self, word: &[u8], pieces: &mut Vec<(u16, usize)>) {
+        pieces.clear();
         let mut position = 0;
         let mut table = &self.first;
         while position < word.len() {
             let Some((id, length)) = self.longest(table, &word[position..]) else {
-                sink.truncate(before);
-                sink.push(UNKNOWN, at(0));
+                pieces.clear();
+                pieces.push((UNKNOWN, 0));
                 return;
             };
-            sink.push(id, at(position));
+            pieces.push((id, position));
             position += length;
             table = &self.later;
         }
@@ -239,19 +234,23 @@ impl<'a> Tokenizer<'a> {
             if scratch.chars > LONGEST_WORD {
                 sink.push(UNKNOWN, *first);
             } else {
-                let lower = scratch.lower();
-                // A place per byte stands for every byte of `lower`; see `Scratch::lower`.
+                let mut pieces = std::mem::take(&mut scratch.pieces);
+                self.cover(scratch.lower().as_bytes(), &mut pieces);
+                // A place per byte stands for every byte of what was covered; see `Scratch::lower`.
                 let last = scratch.at.len() - 1;
-                self.word(lower.as_bytes(), |k| scratch.at[k.min(last)], sink);
+                pieces.iter().for_each(|(id, k)| sink.push(*id, scratch.at[*k.min(&last)]));
+                scratch.pieces = pieces;
             }
         }
         scratch.clear();
     }
 }
 
-/// A word on the slow way.
+/// A word on the slow way, and the pieces of any.
 #[derive(Default)]
 struct Scratch {
+    /// The pieces of the word at hand, each with its place in it.
+    pieces: Vec<(u16, usize)>,
     /// The word, lowered character by character.
     word: String,
     /// Where each byte of `word` stands in the text.

@@ -13,7 +13,7 @@ fn tokenizer() -> Tokenizer<'static> {
 
 fn ids(tokenizer: &Tokenizer<'_>, text: &str) -> Vec<u16> {
     let mut ids: Vec<u16> = Vec::new();
-    tokenizer.run(text, &mut ids);
+    tokenizer.run(text, None, &mut ids);
     ids
 }
 
@@ -65,7 +65,7 @@ fn cuts_words_and_pieces() {
 fn starts_point_into_the_text() {
     let starts = |text: &str| {
         let mut starts: Vec<u32> = Vec::new();
-        tokenizer().run(text, &mut starts);
+        tokenizer().run(text, None, &mut starts);
         starts
     };
     assert_eq!(starts("  abbc, ab"), [2, 4, 6, 8]);
@@ -141,14 +141,21 @@ proptest! {
     #[test]
     fn both_ways_agree(text in "([abcABCéÉ#.,' 日Σσα1\u{301}\u{0}\u{200b}\u{a0}가Йи“;\u{37e}]|cafe|abc|un|able|no|de|\\PC){0,40}") {
         prop_assert_eq!(ids(&tokenizer(), &text), plainly(&text));
+        // What is known of words that came before says the same of those that come again.
+        let (mut known, mut again): (_, Vec<u16>) = (KnownWords::default(), Vec::new());
+        for _ in 0..2 {
+            tokenizer().run(&text, Some(&mut known), &mut again);
+        }
+        prop_assert_eq!(again, plainly(&text).repeat(2));
     }
 
     #[test]
     fn any_text_has_one_start_per_piece(text in any::<String>()) {
         let tokenizer = tokenizer();
         let (mut starts, mut count): (Vec<u32>, usize) = (Vec::new(), 0);
-        tokenizer.run(&text, &mut starts);
-        tokenizer.run(&text, &mut count);
+        let mut known = KnownWords::default();
+        tokenizer.run(&text, Some(&mut known), &mut starts);
+        tokenizer.run(&text, Some(&mut known), &mut count);
         prop_assert_eq!(starts.len(), count);
         prop_assert_eq!(ids(&tokenizer, &text).len(), count);
         prop_assert!(starts.is_sorted());
