@@ -242,6 +242,16 @@ impl Embedder {
         }
     }
 
+    /// The vectors of the inputs of a chunk, from such an embedder; beside each that of its text without its context, if it
+    /// has both.
+    pub fn inputs_at_once(&self, inputs: &[&Input]) -> Option<Vec<(Vector, Option<Vector>)>> {
+        match self {
+            Embedder::Builtin => Some(builtin::model().embed_inputs(inputs)),
+            Embedder::Static(model) => Some(model.embed_inputs(inputs)),
+            _ => None,
+        }
+    }
+
     /// How far the language of a query is known, 0..=1: see [`builtin::BuiltinModel::familiarity`] and
     /// [`StaticModel::familiarity`]. Of other models nothing is known, so they are believed.
     pub fn familiarity(&self, text: &str) -> f32 {

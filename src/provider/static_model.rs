@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use index::embed::apart::embed_apart;
+use index::embed::apart::{embed_all_apart, embed_apart};
 use index::embed::model_tokenizer::{ModelTokenizer, TokenizerError};
 use index::embed::models::name_of;
 use index::embed::table::{ModelError, Table};
@@ -112,6 +112,11 @@ impl StaticModel {
     /// The vector of what is to be found: text and context apart.
     pub fn embed_input(&self, input: &Input) -> Vector {
         embed_apart(input, |text| self.mean(text))
+    }
+
+    /// The vectors of the inputs of a chunk; beside each that of its text without its context, if it has both.
+    pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<(Vector, Option<Vector>)> {
+        embed_all_apart(inputs, |text| self.mean(text))
     }
 
     /// The share of a text's tokens that the tokenizer knows, 0..=1.

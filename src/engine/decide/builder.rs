@@ -113,6 +113,7 @@ impl NoteBuilder<'_> {
             );
             let heading_path: Arc<[String]> =
                 note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
+            self.make(&inputs);
             let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together)).collect();
             if !limits.together {
                 let alone = inputs.iter().filter_map(|input| input::without_context(input, context));
@@ -191,6 +192,21 @@ impl NoteBuilder<'_> {
         let lacks = |document: &&Vec<Input>| document.iter().any(|input| !self.pipeline.vectors.holds(input.hash));
         self.missing = documents.iter().filter(lacks).cloned().collect();
         documents.into_iter().flatten().collect()
+    }
+
+    /// Makes what vectors of a chunk's inputs, and of their texts alone, are not there yet and take no time: together, for
+    /// they share texts.
+    fn make(&mut self, inputs: &[Input]) {
+        let holds = |hash: InputHash| self.vectors.contains_key(&hash) || self.pipeline.vectors.holds(hash);
+        let lacking: Vec<&Input> = inputs.iter().filter(|input| !holds(input.hash)).collect();
+        let made = self.pipeline.service.embedder.inputs_at_once(&lacking).unwrap_or_default();
+        let mut fresh = Vec::with_capacity(2 * made.len());
+        for (input, (vector, alone)) in lacking.into_iter().zip(made) {
+            let hash = input::hash_without_context(input.hash);
+            fresh.push((input.hash, vector));
+            fresh.extend(alone.filter(|_| !holds(hash)).map(|alone| (hash, alone)));
+        }
+        self.vectors.extend(fresh.into_iter().map(|(hash, vector)| (hash, Some((vector, true)))));
     }
 
     /// The vector of an input, if it is there or made in no time; with `order` it is noted that it is missing.

@@ -14,22 +14,53 @@ pub(super) const EXPANSION: f32 = 0.3;
 
 /// The vector of an input, from that of a text, which is of length 1 or zero.
 pub fn embed_apart<V: AsRef<[f32]> + AsMut<[f32]>>(input: &Input, embed: impl Fn(&str) -> V) -> Vector {
-    let quantized = |vector: V| Vector::quantized(vector.as_ref());
-    let (Some(context), Some(text)) = (input.text.get(..input.context), input.text.get(input.context..)) else {
-        return quantized(embed(&input.text));
-    };
-    let others = [(CONTEXT, context), (EXPANSION, input.expansion.as_str())];
-    if others.iter().all(|(_, other)| other.is_empty()) {
-        return quantized(embed(text));
-    }
-    let mut sum = embed(text);
-    for (weight, other) in others.into_iter().filter(|(_, other)| !other.is_empty()) {
-        for (x, of_other) in sum.as_mut().iter_mut().zip(embed(other).as_ref()) {
-            *x += weight * of_other;
+    Apart { embed, others: [None, None] }.of(input).0
+}
+
+/// The vectors of several inputs; beside each that of its text without its context, if it has both
+/// ([`without_context`](super::input::without_context)). What the inputs share, as the windows of a chunk share its context,
+/// is embedded once.
+pub fn embed_all_apart<V: AsRef<[f32]> + AsMut<[f32]>>(
+    inputs: &[&Input],
+    embed: impl Fn(&str) -> V,
+) -> Vec<(Vector, Option<Vector>)> {
+    let mut apart = Apart { embed, others: [None, None] };
+    inputs.iter().map(|input| apart.of(input)).collect()
+}
+
+/// What embeds inputs one after the other.
+struct Apart<'a, V, E> {
+    embed: E,
+    /// The context and the expansion that were embedded last.
+    others: [Option<(&'a str, V)>; 2],
+}
+
+impl<'a, V: AsRef<[f32]> + AsMut<[f32]>, E: Fn(&str) -> V> Apart<'a, V, E> {
+    fn of(&mut self, input: &'a Input) -> (Vector, Option<Vector>) {
+        let quantized = |vector: &V| Vector::quantized(vector.as_ref());
+        let (Some(context), Some(text)) = (input.text.get(..input.context), input.text.get(input.context..)) else {
+            return (quantized(&(self.embed)(&input.text)), None);
+        };
+        let mut sum = (self.embed)(text);
+        let alone = (input.context > 0).then(|| quantized(&sum));
+        let others = [(CONTEXT, context), (EXPANSION, input.expansion.as_str())];
+        let mut apart = false;
+        for ((weight, other), last) in others.into_iter().zip(&mut self.others) {
+            if other.is_empty() {
+                continue;
+            }
+            let known = last.take().filter(|(known, _)| *known == other);
+            let (_, vector) = last.insert(known.unwrap_or_else(|| (other, (self.embed)(other))));
+            for (x, of_other) in sum.as_mut().iter_mut().zip(vector.as_ref()) {
+                *x += weight * of_other;
+            }
+            apart = true;
         }
+        if apart {
+            normalise(sum.as_mut());
+        }
+        (quantized(&sum), alone)
     }
-    normalise(sum.as_mut());
-    quantized(sum)
 }
 
 /// To length 1; the zero vector stays one.

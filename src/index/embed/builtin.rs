@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
-use super::apart::{embed_apart, normalise};
+use super::apart::{embed_all_apart, embed_apart, normalise};
 pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::{KnownWords, Sink, Tokenizer};
@@ -70,6 +70,11 @@ impl BuiltinModel {
     /// The vector of what is to be found: text, context, and questions and terms apart.
     pub fn embed_input(&self, input: &Input) -> Vector {
         embed_apart(input, |text| self.embed_f32(text))
+    }
+
+    /// The vectors of the inputs of a chunk; beside each that of its text without its context, if it has both.
+    pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<(Vector, Option<Vector>)> {
+        embed_all_apart(inputs, |text| self.embed_f32(text))
     }
 
     /// The vector of `text` before quantisation: of length 1, or zero if it has no pieces.
