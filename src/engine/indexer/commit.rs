@@ -23,8 +23,12 @@ use store::record::NoteRecord;
 use super::migration::{Fill, forget_run, with_embedder};
 use super::scan::KnownNotes;
 
-/// A bulk index is published at least this often, so that what is done can be found.
+/// A bulk index is first published after this time, so that what is done can be found.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+
+/// And never less often than this, however long it takes: by then the memory of a bulk is full many times over, so that
+/// publishing ends hardly a segment early.
+const PUBLISH_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 
 /// Notes with warnings that `status` names.
 const MOST_WARNED: usize = 100;
@@ -35,7 +39,8 @@ pub(crate) struct Committed {
     pub(crate) moved_from: Option<VaultPath>,
     /// What a slow embedder has not made vectors of yet, by document.
     pub(crate) missing: Vec<Vec<Input>>,
-    pub(crate) decision: Decision,
+    /// In the words of the protocol, if it is told.
+    pub(crate) decision: Option<Decision>,
 }
 
 /// A vault that has changed over to another embedder.
@@ -137,10 +142,12 @@ impl Committer {
     }
 
     /// Carries decisions out: vectors, one store transaction, then the index. Nothing is visible before it is published.
+    /// `told` says whether anybody hears of each.
     pub(crate) fn apply(
         &mut self,
         decided: Vec<(VaultPath, Decided)>,
         began: Instant,
+        told: bool,
     ) -> Result<Vec<Committed>, EngineError> {
         let mut writes = Vec::with_capacity(decided.len());
         let mut rest = Vec::with_capacity(decided.len());
@@ -166,7 +173,7 @@ impl Committer {
             self.warned.remove(&record.no);
             self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
             self.count(&plan);
-            let decision = decision(&self.shared.name, &path, &plan, &record, &before, began);
+            let decision = told.then(|| decision(&self.shared.name, &path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
             self.changed(record.decided.1);
             committed.push(Committed { record, moved_from, missing, decision });
@@ -254,8 +261,10 @@ impl Committer {
 
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
     pub(crate) fn publish_if_due(&mut self, bulk: bool) -> Result<(), EngineError> {
-        // Every publishing ends segments of the lexical index early, so a long bulk does it ever less often.
-        let pause = self.pace.bulk_since.map_or(PUBLISH_EVERY, |since| PUBLISH_EVERY.max(machine::since(since) / 4));
+        // Every publishing ends segments of the lexical index early, which have to be merged then: a bulk does it when it has
+        // taken twice as long as the last time, as long as that is what ends them and not their memory.
+        let half = self.pace.bulk_since.map(|since| machine::since(since) / 2);
+        let pause = half.unwrap_or_default().clamp(PUBLISH_EVERY, PUBLISH_AT_LEAST_EVERY);
         if !self.pace.dirty || (bulk && machine::since(self.pace.published) < pause) {
             return Ok(());
         }
@@ -297,9 +306,14 @@ impl Committer {
         self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone()).collect()
     }
 
+    /// Whether the index writes much at once.
+    pub(crate) fn is_bulk(&self) -> bool {
+        self.pace.bulk_since.is_some()
+    }
+
     /// Chooses how the index writes: much at once, or a note at a time.
     pub(crate) fn bulk(&mut self, bulk: bool) {
-        if bulk == self.pace.bulk_since.is_some() {
+        if bulk == self.is_bulk() {
             return;
         }
         self.pace.bulk_since = bulk.then(Instant::now);

@@ -109,7 +109,7 @@ impl NoteIndexer {
         let (room, tight) = self.actor.engine.throttle.fitting(pool.room(), pool.workers());
         if tight {
             // The words of a bulk are gathered in memory; a note at a time they are not.
-            self.commit.bulk(false);
+            self.end_bulk();
         }
         let level = self.actor.engine.throttle.level();
         let mut room = room.saturating_sub(self.work.under_way());
@@ -124,6 +124,15 @@ impl NoteIndexer {
             self.workers.reader.send(Assignment { pipeline: self.commit.pipeline.clone(), task, answer });
             room -= 1;
         }
+    }
+
+    /// From here on the index writes a note at a time. The graph was left alone while it did not.
+    fn end_bulk(&mut self) {
+        let shared = &self.actor.shared;
+        if self.commit.is_bulk() && !shared.is_inactive() {
+            self.actor.engine.grapher.changed(shared);
+        }
+        self.commit.bulk(false);
     }
 
     /// Carries out what the workers have decided.
@@ -218,14 +227,13 @@ impl NoteIndexer {
         }
         let bulk = decided.len() > AT_ONCE;
         let first = decided[0].0.clone();
-        let committed = self.commit.apply(decided, began).unwrap_or_else(|error| {
+        let told = !quiet && !self.actor.shared.is_inactive();
+        let committed = self.commit.apply(decided, began, told).unwrap_or_else(|error| {
             self.fail_waiting(&first, &error.to_string(), waiting);
             self.fail(&error);
             Vec::new()
         });
-        if !quiet && !self.actor.shared.is_inactive() {
-            self.decisions.extend(committed.iter().map(|committed| committed.decision.clone()));
-        }
+        self.decisions.extend(committed.iter().filter_map(|committed| committed.decision.clone()));
         self.urgent |= !quiet;
         self.changes.extend(committed.into_iter().map(|committed| Change::Written(Box::new(committed), bulk)));
     }
@@ -299,7 +307,7 @@ impl NoteIndexer {
         self.attempt(published);
         self.announce();
         if self.work.has_no_batch() {
-            self.commit.bulk(false);
+            self.end_bulk();
             crate::host::give_memory_back();
         }
         self.end_batches(finished, Ended::Done);
@@ -330,7 +338,10 @@ impl NoteIndexer {
         if !shared.take_unannounced() || shared.is_inactive() {
             return;
         }
-        self.actor.engine.grapher.changed(shared);
+        // The graph of half a vault is made anew for the other half: what works in bulk has it made in the end.
+        if !self.commit.is_bulk() {
+            self.actor.engine.grapher.changed(shared);
+        }
         let status = shared.status();
         let (vault, seq) = (status.name.clone(), status.seq);
         let (notes, chunks) = (status.notes, status.chunks);
