@@ -296,8 +296,10 @@ impl Store {
             };
             let moved = change.moved_from.as_ref().filter(|from| *from != path);
             events.extend(moved.map(|from| NoteEvent::Moved { from, to: path }));
-            let key = |chunk: &record::ChunkRecord| context_key(&chunk.keys, chunk.hash);
-            let contexts = archived.chain(note.chunks.iter().map(key).zip(contexts)).collect();
+            // Only those have a place in the journal, and in a first index there are none.
+            let paid = note.chunks.iter().zip(contexts).filter(|(_, context)| context.is_paid());
+            let paid = paid.map(|(chunk, context)| (context_key(&chunk.keys, chunk.hash), context));
+            let contexts = archived.chain(paid).collect();
             events.push(NoteEvent::Held { path, tags: &note.tags, contexts });
         }
         self.journal.record(events).map(drop)

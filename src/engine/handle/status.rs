@@ -10,12 +10,12 @@ use protocol::status::Status;
 
 /// How many notes there are of each format.
 fn formats(snapshot: &Snapshot) -> BTreeMap<String, u64> {
-    let mut formats = BTreeMap::new();
+    let mut formats: BTreeMap<&str, u64> = BTreeMap::new();
     for note in snapshot.notes() {
         let format = Format::of(note.path.as_str()).unwrap_or(Format::Markdown);
-        *formats.entry(format.name().to_owned()).or_default() += 1;
+        *formats.entry(format.name()).or_default() += 1;
     }
-    formats
+    formats.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 /// See [`Handle::status`].
