@@ -20,6 +20,8 @@ mod memo;
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -136,12 +138,13 @@ pub(super) struct Analyzer {
     stems: Memo,
     /// What the stems are of.
     stems_of: Option<Language>,
+    read: Arc<AtomicU64>,
 }
 
 /// A copy starts with empty buffers: the index copies its analyzers once per field and writer.
 impl Clone for Analyzer {
     fn clone(&self) -> Self {
-        Analyzer::default()
+        Analyzer::counting(self.read.clone())
     }
 }
 
@@ -157,12 +160,18 @@ impl Tokenizer for Analyzer {
     type TokenStream<'a> = Words<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Words<'a> {
+        self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
         let (reading, text) = Reading::unmark(text);
         self.stream(text, reading)
     }
 }
 
 impl Analyzer {
+    /// One that counts the bytes which the index has it read, as its copies do.
+    pub(super) fn counting(read: Arc<AtomicU64>) -> Self {
+        Analyzer { read, ..Analyzer::default() }
+    }
+
     fn stream<'a>(&'a mut self, text: &'a str, reading: Reading) -> Words<'a> {
         self.pending.clear();
         if self.stems_of != reading.language {

@@ -10,6 +10,8 @@ mod view;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tantivy::index::IndexSettings;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy, UserOperation};
@@ -27,13 +29,14 @@ pub(super) use view::View;
 const ANALYZER: &str = "words";
 /// Memory of a writer that follows saves: the least that tantivy allows.
 const SMALL_HEAP: usize = 15_000_000;
-/// Memory per thread of a writer that builds a vault's first index.
-const BULK_HEAP: usize = 32_000_000;
+/// Memory of a thread of a writer that builds a vault's first index: each time it is full a segment ends.
+const BULK_HEAP: usize = 48_000_000;
 /// Processors from which on a bulk has two threads. Each thread writes segments of its own, so that two of them write and
 /// merge every word twice; one takes a third of what a first index costs, and keeps up with the others of three.
 const MANY_PROCESSORS: usize = 4;
-/// Text handed to the writer before it is made to finish: bounds the queue in front of its threads.
-const MOST_QUEUED: usize = 32 << 20;
+/// Text handed to the writer that its threads have not read yet: with more they are made to finish, which ends their
+/// segments, but bounds the queue in front of them.
+const MOST_QUEUED: u64 = 16 << 20;
 /// Chunks that are handed to the writer with one message: each may wake a thread, and a note has many.
 const AT_ONCE: usize = 64;
 /// Bytes of a document besides a chunk's texts, as a rule: names, headings and numbers.
@@ -174,8 +177,9 @@ pub(super) struct Documents {
     found: HashMap<NoteNo, Stored>,
     /// Whether there is something to commit.
     changed: bool,
-    /// Bytes of text since the last commit.
-    queued: usize,
+    /// Bytes of text that were handed to the writer, and those of them that its threads have read.
+    handed: u64,
+    read: Arc<AtomicU64>,
     /// Notes written since the last commit.
     uncommitted: Vec<NoteNo>,
     /// Notes whose documents went down with a failed writer.
@@ -188,13 +192,14 @@ impl Documents {
     pub(super) fn open(dir: &Path, language: Option<Language>) -> Result<(Self, Option<String>), LexicalError> {
         let rules = format!("language {}", language.map_or("auto", Language::code));
         let (folder, reason) = Folder::open(&dir.join("words"), &rules)?;
-        match Self::open_folder(&folder) {
-            Ok(parts) => Ok((Self::new(folder, parts, language), reason)),
+        let read = Arc::default();
+        match Self::open_folder(&folder, &read) {
+            Ok(parts) => Ok((Self::new(folder, parts, language, read), reason)),
             Err(Failure::Busy(message)) => Err(LexicalError::Failed(message)),
             Err(Failure::Damaged(message)) => {
                 folder.empty()?;
-                let parts = Self::open_folder(&folder).map_err(|e| LexicalError::Failed(e.message()))?;
-                Ok((Self::new(folder, parts, language), Some(message)))
+                let parts = Self::open_folder(&folder, &read).map_err(|e| LexicalError::Failed(e.message()))?;
+                Ok((Self::new(folder, parts, language, read), Some(message)))
             }
         }
     }
@@ -203,6 +208,7 @@ impl Documents {
         folder: Folder,
         (index, writer, reader, fields, (found, plainly)): Parts,
         language: Option<Language>,
+        read: Arc<AtomicU64>,
     ) -> Self {
         Documents {
             folder,
@@ -217,13 +223,14 @@ impl Documents {
             bulk: None,
             found,
             changed: false,
-            queued: 0,
+            handed: 0,
+            read,
             uncommitted: Vec::new(),
             lost: Vec::new(),
         }
     }
 
-    fn open_folder(folder: &Folder) -> Result<Parts, Failure> {
+    fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<Parts, Failure> {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
             // A thread of its own for packing texts would be started for every save.
@@ -234,7 +241,7 @@ impl Documents {
             };
             let directory = folder.directory()?;
             let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
-            index.tokenizers().register(ANALYZER, Analyzer::default());
+            index.tokenizers().register(ANALYZER, Analyzer::counting(read.clone()));
             let damaged = index.validate_checksum()?;
             if !damaged.is_empty() {
                 return Err(Failure::Damaged(format!("{} of its files are damaged", damaged.len())));
@@ -292,10 +299,9 @@ impl Documents {
         for (part, some) in chunks.chunks(AT_ONCE).enumerate() {
             let documents = some.iter().zip(part * AT_ONCE..);
             let documents = documents.map(|(chunk, position)| self.document(note, chunk, position, language)).collect();
-            self.queued += some.iter().map(text_of).sum::<usize>();
             self.write(|writer| writer.run::<Vec<_>>(documents).map(drop))?;
         }
-        if self.queued >= MOST_QUEUED {
+        if self.handed.saturating_sub(self.read.load(Ordering::Relaxed)) >= MOST_QUEUED {
             self.commit(note.seq)?;
         }
         Ok(())
@@ -345,6 +351,7 @@ impl Documents {
         let spelt = Reading { language: None, times: 1 };
         let mut add = |field: Field, reading: Reading, text: &str| {
             reading.mark(text, &mut self.marked);
+            self.handed += self.marked.len() as u64;
             document.add_text(field, &self.marked);
         };
         add(f.words, stemmed(weights::BODY), &chunk.searchable);
@@ -404,7 +411,6 @@ impl Documents {
             commit.commit().map(drop)
         })?;
         self.changed = false;
-        self.queued = 0;
         self.uncommitted.clear();
         Ok(())
     }
@@ -459,7 +465,8 @@ impl Documents {
         if done.is_err() {
             // A writer that failed (a full disk, say) refuses everything after: start a new one next time.
             self.writer = None;
-            self.queued = 0;
+            // Its threads have ended, and read no more of what they were handed.
+            self.handed = self.read.load(Ordering::Relaxed);
             self.lost.append(&mut self.uncommitted);
         }
         done

@@ -8,9 +8,16 @@ const SLOTS: usize = 4096;
 /// Bytes that a word and its form may have together: with their lengths they fill a cache line.
 const ROOM: usize = 62;
 
+/// Words that are kept at first: the index makes new analyzers for every save, and most have little to read.
+const FEW: usize = 256;
+
 /// One place per word by its hash; a word that comes to the place of another takes it.
 #[derive(Default)]
-pub(super) struct Memo(Vec<Slot>);
+pub(super) struct Memo {
+    slots: Vec<Slot>,
+    /// Words that were put.
+    puts: usize,
+}
 
 #[derive(Clone)]
 #[repr(align(64))]
@@ -24,15 +31,21 @@ struct Slot {
 impl Memo {
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.slots.clear();
+        self.puts = 0;
     }
 
     /// The form of a word, if it is known.
     pub(super) fn get(&self, word: &str) -> Option<&str> {
-        let slot = self.0.get(place(word))?;
+        let slot = self.slots.get(self.place(word)?)?;
         let (known, rest) = slot.bytes.split_at_checked(usize::from(slot.word))?;
         let form = rest.get(..usize::from(slot.form)).filter(|_| slot.word > 0 && known == word.as_bytes())?;
         std::str::from_utf8(form).ok()
+    }
+
+    /// Where a word stands, if any does. Both sizes are powers of two.
+    fn place(&self, word: &str) -> Option<usize> {
+        Some(hash(word.as_bytes()) as usize & self.slots.len().checked_sub(1)?)
     }
 
     /// Keeps the form of a word, unless they are too long.
@@ -40,18 +53,16 @@ impl Memo {
         if word.len() + form.len() > ROOM {
             return;
         }
-        if self.0.is_empty() {
-            self.0 = vec![Slot { word: 0, form: 0, bytes: [0; ROOM] }; SLOTS];
+        self.puts += 1;
+        if self.slots.is_empty() || (self.slots.len() == FEW && self.puts > FEW) {
+            let room = if self.puts > FEW { SLOTS } else { FEW };
+            self.slots = vec![Slot { word: 0, form: 0, bytes: [0; ROOM] }; room];
         }
-        let slot = &mut self.0[place(word)];
+        let Some(slot) = self.place(word).and_then(|place| self.slots.get_mut(place)) else { return };
         (slot.word, slot.form) = (word.len() as u8, form.len() as u8);
         slot.bytes[..word.len()].copy_from_slice(word.as_bytes());
         slot.bytes[word.len()..word.len() + form.len()].copy_from_slice(form.as_bytes());
     }
-}
-
-fn place(word: &str) -> usize {
-    hash(word.as_bytes()) as usize % SLOTS
 }
 
 #[cfg(test)]
@@ -95,6 +106,7 @@ mod tests {
         memo.put(&word, &form);
         assert_eq!(memo.get(&word), Some(form.as_str()));
         memo.put("c", &"d".repeat(ROOM));
+        assert_eq!(memo.slots.len(), FEW);
         assert_eq!(memo.get("c"), None);
     }
 }
