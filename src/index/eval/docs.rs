@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::embed::{builtin, input};
+use crate::embed::{Vector, builtin, input};
 use crate::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
 use context::Template;
 use note::FileStat;
@@ -96,6 +96,12 @@ impl Cut {
 pub fn doc(note: &Note, chunk: &Chunk, no: NoteNo, in_words: &str, in_vectors: &str) -> ChunkDoc {
     let shown = chunk.searchable(note);
     let inputs = input::inputs(in_vectors, &shown, &|text| builtin::model().token_starts(text));
+    let vectors = inputs.iter().map(|input| builtin::model().embed_input(input)).collect();
+    doc_with(note, chunk, no, in_words, vectors)
+}
+
+/// The same with vectors that were made before.
+pub fn doc_with(note: &Note, chunk: &Chunk, no: NoteNo, context: &str, vectors: Vec<Vector>) -> ChunkDoc {
     let headings = note.heading_path(&note.sections[chunk.sections.start]);
     ChunkDoc {
         entry: ChunkEntry {
@@ -107,10 +113,10 @@ pub fn doc(note: &Note, chunk: &Chunk, no: NoteNo, in_words: &str, in_vectors: &
             heading_path: headings.into_iter().map(str::to_owned).collect(),
         },
         text: note.text[chunk.span.clone()].to_owned(),
-        searchable: shown,
-        context: in_words.to_owned(),
+        searchable: chunk.searchable(note),
+        context: context.to_owned(),
         expansion: String::new(),
-        vectors: inputs.iter().map(|input| builtin::model().embed_input(input)).collect(),
+        vectors,
     }
 }
 
