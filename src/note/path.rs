@@ -185,5 +185,12 @@ pub struct FileStat {
     pub ino: u64,
 }
 
+impl FileStat {
+    /// Which file it is, by device and inode; `None` where the system does not tell that of a name, as Windows.
+    pub fn file(&self) -> Option<(u64, u64)> {
+        (self.ino != 0).then_some((self.dev, self.ino))
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -35,7 +35,7 @@ pub fn match_moves(gone: &[MissingNote], new: &[(VaultPath, NoteTraits)]) -> BTr
     let mut by_inode: HashMap<(u64, u64), &VaultPath> = HashMap::new();
     for note in gone {
         by_text.entry(note.known.hash).or_default().insert(&note.path);
-        by_inode.insert((note.known.stat.dev, note.known.stat.ino), &note.path);
+        by_inode.extend(note.known.stat.file().map(|file| (file, &note.path)));
     }
     let new: BTreeMap<&VaultPath, NoteTraits> = new.iter().map(|(path, known)| (path, *known)).collect();
     let mut taken: BTreeSet<&VaultPath> = BTreeSet::new();
@@ -55,7 +55,7 @@ pub fn match_moves(gone: &[MissingNote], new: &[(VaultPath, NoteTraits)]) -> BTr
         }
     }
     for (path, known) in &new {
-        if let (false, Some(old)) = (moves.contains_key(*path), by_inode.get(&(known.stat.dev, known.stat.ino)))
+        if let (false, Some(old)) = (moves.contains_key(*path), known.stat.file().and_then(|file| by_inode.get(&file)))
             && taken.insert(old)
         {
             moves.insert((*path).clone(), (*old).clone());

@@ -256,6 +256,16 @@ proptest! {
 }
 
 #[test]
+fn files_whose_inode_nobody_tells_are_known_by_their_text_alone() {
+    let traits = |text: u8| NoteTraits { hash: text_hash(&[text]), stat: note::FileStat::default() };
+    let path = |name: &str| VaultPath::parse(name).unwrap();
+    let gone = [MissingNote { path: path("old.md"), known: traits(1) }];
+    assert!(match_moves(&gone, &[(path("other.md"), traits(2))]).is_empty());
+    let moved = match_moves(&gone, &[(path("other.md"), traits(2)), (path("new.md"), traits(1))]);
+    assert_eq!(moved.into_iter().collect::<Vec<_>>(), [(path("new.md"), path("old.md"))]);
+}
+
+#[test]
 fn nothing_is_bought_on_a_save_when_the_model_changes() {
     let draft = vec![Section { heading: Some(0), body: vec![1, 2, 3, 4, 5] }];
     let cuts = cut(&draft);

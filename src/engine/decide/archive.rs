@@ -97,7 +97,7 @@ impl NotePipeline {
         let (root, other) = (self.root.clone(), path.clone());
         match self.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &other)) {
             Ok(Err(ReadError::Gone)) => true,
-            Ok(Ok(other)) => (other.dev, other.ino) == (stat.dev, stat.ino),
+            Ok(Ok(other)) => stat.file().is_some_and(|file| other.file() == Some(file)),
             // What cannot be told is not gone.
             Ok(Err(_)) | Err(Hangs) => false,
         }
