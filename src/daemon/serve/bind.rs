@@ -4,8 +4,8 @@
 //! The lock ([`super::lock`]) guards the data whatever the environment says; the socket cannot, for two environments may
 //! choose two paths. Whoever holds the lock may remove a socket that a dead daemon has left.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use platform::files::Private as _;
 
 use super::activation;
 use super::local::Listener;
 use super::lock::make_private;
-use protocol::locate::{self, DAEMON, Running, Surroundings};
+use protocol::locate::{self, DAEMON, Surroundings};
 
 pub use super::lock::{BindError, DataLock};
 
@@ -41,7 +40,7 @@ impl Bound {
     fn new(listener: UnixListener, path: PathBuf, handed_over: bool, lock: DataLock) -> Result<Bound, BindError> {
         let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
         let bound = Bound { listener, path, identity, handed_over, inherited: false, lock };
-        announce(&bound)?;
+        bound.lock.announce(&bound.path)?;
         Ok(bound)
     }
 
@@ -118,7 +117,7 @@ impl Bound {
         let listener = listen(&self.path).map_err(BindError::create(&self.path))?;
         listener.set_nonblocking(true).map_err(BindError::create(&self.path))?;
         *known = Some(identity(&self.path).map_err(BindError::create(&self.path))?);
-        announce(self)?;
+        self.lock.announce(&self.path)?;
         Ok(listener)
     }
 }
@@ -168,20 +167,6 @@ fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> 
     remove_stale(&path)?;
     let listener = listen(&path).map_err(BindError::create(&path))?;
     Bound::new(listener, path, false, lock)
-}
-
-/// Writes the socket's path where clients in other environments find it.
-fn announce(bound: &Bound) -> Result<(), BindError> {
-    let running = Running::this(Some(bound.path.clone()));
-    let path = bound.lock.data_dir().join(DAEMON);
-    bound.lock.write(&running).map_err(BindError::create(&path))?;
-    let temporary = path.with_extension("json.new");
-    let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&temporary)?;
-        file.write_all(&serde_json::to_vec(&running)?)?;
-        fs::rename(&temporary, &path)
-    };
-    write().map_err(BindError::create(&path))
 }
 
 /// Removes what a dead daemon has left at `path`. The lock says that none lives over our data; one over other data

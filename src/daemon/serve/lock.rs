@@ -1,13 +1,13 @@
 //! The lock of a data folder: whoever holds it is the one process that may change what is in there. And why a daemon
 //! cannot have it, or a socket.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use platform::files::{FileId, Private as _};
-use protocol::locate::{self, LOCK, MAX_SOCKET_PATH, Running};
+use protocol::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running};
 
 /// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
 const LOCK_PATIENCE: Duration = Duration::from_millis(300);
@@ -157,8 +157,27 @@ impl DataLock {
         DataLock { data_dir, ..self }
     }
 
+    /// Writes down who listens at `socket`, in the lock and where clients in other environments find it.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(super) fn announce(&self, socket: &Path) -> Result<(), BindError> {
+        let running = Running::this(Some(socket.to_owned()));
+        let path = self.data_dir.join(DAEMON);
+        self.write(&running).map_err(BindError::create(&path))?;
+        let temporary = path.with_extension("json.new");
+        let write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&temporary)?;
+            file.write_all(&serde_json::to_vec(&running)?)?;
+            // Windows renames no file that is open.
+            drop(file);
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(BindError::create(&path))
+    }
+
     /// Says in the lock who holds it.
-    pub(super) fn write(&self, running: &Running) -> io::Result<()> {
+    fn write(&self, running: &Running) -> io::Result<()> {
         let mut file = &self.file;
         file.set_len(0)?;
         file.rewind()?;

@@ -3,14 +3,12 @@
 //! The lock ([`super::lock`]) guards the data. The pipe guards itself: its first end can be made only while nobody has one
 //! of that name, and it is gone with the process that has it.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use platform::files::Private as _;
-
 use super::local::Listener;
-use protocol::locate::{self, DAEMON, Running, Surroundings};
+use protocol::locate::{self, DAEMON, Surroundings};
 
 pub use super::lock::{BindError, DataLock};
 
@@ -81,21 +79,6 @@ pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindErro
         return Err(BindError::PathTooLong { path, length });
     }
     let bound = Bound { path, lock };
-    announce(&bound)?;
+    bound.lock.announce(&bound.path)?;
     Ok(bound)
-}
-
-/// Writes the pipe's path where clients in other environments find it.
-fn announce(bound: &Bound) -> Result<(), BindError> {
-    let running = Running::this(Some(bound.path.clone()));
-    let path = bound.lock.data_dir().join(DAEMON);
-    bound.lock.write(&running).map_err(BindError::create(&path))?;
-    let temporary = path.with_extension("json.new");
-    let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&temporary)?;
-        file.write_all(&serde_json::to_vec(&running)?)?;
-        drop(file);
-        fs::rename(&temporary, &path)
-    };
-    write().map_err(BindError::create(&path))
 }
