@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, Index, IndexState, LexicalQuery, NoteEntry, Row, Snapshot};
+use index::{ChunkDoc, ChunkEntry, Index, IndexState, LexicalQuery, NoteEntry, Row, Snapshot, WindowVector};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, VaultPath};
 
@@ -103,7 +103,7 @@ impl Generator {
                 text,
                 context: self.text(WORDS_PER_CONTEXT),
                 expansion: String::new(),
-                vectors: vec![self.vector()],
+                windows: vec![self.vector().into()],
             }
         });
         let chunks = chunks.collect();
@@ -202,7 +202,11 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
 
 fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapshot>) {
     let notes = snapshot.notes().map(|note| {
-        let chunk = |&row: &Row| snapshot.chunk(row).map(|chunk| (chunk.clone(), snapshot.vectors(row)));
+        let chunk = |&row: &Row| {
+            snapshot
+                .chunk(row)
+                .map(|chunk| (chunk.clone(), snapshot.vectors(row).into_iter().map(WindowVector::from).collect()))
+        };
         ((**note).clone(), note.rows.iter().filter_map(chunk).collect::<Vec<_>>())
     });
     let notes: Vec<_> = notes.collect();

@@ -35,7 +35,6 @@ mod vector;
 
 use std::sync::Arc;
 
-use crate::embed::Vector;
 use note::fingerprint::ChunkId;
 use note::{FileStat, VaultPath};
 
@@ -50,6 +49,7 @@ pub use links::Side;
 pub use meant::{Corrected, Meant};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
+pub use vector::{Coder, Matrix, Rows, WindowVector};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
 pub type Row = u32;
@@ -121,8 +121,8 @@ pub struct ChunkDoc {
     pub context: String,
     /// Questions and terms beside the context, if they take part in searches.
     pub expansion: String,
-    /// Its vectors, one per window.
-    pub vectors: Vec<Vector>,
+    /// Its vectors.
+    pub windows: Vec<WindowVector>,
 }
 
 /// The text of a chunk as the snapshot saw it.

@@ -11,7 +11,7 @@ use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Notes, Side};
-use super::vector::{FreeSlots, Scan, Windows};
+use super::vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
     NoteEntry, NoteNo, Row,
@@ -75,10 +75,20 @@ impl Index {
             ids: Shards::default(),
             paths: Shards::default(),
             links: Links::default(),
-            windows: Windows::new(dimensions),
+            windows: Windows::new(dimensions, None),
         };
         let (free_rows, free_slots) = (Vec::new(), FreeSlots::default());
         Ok(Index { tables, free_rows, free_slots, documents, rebuilt, seq: 0 })
+    }
+
+    /// Where the values of vectors lie that are given with a record from here on; for an index that is still empty.
+    pub fn set_matrix(&mut self, matrix: Arc<dyn Matrix>) {
+        self.tables.windows = Windows::new(self.tables.windows.dimensions(), Some(matrix));
+    }
+
+    /// Prepares vectors for [`Index::load`] on another thread.
+    pub fn coder(&self) -> Coder {
+        self.tables.windows.coder()
     }
 
     /// Why [`Index::open`] threw the lexical index away and started with an empty one; `None` if it did not.
@@ -88,7 +98,7 @@ impl Index {
 
     /// Restart: brings a note of the store into the tables without touching the lexical index, and says
     /// whether that already holds its documents. Vectors of another length than the index's are left out.
-    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<Vector>)>) -> IndexState {
+    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<WindowVector>)>) -> IndexState {
         let current = self.documents.confirm(note.no, note.seq, chunks.len());
         self.place(note, chunks.len(), chunks.into_iter());
         if current { IndexState::Current } else { IndexState::Lags }
@@ -105,7 +115,7 @@ impl Index {
     pub fn put(&mut self, note: NoteEntry, chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> {
         let known = self.tables.notes.get(note.no).is_some();
         let written = self.documents.put(&note, &chunks, known);
-        self.place(note, chunks.len(), chunks.into_iter().map(|chunk| (chunk.entry, chunk.vectors)));
+        self.place(note, chunks.len(), chunks.into_iter().map(|chunk| (chunk.entry, chunk.windows)));
         written
     }
 
@@ -118,9 +128,14 @@ impl Index {
     }
 
     /// Puts another embedder's vectors in the place of all those that are there, at once: `vectors_of` gives those of
-    /// each chunk by its note and its position in it.
-    pub fn replace_vectors(&mut self, dimensions: usize, vectors_of: &mut dyn FnMut(NoteNo, usize) -> Vec<Vector>) {
-        let (mut windows, mut free) = (Windows::new(dimensions), FreeSlots::default());
+    /// each chunk by its note and its position in it, and `matrix` has their values.
+    pub fn replace_vectors(
+        &mut self,
+        dimensions: usize,
+        matrix: Arc<dyn Matrix>,
+        vectors_of: &mut dyn FnMut(NoteNo, usize) -> Vec<WindowVector>,
+    ) {
+        let (mut windows, mut free) = (Windows::new(dimensions, Some(matrix)), FreeSlots::default());
         for note in self.tables.notes.iter() {
             for (position, &row) in note.rows.iter().enumerate() {
                 windows.set(row, &vectors_of(note.no, position), &mut free);
@@ -177,7 +192,12 @@ impl Index {
     }
 
     /// Brings a note into the tables. Its chunks keep the rows of those that stood at their positions.
-    fn place(&mut self, mut note: NoteEntry, count: usize, chunks: impl Iterator<Item = (ChunkEntry, Vec<Vector>)>) {
+    fn place(
+        &mut self,
+        mut note: NoteEntry,
+        count: usize,
+        chunks: impl Iterator<Item = (ChunkEntry, Vec<WindowVector>)>,
+    ) {
         let old = self.tables.notes.get(note.no).cloned();
         let mut rows = old.as_ref().map_or_else(Vec::new, |old| old.rows.clone());
         for row in rows.drain(count.min(rows.len())..) {
@@ -196,10 +216,10 @@ impl Index {
                 self.tables.rows - 1
             }));
         }
-        for (position, ((entry, vectors), &row)) in chunks.zip(&rows).enumerate() {
+        for (position, ((entry, windows), &row)) in chunks.zip(&rows).enumerate() {
             let entry = ChunkEntry { note: note.no, position: position as u32, ..entry };
             self.tables.ids.insert(entry.id, row);
-            self.tables.windows.set(row, &vectors, &mut self.free_slots);
+            self.tables.windows.set(row, &windows, &mut self.free_slots);
             if self.tables.chunks.set(row, Some(entry)).is_none() {
                 self.tables.chunk_count += 1;
             }
@@ -266,16 +286,16 @@ impl Snapshot {
     /// chunk by its note and its position in it, or `None` where there are none.
     pub fn without_contexts(
         &self,
-        vectors_of: &mut dyn FnMut(&NoteEntry, usize) -> Option<Vec<Vector>>,
+        vectors_of: &mut dyn FnMut(&NoteEntry, usize) -> Option<Vec<WindowVector>>,
     ) -> &WithoutContexts {
         self.without_contexts.get_or_init(|| {
-            let (mut windows, mut free) = (Windows::new(self.tables.windows.dimensions()), FreeSlots::default());
+            let (mut windows, mut free) = (self.tables.windows.emptied(), FreeSlots::default());
             let mut lacking = 0;
             for note in self.tables.notes.iter() {
                 for (position, &row) in note.rows.iter().enumerate() {
                     let alone = vectors_of(note, position);
                     lacking += usize::from(alone.is_none());
-                    windows.set(row, &alone.unwrap_or_else(|| self.vectors(row)), &mut free);
+                    windows.set(row, &alone.unwrap_or_else(|| self.tables.windows.vectors(row)), &mut free);
                 }
             }
             let tables = Tables { windows, ..self.tables.clone() };
@@ -415,12 +435,12 @@ impl Snapshot {
 
     /// The cosine (best window) of given chunks; 0 for a chunk without vectors.
     pub fn dense_of(&self, query: &Vector, rows: &[Row]) -> Vec<f32> {
-        rows.iter().map(|&row| self.tables.windows.cosine(query, row)).collect()
+        self.tables.windows.cosines(query, rows)
     }
 
     /// The vectors of a chunk.
     pub fn vectors(&self, row: Row) -> Vec<Vector> {
-        self.tables.windows.vectors(row).collect()
+        self.tables.windows.vectors(row).into_iter().map(|window| window.vector).collect()
     }
 
     /// The chunks whose text has a line that matches, among those that `among` admits, in no order. Each of their texts is

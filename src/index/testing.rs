@@ -48,7 +48,7 @@ pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> Chu
         searchable: text.to_owned(),
         context: context.to_owned(),
         expansion: String::new(),
-        vectors: vec![vector(position as i8, 1)],
+        windows: vec![vector(position as i8, 1).into()],
     }
 }
 

@@ -1,13 +1,14 @@
 //! The matrix of windows: every vector of every chunk, and how the nearest are found among them.
 //!
-//! A chunk has one vector per window. The rows lie in blocks of contiguous int8, so that a scan reads memory
-//! in order. A small matrix is scanned exactly, and so is whatever a filter leaves of a large one if that is little.
-//! Else a search looks twice: first at one bit per value ([`code`]), an eighth of the bytes, and then exactly at those
+//! A chunk has one vector per window. Its values lie in a file that is mapped ([`Matrix`]), or here if they are in none. A
+//! small matrix is scanned exactly, and so is whatever a filter leaves of a large one if that is little. Else a search looks
+//! twice: first at one bit per value ([`code`]), an eighth of the bytes, which are always here, and then exactly at those
 //! windows that seemed best. Blocks are copied on write, as in [`super::blocks`].
 
 mod best;
 mod code;
 mod dot;
+mod matrix;
 mod rotation;
 mod scan;
 mod wide;
@@ -16,22 +17,26 @@ use std::sync::Arc;
 
 use self::code::{Code, Column};
 use self::dot::dot;
+use self::matrix::HERE;
 use self::rotation::Rotation;
 use self::wide::Width;
 use super::Row;
 use super::blocks::Blocks;
 use crate::embed::Vector;
 pub(super) use best::Best;
+pub use matrix::{Coder, Matrix, Rows, WindowVector};
 pub(super) use scan::Scan;
 
-/// Rows of a block: 64 KiB at 256 dimensions, and 8 KiB of bits, which is what a save copies.
+/// Windows of a block: 8 KiB of bits at 256 dimensions, which is what a save copies, and 64 KiB if their values are here.
 const BLOCK: usize = 256;
 /// Owner of a slot that is free, end of a chunk's list of slots.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Default)]
 struct Block {
-    /// `dimensions` values per slot.
+    /// Where the matrix has the values of each slot; [`HERE`] if they are in `values`.
+    records: Vec<u32>,
+    /// `dimensions` values per slot, as far as the last whose values are here.
     values: Vec<i8>,
     /// Factor of each slot's values; 0 for a free slot.
     scales: Vec<f32>,
@@ -50,6 +55,7 @@ struct Block {
 #[derive(Clone)]
 pub(super) struct Windows {
     dimensions: usize,
+    matrix: Option<Arc<dyn Matrix>>,
     rotation: Arc<Rotation>,
     blocks: Vec<Arc<Block>>,
     /// The first slot of each chunk.
@@ -63,15 +69,25 @@ pub(super) struct Windows {
 pub(super) struct FreeSlots(Vec<u32>);
 
 impl Windows {
-    /// An empty matrix for vectors of `dimensions` values.
-    pub(super) fn new(dimensions: usize) -> Self {
+    /// No windows yet, for vectors of `dimensions` values; `matrix` has those that are given with a place in it.
+    pub(super) fn new(dimensions: usize, matrix: Option<Arc<dyn Matrix>>) -> Self {
         let rotation = Arc::new(Rotation::new(dimensions));
-        Windows { dimensions, rotation, blocks: Vec::new(), first: Blocks::default(), exact: false }
+        Windows { dimensions, matrix, rotation, blocks: Vec::new(), first: Blocks::default(), exact: false }
+    }
+
+    /// No windows, for vectors that lie where these do.
+    pub(super) fn emptied(&self) -> Self {
+        Windows { blocks: Vec::new(), first: Blocks::default(), ..self.clone() }
     }
 
     /// The same, to be scanned exactly however large it is.
     pub(super) fn exact(&self) -> Self {
         Windows { exact: true, ..self.clone() }
+    }
+
+    /// Prepares vectors for these windows.
+    pub(super) fn coder(&self) -> Coder {
+        Coder { rotation: self.rotation.clone(), dimensions: self.dimensions }
     }
 
     /// Values of a vector.
@@ -81,15 +97,24 @@ impl Windows {
 
     /// Sets the vectors of a chunk. Zero vectors and vectors of another length than the matrix's are left
     /// out: no search could find a chunk by them.
-    pub(super) fn set(&mut self, row: Row, vectors: &[Vector], free: &mut FreeSlots) {
-        if self.vectors(row).eq(vectors.iter().filter(|v| self.usable(v)).cloned()) {
+    pub(super) fn set(&mut self, row: Row, windows: &[WindowVector], free: &mut FreeSlots) {
+        let usable = || windows.iter().filter(|window| self.usable(&window.vector));
+        let rows = self.rows();
+        let same = |((block, at), window): ((&Block, usize), &WindowVector)| {
+            let scale = block.scales[at].to_bits() == window.vector.scale.to_bits();
+            window.record.map_or_else(
+                || scale && self.row(block, at, &rows) == &*window.vector.values,
+                |record| block.records[at] == record,
+            )
+        };
+        if self.slots(row).count() == usable().count() && self.slots(row).zip(usable()).all(same) {
             return; // A body edit leaves most chunks as they were: copy no block for them.
         }
         self.clear(row, free);
         let mut first = None;
-        for vector in vectors.iter().rev() {
-            if self.usable(vector) {
-                first = Some(self.push(row, vector, first.unwrap_or(NONE), free));
+        for window in windows.iter().rev() {
+            if self.usable(&window.vector) {
+                first = Some(self.push(row, window, first.unwrap_or(NONE), free));
             }
         }
         self.first.set(row, first);
@@ -112,7 +137,8 @@ impl Windows {
         vector.values.len() == self.dimensions && vector.scale.is_finite() && vector.scale != 0.0
     }
 
-    fn push(&mut self, row: Row, vector: &Vector, next: u32, free: &mut FreeSlots) -> u32 {
+    fn push(&mut self, row: Row, window: &WindowVector, next: u32, free: &mut FreeSlots) -> u32 {
+        let WindowVector { vector, record, code } = window;
         let slot = free.0.pop().unwrap_or_else(|| match self.blocks.last() {
             Some(block) if block.owners.len() < BLOCK => ((self.blocks.len() - 1) * BLOCK + block.owners.len()) as u32,
             _ => (self.blocks.len() * BLOCK) as u32,
@@ -121,19 +147,23 @@ impl Windows {
         if at_block == self.blocks.len() {
             self.blocks.push(Arc::default());
         }
-        let code = Code::of(vector, &self.rotation, Width::chosen());
+        let code = code.clone().unwrap_or_else(|| Code::of(vector, &self.rotation, Width::chosen()));
         let block = Arc::make_mut(&mut self.blocks[at_block]);
         if at == block.owners.len() {
-            block.values.extend_from_slice(&vector.values);
-            block.scales.push(vector.scale);
-            block.factors.push(code.factor);
-            block.owners.push(row);
-            block.next.push(next);
-        } else {
-            block.values[at * self.dimensions..][..self.dimensions].copy_from_slice(&vector.values);
-            (block.scales[at], block.factors[at]) = (vector.scale, code.factor);
-            (block.owners[at], block.next[at]) = (row, next);
+            block.records.push(HERE);
+            block.scales.push(0.0);
+            block.factors.push(0.0);
+            block.owners.push(NONE);
+            block.next.push(NONE);
         }
+        block.records[at] = record.unwrap_or(HERE);
+        if record.is_none() {
+            let values = at * self.dimensions..(at + 1) * self.dimensions;
+            block.values.resize(block.values.len().max(values.end), 0);
+            block.values[values].copy_from_slice(&vector.values);
+        }
+        (block.scales[at], block.factors[at]) = (vector.scale, code.factor);
+        (block.owners[at], block.next[at]) = (row, next);
         block.signs.resize(code.words.len(), [0; BLOCK]);
         block.signs.iter_mut().zip(code.words).for_each(|(column, word)| column[at] = word);
         slot
@@ -155,36 +185,45 @@ impl Windows {
         })
     }
 
-    /// The vectors of a chunk, in the order they were given.
-    pub(super) fn vectors(&self, row: Row) -> impl Iterator<Item = Vector> {
-        self.slots(row)
-            .map(|(block, at)| Vector { values: block.row(at, self.dimensions).into(), scale: block.scales[at] })
+    /// What the matrix shows now.
+    fn rows(&self) -> Rows {
+        self.matrix.as_ref().and_then(|matrix| matrix.rows()).unwrap_or_default()
     }
 
-    /// The best cosine of `query` with any window of a chunk; 0 if either has no vector.
-    pub(super) fn cosine(&self, query: &Vector, row: Row) -> f32 {
-        if !self.usable(query) {
-            return 0.0;
+    /// The values of a slot; none if the matrix does not show them.
+    fn row<'a>(&'a self, block: &'a Block, at: usize, rows: &'a Rows) -> &'a [i8] {
+        match block.records[at] {
+            HERE => &block.values[at * self.dimensions..][..self.dimensions],
+            record => rows.get(record).filter(|row| row.len() == self.dimensions).unwrap_or_default(),
         }
-        let best = self
-            .slots(row)
-            .map(|(block, at)| {
-                let product = dot(&query.values, block.row(at, self.dimensions));
-                product as f32 * block.scales[at] * query.scale
-            })
-            .reduce(f32::max);
-        best.unwrap_or(0.0)
+    }
+
+    /// The vectors of a chunk, in the order they were given; without those that the matrix does not show.
+    pub(super) fn vectors(&self, row: Row) -> Vec<WindowVector> {
+        let rows = self.rows();
+        let window = |(block, at): (&Block, usize)| {
+            let vector = Vector { values: self.row(block, at, &rows).into(), scale: block.scales[at] };
+            WindowVector::at(Some(block.records[at]).filter(|record| *record != HERE), vector)
+        };
+        self.slots(row).map(window).filter(|window| self.usable(&window.vector)).collect()
+    }
+
+    /// The best cosine of `query` with any window of each chunk; 0 if either has no vector.
+    pub(super) fn cosines(&self, query: &Vector, chunks: &[Row]) -> Vec<f32> {
+        if !self.usable(query) {
+            return vec![0.0; chunks.len()];
+        }
+        let rows = self.rows();
+        let cosine = |(block, at): (&Block, usize)| {
+            let product = dot(&query.values, self.row(block, at, &rows));
+            product as f32 * block.scales[at] * query.scale
+        };
+        chunks.iter().map(|&row| self.slots(row).map(cosine).reduce(f32::max).unwrap_or(0.0)).collect()
     }
 
     /// A search for the `k` chunks that are nearest to `query`.
     pub(super) fn scan<'a>(&'a self, query: &'a Vector, k: usize) -> Scan<'a> {
         Scan::new(self, query, k)
-    }
-}
-
-impl Block {
-    fn row(&self, at: usize, dimensions: usize) -> &[i8] {
-        &self.values[at * dimensions..][..dimensions]
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
+mod mapped;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -14,6 +15,7 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
+pub use mapped::Mapped;
 pub use system::{bytes_on_disk, is_socket, mode, owner, read_at, times};
 
 /// Makes what it opens or builds for this user alone: 0600 and 0700. On Windows the user's own folders, in which all of it

@@ -1,57 +1,81 @@
-//! The cached vectors of one embedder, for decisions, embedding and loading: a [`VectorFile`] behind a lock.
+//! The cached vectors of one embedder, for decisions, embedding, loading and searches: a [`VectorFile`] behind a lock.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
+use platform::files::Mapped;
 
 use super::vectors::VectorFile;
 use super::{Store, StoreError};
 use index::embed::Vector;
+use index::{Matrix, Rows, WindowVector};
 use note::fingerprint::InputHash;
 
 /// Cached vectors of one embedder.
-pub struct VectorCache(Mutex<VectorFile>);
+pub struct VectorCache {
+    file: Mutex<VectorFile>,
+    /// What the file shows: searches do not wait for what is written to it.
+    rows: RwLock<Option<Rows>>,
+}
 
 impl VectorCache {
     pub(super) fn open(dir: &Path, identity: &str, dimensions: usize) -> Result<Self, StoreError> {
-        VectorFile::open(dir, identity, dimensions).map(|file| VectorCache(Mutex::new(file)))
+        let file = VectorFile::open(dir, identity, dimensions)?;
+        let rows = RwLock::new(file.rows());
+        Ok(VectorCache { file: Mutex::new(file), rows })
     }
 
     /// The vector of an input.
     pub fn get(&self, input: InputHash) -> Option<Vector> {
-        self.0.lock().get(input)
+        self.file.lock().get(input, false).map(|(_, vector)| vector)
     }
 
-    /// The vectors of many inputs, in their order; fast between [`VectorCache::load`] and [`VectorCache::release`].
-    pub fn get_all(&self, inputs: &[InputHash]) -> Vec<Option<Vector>> {
-        let file = self.0.lock();
-        inputs.iter().map(|&input| file.get(input)).collect()
+    /// The vectors of many inputs, in their order, as an index takes them whose matrix this is.
+    pub fn windows(&self, inputs: &[InputHash]) -> Vec<Option<WindowVector>> {
+        let rows = self.rows();
+        let mut file = self.file.lock();
+        let get = |&input| {
+            let (record, vector) = file.get(input, rows.is_some())?;
+            let shown = rows.as_ref().is_some_and(|rows| rows.get(record).is_some());
+            Some(WindowVector::at(shown.then_some(record), vector))
+        };
+        inputs.iter().map(get).collect()
+    }
+
+    /// Says of a chunk's windows where their vectors lie. `inputs` are all of the chunk, in order; windows are of those
+    /// that have vectors.
+    pub fn place(&self, windows: &mut [WindowVector], inputs: &[InputHash]) {
+        let file = self.file.lock();
+        let held: Vec<InputHash> = inputs.iter().copied().filter(|input| file.holds(*input)).collect();
+        if held.len() == windows.len() {
+            let windows = windows.iter_mut().zip(held);
+            windows.for_each(|(window, input)| window.record = file.record(input, &window.vector));
+        }
+    }
+
+    /// Whether somebody else has cut the file: then nothing of it is shown until the store is opened anew, and what is
+    /// lacking has to be made again.
+    pub fn is_cut(&self) -> bool {
+        self.rows.read().as_ref().is_some_and(|rows| !rows.bytes.as_ref().is_some_and(Mapped::is_whole))
     }
 
     /// Whether an input has a vector, without reading it.
     pub fn holds(&self, input: InputHash) -> bool {
-        self.0.lock().holds(input)
+        self.file.lock().holds(input)
     }
 
     /// Appends vectors, not fsynced. Inputs that have one keep it.
     pub fn put(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        self.0.lock().put(vectors)
-    }
-
-    /// Reads the file into memory, for many look-ups. It is there after opening already.
-    pub fn load(&self) -> Result<(), StoreError> {
-        self.0.lock().load()
-    }
-
-    /// Frees the copy in memory.
-    pub fn release(&self) {
-        self.0.lock().release();
+        let mut file = self.file.lock();
+        file.put(vectors)?;
+        *self.rows.write() = file.rows();
+        Ok(())
     }
 
     /// How many inputs have a vector.
     pub fn len(&self) -> usize {
-        self.0.lock().len()
+        self.file.lock().len()
     }
 
     /// Whether none has.
@@ -61,7 +85,14 @@ impl VectorCache {
 
     /// Waits until everything is on the disk.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.0.lock().sync()
+        self.file.lock().sync()
+    }
+}
+
+impl Matrix for VectorCache {
+    fn rows(&self) -> Option<Rows> {
+        let rows = self.rows.read().clone();
+        rows.filter(|rows| rows.bytes.as_ref().is_some_and(Mapped::is_whole))
     }
 }
 

@@ -164,13 +164,19 @@ impl Store {
         let lock = lock(dir)?;
         compact::settle(dir)?;
         let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
-        let (trees, scan, quarantined) = open_or_replace(dir, &lock, &journal)?;
+        // Each reads all that it opens.
+        let (opened, vectors) = std::thread::scope(|scope| {
+            let vectors = scope.spawn(|| VectorCache::open(dir, embedder_identity, dimensions));
+            let opened = open_or_replace(dir, &lock, &journal);
+            (opened, vectors.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let (trees, scan, quarantined) = opened?;
         // Contexts that only the database knows: entries of the journal went bad, the file is gone, or it is of a
         // version that did not say which note holds what.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
         journal.record(scan.held.iter().map(|(note, contexts)| held(&scan.notes[*note], contexts)).collect())?;
         let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
-        let vectors = Arc::new(VectorCache::open(dir, embedder_identity, dimensions)?);
+        let vectors = Arc::new(vectors?);
         let store = Store {
             dir: dir.to_path_buf(),
             flusher: Flusher::start(trees.clone())?,
@@ -359,22 +365,6 @@ impl Store {
     /// The vector of an input, if it is cached.
     pub fn vector(&self, input: InputHash) -> Option<Vector> {
         self.vectors().get(input)
-    }
-
-    /// The vectors of many inputs, in their order. Fast while the file is in memory: from
-    /// [`Store::open`] or [`Store::load_all`] until [`Store::release_loaded`].
-    pub fn vectors_for(&self, inputs: &[InputHash]) -> Vec<Option<Vector>> {
-        self.vectors().get_all(inputs)
-    }
-
-    /// Reads the vector file into memory for many look-ups. It is there after [`Store::open`] already.
-    pub fn load_all(&self) -> Result<(), StoreError> {
-        self.vectors().load()
-    }
-
-    /// Frees the copy of the vector file in memory.
-    pub fn release_loaded(&self) {
-        self.vectors().release();
     }
 
     /// How many vectors are cached for the embedder in force.

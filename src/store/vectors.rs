@@ -3,16 +3,19 @@
 //! A header (magic, format version, dimensions, identity, checksum), then records of one size: the input's
 //! hash, the scale as a little-endian `f32`, one byte per dimension, four bytes of checksum. Records are
 //! only ever appended and not fsynced: a vector can be made again, a lost one costs microseconds. Memory
-//! holds a map from input to row; the vectors stay on disk, for the index keeps a copy of its own.
+//! holds a map from input to record; the vectors stay on disk, where the index looks at them through a map of the file
+//! ([`index::Matrix`]). A checksum is looked at when its record is asked for: a search takes records as they are.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use platform::files::{read_exact_at, write_all_at};
+use platform::files::{Mapped, read_exact_at, write_all_at};
 
 use super::{StoreError, codec, salvage};
+use index::Rows;
 use index::embed::Vector;
 use note::fingerprint::InputHash;
 
@@ -20,14 +23,14 @@ const MAGIC: [u8; 8] = *b"SITUVEC\x01";
 
 /// The cache of one embedder's vectors.
 pub(super) struct VectorFile {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
     head: u64,
     dimensions: usize,
-    rows: u32,
+    records: u32,
     index: HashMap<InputHash, u32>,
-    /// The whole file, between opening and [`VectorFile::release`].
-    loaded: Option<Vec<u8>>,
+    /// The file up to its last record; `None` where the system does not show files as memory.
+    mapped: Option<Mapped>,
     dirty: bool,
 }
 
@@ -79,6 +82,9 @@ fn encode(input: InputHash, vector: &Vector, out: &mut Vec<u8>) {
     out.extend_from_slice(&sum);
 }
 
+/// Where a record's values begin.
+const VALUES: usize = 16 + 4;
+
 /// The input of a record, if its checksum is right.
 fn input_of(record: &[u8]) -> Option<InputHash> {
     let (body, sum) = record.split_at_checked(record.len().checked_sub(4)?)?;
@@ -86,60 +92,85 @@ fn input_of(record: &[u8]) -> Option<InputHash> {
     (record_sum(body) == sum).then_some(InputHash(*input))
 }
 
-fn vector_of(record: &[u8]) -> Option<Vector> {
+/// The vector of a record, if it is this input's.
+fn vector_of(record: &[u8], input: InputHash) -> Option<Vector> {
+    if input_of(record)? != input {
+        return None;
+    }
     let scale = record.get(16..)?.first_chunk::<4>()?;
-    let values = record.get(20..record.len().checked_sub(4)?)?;
+    let values = record.get(VALUES..record.len().checked_sub(4)?)?;
     Some(Vector { values: values.iter().map(|v| v.cast_signed()).collect(), scale: f32::from_le_bytes(*scale) })
 }
 
+/// Writes the header where it is not as it must be. A crash while the file was made can leave a part of it. A whole file with
+/// a damaged header is read all the same: its name says what it must be, and records have checksums.
+fn mend_header(file: &File, head: &[u8]) -> io::Result<()> {
+    let mut found = vec![0; head.len()];
+    if file.metadata()?.len() < head.len() as u64 {
+        file.set_len(0)?;
+    } else {
+        read_exact_at(file, &mut found, 0)?;
+    }
+    if found == head { Ok(()) } else { write_all_at(file, head, 0) }
+}
+
 impl VectorFile {
-    /// Opens or creates the file of an embedder in `dir` and reads it whole. A torn last record is cut
-    /// off, damaged records are left out.
+    /// Opens or creates the file of an embedder in `dir`. A torn last record is cut off.
     pub(super) fn open(dir: &Path, identity: &str, dimensions: usize) -> Result<Self, StoreError> {
         let path = dir.join(file_name(identity, dimensions));
         let fail = |error: io::Error| StoreError::io(&path, &error);
-        let head = header(identity, dimensions);
-        // A crash while the file was made can leave a part of the header. A whole file with a damaged
-        // header is read all the same: its name says what it must be, and records have checksums.
         let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = options().map_err(fail)?;
-        let mut bytes = fs::read(&path).map_err(fail)?;
-        if !bytes.starts_with(&head) {
-            if bytes.len() < head.len() {
-                file.set_len(0).map_err(fail)?;
-                bytes.clone_from(&head);
-            } else {
-                bytes[..head.len()].copy_from_slice(&head);
-            }
-            write_all_at(&file, &head, 0).map_err(fail)?;
+        let head = header(identity, dimensions);
+        let length = file.metadata().map_err(fail)?.len().max(head.len() as u64);
+        mend_header(&file, &head).map_err(fail)?;
+        let (head, size) = (head.len() as u64, record_size(dimensions) as u64);
+        let records = (length - head) / size;
+        if head + records * size < length {
+            file.set_len(head + records * size).map_err(fail)?;
         }
-        let size = record_size(dimensions);
-        let whole = (bytes.len() - head.len()) / size;
-        let end = head.len() + whole * size;
-        if end < bytes.len() {
-            bytes.truncate(end);
-            file.set_len(end as u64).map_err(fail)?;
-        }
-        let mut index = HashMap::with_capacity(whole);
-        for (row, record) in bytes[head.len()..].chunks_exact(size).enumerate() {
-            if let Some(input) = input_of(record) {
-                index.insert(input, row as u32);
-            }
-        }
-        let head = head.len() as u64;
-        Ok(VectorFile { file, path, head, dimensions, rows: whole as u32, index, loaded: Some(bytes), dirty: false })
+        let records = u32::try_from(records).map_err(|_| fail(io::ErrorKind::FileTooLarge.into()))?;
+        let (file, index, mapped) = (Arc::new(file), HashMap::new(), None);
+        let mut file = VectorFile { file, path, head, dimensions, records, index, mapped, dirty: false };
+        file.map();
+        file.read_inputs().map_err(|error| StoreError::io(&file.path, &error))?;
+        Ok(file)
     }
 
-    /// Frees the copy of the file in memory; vectors are read from disk from now on.
-    pub(super) fn release(&mut self) {
-        self.loaded = None;
+    /// Where a record begins.
+    fn place(&self, record: u32) -> u64 {
+        self.head + u64::from(record) * record_size(self.dimensions) as u64
     }
 
-    /// Reads the file into memory again, for many look-ups.
-    pub(super) fn load(&mut self) -> Result<(), StoreError> {
-        let bytes = fs::read(&self.path).map_err(|error| StoreError::io(&self.path, &error))?;
-        self.loaded = Some(bytes);
+    /// Has all records in the map.
+    fn map(&mut self) {
+        let end = self.place(self.records) as usize;
+        let mapped = self.mapped.as_ref().map_or_else(|| Mapped::of(&self.file, end), |mapped| mapped.grown(end));
+        // Where it cannot be: what is there already stays, and the rest is read.
+        self.mapped =
+            mapped.inspect_err(|error| tracing::debug!(%error, "vectors are not mapped")).ok().or(self.mapped.take());
+    }
+
+    /// Fills the map from inputs to records, of which the last of an input counts.
+    fn read_inputs(&mut self) -> io::Result<()> {
+        self.index.reserve(self.records as usize);
+        let mut input = [0; 16];
+        for record in 0..self.records {
+            let at = self.place(record);
+            match self.mapped.as_ref().and_then(|mapped| mapped.get(at as usize..at as usize + input.len())) {
+                Some(bytes) => input.copy_from_slice(bytes),
+                None => read_exact_at(&self.file, &mut input, at)?,
+            }
+            self.index.insert(InputHash(input), record);
+        }
         Ok(())
+    }
+
+    /// The records as rows of an index's matrix; `None` if the file is not shown as memory, or was cut by somebody.
+    pub(super) fn rows(&self) -> Option<Rows> {
+        let bytes = self.mapped.clone()?;
+        let (stride, dimensions) = (record_size(self.dimensions), self.dimensions);
+        Some(Rows { bytes: Some(bytes), first: self.head as usize + VALUES, stride, dimensions })
     }
 
     /// Whether an input has a vector, as far as the map knows.
@@ -152,19 +183,29 @@ impl VectorFile {
         self.index.len()
     }
 
-    /// The vector of an input; `None` as well if its record went bad on disk.
-    pub(super) fn get(&self, input: InputHash) -> Option<Vector> {
-        let row = *self.index.get(&input)?;
-        let size = record_size(self.dimensions);
-        let at = self.head + u64::from(row) * size as u64;
-        // A record that was appended after the file was loaded is read from disk.
-        let loaded = self.loaded.as_ref().and_then(|bytes| bytes.get(at as usize..at as usize + size));
-        if let Some(record) = loaded {
-            return vector_of(record);
+    /// The vector of an input, and which record has it; `None` as well if its record went bad on disk, which is
+    /// forgotten then. With `mapped` it is looked at in the map, of whose file somebody has just seen that it is whole.
+    pub(super) fn get(&mut self, input: InputHash, mapped: bool) -> Option<(u32, Vector)> {
+        let record = *self.index.get(&input)?;
+        let (at, size) = (self.place(record), record_size(self.dimensions));
+        let place = at as usize..at as usize + size;
+        let seen = self.mapped.as_ref().filter(|_| mapped).and_then(|mapped| mapped.get(place));
+        let vector = if let Some(bytes) = seen {
+            vector_of(bytes, input)
+        } else {
+            let mut bytes = vec![0; size];
+            read_exact_at(&self.file, &mut bytes, at).ok().and_then(|()| vector_of(&bytes, input))
+        };
+        if vector.is_none() {
+            self.index.remove(&input);
         }
-        let mut record = vec![0; size];
-        read_exact_at(&self.file, &mut record, at).ok()?;
-        (input_of(&record) == Some(input)).then(|| vector_of(&record)).flatten()
+        Some((record, vector?))
+    }
+
+    /// Which record the index may look at for an input's vector, if it is this one.
+    pub(super) fn record(&self, input: InputHash, vector: &Vector) -> Option<u32> {
+        let record = *self.index.get(&input)?;
+        (self.rows()?.get(record)? == &*vector.values).then_some(record)
     }
 
     /// Appends the vectors of inputs that have none yet.
@@ -186,15 +227,16 @@ impl VectorFile {
         if inputs.is_empty() {
             return Ok(());
         }
-        let end = self.head + u64::from(self.rows) * record_size(self.dimensions) as u64;
+        let end = self.place(self.records);
         // Written at its place, not at the file's end: what a failed write left behind is written over.
         write_all_at(&self.file, &bytes, end).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
         machine::wrote(&self.path);
         for input in inputs {
-            self.index.insert(input, self.rows);
-            self.rows += 1;
+            self.index.insert(input, self.records);
+            self.records += 1;
         }
+        self.map();
         Ok(())
     }
 

@@ -14,10 +14,11 @@ use note::fingerprint::{Sketch, context_key};
 use note::{Note, NoteRules, parse};
 use protocol::decision::{Decision, Reason};
 use protocol::jobs::RebuildRequest;
+use protocol::search::{Mode, SearchRequest};
 use protocol::status::RunState;
 use serde_json::json;
 
-use crate::requests::{by_words, is_idle_with};
+use crate::requests::{by_words, is_idle_with, query};
 use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 
 const QUERIES: [&str; 8] = [
@@ -320,6 +321,30 @@ fn a_damaged_store_is_moved_aside_and_made_again() {
         assert_eq!(daemon.stop(), Some(0), "{name}");
     }
     writer.check();
+}
+
+#[test]
+fn vectors_that_are_cut_under_a_running_daemon_are_made_again() {
+    let place = Place::new();
+    let writer = Writer::new(&place, 11, 40);
+    let mut daemon = place.start();
+    let expected = view(&mut daemon, &QUERIES);
+    let vectors = largest(&store(&place), |name| name.starts_with("vectors"));
+    let length = vectors.metadata().unwrap().len();
+    for left in [length / 2 + 3, 10, 0] {
+        OpenOptions::new().write(true).open(&vectors).unwrap().set_len(left).unwrap();
+        let asked = SearchRequest { mode: Some(Mode::Dense), ..query("a heron at the tide") };
+        let warnings = daemon.ask(&asked).warnings.concat();
+        assert!(warnings.contains("cut short") && warnings.contains("made again"), "{left}: {warnings}");
+        eventually(&format!("{left}: it answers as before"), || {
+            daemon.try_ask(&asked).is_ok() && view(&mut daemon, &QUERIES) == expected
+        });
+        daemon.wait_idle();
+        assert!(daemon.ask(&asked).warnings.is_empty());
+    }
+    assert_eq!(daemon.status().problems, [""; 0]);
+    writer.check();
+    assert_eq!(daemon.stop(), Some(0));
 }
 
 /// A note of two chunks, so that its sections would be worth a model's context.

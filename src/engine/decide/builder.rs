@@ -114,7 +114,8 @@ impl NoteBuilder<'_> {
             let heading_path: Arc<[String]> =
                 note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
             self.make(&inputs);
-            let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together)).collect();
+            let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together));
+            let windows = vectors.map(Into::into).collect();
             if !limits.together {
                 let alone = inputs.iter().filter_map(|input| input::without_context(input, context));
                 alone.for_each(|input| self.text_alone(&input));
@@ -152,7 +153,7 @@ impl NoteBuilder<'_> {
                 searchable: shown,
                 context: context.clone(),
                 expansion,
-                vectors,
+                windows,
             });
         }
         (records, docs)

@@ -16,6 +16,7 @@ use serde_json::Value;
 use self::time::time_asked;
 use super::super::decide::NotePipeline;
 use super::super::disk_access::{Hangs, STATES_WITHIN};
+use super::super::indexer::Event;
 use super::super::indexer::disk::Disk;
 use super::super::rerank::Reranker;
 use super::access::ready;
@@ -24,7 +25,7 @@ use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
     generations, vectors, work,
 };
-use index::embed::Vector;
+use index::WindowVector;
 use index::embed::input::hash_without_context;
 use index::search;
 use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
@@ -73,13 +74,13 @@ impl Served {
             records.into_iter().map(|record| (record.no, record)).collect()
         });
         let (vectors, together) = (&self.pipeline.vectors, self.pipeline.service.embedder.limits().together);
-        let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<Vector>> {
+        let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<WindowVector>> {
             let record = records.get(&note.no).filter(|record| record.seq == note.seq)?;
             let chunk = record.chunks.get(position)?;
             // Without a context the vector of the input is that of its text.
             let own = together || chunk.context_hash == text_hash(b"");
-            let alone = |input: &InputHash| vectors.get(if own { *input } else { hash_without_context(*input) });
-            chunk.inputs.iter().map(alone).collect()
+            let alone = |input: &InputHash| if own { *input } else { hash_without_context(*input) };
+            vectors.windows(&chunk.inputs.iter().map(alone).collect::<Vec<_>>()).into_iter().collect()
         };
         let index::WithoutContexts { snapshot, lacking } = self.snapshot.without_contexts(&mut vectors_of).clone();
         let said = (lacking > 0).then(|| {
@@ -197,6 +198,15 @@ pub(super) fn search_hiding(
         answers.push(freshness(found, &served.vault, &served.snapshot));
     }
     let mut answer = search_answer(answers, options.limit, began);
+    for Served { vault, .. } in served.iter().filter(|served| served.pipeline.vectors.is_cut()) {
+        // It finds out by itself what is wrong, and opens the store anew.
+        engine.0.indexers.send(vault.id, Event::Wake);
+        answer.warnings.push(format!(
+            "`{}`: its vectors were cut short on the disk by another program; chunks are found by words alone until they are \
+             made again, which has begun",
+            vault.name
+        ));
+    }
     keep_above(min_score, &mut answer);
     let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
     let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();

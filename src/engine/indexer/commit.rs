@@ -2,23 +2,25 @@
 //! them.
 
 use crate::host;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::decide::{Decided, NO_HASH, NotePipeline, facts, note_entry};
+use crate::decide::{Decided, NO_HASH, NotePipeline, facts};
 use crate::embedding::{Service, Serving};
 use crate::{EngineError, VaultShared, now_s};
 use context::plan::{Action, NoteTraits, Reason, Trigger};
-use index::embed::{Input, Vector};
-use index::{ChunkEntry, Index, IndexState};
+use index::embed::Input;
+use index::{ChunkEntry, Index, WindowVector};
 use note::fingerprint::{InputHash, context_key};
 use note::{FileStat, VaultPath};
 use protocol::decision::{DecidedStep, Decision};
 use protocol::status::{DecisionCount, WarnedNote};
 use store::NoteWrite;
 use store::record::NoteRecord;
+
+mod load;
 
 use super::migration::{Fill, forget_run, with_embedder};
 use super::scan::KnownNotes;
@@ -92,6 +94,11 @@ fn warned(record: &NoteRecord) -> Option<WarnedNote> {
     Some(WarnedNote { path: record.path.to_string(), line: *line, message: message.clone() })
 }
 
+/// The inputs that a note's record will name.
+fn inputs_of((_, write): &(VaultPath, NoteWrite)) -> impl Iterator<Item = InputHash> {
+    write.put.iter().flat_map(|(record, _)| &record.chunks).flat_map(|chunk| chunk.inputs.iter().copied())
+}
+
 impl Committer {
     pub(crate) fn new(pipeline: Arc<NotePipeline>, index: Index, shared: Arc<VaultShared>) -> Self {
         let pace = Pace { published: machine::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
@@ -106,39 +113,6 @@ impl Committer {
             changed_at: None,
             pace,
         }
-    }
-
-    /// Brings the store's notes into the index and publishes them, and shows each record to `each`. Returns those that
-    /// are to be decided again: the index has lost them, or other rules made them.
-    pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
-        let mut again = Vec::new();
-        let mut known = KnownNotes::new();
-        for record in self.pipeline.store.take_scanned()? {
-            let inputs: Vec<_> = record.chunks.iter().flat_map(|c| c.inputs.iter().copied()).collect();
-            let mut vectors = self.pipeline.vectors.get_all(&inputs).into_iter();
-            let mut complete = true;
-            let mut chunks = Vec::with_capacity(record.chunks.len());
-            for (position, chunk) in record.chunks.iter().enumerate() {
-                let found: Vec<_> = vectors.by_ref().take(chunk.inputs.len()).flatten().collect();
-                complete &= found.len() == chunk.inputs.len();
-                chunks.push((chunk_entry(&record, position), found));
-            }
-            let current = self.index.load(note_entry(&record, &self.pipeline.rules), chunks) == IndexState::Current;
-            if !(current && (complete || self.pipeline.withholds_vectors(&record)) && self.pipeline.is_current(&record))
-            {
-                again.push(record.path.clone());
-            }
-            known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
-            self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
-            self.changed_at = self.changed_at.max(Some(record.decided.1));
-            each(&record);
-            self.numbers.insert(record.path, record.no);
-        }
-        self.known = Arc::new(known);
-        self.pipeline.store.release_loaded();
-        self.index.drop_unknown()?;
-        self.publish()?;
-        Ok(again)
     }
 
     /// Carries decisions out: vectors, one store transaction, then the index. Nothing is visible before it is published.
@@ -158,11 +132,17 @@ impl Committer {
             rest.push((path.clone(), write.moved_from.clone(), plan, entry, docs, missing, before));
             writes.push((path, write));
         }
+        // Those that searches look at lie side by side, without those of texts alone between them.
+        let named: HashSet<InputHash> = writes.iter().flat_map(inputs_of).collect();
+        vectors.sort_by_key(|(input, _)| !named.contains(input));
         // Vectors first: a record that names an input whose vector is missing would have to be decided again.
         self.pipeline.vectors.put(&vectors)?;
         let records = self.pipeline.store.apply_many(writes)?;
         let mut committed = Vec::with_capacity(records.len());
-        for (record, (path, moved_from, plan, mut entry, docs, missing, before)) in records.into_iter().zip(rest) {
+        for (record, (path, moved_from, plan, mut entry, mut docs, missing, before)) in records.into_iter().zip(rest) {
+            for (doc, chunk) in docs.iter_mut().zip(&record.chunks) {
+                self.pipeline.vectors.place(&mut doc.windows, &chunk.inputs);
+            }
             (entry.no, entry.seq) = (record.no, record.seq);
             if let Some(old) = &moved_from {
                 self.known_mut().remove(old);
@@ -348,15 +328,13 @@ impl Committer {
         // From here on a restart finds the new one in force; records that do not say so yet are decided again then,
         // from the cache.
         Serving::of(&service.config(), &service.embedder).write(dir).map_err(|error| EngineError::io(dir, &error))?;
-        cache.load()?;
         let by_number: HashMap<u32, &Vec<Vec<InputHash>>> =
             done.iter().filter_map(|(path, inputs)| Some((*self.numbers.get(path)?, inputs.as_ref()?))).collect();
-        let mut vectors_of = |note: u32, position: usize| -> Vec<Vector> {
+        let mut vectors_of = |note: u32, position: usize| -> Vec<WindowVector> {
             let inputs = by_number.get(&note).and_then(|chunks| chunks.get(position));
-            inputs.map_or_else(Vec::new, |inputs| cache.get_all(inputs).into_iter().flatten().collect())
+            inputs.map_or_else(Vec::new, |inputs| cache.windows(inputs).into_iter().flatten().collect())
         };
-        self.index.replace_vectors(service.embedder.dimensions(), &mut vectors_of);
-        cache.release();
+        self.index.replace_vectors(service.embedder.dimensions(), cache.clone(), &mut vectors_of);
         self.pipeline.store.serve_vectors(cache);
         self.pipeline = pipeline;
         // The pair of snapshot and embedder is published as one.

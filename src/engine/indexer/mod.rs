@@ -253,7 +253,8 @@ impl Indexer {
                 opened.contexts_recovered
             )
         });
-        let index = open_index(&lexical, embedder.dimensions(), Language::of_code(&config.search.language))?;
+        let mut index = open_index(&lexical, embedder.dimensions(), Language::of_code(&config.search.language))?;
+        index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref());
         let pipeline = Arc::new(NotePipeline {
             root: vault.path.clone(),

@@ -356,8 +356,21 @@ impl NoteIndexer {
         self.end_batches(cancelled, Ended::Cancelled);
     }
 
+    /// If somebody else has cut the file of vectors, the store is to be opened anew: what is lacking is made again then.
+    fn notice_cut(&mut self) {
+        if self.failure.is_some() || !self.commit.pipeline.vectors.is_cut() {
+            return;
+        }
+        let vault = &self.actor.place.vault.name;
+        tracing::error!(vault, "vectors were cut short on the disk by another program; they are made again");
+        let why =
+            format!("vectors of vault `{vault}` were cut short on the disk by another program; they are made again");
+        self.failure = Some(WriteFailure { why, reopen_at: machine::now() });
+    }
+
     /// Whether the store is to be opened anew: something could not be written, and now there is room.
     pub(super) fn must_reopen(&mut self) -> bool {
+        self.notice_cut();
         let due = self.failure.as_ref().is_some_and(|failure| failure.reopen_at <= machine::now());
         if !due || self.is_at_work() || self.actor.engine.throttle.is_paused() {
             return false;

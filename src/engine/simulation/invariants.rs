@@ -68,7 +68,7 @@ fn decided(snapshot: &Snapshot, pipeline: &Arc<NotePipeline>) -> Result<(), Stri
             if (&text.text, &text.context) != (&doc.text, &doc.context) {
                 return Err(format!("{}: the words of a chunk are not those of the note: {text:?}", note.path));
             }
-            if snapshot.vectors(*row) != doc.vectors {
+            if !snapshot.vectors(*row).iter().eq(doc.windows.iter().map(|window| &window.vector)) {
                 return Err(format!("{}: the vectors of a chunk are not those of its words", note.path));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::embed::{Vector, builtin, input};
-use crate::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
+use crate::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo, WindowVector};
 use context::Template;
 use note::FileStat;
 use note::chunk::{Chunk, ChunkRules};
@@ -116,7 +116,7 @@ pub fn doc_with(note: &Note, chunk: &Chunk, no: NoteNo, context: &str, vectors: 
         searchable: chunk.searchable(note),
         context: context.to_owned(),
         expansion: String::new(),
-        vectors,
+        windows: vectors.into_iter().map(WindowVector::from).collect(),
     }
 }
 

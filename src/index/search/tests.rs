@@ -45,7 +45,7 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
             },
             text: (*text).to_owned(),
             searchable: (*text).to_owned(),
-            vectors: vec![builtin::model().embed(&format!("{context}\n\n{text}"))],
+            windows: vec![builtin::model().embed(&format!("{context}\n\n{text}")).into()],
             context,
             expansion: String::new(),
         });

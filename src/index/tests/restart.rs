@@ -6,8 +6,8 @@ use super::super::testing::{chunks, id, note};
 use super::super::*;
 use super::{finds, open, segment_files};
 
-fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<Vector>)> {
-    docs.into_iter().map(|doc| (doc.entry, doc.vectors)).collect()
+fn loaded(docs: Vec<ChunkDoc>) -> Vec<(ChunkEntry, Vec<WindowVector>)> {
+    docs.into_iter().map(|doc| (doc.entry, doc.windows)).collect()
 }
 
 #[test]

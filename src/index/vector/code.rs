@@ -21,6 +21,7 @@ const STRIP: usize = 16;
 pub(super) type Column = [u64; BLOCK];
 
 /// What is kept of a vector.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Code {
     /// The signs of the rotated values, 1 for those above 0; the first in the lowest bit.
     pub(super) words: Vec<u64>,

@@ -6,7 +6,7 @@ use super::best::{Best, Likely};
 use super::code::Asked;
 use super::dot::{dots, dots_of};
 use super::wide::Width;
-use super::{BLOCK, NONE, Windows, place};
+use super::{BLOCK, Block, HERE, NONE, Rows, Windows, place};
 use crate::embed::Vector;
 use crate::{Allowed, Row};
 
@@ -47,6 +47,7 @@ impl Windows {
 /// A search for the nearest chunks. Its parts may be looked at apart, each by a thread of its own.
 pub(crate) struct Scan<'a> {
     windows: &'a Windows,
+    rows: Rows,
     query: &'a Vector,
     k: usize,
     look: Look,
@@ -87,7 +88,7 @@ impl<'a> Scan<'a> {
             Some(most) => Look::First(Asked::new(query, &windows.rotation, width), most),
             None => Look::Exact,
         };
-        Scan { windows, query, k, look, width }
+        Scan { windows, rows: windows.rows(), query, k, look, width }
     }
 
     /// All that there is to look at.
@@ -136,11 +137,19 @@ impl<'a> Scan<'a> {
 
     fn exact(&self, blocks: Range<usize>, allowed: &Allowed<'_>) -> Best {
         let (mut best, mut products) = (Best::new(self.k), Vec::with_capacity(BLOCK));
+        let mut rows = Vec::with_capacity(BLOCK);
         for block in self.windows.blocks.get(blocks).unwrap_or_default() {
-            dots(self.width, &self.query.values, &block.values, &mut products);
-            for ((product, scale), owner) in products.iter().zip(&block.scales).zip(&block.owners) {
+            rows.clear();
+            if block.records.iter().all(|record| *record == HERE) {
+                dots(self.width, &self.query.values, &block.values, &mut products);
+            } else {
+                rows.extend((0..block.owners.len()).map(|at| self.row(block, at)));
+                dots_of(self.width, &self.query.values, &rows, &mut products);
+            }
+            for (at, ((product, scale), owner)) in products.iter().zip(&block.scales).zip(&block.owners).enumerate() {
                 let cosine = *product as f32 * scale * self.query.scale;
-                if cosine >= best.threshold && *owner != NONE && allowed(*owner) {
+                let is_shown = || rows.get(at).is_none_or(|row| !row.is_empty());
+                if cosine >= best.threshold && *owner != NONE && is_shown() && allowed(*owner) {
                     best.push(*owner, cosine);
                 }
             }
@@ -164,6 +173,10 @@ impl<'a> Scan<'a> {
         likely
     }
 
+    fn row<'s>(&'s self, block: &'s Block, at: usize) -> &'s [i8] {
+        self.windows.row(block, at, &self.rows)
+    }
+
     /// The best chunks of these slots, none of which is free.
     fn best_of(&self, slots: &[u32]) -> Vec<(Row, f32)> {
         let (mut best, mut rows, mut products) =
@@ -174,11 +187,11 @@ impl<'a> Scan<'a> {
                 (&*self.windows.blocks[block], at)
             };
             rows.clear();
-            rows.extend(slots.iter().map(place).map(|(block, at)| block.row(at, self.windows.dimensions)));
+            rows.extend(slots.iter().map(place).map(|(block, at)| self.row(block, at)));
             dots_of(self.width, &self.query.values, &rows, &mut products);
-            for ((block, at), product) in slots.iter().map(place).zip(&products) {
+            for (((block, at), product), row) in slots.iter().map(place).zip(&products).zip(&rows) {
                 let cosine = *product as f32 * block.scales[at] * self.query.scale;
-                if cosine >= best.threshold {
+                if cosine >= best.threshold && !row.is_empty() {
                     best.push(block.owners[at], cosine);
                 }
             }

@@ -91,7 +91,7 @@ fn one_of(names: &str, word: &str, least: usize) -> Option<i8> {
 }
 
 fn part(word: &str) -> Part {
-    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let digits = digits_of(word);
     let (number, rest) = word.split_at(digits);
     match digits {
         0 => month(word).map_or_else(|| beside(word), Part::Month),
@@ -99,6 +99,11 @@ fn part(word: &str) -> Part {
         4 if rest.is_empty() => number.parse().map_or(Part::Other, Part::Year),
         _ => Part::Other,
     }
+}
+
+/// How many digits a word begins with.
+fn digits_of(word: &str) -> usize {
+    word.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 fn beside(word: &str) -> Part {
@@ -121,6 +126,11 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
 /// The first date of a folded text that names its month: a day before or after it, a year of four digits on either
 /// side; else, wherever they stand, the first month, day, and year.
 pub(super) fn date(folded: &str) -> Option<Found> {
+    // Most names have no day or no year, which takes less to see than what their words are.
+    let has = |digits: &[usize]| words(folded).any(|word| digits.contains(&digits_of(word)));
+    if !has(&[4]) || !has(&[1, 2]) {
+        return None;
+    }
     let parts: Vec<Part> = words(folded).map(part).filter(|part| *part != Part::Filler).collect();
     let side_by_side = parts.windows(3).find_map(|three| match *three {
         [Part::Day(day), Part::Month(month), Part::Year(year)]

@@ -1,4 +1,5 @@
 use std::io::Write as _;
+use std::sync::Arc;
 
 use super::*;
 
@@ -14,6 +15,28 @@ fn bytes_are_read_and_written_at_their_places() {
     assert_eq!(&read, b"World");
     assert_eq!(read_exact_at(&file, &mut read, 7).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     assert!(!is_open_to_others(&file.metadata().unwrap()));
+}
+
+#[test]
+fn a_mapped_file_grows_and_says_when_it_is_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+    let file = Arc::new(file);
+    assert!(Mapped::of(&file, 1).is_err(), "there is nothing yet");
+    write_all_at(&file, b"one", 0).unwrap();
+    let one = Mapped::of(&file, 3).unwrap();
+    assert!(one.grown(4).is_err());
+    let long = vec![b'x'; 3 << 20];
+    write_all_at(&file, &long, 3).unwrap();
+    let (two, three) = (one.grown(4).unwrap(), one.grown(3 + long.len()).unwrap());
+    assert_eq!((&*one, &*two, three.len()), (&b"one"[..], &b"onex"[..], 3 + long.len()));
+    assert!(three[3..] == long[..] && three.is_whole());
+    drop((one, two));
+    if cfg!(unix) {
+        file.set_len(4).unwrap();
+        assert!(!three.is_whole());
+    }
 }
 
 #[test]

@@ -68,7 +68,6 @@ impl Fill {
     ) -> Result<Fill, EngineError> {
         let embedder = &service.embedder;
         let cache = pipeline.store.vectors_of(embedder.identity(), embedder.dimensions())?;
-        cache.release();
         let remembered = pipeline.store.value(RUN)?.and_then(|text| {
             let (run, identity) = text.split_once(' ')?;
             (identity == embedder.identity()).then(|| run.parse::<u64>().ok()).flatten()

@@ -20,7 +20,7 @@ fn with_properties(properties: &str) -> Vault {
         },
         text: text.to_owned(),
         searchable: text.to_owned(),
-        vectors: vec![builtin::model().embed(text)],
+        windows: vec![builtin::model().embed(text).into()],
         context: String::new(),
         expansion: String::new(),
     });

@@ -1,0 +1,83 @@
+//! Where the values of vectors lie that are not in memory: rows of a file that is mapped.
+
+use std::sync::Arc;
+
+use platform::files::Mapped;
+
+use super::code::Code;
+use super::rotation::Rotation;
+use super::wide::Width;
+use crate::embed::Vector;
+
+/// The record of a window whose values are in no matrix.
+pub(super) const HERE: u32 = u32::MAX;
+
+/// A vector of a chunk, and where its values lie.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowVector {
+    /// The vector.
+    pub vector: Vector,
+    /// The row of the matrix that has its values; `None` if none has, then the index keeps them.
+    pub record: Option<u32>,
+    /// What the first look compares, if it was made already.
+    pub(super) code: Option<Code>,
+}
+
+impl WindowVector {
+    /// A vector whose values lie in this row.
+    pub fn at(record: Option<u32>, vector: Vector) -> Self {
+        WindowVector { vector, record, code: None }
+    }
+}
+
+impl From<Vector> for WindowVector {
+    fn from(vector: Vector) -> Self {
+        WindowVector::at(None, vector)
+    }
+}
+
+/// Makes of vectors what takes longest when an index loads them; for another thread than the index's.
+#[derive(Clone)]
+pub struct Coder {
+    pub(super) rotation: Arc<Rotation>,
+    pub(super) dimensions: usize,
+}
+
+impl Coder {
+    /// Prepares a vector for [`crate::Index::load`] of the index that this is of.
+    pub fn prepare(&self, window: &mut WindowVector) {
+        if window.vector.values.len() == self.dimensions {
+            window.code = Some(Code::of(&window.vector, &self.rotation, Width::chosen()));
+        }
+    }
+}
+
+/// Has the values of vectors as rows. A row that was given a number is never changed.
+pub trait Matrix: Send + Sync {
+    /// All rows there are now; `None` if they cannot be looked at, as when somebody has cut the file.
+    fn rows(&self) -> Option<Rows>;
+}
+
+/// Rows of a mapped file, all of one size, one after another.
+#[derive(Clone, Default)]
+pub struct Rows {
+    /// The file, as far as it is looked at.
+    pub bytes: Option<Mapped>,
+    /// Where the values of the first row begin, in bytes.
+    pub first: usize,
+    /// From one row to the next, in bytes.
+    pub stride: usize,
+    /// Values of a row, a byte each.
+    pub dimensions: usize,
+}
+
+impl Rows {
+    /// The values of a row; `None` if there is no such row.
+    pub fn get(&self, record: u32) -> Option<&[i8]> {
+        let begin = self.first.checked_add((record as usize).checked_mul(self.stride)?)?;
+        let bytes = self.bytes.as_ref()?.get(begin..begin.checked_add(self.dimensions)?)?;
+        // SAFETY: a byte is a valid `i8`, of the same size and alignment.
+        #[allow(unsafe_code)]
+        Some(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) })
+    }
+}
