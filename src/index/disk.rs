@@ -20,7 +20,7 @@ use tantivy::directory::{
 };
 
 /// Version of schema and analyzer: an index of another version is built anew.
-const FORMAT: &str = "situated words 5";
+const FORMAT: &str = "situated words 6";
 
 /// The folder of one lexical index.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 //! decides whether a document counts: the snapshot asks its notes table, so that what a crash left behind,
 //! or what is not deleted yet, is never seen.
 
+mod packs;
 mod spellings;
 mod view;
 
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tantivy::index::IndexSettings;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy, UserOperation};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
+use tantivy::store::Compressor;
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
 use super::analyze::{Analyzer, Reading};
@@ -23,6 +25,7 @@ use super::disk::Folder;
 use super::properties;
 use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 
+use packs::Packer;
 use spellings::Spellings;
 pub(super) use view::View;
 
@@ -37,13 +40,14 @@ const MANY_PROCESSORS: usize = 4;
 /// Text handed to the writer that its threads have not read yet: with more they are made to finish, which ends their
 /// segments, but bounds the queue in front of them.
 const MOST_QUEUED: u64 = 16 << 20;
-/// Chunks that are handed to the writer with one message: each may wake a thread, and a note has many.
+/// Chunks that are handed to the writer with one message: each may wake a thread, and a note has many. Those of a message
+/// get into one segment, one behind the other, and so stay together.
 const AT_ONCE: usize = 64;
 /// Bytes of a document besides a chunk's texts, as a rule: names, headings and numbers.
 const SMALL_FIELDS: usize = 512;
-/// Bytes of stored text that are packed as one: a hit unpacks all of them to read its one or two thousand.
-const TEXT_BLOCK: usize = 4 << 10;
-/// Such blocks that a snapshot keeps unpacked, per segment.
+/// Bytes of packs that are read as one.
+const BLOCK: usize = 4 << 10;
+/// Such blocks that a snapshot keeps at hand, per segment.
 const CACHED_BLOCKS: usize = 64;
 /// Languages besides English that a query's words are looked up in: each may cost a lookup per word.
 const MOST_LANGUAGES: usize = 4;
@@ -86,10 +90,10 @@ pub(super) struct Fields {
     pub(super) spellings: Field,
     /// Number of the language in [`Language::ALL`].
     pub(super) language: Field,
-    /// The context, stored and not searched.
-    pub(super) context: Field,
-    /// The raw text, stored and not searched.
-    pub(super) text: Field,
+    /// How many documents before this one the texts of its chunk are packed.
+    pub(super) pack: Field,
+    /// Of the first document of a pack: raw texts and contexts ([`packs`]), stored and not searched.
+    pub(super) texts: Field,
 }
 
 /// How often a word counts that stands in one of the fields of BM25F. The simple form of Robertson, Zaragoza and Taylor
@@ -122,8 +126,8 @@ fn schema() -> (Schema, Fields) {
         expansion: schema.add_text_field("expansion", words_alone),
         spellings: schema.add_text_field("spellings", plain),
         language: schema.add_u64_field("language", INDEXED | FAST),
-        context: schema.add_text_field("context", STORED),
-        text: schema.add_text_field("text", STORED),
+        pack: schema.add_u64_field("pack", FAST),
+        texts: schema.add_bytes_field("texts", STORED),
     };
     (schema.build(), fields)
 }
@@ -164,6 +168,7 @@ pub(super) struct Documents {
     /// Chunks in each language, of notes whose language was plain to see: what others are likely to be in.
     plainly: [u64; Language::ALL.len()],
     spellings: Spellings,
+    packer: Packer,
     /// What is being added to a document, as the index reads it.
     marked: String,
     index: tantivy::Index,
@@ -215,6 +220,7 @@ impl Documents {
             language,
             plainly,
             spellings: Spellings::default(),
+            packer: Packer::default(),
             marked: String::new(),
             index,
             writer: Some(writer),
@@ -233,10 +239,11 @@ impl Documents {
     fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<Parts, Failure> {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
-            // A thread of its own for packing texts would be started for every save.
+            // What is stored is packed already. A thread of its own for it would be started for every save.
             let settings = IndexSettings {
+                docstore_compression: Compressor::None,
                 docstore_compress_dedicated_thread: false,
-                docstore_blocksize: TEXT_BLOCK,
+                docstore_blocksize: BLOCK,
                 ..IndexSettings::default()
             };
             let directory = folder.directory()?;
@@ -297,9 +304,20 @@ impl Documents {
             self.spellings.forget();
         }
         for (part, some) in chunks.chunks(AT_ONCE).enumerate() {
-            let documents = some.iter().zip(part * AT_ONCE..);
-            let documents = documents.map(|(chunk, position)| self.document(note, chunk, position, language)).collect();
-            self.write(|writer| writer.run::<Vec<_>>(documents).map(drop))?;
+            let mut documents = Vec::with_capacity(some.len());
+            for range in packs::ranges(some) {
+                let (first, some) = (part * AT_ONCE + range.start, &some[range]);
+                let mut packed = Some(self.packer.pack(some)?);
+                for (at, chunk) in some.iter().enumerate() {
+                    let mut document = self.document(note, chunk, first + at, language);
+                    document.add_u64(self.fields.pack, at as u64);
+                    if let Some(packed) = packed.take() {
+                        document.add_bytes(self.fields.texts, &packed);
+                    }
+                    documents.push(UserOperation::Add(document));
+                }
+            }
+            self.write(|writer| writer.run(documents).map(drop))?;
         }
         if self.handed.saturating_sub(self.read.load(Ordering::Relaxed)) >= MOST_QUEUED {
             self.commit(note.seq)?;
@@ -338,7 +356,7 @@ impl Documents {
         most.unwrap_or_default()
     }
 
-    fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> UserOperation {
+    fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
         let spellings = self.spellings.missing_of(note.no, &chunk.searchable);
         let f = &self.fields;
         // As large as it gets: one that grows leaves holes of all sizes, and is twice as large as it need be in the end.
@@ -374,9 +392,7 @@ impl Documents {
         if !chunk.expansion.is_empty() {
             add(f.expansion, stemmed(1), &chunk.expansion);
         }
-        document.add_text(f.context, &chunk.context);
-        document.add_text(f.text, &chunk.text);
-        UserOperation::Add(document)
+        document
     }
 
     /// Deletes the documents of a note.
@@ -473,9 +489,9 @@ impl Documents {
     }
 }
 
-/// Bytes of a chunk's texts in a document: each stands there as it is searched, and text and context as they are shown, too.
+/// Bytes of a chunk's texts in a document, as they are searched.
 fn text_of(chunk: &ChunkDoc) -> usize {
-    chunk.text.len() + chunk.searchable.len() + 2 * chunk.context.len() + chunk.expansion.len()
+    chunk.searchable.len() + chunk.context.len() + chunk.expansion.len()
 }
 
 type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, Found);

@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::ColumnValues;
 use tantivy::schema::{IndexRecordOption, Value as _};
-use tantivy::{DocAddress, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
+use tantivy::store::StoreReader;
+use tantivy::{DocAddress, DocId, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
 
+use super::packs::Unpacked;
 use super::{Fields, MOST_LANGUAGES, guarded};
 use crate::{Cancel, ChunkText, Language, LexicalError, NoteNo, Row};
 
@@ -26,12 +28,20 @@ pub(crate) struct Numbers {
     seq: Arc<dyn ColumnValues<u64>>,
     position: Arc<dyn ColumnValues<u64>>,
     language: Arc<dyn ColumnValues<u64>>,
+    pack: Arc<dyn ColumnValues<u64>>,
 }
 
 impl Numbers {
     /// Note number, sequence number and position of a document.
     pub(crate) fn of(&self, doc: u32) -> (u64, u64, u64) {
         (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
+    }
+
+    /// The document that has the pack of a document's texts, and the place of those in it.
+    fn pack_of(&self, doc: DocId) -> Result<(DocId, usize), LexicalError> {
+        let at = self.pack.get_val(doc);
+        let first = u32::try_from(at).ok().and_then(|at| doc.checked_sub(at)).ok_or_else(damaged)?;
+        Ok((first, at as usize))
     }
 }
 
@@ -45,6 +55,7 @@ impl View {
                 seq: columns.u64("seq")?.first_or_default_col(0),
                 position: columns.u64("position")?.first_or_default_col(u64::MAX),
                 language: columns.u64("language")?.first_or_default_col(0),
+                pack: columns.u64("pack")?.first_or_default_col(0),
             })
         });
         let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
@@ -72,23 +83,48 @@ impl View {
         self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))
     }
 
-    /// The texts of the chunk at `position` of a note; `None` if the index does not hold it.
-    pub(crate) fn text(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<ChunkText>, LexicalError> {
+    /// The texts of the chunk at `position` of a note and of those that are packed with it, in order, with the position of
+    /// the first of them; `None` if the index does not hold it.
+    pub(crate) fn texts(
+        &self,
+        no: NoteNo,
+        seq: u64,
+        position: u32,
+    ) -> Result<Option<(u32, Vec<ChunkText>)>, LexicalError> {
         guarded(|| {
-            let Some(address) = self.find(no, seq, position)? else {
+            let Some(DocAddress { segment_ord, doc_id }) = self.find(no, seq, position)? else {
                 return Ok(None);
             };
-            let document: TantivyDocument = self.searcher.doc(address)?;
-            let text = |field| document.get_first(field).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
-            let numbers = self.numbers.get(address.segment_ord as usize);
-            let language = numbers.map(|numbers| numbers.language.get_val(address.doc_id));
-            let language = language.and_then(|n| Language::ALL.get(n as usize).copied()).unwrap_or_default();
-            Ok(Some(ChunkText { text: text(self.fields.text), context: text(self.fields.context), language }))
+            let numbers = self.numbers.get(segment_ord as usize).ok_or_else(damaged)?;
+            let (doc, at) = numbers.pack_of(doc_id)?;
+            let first = u64::from(position).checked_sub(at as u64).ok_or_else(damaged)?;
+            if numbers.of(doc) != (no.into(), seq, first) {
+                return Err(damaged());
+            }
+            let document: TantivyDocument = self.searcher.doc(DocAddress::new(segment_ord, doc))?;
+            let unpacked = self.unpacked(&document)?;
+            let language = Language::ALL.get(numbers.language.get_val(doc_id) as usize).copied().unwrap_or_default();
+            let text = |at| {
+                let (text, context) = unpacked.get(at).ok_or_else(damaged)?;
+                Ok(ChunkText { text: text.to_owned(), context: context.to_owned(), language })
+            };
+            let texts = (0..unpacked.count()).map(text).collect::<Result<Vec<_>, LexicalError>>()?;
+            if at >= texts.len() { Err(damaged()) } else { Ok(Some((first as u32, texts))) }
         })
     }
 
-    /// Calls `each` with the rows that `row` says, and their texts. Texts lie packed in blocks, which are unpacked once, in
-    /// the order in which they lie.
+    fn unpacked(&self, document: &TantivyDocument) -> Result<Unpacked, LexicalError> {
+        let packed = document.get_first(self.fields.texts).and_then(|value| value.as_bytes());
+        packed.and_then(Unpacked::new).ok_or_else(damaged)
+    }
+
+    /// The pack in the document `doc` of a segment.
+    fn pack(&self, texts: &StoreReader, doc: DocId) -> Result<Unpacked, LexicalError> {
+        self.unpacked(&texts.get::<TantivyDocument>(doc)?)
+    }
+
+    /// Calls `each` with the rows that `row` says, and their texts. Texts lie in packs, which are unpacked once, in the
+    /// order in which they lie.
     pub(crate) fn each_text(
         &self,
         row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
@@ -97,13 +133,18 @@ impl View {
     ) -> Result<(), LexicalError> {
         guarded(|| {
             for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
-                // One block serves all chunks that lie in it.
+                // One block serves all packs that lie in it.
                 let texts = reader.get_store_reader(1)?;
+                let mut pack: Option<(DocId, Unpacked)> = None;
                 for doc in reader.doc_ids_alive() {
                     let Some(row) = row(numbers.of(doc)) else { continue };
                     cancel.check()?;
-                    let document: TantivyDocument = texts.get(doc)?;
-                    each(row, document.get_first(self.fields.text).and_then(|v| v.as_str()).unwrap_or_default());
+                    let (first, at) = numbers.pack_of(doc)?;
+                    let unpacked = match &mut pack {
+                        Some((of, unpacked)) if *of == first => unpacked,
+                        other => &mut other.insert((first, self.pack(&texts, first)?)).1,
+                    };
+                    each(row, unpacked.get(at).ok_or_else(damaged)?.0);
                 }
             }
             Ok(())
@@ -128,4 +169,9 @@ impl View {
         }
         Ok(None)
     }
+}
+
+/// A pack is not where it should be, or is none.
+fn damaged() -> LexicalError {
+    LexicalError::Failed("its files are damaged".to_owned())
 }

@@ -184,10 +184,8 @@ impl Source<Pick> for Reader<'_> {
         if let Some(texts) = self.texts.get(&row) {
             return Ok(texts.text.clone());
         }
-        let texts = self.snapshot.text(row)?;
-        let text = texts.text.clone();
-        self.texts.insert(row, texts);
-        Ok(text)
+        self.texts.extend(self.snapshot.texts_with(row)?);
+        Ok(self.texts.get(&row).map(|texts| texts.text.clone()).unwrap_or_default())
     }
 }
 
