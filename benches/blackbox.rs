@@ -235,7 +235,7 @@ impl Run {
             std::fs::rename(&beside, &path)?;
             let start = Instant::now();
             loop {
-                let answer = client.call("search", &json!({"query": word, "limit": 1}))?;
+                let answer = client.call("search", &json!({"query": word, "limit": 1, "include": ["text"]}))?;
                 if answer["hits"][0]["text"].as_str().is_some_and(|t| t.contains(&word)) {
                     break;
                 }

@@ -15,7 +15,7 @@ use super::signals::Interrupt;
 use super::why::judged;
 use protocol::ask::{AskAnswer, AskPassage, AskRequest, PastTurn};
 use protocol::client::{Client, ClientError};
-use protocol::search::{Expand, SearchAnswer, SearchRequest};
+use protocol::search::{Expand, Include, SearchAnswer, SearchRequest};
 
 /// Longest silence: longer than the daemon waits for a model.
 const PATIENCE: Duration = Duration::from_mins(11);
@@ -230,6 +230,7 @@ impl Asked<'_> {
             limit: Some(NEAREST),
             expand: Some(Expand::Off),
             explain: self.args.explain,
+            include: Include::TEXTS.to_vec(),
             ..SearchRequest::default()
         };
         let Ok(SearchAnswer { hits, .. }) = client.call(&request) else { return Err(failure) };

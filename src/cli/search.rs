@@ -119,14 +119,16 @@ fn is_for_a_person(show: &Show, session: &Session) -> bool {
     !session.globals.json && !show.jsonl && show.format.is_none()
 }
 
-/// What hits are to carry, which only JSON shows.
+/// What hits are to carry, which only JSON shows: that has their texts without being asked, and so has a format.
 fn included(show: &Show, session: &Session) -> Result<Vec<Include>, CliFailure> {
     if !show.include.is_empty() && !session.globals.json && !show.jsonl {
         return Err(CliFailure::usage(
             "`--include` says what the JSON of a hit holds: it goes with `--json` or `--jsonl`",
         ));
     }
-    Ok(show.include.clone())
+    let mut include = show.include.clone();
+    include.extend(if is_for_a_person(show, session) { [].iter() } else { Include::TEXTS.iter() });
+    Ok(include)
 }
 
 /// Opens the hit that `--open` names.

@@ -28,7 +28,7 @@ use protocol::daemon::ShutdownRequest;
 use protocol::decision::{Decision, Decisions, ExplainRequest};
 use protocol::folders::SHOWN_DATA;
 use protocol::hit::Hit;
-use protocol::search::{SearchAnswer, SearchRequest};
+use protocol::search::{Include, SearchAnswer, SearchRequest};
 use protocol::status::{RunState, Status, StatusRequest};
 
 /// A sample vault is indexed in less than a second; a laden machine may take much longer.
@@ -342,7 +342,14 @@ fn copy_sample(vault: &Path) -> Result<(), CliFailure> {
 
 fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result<SearchAnswer, CliFailure> {
     let (query, limit) = (query.to_owned(), Some(limit));
-    let request = SearchRequest { query, limit, per_note: Some(1), fresh, ..SearchRequest::default() };
+    let request = SearchRequest {
+        query,
+        limit,
+        per_note: Some(1),
+        fresh,
+        include: Include::TEXTS.to_vec(),
+        ..SearchRequest::default()
+    };
     Ok(client.call(&request)?)
 }
 

@@ -34,6 +34,7 @@ pub const FEATURES: &[&str] = &[
     "include",
     "names",
     "grep",
+    "texts",
 ];
 
 macro_rules! without_parameters {

@@ -28,11 +28,12 @@ pub struct Hit {
     pub snippet: String,
     /// Byte ranges of `snippet` that match the query.
     pub highlights: Vec<(u32, u32)>,
-    /// The chunk as it stands in the note.
+    /// The chunk as it stands in the note; empty unless `include` asks for `text`.
     pub text: String,
     /// What situates the chunk in its note.
     pub context: String,
-    /// The chunk with its neighbours, up to the window's size.
+    /// The chunk with its neighbours, up to the window's size; empty unless `include` asks for `window`. An assistant gets it
+    /// anyhow.
     pub window: String,
     /// First and last line of the window.
     pub window_lines: (u32, u32),

@@ -71,11 +71,19 @@ pub enum Include {
     Quality,
     /// `contextualized`: the chunk with its context before it.
     Contextualized,
+    /// `text`: the chunk as it stands in the note.
+    Text,
+    /// `window`: the chunk with its neighbours.
+    Window,
 }
 
 impl Include {
     /// All there are.
-    pub const ALL: [Include; 3] = [Include::Links, Include::Quality, Include::Contextualized];
+    pub const ALL: [Include; 5] =
+        [Include::Links, Include::Quality, Include::Contextualized, Include::Text, Include::Window];
+
+    /// What the hits of an answer say in words, all of it: most of their bytes.
+    pub const TEXTS: [Include; 2] = [Include::Text, Include::Window];
 
     /// Its name in requests.
     pub fn name(self) -> &'static str {
@@ -83,6 +91,8 @@ impl Include {
             Include::Links => "links",
             Include::Quality => "quality",
             Include::Contextualized => "contextualized",
+            Include::Text => "text",
+            Include::Window => "window",
         }
     }
 }

@@ -64,7 +64,7 @@ fn a_hit_says_whom_its_note_is_linked_with_if_asked() {
         assert_eq!(error["data"]["kind"], "invalid_params", "{error}");
     }
     let error = daemon.try_call("search", json!({ "query": "x", "include": ["backlinks"] })).unwrap_err();
-    for known in ["links", "quality", "contextualized"] {
+    for known in ["links", "quality", "contextualized", "text", "window"] {
         assert!(error["message"].as_str().unwrap().contains(known), "{error}");
     }
 }
@@ -76,7 +76,7 @@ fn a_hit_says_how_good_its_context_is_and_shows_both_as_one() {
     place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
     let mut daemon = start(&place);
     wait_written(&mut daemon);
-    let all = json!(["quality", "contextualized", "quality"]);
+    let all = json!(["quality", "contextualized", "quality", "text"]);
     let answer = daemon.call("search", json!({ "query": "vendor contract", "include": all, "merge": false }));
     let hits = answer["hits"].as_array().unwrap();
     assert!(!hits.is_empty());
@@ -141,4 +141,28 @@ fn notes_of_one_name_in_two_vaults_are_told_apart() {
         hit["backlinks"]["count"].clone()
     };
     assert_eq!((hits.len(), backlinks("notes"), backlinks("other")), (2, json!(13), json!(0)));
+}
+
+#[test]
+fn texts_come_if_they_are_asked_for() {
+    let place = place();
+    let mut daemon = place.start();
+    let mut texts = |method: &str, mut asked: Value, include: &[&str]| {
+        asked["include"] = json!(include);
+        let answer = daemon.call(method, asked);
+        let hit = &answer["hits"][0];
+        ["text", "window"].map(|name| hit[name].as_str().unwrap().contains("eron"))
+    };
+    for (method, asked) in [
+        ("search", json!({ "query": "quibbleheron", "mode": "lexical" })),
+        ("related", json!({ "text": "quibbleheron hub", "limit": 1 })),
+    ] {
+        assert_eq!(texts(method, asked.clone(), &[]), [false, false], "{method}");
+        assert_eq!(texts(method, asked.clone(), &["text"]), [true, false], "{method}");
+        assert_eq!(texts(method, asked.clone(), &["window", "links"]), [false, true], "{method}");
+        assert_eq!(texts(method, asked.clone(), &["text", "window"]), [true, true], "{method}");
+        let mut asked = asked;
+        asked["audience"] = json!("assistant");
+        assert_eq!(texts(method, asked, &[]), [false, true], "a bridge shows windows: {method}");
+    }
 }

@@ -99,7 +99,8 @@ fn a_hit_says_all_that_it_promises() {
     let place = Place::with(&[("Projects/Garden.md", PLAN)]);
     let mut daemon = place.start();
     // What stands on the wire, so it is read as JSON.
-    let found = daemon.call("search", json!({"query": "apricot carrots", "explain": true}));
+    let found =
+        daemon.call("search", json!({"query": "apricot carrots", "explain": true, "include": ["text", "window"]}));
     let hit = &found["hits"][0];
     for key in [
         "path",

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use protocol::envelope::ErrorKind;
 use protocol::hit::LinkDirection;
-use protocol::search::{Contextual, Group, RelatedRequest, SearchRequest};
+use protocol::search::{Contextual, Group, Include, RelatedRequest, SearchRequest};
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
@@ -47,7 +47,11 @@ fn notes_near(path: &str) -> RelatedRequest {
 fn hits_that_touch_become_one_and_others_move_up() {
     let place = place();
     let mut daemon = start(&place);
-    let words = || SearchRequest { contextual: Some(Contextual::Flag(false)), ..by_words("zorbleberry") };
+    let words = || SearchRequest {
+        contextual: Some(Contextual::Flag(false)),
+        include: Include::TEXTS.to_vec(),
+        ..by_words("zorbleberry")
+    };
     let query = |merge: bool, limit: usize| SearchRequest { merge: Some(merge), limit: Some(limit), ..words() };
     let apart = daemon.ask(&query(false, 9)).hits;
     assert_eq!(paths(&apart).iter().filter(|path| **path == "Orchard.md").count(), 3, "{apart:?}");

@@ -16,7 +16,7 @@ use crate::daemon::signals::{Signals, Told};
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::events::{Event, SubscribeRequest};
 use protocol::jobs::{Job, JobList, JobsRequest};
-use protocol::search::{Group, RelatedRequest, SearchAnswer, SearchRequest};
+use protocol::search::{Group, Include, RelatedRequest, SearchAnswer, SearchRequest};
 use protocol::status::StatusRequest;
 use protocol::table::Call;
 
@@ -86,6 +86,8 @@ pub(super) fn asker(discovery: Discovery, asks: Receiver<Ask>, to: Sender<Input>
 }
 
 fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Result<Box<SearchAnswer>, ClientError> {
+    // The passage that is shown beside the list.
+    let include = Include::TEXTS.to_vec();
     match &ask.what {
         What::Search { query, mode, vault } => {
             let (query, vault) = (query.clone(), vault.clone());
@@ -93,13 +95,13 @@ fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Resu
             put(
                 client,
                 discovery,
-                &SearchRequest { query, vault, mode, limit, prefix: true, ..SearchRequest::default() },
+                &SearchRequest { query, vault, mode, limit, prefix: true, include, ..SearchRequest::default() },
             )
         }
         What::Related { chunk, vault, limit } => {
             let (chunk, vault) = (Some(chunk.clone()), Some(vault.clone()));
             let (limit, group) = (Some(*limit), Group::Note);
-            put(client, discovery, &RelatedRequest { chunk, vault, limit, group, ..RelatedRequest::default() })
+            put(client, discovery, &RelatedRequest { chunk, vault, limit, group, include, ..RelatedRequest::default() })
         }
     }
     .map(Box::new)

@@ -77,6 +77,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         hidden: hidden.as_deref(),
     });
     include::add(&request.include, &mut answer.hits, &sources.collect::<Vec<_>>(), cancel)?;
+    include::leave_out(&request.include, request.audience, &mut answer.hits);
     Ok(answer)
 }
 

@@ -121,11 +121,13 @@ impl Served {
 
 /// See [`Handle::search`].
 pub(super) fn search(engine: &Handle, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
-    let hide = request.audience.is_assistant();
-    search_hiding(engine, request, hide, cancel)
+    let (include, audience) = (request.include.clone(), request.audience);
+    let mut answer = search_hiding(engine, request, audience.is_assistant(), cancel)?;
+    include::leave_out(&include, audience, &mut answer.hits);
+    Ok(answer)
 }
 
-/// The same; with `hide` as if there were no private notes, even for the owner.
+/// The same, with all texts; with `hide` as if there were no private notes, even for the owner.
 pub(super) fn search_hiding(
     engine: &Handle,
     request: SearchRequest,

@@ -1,5 +1,5 @@
-//! What hits carry if a request asks for it: the links of their notes, how good their contexts are, and chunk and context
-//! as one text.
+//! What hits carry if a request asks for it: the links of their notes, how good their contexts are, chunk and context as
+//! one text, the chunk and its window.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,6 +9,7 @@ use context::ContextRecord;
 use index::{NoteEntry, NoteNo, Snapshot};
 use note::fingerprint::ChunkId;
 use note::{Private, VaultPath};
+use protocol::audience::Audience;
 use protocol::hit::{Hit, LinkedNotes};
 use protocol::search::Include;
 
@@ -44,10 +45,25 @@ pub(in crate::handle) fn add(
                 Include::Links => finder.add_links(&path, hit),
                 Include::Quality => finder.add_quality(&path, hit)?,
                 Include::Contextualized => hit.contextualized = Some(contextualized(hit)),
+                // Every hit comes with them; see `leave_out`.
+                Include::Text | Include::Window => {}
             }
         }
     }
     Ok(())
+}
+
+/// Takes out of hits what the request does not ask for: chunk and window are four fifths of an answer, most programs show
+/// neither, and the one stands in the other. Bridges of assistants have always shown windows, and need not ask.
+pub(in crate::handle) fn leave_out(include: &[Include], audience: Audience, hits: &mut [Hit]) {
+    for hit in hits {
+        if !include.contains(&Include::Text) {
+            hit.text = String::new();
+        }
+        if !include.contains(&Include::Window) && !audience.is_assistant() {
+            hit.window = String::new();
+        }
+    }
 }
 
 /// A chunk with its context before it, in the form of `generate_context`.
