@@ -16,6 +16,7 @@
 
 mod class;
 mod fold;
+mod initials;
 mod memo;
 
 use std::cell::RefCell;
@@ -28,6 +29,7 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use super::language::Language;
 use class::{ASCII, Class, class, extends_pair};
 use fold::{normalize, stems};
+pub(super) use initials::Initials;
 use memo::Memo;
 
 /// Longest word that is kept, in bytes; what is longer is cut, for it is data and not language.
@@ -68,13 +70,24 @@ pub(super) struct Word {
 }
 
 /// Calls `each` with the words of `text`, as a note in `language` has them; `None` leaves them unstemmed.
-pub(super) fn each_word(text: &str, language: Option<Language>, mut each: impl FnMut(&Token, Kind)) {
+pub(super) fn each_word(text: &str, language: Option<Language>, each: impl FnMut(&Token, Kind)) {
+    each_word_of(text, language, None, each);
+}
+
+/// As [`each_word`], without some of the words that have none of the forms which `initials` are of.
+pub(super) fn each_word_of(
+    text: &str,
+    language: Option<Language>,
+    initials: Option<Initials>,
+    mut each: impl FnMut(&Token, Kind),
+) {
     thread_local! {
         /// The stems that were looked up last are likely to be looked up next.
         static ANALYZER: RefCell<Analyzer> = RefCell::default();
     }
     let mut analyzer = ANALYZER.take();
     let mut stream = analyzer.stream(text, Reading { language, times: 1 });
+    stream.initials = initials.filter(|_| Initials::tell(language));
     while stream.advance() {
         each(stream.token, stream.kind);
     }
@@ -188,6 +201,7 @@ impl Analyzer {
             kind: Kind::Word,
             stems: &mut self.stems,
             reading,
+            initials: None,
             again: 0,
         }
     }
@@ -204,6 +218,8 @@ pub(super) struct Words<'a> {
     kind: Kind,
     stems: &'a mut Memo,
     reading: Reading,
+    /// What words begin with that are wanted.
+    initials: Option<Initials>,
     /// How often the token comes again.
     again: u8,
 }
@@ -433,6 +449,9 @@ impl Words<'_> {
     /// Makes the token the normal form of the word at `range`.
     fn form(&mut self, range: Range<usize>) {
         let (word, text) = (&self.text[range], &mut self.token.text);
+        if self.initials.is_some_and(|initials| !initials.may_begin(word)) {
+            return;
+        }
         let Some(language) = self.reading.language.filter(|_| word.len() <= LONGEST && stems(self.kind)) else {
             return normalize(word, self.kind, text);
         };

@@ -40,13 +40,13 @@ type Clauses = Vec<(Occur, Box<dyn Query>)>;
 
 impl View {
     /// The `k` best documents as rows, best first, scored by the numbers of `corpus`, of which this is one. `row` says which
-    /// row a document's numbers (note, sequence, position) are, if it is visible and wanted; it is asked only for documents
-    /// that would take a place.
+    /// row a document's numbers (note, sequence, position) are, if it is visible and wanted, and `all` that nearly every
+    /// document is: then it is asked for the best only, else for each that would take a place.
     pub(super) fn search(
         &self,
         (query, meant): (&LexicalQuery, &Meant),
         corpus: &Corpus<'_>,
-        row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
+        (row, all): (&dyn Fn((u64, u64, u64)) -> Option<Row>, bool),
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
         guarded(|| {
@@ -56,30 +56,68 @@ impl View {
             let scoring = EnableScoring::enabled_from_statistics_provider(corpus, &self.searcher);
             let weight = wanted.weight(scoring)?;
             let excluded = self.excluded(query)?;
-            let mut best = Best::new(k);
-            for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
-                query.cancel.check()?;
-                let out = excluded.as_deref().map(|weight| matching(weight, reader, &query.cancel)).transpose()?;
-                // The threshold goes on from segment to segment, so that late ones are mostly skipped.
-                let least = best.threshold.max(0.0);
-                let mut take = |doc, score| {
-                    if !reader.is_deleted(doc)
-                        && !out.as_ref().is_some_and(|out| out[doc as usize])
-                        && let Some(row) = row(numbers.of(doc))
-                    {
+            let row_of = |segment: usize, doc| self.numbers.get(segment).and_then(|numbers| row(numbers.of(doc)));
+            if all {
+                // Which row a document is, is read from five places that no cache has, and most documents lose their place
+                // to better ones.
+                let starts = self.starts();
+                let found = self.best(query, &*weight, excluded.as_deref(), k, &|at, doc| Some(starts[at] + doc))?;
+                let asked = found.len();
+                let mut best = Best::new(k);
+                for (number, score) in found {
+                    let at = starts.partition_point(|start| *start <= number) - 1;
+                    if let Some(row) = row_of(at, number - starts[at]) {
                         best.push(row, score);
                     }
-                    best.threshold.max(0.0)
-                };
-                if query.phrases.is_empty() {
-                    best_first(&*weight, reader, least, &query.cancel, &mut take)?;
-                } else {
-                    one_by_one(&*weight, reader, least, &query.cancel, &mut take)?;
                 }
+                let best = best.finish();
+                if best.len() == asked {
+                    return Ok(best);
+                }
+                // Some are of what is not deleted yet, and took the places of others.
             }
-            query.cancel.check()?;
-            Ok(best.finish())
+            self.best(query, &*weight, excluded.as_deref(), k, &row_of)
         })
+    }
+
+    /// Per segment, how many documents are in those before it.
+    fn starts(&self) -> Vec<u32> {
+        let readers = self.searcher.segment_readers().iter();
+        readers.scan(0, |next, reader| Some(std::mem::replace(next, *next + reader.max_doc()))).collect()
+    }
+
+    /// The `k` best documents, by the numbers that `number` gives to those of each segment.
+    fn best(
+        &self,
+        query: &LexicalQuery,
+        weight: &dyn Weight,
+        excluded: Option<&dyn Weight>,
+        k: usize,
+        number: &dyn Fn(usize, DocId) -> Option<u32>,
+    ) -> Result<Vec<(u32, f32)>, LexicalError> {
+        let mut best = Best::new(k);
+        for (at, reader) in self.searcher.segment_readers().iter().enumerate() {
+            query.cancel.check()?;
+            let out = excluded.map(|weight| matching(weight, reader, &query.cancel)).transpose()?;
+            // The threshold goes on from segment to segment, so that late ones are mostly skipped.
+            let least = best.threshold.max(0.0);
+            let mut take = |doc, score| {
+                if !reader.is_deleted(doc)
+                    && !out.as_ref().is_some_and(|out| out[doc as usize])
+                    && let Some(number) = number(at, doc)
+                {
+                    best.push(number, score);
+                }
+                best.threshold.max(0.0)
+            };
+            if query.phrases.is_empty() {
+                best_first(weight, reader, least, &query.cancel, &mut take)?;
+            } else {
+                one_by_one(weight, reader, least, &query.cancel, &mut take)?;
+            }
+        }
+        query.cancel.check()?;
+        Ok(best.finish())
     }
 
     /// The normal forms of a text's words in all languages of the vault.

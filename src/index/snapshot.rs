@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::analyze;
+use super::analyze::{self, Initials};
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
@@ -366,24 +366,25 @@ impl Snapshot {
     pub fn find(&self, query: &LexicalQuery, allowed: &Allowed<'_>, k: usize) -> Result<LexicalHits, LexicalError> {
         let corpus = Corpus::of([self]);
         let meant = corpus.meant(query)?;
-        let rows = self.find_in(&corpus, (query, &meant), allowed, k)?;
+        let rows = self.find_in(&corpus, (query, &meant), Some(allowed), k)?;
         Ok(LexicalHits { rows, meant })
     }
 
-    /// The `k` best chunks by words, best first, on the one scale of a corpus that this is one of.
+    /// The `k` best chunks by words, best first, on the one scale of a corpus that this is one of; of those that `allowed`
+    /// admits, or all.
     pub fn find_in(
         &self,
         corpus: &Corpus<'_>,
         query: (&LexicalQuery, &Meant),
-        allowed: &Allowed<'_>,
+        allowed: Option<&Allowed<'_>>,
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
             let row = *note.rows.get(position as usize)?;
-            allowed(row).then_some(row)
+            allowed.is_none_or(|allowed| allowed(row)).then_some(row)
         };
-        self.words.search(query, corpus, &row, k)
+        self.words.search(query, corpus, (&row, allowed.is_none()), k)
     }
 
     /// The words of a query, as they were typed, that stand in the questions and terms which a model wrote beside a
@@ -419,17 +420,18 @@ impl Snapshot {
         corpus: &Corpus<'_>,
         words: (&LexicalQuery, &Meant),
         vector: &Vector,
-        (allowed, few): (&Allowed<'_>, Option<&[Row]>),
+        (allowed, few): (Option<&Allowed<'_>>, Option<&[Row]>),
         k: usize,
     ) -> Result<(Vec<(Row, f32)>, Vec<(Row, f32)>), LexicalError> {
         if let Some(rows) = few {
             return Ok((self.find_in(corpus, words, allowed, k)?, self.dense_among(vector, rows, k)));
         }
         let scan = self.tables.windows.scan(vector, k);
+        let among: &Allowed<'_> = allowed.unwrap_or(&|_| true);
         if scan.halves().is_none() {
-            return Ok((self.find_in(corpus, words, allowed, k)?, dense(&scan, allowed)));
+            return Ok((self.find_in(corpus, words, allowed, k)?, dense(&scan, among)));
         }
-        let (found, dense) = aside(|| dense(&scan, allowed), || self.find_in(corpus, words, allowed, k));
+        let (found, dense) = aside(|| dense(&scan, among), || self.find_in(corpus, words, allowed, k));
         Ok((found?, dense))
     }
 
@@ -482,6 +484,19 @@ impl Snapshot {
     /// highlights.
     pub fn analyze(&self, text: &str, language: Language, each: &mut dyn FnMut(Range<usize>, &str)) {
         analyze::each_word(text, Some(language), |token, _| each(token.offset_from..token.offset_to, &token.text));
+    }
+
+    /// As [`Snapshot::analyze`], without some of the words that have none of the forms which `initials` are of.
+    pub(crate) fn analyze_for(
+        &self,
+        text: &str,
+        language: Language,
+        initials: Initials,
+        each: &mut dyn FnMut(Range<usize>, &str),
+    ) {
+        analyze::each_word_of(text, Some(language), Some(initials), |token, _| {
+            each(token.offset_from..token.offset_to, &token.text);
+        });
     }
 
     /// The normal forms that the words of a query have in the notes; none if it has no words.

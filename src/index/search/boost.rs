@@ -114,7 +114,8 @@ impl Weigher<'_> {
     fn weigh(&self, note: &NoteEntry) -> Boosted {
         let boosts = self.boosts;
         let weigh = |weight: f32, share: f32| weight.clamp(0.0, 1.0) * share.clamp(0.0, 1.0);
-        let score = boosts.graph.as_ref().map_or(0.0, |graph| graph.of(note.no).score);
+        let graph = boosts.graph.as_ref().filter(|_| boosts.graph_weight > 0.0);
+        let score = graph.map_or(0.0, |graph| graph.of(note.no).score);
         let kind = note.kind.as_ref().and_then(|kind| boosts.type_weights.get(&kind.to_lowercase()));
         Boosted {
             graph: weigh(boosts.graph_weight, score),
@@ -140,7 +141,8 @@ impl Weigher<'_> {
     /// 1 today, a half after the half-life, a quarter after two.
     fn newness(&self, note: &NoteEntry) -> f32 {
         let (Some(today), half_life) = (self.boosts.today, self.boosts.recency_half_life) else { return 0.0 };
-        let age = day_of(note, self.offset).until(today).map_or(0, |age| age.get_days().max(0));
+        // Not `until`, which takes ten times as long: every candidate comes by here.
+        let age = (today.duration_since(day_of(note, self.offset)).as_hours() / 24).max(0);
         if half_life > 0.0 { 0.5f32.powf(age as f32 / half_life) } else { 0.0 }
     }
 }

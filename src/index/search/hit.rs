@@ -10,6 +10,7 @@ use super::query::LinePattern;
 use super::snippet::{Analyze, Snippet, snippet};
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
+use crate::analyze::Initials;
 use crate::properties;
 use crate::{ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
 
@@ -36,6 +37,8 @@ pub(super) struct Maker<'a> {
     options: &'a Options,
     /// Normal forms of the query's words.
     terms: HashSet<String>,
+    /// What they begin with.
+    initials: Initials,
     /// Regular expressions whose matches are shown like words.
     patterns: Vec<LinePattern>,
     /// Those words, as the lexical lane was asked for them.
@@ -51,10 +54,11 @@ impl<'a> Maker<'a> {
         options: &'a Options,
     ) -> Result<Self, LexicalError> {
         let mut terms = snapshot.forms(text)?;
+        let initials = Initials::of(terms.iter().map(String::as_str));
         terms.extend((!patterns.is_empty()).then(|| MATCHED.to_owned()));
         let reader = Reader { snapshot, notes: HashMap::new(), texts: HashMap::new() };
         let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
-        Ok(Maker { reader, vault, options, terms, patterns, asked })
+        Ok(Maker { reader, vault, options, terms, initials, patterns, asked })
     }
 
     /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
@@ -70,9 +74,9 @@ impl<'a> Maker<'a> {
         let snapshot = self.reader.snapshot;
         let (chunk, note) = placed(snapshot, row)?;
         let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
-        let patterns = &self.patterns;
+        let (patterns, initials) = (&self.patterns, self.initials);
         let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
-            snapshot.analyze(text, language, each);
+            snapshot.analyze_for(text, language, initials, each);
             for pattern in patterns {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
             }

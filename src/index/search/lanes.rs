@@ -54,18 +54,19 @@ pub(super) fn run(
 ) -> Result<Vec<Candidate>, LexicalError> {
     // What a filter leaves is looked at row by row where it is little: then nothing of it can be missed.
     let few = allowed.and_then(|rows| rows.few(snapshot.few(depth)));
-    let allowed = |row: Row| allowed.is_none_or(|rows| rows.contains(row));
+    let only = allowed.map(|rows| |row: Row| rows.contains(row));
+    let only = only.as_ref().map(|only| only as &Allowed<'_>);
     let near = |vector| match &few {
         Some(rows) => snapshot.dense_among(vector, rows, depth),
-        None => snapshot.dense(vector, &allowed, depth),
+        None => snapshot.dense(vector, only.unwrap_or(&|_| true), depth),
     };
     let (lexical, dense) = match (mode, vector) {
         (Mode::Dense, vector) => (Vec::new(), vector.map(near)),
         (Mode::Hybrid, Some(vector)) => {
-            let (lexical, dense) = snapshot.both_in(corpus, words, vector, (&allowed, few.as_deref()), depth)?;
+            let (lexical, dense) = snapshot.both_in(corpus, words, vector, (only, few.as_deref()), depth)?;
             (lexical, Some(dense))
         }
-        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find_in(corpus, words, &allowed, depth)?, None),
+        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find_in(corpus, words, only, depth)?, None),
     };
     Ok(joined(snapshot, lexical, vector.zip(dense)))
 }

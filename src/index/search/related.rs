@@ -179,7 +179,7 @@ impl<'a> Around<'a> {
         let query = LexicalQuery { words: self.words.clone(), contextual, cancel, ..LexicalQuery::default() };
         let meant = corpus.meant(&query)?;
         let allowed = |row: Row| self.allows(row);
-        let lexical = self.near.snapshot.find_in(corpus, (&query, &meant), &allowed, depth)?;
+        let lexical = self.near.snapshot.find_in(corpus, (&query, &meant), Some(&allowed), depth)?;
         Ok(lanes::beside(self.near.snapshot, lexical, self.vector.as_ref(), &allowed, depth))
     }
 

@@ -274,3 +274,30 @@ fn a_note_too_short_to_tell_is_in_the_language_of_most() {
     index.put(note(3, 2, "c.md"), chunks(3, &["Neue Häuser"])).unwrap();
     assert!(finds(&index.publish(2).unwrap(), "Haus").contains(&"3:0".to_owned()));
 }
+
+#[test]
+fn all_chunks_are_found_as_those_are_that_all_may_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let put = |index: &mut Index, no: NoteNo, seq: u64| {
+        let often = "badger ".repeat(no as usize % 7 + 1);
+        index.put(note(no, seq, &format!("{no}.md")), chunks(no, &[&often, "egret and badger"])).unwrap();
+    };
+    for no in 1..=30 {
+        put(&mut index, no, 1);
+        if no % 8 == 0 {
+            index.publish(1).unwrap();
+        }
+    }
+    (3..9).for_each(|no| put(&mut index, no, 2));
+    let snapshot = index.publish(2).unwrap();
+    let corpus = Corpus::of([&*snapshot]);
+    let found = |allowed: Option<&Allowed<'_>>, k: usize| {
+        snapshot.find_in(&corpus, (&query("badger egret", false), &Meant::default()), allowed, k).unwrap()
+    };
+    assert_eq!(found(None, 300).len(), 60);
+    assert_eq!(found(None, 300), found(Some(&|_| true), 300));
+    // Which of equals come last may differ.
+    let scores = |found: Vec<(Row, f32)>| found.into_iter().map(|(_, score)| score).collect::<Vec<_>>();
+    assert_eq!(scores(found(None, 9)), scores(found(Some(&|_| true), 9)));
+}
