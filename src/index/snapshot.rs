@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::analyze::{self, Initials};
+use super::analyze;
 use super::blocks::{Blocks, Shards};
 use super::documents::{Documents, View};
 use super::graph::{GoOn, Graph};
@@ -484,19 +484,6 @@ impl Snapshot {
     /// highlights.
     pub fn analyze(&self, text: &str, language: Language, each: &mut dyn FnMut(Range<usize>, &str)) {
         analyze::each_word(text, Some(language), |token, _| each(token.offset_from..token.offset_to, &token.text));
-    }
-
-    /// As [`Snapshot::analyze`], without some of the words that have none of the forms which `initials` are of.
-    pub(crate) fn analyze_for(
-        &self,
-        text: &str,
-        language: Language,
-        initials: Initials,
-        each: &mut dyn FnMut(Range<usize>, &str),
-    ) {
-        analyze::each_word_of(text, Some(language), Some(initials), |token, _| {
-            each(token.offset_from..token.offset_to, &token.text);
-        });
     }
 
     /// The normal forms that the words of a query have in the notes; none if it has no words.

@@ -10,7 +10,7 @@ use super::query::LinePattern;
 use super::snippet::{Analyze, Snippet, snippet};
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
-use crate::analyze::Initials;
+use crate::analyze::{Initials, each_word_of};
 use crate::properties;
 use crate::{ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
 
@@ -76,7 +76,9 @@ impl<'a> Maker<'a> {
         let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
         let (patterns, initials) = (&self.patterns, self.initials);
         let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
-            snapshot.analyze_for(text, language, initials, each);
+            each_word_of(text, Some(language), Some(initials), |token, _| {
+                each(token.offset_from..token.offset_to, &token.text);
+            });
             for pattern in patterns {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
             }
