@@ -75,7 +75,8 @@ fn a_passage_is_found_by_a_question_and_shows_its_own_text() {
         assert_eq!(calls, if form.is_empty() { 1 } else { 3 }, "no call is made for questions alone");
         assert!(model.asked().iter().all(crate::model::Asked::expands));
 
-        let asked = SearchRequest { explain: true, include: vec![Include::Contextualized], ..by_words(TERM) };
+        let asked =
+            SearchRequest { explain: true, include: vec![Include::Contextualized, Include::Text], ..by_words(TERM) };
         let answer = daemon.ask(&asked);
         let [hit] = &answer.hits[..] else { panic!("one passage: {answer:?}") };
         assert!(hit.text.contains("vendor contract") && hit.snippet.contains("vendor contract"), "{hit:?}");

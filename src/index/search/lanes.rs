@@ -7,10 +7,9 @@ use super::{LaneScore, MAX_HITS, Mode};
 use crate::embed::Vector;
 use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
 
-/// Chunks that each lane brings at least: fifteen times an answer of the usual length, for a chunk far down
-/// in both lanes cannot come out on top; the scores that one lane has to look up for the other's chunks cost
-/// microseconds each.
-const DEPTH: usize = 300;
+/// Chunks that each lane brings at least: six times an answer of the usual length, for a chunk far down in both lanes cannot
+/// come out on top. With 300, which costs up to twice as much, no set of five has an nDCG@10 that is higher by .001.
+const DEPTH: usize = 120;
 
 /// How deep a lane is asked for an answer of `limit` hits: several hits of one note are thinned out later.
 pub(super) fn depth(limit: usize) -> usize {

@@ -127,6 +127,6 @@ fn a_passage_beyond_the_depth_of_both_lanes() {
     assert_eq!((expected.standing, expected.rank, expected.would_be), (NoteStanding::Below, Some(401), Some(401)));
     assert_eq!(expected.lexical.as_ref().unwrap().rank, 401);
     let text = said(&expected);
-    assert!(text.contains("each lane brings its best 300 passages, and it is among neither's"), "{text}");
+    assert!(text.contains("each lane brings its best 120 passages, and it is among neither's"), "{text}");
     assert_eq!(expected.lacks, ["pilot", "boat"]);
 }
