@@ -12,6 +12,7 @@ mod search;
 mod service;
 mod shelf;
 mod shell;
+mod team;
 mod vault;
 
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub(super) use search::{OpenIn, Related, Search, Show, weigh};
 pub(super) use service::{Install, Logs, ServiceAction, Uninstall};
 pub(super) use shelf::{AddModel, ModelsAction, ModelsCommand};
 pub(super) use shell::{Completions, Manual, Tail};
+pub(super) use team::TeamAction;
 pub(super) use vault::VaultAction;
 
 use super::print::Color;
@@ -138,6 +140,9 @@ pub(crate) enum Command {
     Cost,
     /// Say how the contexts are
     Stats(OnlyVault),
+    /// Share vaults with a team on a Qdrant server, and see how that stands
+    #[command(subcommand)]
+    Team(TeamAction),
     /// Other ways of writing contexts, built beside the one that answers
     Generations(Generations),
     /// Review contexts; export or import them (while no daemon runs)

@@ -49,6 +49,7 @@ mod stats;
 mod status;
 mod tail;
 mod target;
+mod team;
 mod tour;
 mod vault;
 mod why;
@@ -170,6 +171,7 @@ fn dispatch(cli: Cli) -> Result<u8, CliFailure> {
         Command::Tail(args) => tail::run(args, session),
         Command::Completions(args) => manual::completions(&args, session),
         Command::Man(args) => manual::man(&args, session),
+        Command::Team(action) => team::run(action, session),
         Command::Generations(args) => generations::run(args, session),
         Command::Cost => cost::run(session),
         Command::Stats(args) => stats::run(args, session),

@@ -99,11 +99,15 @@ fn on_event(shared: &Arc<Shared>) -> OnEvent {
 
 /// The embedders that are open, so that several vaults share connections, limits and budget of one.
 #[derive(Default)]
-pub(super) struct Services(Mutex<Vec<(EmbedConfig, Weak<Service>)>>);
+pub(super) struct Services {
+    open: Mutex<Vec<(EmbedConfig, Weak<Service>)>>,
+    /// Vectors of queries.
+    pub(super) queries: queries::Queries,
+}
 
 impl Services {
     fn open(&self) -> MutexGuard<'_, Vec<(EmbedConfig, Weak<Service>)>> {
-        self.0.lock()
+        self.open.lock()
     }
 
     fn find(&self, config: &EmbedConfig, dimensions: Option<usize>) -> Option<Arc<Service>> {

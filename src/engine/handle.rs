@@ -46,6 +46,10 @@ use protocol::names::{NamesAnswer, NamesRequest};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
 use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
+use protocol::team::{
+    TeamDifferences, TeamDropRequest, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
+    TeamVerifyRequest,
+};
 
 use super::indexer::Event;
 use super::jobs::Ended;
@@ -228,6 +232,51 @@ impl Handle {
         work::rebuild(self, scope, dry_run, batch, audience)
     }
 
+    /// How teams' collections stand.
+    ///
+    /// # Errors
+    /// There is no such team.
+    pub fn team_status(&self, request: &TeamStatusRequest) -> Result<TeamList, CallError> {
+        self.0.teams.status(request.team.as_deref())
+    }
+
+    /// Makes a team's collection.
+    ///
+    /// # Errors
+    /// There is no such team, or its server refuses or is down.
+    pub fn team_init(&self, request: &TeamInitRequest) -> Result<TeamList, CallError> {
+        self.0.teams.init(&request.team, request.bits)
+    }
+
+    /// Publishes what differs; blocks until all is there.
+    ///
+    /// # Errors
+    /// As [`Handle::team_init`].
+    pub fn team_publish(&self, request: &TeamPublishRequest) -> Result<TeamList, CallError> {
+        self.0.teams.publish(request.team.as_deref(), request.take_over)
+    }
+
+    /// Compares all that is published with the vaults, and mends what differs.
+    ///
+    /// # Errors
+    /// As [`Handle::team_init`].
+    pub fn team_verify(&self, request: &TeamVerifyRequest) -> Result<TeamDifferences, CallError> {
+        self.0.teams.verify(request.team.as_deref())
+    }
+
+    /// Takes a team's collection away.
+    ///
+    /// # Errors
+    /// As [`Handle::team_init`].
+    pub fn team_drop(&self, request: &TeamDropRequest) -> Result<(), CallError> {
+        self.0.teams.take_away(&request.team)
+    }
+
+    /// Whether searches ask a team's collection.
+    pub fn asks_teams(&self) -> bool {
+        self.0.teams.are_searched()
+    }
+
     /// All jobs, newest first.
     pub fn jobs(&self) -> Vec<Job> {
         self.0.jobs.all()
@@ -363,6 +412,10 @@ impl Handle {
         };
         let found = vaults.iter().find(|v| v.name == name).cloned();
         found.map(|v| vec![v]).ok_or_else(|| {
+            if self.0.teams.has_vault(name) {
+                let hint = "its notes are a team's and not on this machine: `search` finds them and `get` shows them";
+                return not_found("vault", name, hint);
+            }
             let names: Vec<&str> = vaults.iter().map(|v| v.name.as_str()).collect();
             not_found("vault", name, &format!("there are: {}", names.join(", ")))
         })

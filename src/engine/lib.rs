@@ -37,6 +37,8 @@ mod shared;
 #[cfg(test)]
 mod simulation;
 mod supervisor;
+#[cfg_attr(not(feature = "team"), path = "no_team.rs")]
+mod team;
 #[cfg(test)]
 mod testing;
 mod throttle;
@@ -150,8 +152,8 @@ struct Shared {
     questions: Questions,
     /// Embedders that are open.
     services: embedding::Services,
-    /// Vectors of queries.
-    queries: embedding::queries::Queries,
+    /// Collections that are shared with a team.
+    teams: team::Teams,
 }
 
 /// Tells an indexer that an embedder is done with a note.
@@ -178,7 +180,7 @@ fn assemble(config: &Settings, control: Control, provider: ProviderRuntime) -> s
         reckoned: Reckoned::default(),
         questions: Questions::default(),
         services: embedding::Services::default(),
-        queries: embedding::queries::Queries::default(),
+        teams: team::Teams::default(),
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use context::settings::ContextConfig;
+use context::settings::{ContextConfig, KeyConfig};
 use index::embed::settings::EmbedConfig;
 use index::search::rerank::RerankConfig;
 use note::chunk::ChunkRules;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub embed: EmbedConfig,
     /// Other ways of writing contexts, by name, to build beside and compare: `[generation.NAME]`.
     pub generations: BTreeMap<String, ContextConfig>,
+    /// Collections that are shared with a team, by name: `[team.NAME]`.
+    pub teams: BTreeMap<String, TeamConfig>,
     /// How much may be spent on them.
     pub budget: BudgetConfig,
     /// The daily look after them.
@@ -57,6 +59,7 @@ impl Settings {
             context: ContextConfig::default(),
             embed: EmbedConfig::default(),
             generations: BTreeMap::new(),
+            teams: BTreeMap::new(),
             budget: BudgetConfig::default(),
             sync: SyncConfig::default(),
             search: SearchConfig::default(),
@@ -131,6 +134,34 @@ impl Default for SearchConfig {
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             expand: Expand::Off,
             language: "auto".to_owned(),
+        }
+    }
+}
+
+/// A collection that is shared with a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamConfig {
+    /// Where its server is.
+    pub url: String,
+    /// What it is called there.
+    pub collection: String,
+    /// Where the key is, if the server asks for one.
+    pub key: KeyConfig,
+    /// How long a search waits for it.
+    pub timeout: Duration,
+    /// Whether searches ask it beside the vaults.
+    pub search: bool,
+}
+
+impl TeamConfig {
+    /// A collection with default settings.
+    pub fn new(url: impl Into<String>, collection: impl Into<String>) -> Self {
+        TeamConfig {
+            url: url.into(),
+            collection: collection.into(),
+            key: KeyConfig::default(),
+            timeout: Duration::from_millis(300),
+            search: true,
         }
     }
 }

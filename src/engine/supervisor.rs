@@ -126,6 +126,7 @@ impl Supervisor {
             self.open_vault(config, vault, &mut BTreeMap::new());
         }
         self.publish_vaults();
+        self.shared.teams.configure(&self.shared, config);
     }
 
     pub(super) fn run(mut self) {
@@ -352,6 +353,7 @@ impl Supervisor {
             self.open_vault(config, vault, &mut places);
         }
         self.publish_vaults();
+        self.shared.teams.configure(&self.shared, config);
     }
 
     /// Tells an indexer to end; it goes on until it has kept what it asked for.

@@ -111,6 +111,18 @@ mod weights {
     pub(super) const PROPERTY: u8 = 1;
 }
 
+/// Calls `each` with the texts whose words a chunk is found by, beside its context, and how often each of their words counts.
+pub(super) fn in_words(note: &NoteEntry, chunk: &ChunkDoc, position: usize, each: &mut dyn FnMut(u8, &str)) {
+    each(weights::BODY, &chunk.searchable);
+    each(weights::TITLE, &note.title);
+    note.aliases.iter().for_each(|alias| each(weights::ALIAS, alias));
+    chunk.entry.heading_path.iter().for_each(|heading| each(weights::HEADING, heading));
+    note.tags.iter().for_each(|tag| each(weights::TAG, tag));
+    if position == 0 {
+        properties::texts(&note.properties).iter().for_each(|(_, text)| each(weights::PROPERTY, text));
+    }
+}
+
 fn schema() -> (Schema, Fields) {
     let words = |record| TextFieldIndexing::default().set_tokenizer(ANALYZER).set_index_option(record);
     let phrases = || TextOptions::default().set_indexing_options(words(IndexRecordOption::WithFreqsAndPositions));
@@ -372,21 +384,9 @@ impl Documents {
             self.handed += self.marked.len() as u64;
             document.add_text(field, &self.marked);
         };
-        add(f.words, stemmed(weights::BODY), &chunk.searchable);
-        let aliases = note.aliases.iter().map(|alias| (alias, weights::ALIAS));
-        for (name, times) in std::iter::once((&note.title, weights::TITLE)).chain(aliases) {
-            add(f.words, stemmed(times), name);
-            add(f.spellings, spelt, name);
-        }
-        for heading in chunk.entry.heading_path.iter() {
-            add(f.words, stemmed(weights::HEADING), heading);
-            add(f.spellings, spelt, heading);
-        }
-        note.tags.iter().for_each(|tag| add(f.words, stemmed(weights::TAG), tag));
-        if position == 0 {
-            let texts = properties::texts(&note.properties);
-            texts.iter().for_each(|(_, text)| add(f.words, stemmed(weights::PROPERTY), text));
-        }
+        in_words(note, chunk, position, &mut |times, text| add(f.words, stemmed(times), text));
+        let names = std::iter::once(&note.title).chain(&note.aliases).chain(chunk.entry.heading_path.iter());
+        names.for_each(|name| add(f.spellings, spelt, name));
         add(f.spellings, spelt, &spellings);
         add(f.around, stemmed(1), &chunk.context);
         if !chunk.expansion.is_empty() {

@@ -361,7 +361,7 @@ fn scored(term: Term, weight: f32) -> Box<dyn Query> {
 }
 
 /// The words of a phrase: parts and not wholes, names with their symbols, pairs and not the single character that ends them.
-fn in_a_row(words: Vec<Word>) -> Vec<Word> {
+pub(super) fn in_a_row(words: Vec<Word>) -> Vec<Word> {
     let mut row: Vec<Word> = Vec::with_capacity(words.len());
     for word in words {
         let ends_a_pair = row.last().is_some_and(|w| w.kind == Kind::Pair && w.range.end == word.range.end);

@@ -27,6 +27,7 @@ mod properties;
 mod query;
 pub mod search;
 mod snapshot;
+pub mod terms;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

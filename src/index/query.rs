@@ -12,7 +12,7 @@ use super::documents::Fields;
 use super::{Cancel, Language};
 
 /// Weight of the context beside what the chunk and its note say.
-const CONTEXT: f32 = 0.5;
+pub(super) const CONTEXT: f32 = 0.5;
 /// Weight of a compound's part in a query that also has the whole.
 const PART: f32 = 0.5;
 /// Words of a query that are looked up; a pasted page must not take seconds.

@@ -31,6 +31,7 @@ pub mod schema;
 pub mod search;
 pub mod status;
 pub mod table;
+pub mod team;
 
 /// Whether a parameter is as if it were absent: then it is not sent, for an older daemon may not know it.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -35,6 +35,10 @@ use crate::note::{GetRequest, NoteText, RecentAnswer, RecentRequest};
 use crate::params::{self, Known};
 use crate::search::{RelatedRequest, SearchAnswer, SearchRequest};
 use crate::status::{Status, StatusRequest};
+use crate::team::{
+    TeamDifferences, TeamDropRequest, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
+    TeamVerifyRequest,
+};
 
 /// The parameters of a method, and with them the method and the type of its result.
 pub trait Call: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -229,8 +233,8 @@ methods! {
         "Finds chunks near a note, a chunk or a text.";
     Graph "graph" GraphRequest => GraphAnswer, Graph, Daemon, [NotFound],
         "Notes by their place among the links, notes without links, and links that lead nowhere.";
-    Get "get" GetRequest => NoteText, Query, Daemon, [NotFound Storage],
-        "Lines of a note as they are on disk now.";
+    Get "get" GetRequest => NoteText, Query, Daemon, [NotFound Provider Storage],
+        "Lines of a note as they are on disk now; of a team's note (`TEAM/VAULT` as vault), as they were published.";
     Recent "recent" RecentRequest => RecentAnswer, Query, Daemon, [NotFound],
         "The notes that were changed last, newest first, a page of them.";
     Names "names" NamesRequest => NamesAnswer, Query, Daemon, [NotFound],
@@ -261,6 +265,18 @@ methods! {
         "Has a generation answer from now on.";
     GenerationsDrop "generations.drop" DropGenerationRequest => Nothing, Engine, Daemon, [NotFound Storage],
         "Takes a generation away; contexts that were paid for stay in the archive.";
+    TeamStatus "team.status" TeamStatusRequest => TeamList, Model, Provider, [NotFound NotConfigured],
+        "How the collections stand that are shared with a team.";
+    TeamInit "team.init" TeamInitRequest => TeamList, Model, Provider, [NotFound NotConfigured Provider Storage],
+        "Makes a team's collection for the embedder of the vaults that are published there.";
+    TeamPublish "team.publish" TeamPublishRequest => TeamList, Model, Provider,
+        [NotFound NotConfigured Provider Storage],
+        "Publishes what differs now; answers when all is there.";
+    TeamVerify "team.verify" TeamVerifyRequest => TeamDifferences, Model, Provider,
+        [NotFound NotConfigured Provider Storage],
+        "Compares all that is published with the vaults, and mends what differs.";
+    TeamDrop "team.drop" TeamDropRequest => Nothing, Model, Provider, [NotFound NotConfigured Provider],
+        "Takes a team's collection away with all that is in it.";
     Stats "stats" StatsRequest => Stats, Engine, Daemon, [NotFound Storage],
         "How many chunks have which contexts, and what came of asking the model.";
     Cost "cost" CostRequest => CostReport, Engine, Daemon, [],

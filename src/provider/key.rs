@@ -98,6 +98,18 @@ impl From<RerankProvider> for Whose {
     }
 }
 
+impl Whose {
+    /// The key of a collection that a team shares.
+    pub(super) fn team() -> Self {
+        Whose { section: "team", variables: &[], aws: false, needed: true }
+    }
+
+    /// Nobody's: there is none.
+    pub(super) fn nobody() -> Self {
+        Whose { needed: false, ..Whose::team() }
+    }
+}
+
 /// Text that is overwritten when dropped.
 type Secret = Zeroizing<String>;
 

@@ -20,6 +20,7 @@ mod limiter;
 pub mod models;
 mod reply;
 mod rerank;
+pub mod rest;
 mod retry;
 mod runtime;
 #[cfg(feature = "simulation")]

@@ -139,7 +139,7 @@ impl Transport {
             headers.insert(name, value);
         }
         let mut builder = self.client.request(method.clone(), request.url);
-        if method == Method::POST {
+        if matches!(method, Method::POST | Method::PUT) {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
             builder = builder.body(request.body);
         }

@@ -20,6 +20,8 @@ pub struct VaultConfig {
     pub max_note_bytes: u64,
     /// Poll instead of watching; `None` decides by the file system.
     pub poll: Option<bool>,
+    /// The team that its notes are published for, by the name of `[team.NAME]`.
+    pub publish: Option<String>,
     /// Kinds of notes by folder.
     pub rules: NoteRules,
 }
@@ -34,6 +36,7 @@ impl VaultConfig {
             private: Vec::new(),
             max_note_bytes: 8 << 20,
             poll: None,
+            publish: None,
             rules: NoteRules::default(),
         }
     }

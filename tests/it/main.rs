@@ -68,6 +68,7 @@ mod table;
 mod tables;
 mod strangers;
 mod support;
+mod team;
 mod terminal;
 mod tiny;
 mod tidy;

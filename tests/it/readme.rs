@@ -91,7 +91,7 @@ fn every_configuration_is_taken() {
             place.run(&["--config", place.dir.path().join("config.toml").to_str().unwrap(), "config", "check"]);
         assert_eq!(checked.status.code(), Some(0), "{block}: {}{}", out(&checked), err(&checked));
     }
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
 }
 
 #[test]

@@ -18,6 +18,7 @@ use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{Expand, RelatedRequest, SearchFilter, SearchRequest};
 use protocol::status::StatusRequest;
 use protocol::table::{Call, Method};
+use protocol::team::{TeamDropRequest, TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 use serde_json::{Value, json};
 
 use crate::support::{Daemon, Place};
@@ -141,6 +142,12 @@ fn each_method_answers_or_refuses_as_its_entry_says() {
     caller.refuses(&BuildGenerationRequest { name: name.clone(), vault: None, dry_run: true }, ErrorKind::NotFound);
     caller.refuses(&UseGenerationRequest { name: name.clone(), vault: None }, ErrorKind::NotFound);
     caller.refuses(&DropGenerationRequest { name, vault }, ErrorKind::NotFound);
+    caller.refuses(&TeamStatusRequest::default(), ErrorKind::NotConfigured);
+    let team = "handbook".to_owned();
+    caller.refuses(&TeamInitRequest { team: team.clone(), bits: false }, ErrorKind::NotFound);
+    caller.refuses(&TeamPublishRequest::default(), ErrorKind::NotConfigured);
+    caller.refuses(&TeamVerifyRequest::default(), ErrorKind::NotConfigured);
+    caller.refuses(&TeamDropRequest { team }, ErrorKind::NotFound);
     caller.answers(&StatsRequest::default());
     caller.answers(&CostRequest {});
     caller.answers(&JobsRequest::default());

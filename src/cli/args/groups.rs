@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("See how it does", &["status", "doctor", "tail", "plan", "explain", "jobs", "eval"]),
     ("Have it work", &["sync", "rebuild", "pause", "resume", "compact"]),
     ("Contexts and models", &["contexts", "generations", "generate", "models", "cost", "stats"]),
-    ("Other programs", &["mcp", "editor", "call", "schema", "socket", "completions", "man"]),
+    ("Other programs", &["team", "mcp", "editor", "call", "schema", "socket", "completions", "man"]),
 ];
 
 /// Columns of a command's name.

@@ -19,6 +19,7 @@ pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     check.embed();
     check.names();
     check.vaults();
+    check.teams();
     check.nesting();
     if let Some(message) = loaded.config.serve.socket.as_deref().and_then(socket_too_long) {
         check.problem("serve.socket", message);
@@ -213,6 +214,39 @@ impl Check<'_> {
                 Err(error) => {
                     self.problem(&key, format!("the vault {path} cannot be read: {error}"));
                 }
+            }
+        }
+    }
+
+    fn teams(&mut self) {
+        let engine = &self.loaded.config.engine;
+        let names: Vec<&str> = engine.teams.keys().map(String::as_str).collect();
+        let unknown = engine.vaults.iter().filter_map(|vault| {
+            let team = vault.publish.as_deref().filter(|team| !names.contains(team))?;
+            let near = units::nearest(team, &names).map_or_else(
+                || format!("write `[team.{}]` with its `url` and `collection`", team.escape_debug()),
+                |near| format!("did you mean `{near}`?"),
+            );
+            Some((key_of(vault, "publish"), format!("there is no team `{}`; {near}", team.escape_debug())))
+        });
+        for (key, message) in unknown.collect::<Vec<_>>() {
+            self.problem(&key, message);
+        }
+        for (name, team) in self.loaded.config.engine.teams.clone() {
+            if cfg!(not(feature = "team")) {
+                self.problem(
+                    &format!("team.{name}"),
+                    "this program was built without teams (feature `team`)".to_owned(),
+                );
+            }
+            self.one_key(&format!("team.{name}"), &team.key);
+            if team.timeout >= self.loaded.config.serve.query_timeout {
+                let message = format!(
+                    "team.{name}.timeout {} leaves nothing of serve.query_timeout {} for the search itself; set both",
+                    units::show_duration(team.timeout),
+                    units::show_duration(self.loaded.config.serve.query_timeout)
+                );
+                self.relation([&format!("team.{name}.timeout"), "serve.query_timeout"], message);
             }
         }
     }

@@ -65,7 +65,7 @@ pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
 pub(super) const PROMPT_KEYS: [&str; 5] = ["kind", "instructions", "template", "preset", "version"];
 
 /// The keys of a `[[vault]]`, each with a line for `situated init`.
-pub(super) const VAULT_KEYS: [(&str, &str); 8] = [
+pub(super) const VAULT_KEYS: [(&str, &str); 9] = [
     ("name", "What the vault is called in commands and answers; the folder's name if absent."),
     ("path", "The folder of notes: absolute, or below `~/`."),
     ("exclude", "What is left out, in the syntax of .gitignore: folders, or kinds of files (\"*.pdf\")."),
@@ -76,7 +76,22 @@ pub(super) const VAULT_KEYS: [(&str, &str); 8] = [
     ("max_note_bytes", "Larger files are skipped, and `situated status` says so."),
     ("poll", "true looks at the whole vault now and then instead of listening; chosen by file system if absent."),
     ("comments", "true searches %%comments%% and HTML comments, too."),
+    ("publish", "The team, of a [team.NAME] below, that its notes are published for; private ones never are."),
     ("kinds", "Kinds of notes by folder, first match wins."),
+];
+
+/// What tables of teams are called.
+pub(super) const TEAM: &str = "team";
+
+/// Their keys, with a line for `situated init` each.
+pub(super) const TEAM_KEYS: [(&str, &str); 7] = [
+    ("url", "The address of a Qdrant server."),
+    ("collection", "What the team's collection is called there: one for each circle of readers."),
+    ("key_file", "A file that only you can read, with the key of the collection."),
+    ("key_command", "A command that prints the key."),
+    ("key_credential", "The name of a systemd credential that holds the key."),
+    ("timeout", "How long a search waits for it; then the vaults here answer alone, and the answer says so."),
+    ("search", "false leaves it out of searches, for who only publishes."),
 ];
 
 const PROVIDERS: [Provider; 6] =

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::keys::{self, KEYS, Key, SECTIONS, SIZES};
 use super::raw::{CHUNK_TYPES, RawConfig, RawTable, Reader, advice, is_a_key};
+use super::team;
 use super::units::{self, Placed, Value};
 use super::{
     Config, ConfigErrors, Loaded, Overrides, Problem, Unnamed, ValueOrigin, VaultConfig, Whereabouts, check,
@@ -134,7 +135,7 @@ struct Merge {
 impl Merge {
     fn file(&mut self, path: &Path, content: &str) {
         let mut reader = Reader::new(path, content);
-        let RawConfig { scalars, vaults, prompts, models, generations, types } = reader.read();
+        let RawConfig { scalars, vaults, prompts, models, generations, types, teams } = reader.read();
         for (key, placed) in scalars {
             if reader.take(&key.full(), &placed, |value| (key.set)(&mut self.config, value)).is_some() {
                 self.note_origin(path, key.full(), placed.line);
@@ -142,6 +143,9 @@ impl Merge {
         }
         for raw in vaults {
             self.vault(path, &raw, &mut reader);
+        }
+        for raw in teams {
+            self.team(path, raw, &mut reader);
         }
         for raw in prompts {
             self.prompt(path, &raw, &mut reader);
@@ -199,6 +203,7 @@ impl Merge {
                     let bytes = reader.take(&full, placed, |value| units::bytes(value, 1..=1 << 30));
                     vault.max_note_bytes = bytes.unwrap_or(vault.max_note_bytes);
                 }
+                "publish" => vault.publish = reader.take(&full, placed, units::string),
                 "poll" => vault.poll = reader.take(&full, placed, units::boolean),
                 "comments" => {
                     vault.rules.comments = reader.take(&full, placed, units::boolean).unwrap_or_default();
@@ -209,6 +214,17 @@ impl Merge {
             self.note_origin(file, format!("vault.{name}.{key}"), placed.line);
         }
         self.config.engine.vaults.push(vault);
+    }
+
+    fn team(&mut self, file: &Path, raw: RawTable, reader: &mut Reader<'_>) {
+        let full = format!("team.{}", raw.name.value);
+        for (key, placed) in &raw.entries {
+            self.note_origin(file, format!("{full}.{key}"), placed.line);
+        }
+        if let Some((name, config)) = team::read(&raw, reader) {
+            self.note_origin(file, full, raw.name.line);
+            self.config.engine.teams.insert(name, config);
+        }
     }
 
     fn prompt(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {

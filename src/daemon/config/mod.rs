@@ -10,6 +10,7 @@ mod layers;
 mod paths;
 mod raw;
 mod show;
+mod team;
 #[cfg(all(test, unix))]
 mod tests;
 mod units;

@@ -10,7 +10,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, VAULT_KEYS};
+use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM, TEAM_KEYS, VAULT_KEYS};
 use super::units::{Placed, Value, nearest};
 use super::{Problem, units};
 
@@ -53,6 +53,7 @@ pub(super) struct RawConfig {
     pub prompts: Vec<RawTable>,
     pub generations: Vec<RawTable>,
     pub types: Vec<RawTable>,
+    pub teams: Vec<RawTable>,
     /// Model and its `[context.models."…"]` as TOML.
     pub models: Vec<(String, Placed<String>)>,
 }
@@ -171,6 +172,7 @@ impl<'a> Reader<'a> {
                 DeValue::Table(table) if name == GENERATION => {
                     raw.generations = self.tables(GENERATION, CONTEXT, table);
                 }
+                DeValue::Table(table) if name == TEAM => raw.teams = self.tables(TEAM, TEAM, table),
                 DeValue::Table(table) if is_section => self.section(name, table, &mut raw),
                 _ if is_section => {
                     let message = format!("`{name}` is a section; write `[{name}]` on a line of its own");
@@ -299,7 +301,7 @@ impl<'a> Reader<'a> {
 
     fn unknown_section(&mut self, name: &str, span: &Range<usize>) {
         let mut sections: Vec<&str> = SECTIONS.iter().map(|(section, _)| *section).collect();
-        sections.push(VAULT);
+        sections.extend([VAULT, TEAM]);
         let message = nearest(name, &sections).map_or_else(
             || format!("there is no such section; there is {}", listed(&sections)),
             |near| {
@@ -325,7 +327,7 @@ pub(super) fn is_a_key(section: &str, name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];
     let keys = ["_api_key", "_secret_access_key", "_access_key_id", "_bearer_token"];
-    matches!(section, CONTEXT | "" | "embed" | "rerank")
+    matches!(section, CONTEXT | "" | "embed" | "rerank" | TEAM)
         && (words.contains(&&*name) || keys.iter().any(|end| name.ends_with(end)))
 }
 
@@ -334,6 +336,7 @@ fn taken_by(section: &str) -> Vec<&'static str> {
     match section {
         VAULT => VAULT_KEYS.iter().map(|(key, _)| *key).collect(),
         PROMPTS => PROMPT_KEYS.to_vec(),
+        TEAM => TEAM_KEYS.iter().map(|(key, _)| *key).collect(),
         CHUNK_TYPES => keys::names_in(CHUNK),
         _ => keys::names_in(section),
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
-use super::{Config, Loaded, ValueOrigin, VaultConfig, units};
+use super::{Config, Loaded, ValueOrigin, VaultConfig, team, units};
 use context::settings::{KindPrompt, Provider};
 use note::chunk::ChunkConfig;
 use protocol::folders::SHOWN_CONFIG;
@@ -48,6 +48,10 @@ impl Loaded {
         for model in &self.config.engine.context.models {
             values.push(shown(format!("context.models.{}", model.model), model.table.clone()));
         }
+        for (name, config) in &self.config.engine.teams {
+            let value = |(key, value)| shown(format!("team.{name}.{key}"), value);
+            values.extend(team::values(config).into_iter().map(value));
+        }
         for vault in &self.config.engine.vaults {
             for (key, value) in vault_values(vault) {
                 values.push(shown(format!("vault.{}.{key}", vault.name), value));
@@ -76,6 +80,14 @@ impl Loaded {
                 "chunk" => self.show_types(&mut out, origin),
                 _ => {}
             }
+        }
+        for (name, config) in &self.config.engine.teams {
+            let _ = writeln!(out, "\n[team.{name}]");
+            lines.extend(team::values(config).into_iter().map(|(key, value)| {
+                let hidden = if value == HIDDEN { "# " } else { "" };
+                (format!("{hidden}{key} = {value}"), self.origin(&format!("team.{name}.{key}")).to_string())
+            }));
+            push_aligned(&mut out, &mut lines, origin);
         }
         for vault in &self.config.engine.vaults {
             out.push_str("\n[[vault]]\n");
@@ -188,6 +200,9 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
         values.push(("private", format!("[{}]", globs.join(", "))));
     }
     values.push(("max_note_bytes", quoted(&units::show_bytes(vault.max_note_bytes))));
+    if let Some(team) = &vault.publish {
+        values.push(("publish", quoted(team)));
+    }
     if let Some(poll) = vault.poll {
         values.push(("poll", poll.to_string()));
     }
@@ -300,6 +315,7 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
             _ => "",
         });
     }
+    out.push_str(&team::sample());
     out
 }
 
@@ -312,12 +328,21 @@ fn sample_vault(out: &mut String, vault: &VaultConfig) {
             "exclude" => "[\"Templates/\", \"*.draft.md\"]",
             "private" => "[\"Journal/\"]",
             "poll" | "comments" => "true",
+            "publish" => "\"handbook\"",
             "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
             _ => "",
         };
         let given = matches!(key, "name" | "path")
             || (value.is_some_and(|value| value != "[]") && matches!(key, "exclude" | "private"));
         let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
-        let _ = writeln!(out, "# {about}\n{}{key} = {shown}", if given { "" } else { "# " });
+        // One that needs a table further down cannot be taken alone.
+        let mark = if given {
+            ""
+        } else if key == "publish" {
+            "#   "
+        } else {
+            "# "
+        };
+        let _ = writeln!(out, "# {about}\n{mark}{key} = {shown}");
     }
 }

@@ -105,6 +105,7 @@ impl Rules {
     fn providers(&mut self, config: &Config) {
         let contexts = || std::iter::once(&config.engine.context).chain(config.engine.generations.values());
         let keys = contexts().map(|context| &context.key).chain([&config.engine.embed.key, &config.engine.rerank.key]);
+        let keys = keys.chain(config.engine.teams.values().map(|team| &team.key));
         for KeyConfig { file, command, .. } in keys {
             self.reads.extend(file.clone());
             self.commands |= command.is_some();
@@ -113,6 +114,7 @@ impl Rules {
         let (shelf, hub_cache) = (Shelf::of(&config.engine.data_dir), Folders::here().hub_cache);
         self.connects = contexts().any(|context| context.costs())
             || config.engine.embed.provider.is_remote()
+            || !config.engine.teams.is_empty()
             || !matches!(rerank, RerankProvider::None | RerankProvider::Transformer);
         if rerank == RerankProvider::Transformer {
             // What is added while the daemon runs lies in its data folder, which it reads anyway.

@@ -35,6 +35,7 @@ use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
 use protocol::status::StatusRequest;
 use protocol::table::{AnyCall, Call, Pool};
+use protocol::team::{TeamDropRequest, TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
 /// A request that is to be carried out.
 #[derive(Clone, Debug)]
@@ -84,12 +85,17 @@ impl Backend {
         let (watches, notices) = (handle.clone(), handle);
         Backend {
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
-            pool: Arc::new(move |call| pool::of(call, Outside { expands: pools.expands(), reranks: pools.reranks() })),
+            pool: Arc::new(move |call| pool::of(call, outside(&pools))),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
             results: Arc::new(move |shows, cancel| results(&watches, shows, cancel)),
             subscribe: Arc::new(move || notices.subscribe()),
         }
     }
+}
+
+/// Whom searches ask unless they say otherwise.
+fn outside(handle: &Handle) -> Outside {
+    Outside { expands: handle.expands(), reranks: handle.reranks(), teams: handle.asks_teams() }
 }
 
 /// The token under which progress of a call is wanted.
@@ -159,6 +165,11 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::GenerationsDrop(asked) => {
             nothing::<DropGenerationRequest>(handle.drop_generation(asked.vault.as_deref(), &asked.name))
         }
+        AnyCall::TeamStatus(asked) => done::<TeamStatusRequest>(&handle.team_status(&asked)?),
+        AnyCall::TeamInit(asked) => done::<TeamInitRequest>(&handle.team_init(&asked)?),
+        AnyCall::TeamPublish(asked) => done::<TeamPublishRequest>(&handle.team_publish(&asked)?),
+        AnyCall::TeamVerify(asked) => done::<TeamVerifyRequest>(&handle.team_verify(&asked)?),
+        AnyCall::TeamDrop(asked) => nothing::<TeamDropRequest>(handle.team_drop(&asked)),
         AnyCall::Stats(asked) => done::<StatsRequest>(&handle.stats(asked.vault.as_deref())?),
         AnyCall::Cost(_) => done::<CostRequest>(&handle.cost()),
         AnyCall::Jobs(_) => done::<JobsRequest>(&JobList { jobs: handle.jobs() }),

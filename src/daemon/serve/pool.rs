@@ -75,6 +75,8 @@ pub(super) struct Outside {
     pub(super) expands: bool,
     /// A reranker.
     pub(super) reranks: bool,
+    /// A team's collection, whatever the search says.
+    pub(super) teams: bool,
 }
 
 /// What a call waits for: its method's pool, unless it is a search that waits for more than a processor.
@@ -84,7 +86,7 @@ pub(super) fn of(call: &AnyCall, outside: Outside) -> Pool {
     let reranks = search.rerank.unwrap_or(outside.reranks);
     match () {
         () if search.fresh => Pool::Fresh,
-        () if expands || reranks => Pool::Assisted,
+        () if expands || reranks || outside.teams => Pool::Assisted,
         () => Method::Search.pool(),
     }
 }

@@ -48,7 +48,7 @@ impl Shared {
             return Ok(vector);
         }
         let key = (embedder.identity().to_owned(), text.to_owned());
-        if let Some(vector) = self.queries.get(&key) {
+        if let Some(vector) = self.services.queries.get(&key) {
             return Ok(vector);
         }
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -56,7 +56,7 @@ impl Shared {
         let shared = Arc::downgrade(self);
         embedder.embed_query_then(text, move |vector| {
             if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {
-                shared.queries.put(key, vector.clone());
+                shared.services.queries.put(key, vector.clone());
             }
             // The caller may have given up.
             let _ = sender.send(vector);

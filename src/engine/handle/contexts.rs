@@ -105,6 +105,7 @@ pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
     let mut said: Vec<String> =
         to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
     said.extend(vectors::embedders_leave(engine));
+    said.extend(engine.0.teams.leave());
     said.extend(engine.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
     if let Some(host) = engine.0.questions.leaves_to(&engine.0.config.load(), &engine.0.provider) {
         said.push(format!("what you `ask`, with the passages found for it, to {host}"));

@@ -26,6 +26,9 @@ const MOST_LINKS: usize = 200;
 
 /// See [`Handle::get`].
 pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, CallError> {
+    if let Some(note) = engine.0.teams.note(&request)? {
+        return Ok(note);
+    }
     let Named { vault, path, lines } = engine.readable(request.vault.as_deref(), &request.path, request.audience)?;
     let (snapshot, pipeline) = ready(&vault)?;
     let hidden = hidden(&pipeline, request.audience);

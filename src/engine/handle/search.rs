@@ -187,7 +187,15 @@ pub(super) fn search_hiding(
         parsed.understand(served.iter().map(|served| &*served.snapshot), &options)?;
     }
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
-    let rankings = search::rank_together(&parts)?;
+    // A vault that is named is asked alone; no generation but the one that answers is published.
+    let question = (request.vault.is_none() && request.expect.is_none()).then(|| {
+        let vector = served.iter().zip(&parts).find_map(|(served, part)| {
+            Some((served.pipeline.service.embedder.identity().to_owned(), part.vector.clone()?))
+        });
+        engine.0.teams.ask(&parsed, &options, vector)
+    });
+    let (outside, unasked) = question.map_or_else(|| Ok(Default::default()), |question| question.wait(cancel))?;
+    let (rankings, outside) = search::rank_beside(&parts, outside)?;
     let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
     if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
         let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
@@ -199,6 +207,7 @@ pub(super) fn search_hiding(
         let found = search::finish(&served.snapshot, &served.vault.name, ranking, &part.options)?;
         answers.push(freshness(found, &served.vault, &served.snapshot));
     }
+    answers.push(outside.finish(&options));
     let mut answer = search_answer(answers, options.limit, began);
     for Served { vault, .. } in served.iter().filter(|served| served.pipeline.vectors.is_cut()) {
         // It finds out by itself what is wrong, and opens the store anew.
@@ -209,6 +218,7 @@ pub(super) fn search_hiding(
             vault.name
         ));
     }
+    answer.warnings.extend(unasked);
     keep_above(min_score, &mut answer);
     let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
     let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();

@@ -83,7 +83,7 @@ impl Supervisor {
         let vault = child.vault.clone();
         let is_it = |other: &Child| other.shared.is_inactive() && is_of(&other.shared, &vault.name, name);
         let other = self.children.iter().find(|(_, other)| is_it(other)).map(|(id, _)| *id);
-        Ok(Found::Other(vault, other))
+        Ok(Found::Other(Box::new(vault), other))
     }
 
     fn carry_out(
@@ -202,7 +202,7 @@ enum Found {
     /// It is as asked for.
     Already,
     /// The vault, and the indexer of the generation if it has one.
-    Other(VaultConfig, Option<u64>),
+    Other(Box<VaultConfig>, Option<u64>),
 }
 
 /// Puts the contexts of one generation into the archive of another.

@@ -99,6 +99,28 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offs
     }
 }
 
+/// The same for notes of no snapshot: the rows of what was found are their places. Named are they by what they say of
+/// themselves.
+pub(super) fn boost_notes(notes: &[&NoteEntry], ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
+    let mut bearers: HashMap<String, Vec<NoteNo>> = HashMap::new();
+    for note in notes.iter().filter(|_| boosts.link_weight > 0.0) {
+        for name in [note.path.stem(), note.title.as_str()].into_iter().chain(note.aliases.iter().map(String::as_str)) {
+            let bearers = bearers.entry(key(name)).or_default();
+            if !bearers.contains(&note.no) {
+                bearers.push(note.no);
+            }
+        }
+    }
+    let bearing = |name: &str| bearers.get(&key(name)).cloned().unwrap_or_default();
+    let near = named(text, bearing, |_| Vec::new()).into_iter().collect();
+    let weigher = Weigher { near, offset, boosts };
+    for hit in ranked {
+        let Some(note) = notes.get(hit.candidate.row as usize) else { continue };
+        hit.boosted = weigher.weigh(note);
+        hit.score = boosted(hit.fused, sum(hit.boosted));
+    }
+}
+
 fn boosted(fused: f32, sum: f32) -> f32 {
     1.0 - (1.0 - fused.clamp(0.0, 1.0)).powf(1.0 + sum)
 }

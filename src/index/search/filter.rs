@@ -152,6 +152,21 @@ pub struct Filter {
     pub hidden: Option<Arc<Private>>,
 }
 
+/// Conditions as an engine elsewhere can be asked for them; all of them count. Texts are in lower case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Tags, each with those nested under it.
+    pub tags: Vec<String>,
+    /// Of these notes and folders one is enough, if there are any.
+    pub paths: Vec<String>,
+    /// Of these kinds of notes one is enough, if there are any.
+    pub kinds: Vec<String>,
+    /// Days from the first on, before the second.
+    pub days: (Option<Date>, Option<Date>),
+    /// The same of what must not hold: tags, paths, kinds.
+    pub without: [Vec<String>; 3],
+}
+
 impl Default for Filter {
     fn default() -> Self {
         Filter {
@@ -168,6 +183,33 @@ impl Default for Filter {
 }
 
 impl Filter {
+    /// The conditions, if an engine elsewhere can be asked for all of them: those on links, properties, modification and
+    /// globs are none that it knows.
+    pub fn elsewhere(&self) -> Option<Elsewhere> {
+        let plain = self.properties.is_empty() && self.created == Days::default() && self.modified == Days::default();
+        let mut found = Elsewhere { days: (self.day.from, self.day.to), ..Elsewhere::default() };
+        for (conditions, without) in [(&self.with, false), (&self.without, true)] {
+            for (key, value) in conditions {
+                let value = value.trim_matches('/').to_lowercase();
+                let [tags, paths, kinds] = &mut found.without;
+                let list = match (key, without) {
+                    (Key::Tag, true) => tags,
+                    (Key::Path, true) => paths,
+                    (Key::Type, true) => kinds,
+                    (Key::Tag, false) => &mut found.tags,
+                    (Key::Path, false) => &mut found.paths,
+                    (Key::Type, false) => &mut found.kinds,
+                    _ => return None,
+                };
+                if *key == Key::Path && value.contains(['*', '?', '[', '{']) {
+                    return None;
+                }
+                list.push(value);
+            }
+        }
+        plain.then_some(found)
+    }
+
     /// Adds a condition, as typed in a query or given as a parameter; `today` is what relative dates are
     /// reckoned from. On an error, which says what was expected, the filter is as it was.
     pub fn add(&mut self, key: Key, value: &str, today: Date) -> Result<(), String> {
@@ -412,7 +454,7 @@ impl<'a> Compiled<'a> {
 }
 
 /// The day that a note is about; a living page, which is about none, has that of its last change.
-pub(super) fn day_of(note: &NoteEntry, offset: Offset) -> Date {
+pub fn day_of(note: &NoteEntry, offset: Offset) -> Date {
     note.days.about.unwrap_or_else(|| note.days.created.max(Some(modified_on(note, offset))).unwrap_or_default())
 }
 

@@ -65,16 +65,29 @@ pub fn rank(
 /// # Errors
 /// As [`rank`], if one of them fails.
 pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
-    rank_to(parts, |at| lanes::depth(parts[at].options.limit))
+    rank_within(parts, &[]).map(|(rankings, _)| rankings)
+}
+
+/// The same, on one scale with what was found elsewhere; also that scale.
+pub(super) fn rank_within(parts: &[Part<'_>], outside: &[Candidate]) -> Result<(Vec<Ranking>, Scale), LexicalError> {
+    ranked(parts, |at| lanes::depth(parts[at].options.limit), outside)
 }
 
 /// As [`rank_together`], with so many chunks of each lane of the part at an index.
 pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
-    let Some(first) = parts.first() else { return Ok(Vec::new()) };
+    ranked(parts, depth, &[]).map(|(rankings, _)| rankings)
+}
+
+fn ranked(
+    parts: &[Part<'_>],
+    depth: impl Fn(usize) -> usize,
+    outside: &[Candidate],
+) -> Result<(Vec<Ranking>, Scale), LexicalError> {
+    let Some(first) = parts.first() else { return Ok((Vec::new(), Scale::of(outside))) };
     let corpus = Corpus::of(parts.iter().map(|part| part.snapshot));
     let words = first.query.asked_of(&first.options);
     let mut begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
-    if begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty)) {
+    if outside.is_empty() && begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty)) {
         let why = emptied::emptied(parts)?;
         begun.iter_mut().take(1).for_each(|begun| begun.ranking.warnings.extend(why.clone()));
     }
@@ -89,7 +102,7 @@ pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Res
         found.push(begun.candidates(part, &corpus, (&words, &meant), depth(at))?);
     }
     first.options.cancel.check()?;
-    let scale = Scale::of(found.iter().flatten());
+    let scale = Scale::of(found.iter().flatten().chain(outside));
     let mut said = corrections(parts, &meant.corrected);
     let asked = begun.iter().any(|begun| begun.lanes && begun.ranking.mode == Mode::Hybrid);
     if asked && scale.has_no_word() && !first.query.words.is_empty() {
@@ -103,7 +116,7 @@ pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Res
         }
         ranking
     });
-    Ok(ranked.collect())
+    Ok((ranked.collect(), scale))
 }
 
 /// What is known of a vault's part before any lane was asked.

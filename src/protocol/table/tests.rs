@@ -23,5 +23,5 @@ fn errors_of_a_method_are_not_those_of_all() {
         assert!(method.may_fail_with(ErrorKind::InvalidParams));
         assert!(!method.may_fail_with(ErrorKind::Parse));
     }
-    assert!(Method::Get.may_fail_with(ErrorKind::NotFound) && !Method::Get.may_fail_with(ErrorKind::Provider));
+    assert!(Method::Names.may_fail_with(ErrorKind::NotFound) && !Method::Names.may_fail_with(ErrorKind::Provider));
 }

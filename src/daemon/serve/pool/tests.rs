@@ -8,8 +8,11 @@ fn pool(method: Method, params: Value, outside: Outside) -> Pool {
 
 #[test]
 fn each_kind_of_wait_has_a_pool_of_its_own() {
-    let (alone, expands, reranks) =
-        (Outside::default(), Outside { expands: true, reranks: false }, Outside { expands: false, reranks: true });
+    let (alone, expands, reranks) = (
+        Outside::default(),
+        Outside { expands: true, ..Outside::default() },
+        Outside { reranks: true, ..Outside::default() },
+    );
     let search = |params, outside| pool(Method::Search, params, outside);
     assert_eq!(search(json!({ "query": "x" }), alone), Pool::Query);
     assert_eq!(search(json!({ "query": "x", "fresh": true }), alone), Pool::Fresh);

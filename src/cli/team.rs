@@ -1,0 +1,144 @@
+//! `situated team`: vaults that are shared with a team.
+
+use serde_json::Value;
+
+use super::args::TeamAction;
+use super::print::{bold, counted, dim, green, padded, printable, yellow};
+use super::session::{CliFailure, Session, safe};
+use super::{confirm, exit};
+use protocol::client::Client;
+use protocol::team::{
+    TeamDifferences, TeamDropRequest, TeamInfo, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
+    TeamVault, TeamVerifyRequest, VaultDifferences,
+};
+
+/// `situated team`.
+pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFailure> {
+    match action {
+        TeamAction::Status { team } => {
+            let reply = session.client()?.ask(&TeamStatusRequest { team })?;
+            show(session.unless_json(reply)?, session)
+        }
+        TeamAction::Init { team, bits } => {
+            let reply = patient(session)?.ask(&TeamInitRequest { team, bits })?;
+            show(session.unless_json(reply)?, session)
+        }
+        TeamAction::Publish { team, take_over } => {
+            let reply = patient(session)?.ask(&TeamPublishRequest { team, take_over })?;
+            show(session.unless_json(reply)?, session)
+        }
+        TeamAction::Verify { team } => {
+            let reply = patient(session)?.ask(&TeamVerifyRequest { team })?;
+            let Some(TeamDifferences { vaults }) = session.unless_json(reply)? else { return Ok(exit::OK) };
+            for vault in &vaults {
+                session.out.line(compared(vault))?;
+                for line in named(vault) {
+                    session.out.line(line)?;
+                }
+            }
+            if vaults.is_empty() {
+                session.say("nothing is published from here; `publish` in a `[[vault]]` names the team");
+            }
+            Ok(exit::OK)
+        }
+        TeamAction::Drop { team, yes } => {
+            if !yes {
+                let all = session.client()?.call(&TeamStatusRequest { team: Some(team.clone()) })?;
+                let vaults: Vec<String> =
+                    all.teams.iter().flat_map(|team| &team.vaults).map(|v| printable(&v.name).into_owned()).collect();
+                session.say(format!(
+                    "The collection of `{}` goes, for all who read it: {}. Vaults are not touched.",
+                    safe(&team),
+                    if vaults.is_empty() { "it has no vaults".to_owned() } else { vaults.join(", ") }
+                ));
+                if !confirm::answered_yes("Take it away?", "say `--yes` to go on")? {
+                    session.say("nothing was done");
+                    return Ok(exit::OK);
+                }
+            }
+            session.client()?.call(&TeamDropRequest { team: team.clone() })?;
+            session.done(Value::Null, format!("the collection of `{}` is gone", safe(&team)))
+        }
+    }
+}
+
+/// A client that waits as long as it takes: a first publication may take hours.
+fn patient(session: &Session) -> Result<Client, CliFailure> {
+    let mut client = session.client()?;
+    client.set_timeout(None);
+    Ok(client)
+}
+
+fn show(list: Option<TeamList>, session: &mut Session) -> Result<u8, CliFailure> {
+    let Some(TeamList { teams }) = list else { return Ok(exit::OK) };
+    for team in &teams {
+        for line in lines(team) {
+            session.out.line(line)?;
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// A team, its vaults, and what is wrong.
+fn lines(team: &TeamInfo) -> Vec<String> {
+    let TeamInfo { name, host, collection, searched, server, embedder, points, vaults, problem } = team;
+    let mut about = format!("{} at {}", printable(collection), printable(host));
+    if !server.is_empty() {
+        about.push_str(&format!(", Qdrant {}, {}", printable(server), counted(*points, "point")));
+    }
+    if !embedder.is_empty() {
+        about.push_str(&format!(", vectors of {}", printable(embedder)));
+    }
+    if !searched {
+        about.push_str(", not searched from here");
+    }
+    let mut lines = vec![format!("{}  {}", bold(padded(&printable(name), 16)), dim(about))];
+    lines.extend(problem.iter().map(|why| format!("  {}", yellow(printable(why)))));
+    for vault in vaults {
+        let TeamVault { name, keeper, revision, own, notes, left, problem } = vault;
+        let state = match () {
+            () if !own => dim(format!("kept by {}, revision {revision}", printable(keeper))),
+            () if problem.is_some() => yellow("not up to date"),
+            () if *left > 0 => format!("{} there, {left} to go", counted(*notes, "note")),
+            () => format!("{}, {}", green("published"), counted(*notes, "note")),
+        };
+        lines.push(format!("  {}  {state}", padded(&printable(name), 16)));
+        lines.extend(problem.iter().map(|why| format!("    {}", yellow(printable(why)))));
+    }
+    lines
+}
+
+fn compared(vault: &VaultDifferences) -> String {
+    let VaultDifferences { team, vault, notes, points, differences, foreign, .. } = vault;
+    let found = match differences {
+        0 => green("no difference"),
+        n => yellow(format!("{}, mended", counted(*n as u64, "difference"))),
+    };
+    let of_others = if *foreign > 0 {
+        format!("; {} of others left alone", counted(*foreign as u64, "point"))
+    } else {
+        String::new()
+    };
+    let looked = format!("{}, {}", counted(*notes as u64, "note"), counted(*points as u64, "point"));
+    format!(
+        "{} {}  {found} {}",
+        bold(padded(&printable(vault), 16)),
+        dim(printable(team)),
+        dim(format!("({looked}{of_others})"))
+    )
+}
+
+/// The notes that differed, by how.
+fn named(vault: &VaultDifferences) -> Vec<String> {
+    let kinds = [
+        ("missing", &vault.missing),
+        ("outdated", &vault.outdated),
+        ("damaged", &vault.damaged),
+        ("not to be there", &vault.extra),
+    ];
+    let line = |(kind, notes): (&str, &Vec<String>)| {
+        let notes: Vec<String> = notes.iter().map(|note| printable(note).into_owned()).collect();
+        (!notes.is_empty()).then(|| format!("  {kind}: {}", notes.join(", ")))
+    };
+    kinds.into_iter().filter_map(line).collect()
+}

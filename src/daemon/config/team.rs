@@ -1,0 +1,94 @@
+//! `[team.NAME]`: collections that are shared with a team.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::keys::{HIDDEN, TEAM, TEAM_KEYS};
+use super::raw::{RawTable, Reader};
+use super::units;
+use context::settings::KeyConfig;
+use engine::settings::TeamConfig;
+use protocol::folders::SHOWN_CONFIG;
+
+/// Reads a table; what is wrong with it is told.
+pub(super) fn read(raw: &RawTable, reader: &mut Reader<'_>) -> Option<(String, TeamConfig)> {
+    let name = raw.name.value.clone();
+    let full = format!("{TEAM}.{name}");
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.is_empty() || name.len() > 32 || !name.chars().all(allowed) {
+        let message = "a team's name is at most 32 of a-z, 0-9 and `-`".to_owned();
+        reader.problem_at(&full, raw.name.line, raw.name.column, message);
+        return None;
+    }
+    let mut needed = |key: &str, what: &str| {
+        if raw.get(key).is_none() {
+            let message = format!("this team has no `{key}`; write {what}");
+            reader.problem_at(&full, raw.name.line, raw.name.column, message);
+        }
+    };
+    needed("url", "the address of its server, such as \"https://qdrant.example.org:6333\"");
+    needed("collection", "what its collection is called, such as \"handbook\"");
+    let mut config = TeamConfig::new("", "");
+    let mut key = KeyConfig::default();
+    for (name, placed) in &raw.entries {
+        let full = format!("{full}.{name}");
+        match name.as_str() {
+            "url" => config.url = reader.take(&full, placed, units::address)?,
+            "collection" => config.collection = reader.take(&full, placed, collection)?,
+            "key_file" => key.file = reader.take(&full, placed, units::key_file),
+            "key_command" => key.command = reader.take(&full, placed, units::words),
+            "key_credential" => key.credential = reader.take(&full, placed, units::credential),
+            "timeout" => {
+                const LEAST: Duration = Duration::from_millis(10);
+                let most = Duration::from_secs(60);
+                config.timeout = reader.take(&full, placed, |value| units::duration(value, LEAST..=most))?;
+            }
+            _ => config.search = reader.take(&full, placed, units::boolean)?,
+        }
+    }
+    config.key = key;
+    (!config.url.is_empty() && !config.collection.is_empty()).then_some((name, config))
+}
+
+/// A collection's name becomes a part of an address.
+fn collection(value: &units::Value) -> Result<String, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    units::plain(value, allowed, "write a name of letters, digits, `-`, `_` and `.`, such as \"handbook\"")
+}
+
+/// Keys and values in force.
+pub(super) fn values(config: &TeamConfig) -> Vec<(&'static str, String)> {
+    let TeamConfig { url, collection, key, timeout, search } = config;
+    let mut values = vec![("url", quoted(url)), ("collection", quoted(collection))];
+    values.extend(key.file.as_ref().map(|file| ("key_file", quoted(&file.to_string_lossy()))));
+    values.extend(key.command.as_ref().map(|_| ("key_command", HIDDEN.to_owned())));
+    values.extend(key.credential.as_ref().map(|name| ("key_credential", quoted(name))));
+    values.push(("timeout", quoted(&units::show_duration(*timeout))));
+    values.push(("search", search.to_string()));
+    values
+}
+
+/// What such a table looks like, as a comment.
+pub(super) fn sample() -> String {
+    let mut out = String::from(
+        "\n# A team's notes on a Qdrant server: read beside the vaults here, and published by their keeper.\n",
+    );
+    out.push_str("#   [team.handbook]\n");
+    for (key, about) in TEAM_KEYS {
+        let value = match key {
+            "url" => quoted("https://qdrant.example.org:6333"),
+            "collection" => quoted("handbook"),
+            "key_file" => quoted(&format!("{SHOWN_CONFIG}/handbook-key")),
+            "key_command" => quoted("pass show handbook"),
+            "key_credential" => quoted("handbook-key"),
+            "timeout" => quoted("300ms"),
+            _ => "true".to_owned(),
+        };
+        let _ = writeln!(out, "# {about}\n#   {key} = {value}");
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}

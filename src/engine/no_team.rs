@@ -1,0 +1,76 @@
+//! A build without teams: whoever asks for one is told so. Such a build refuses a configuration that has any.
+
+use std::sync::Arc;
+
+use crate::Shared;
+use crate::handle::{CallError, Cancel};
+use crate::settings::Settings;
+use index::embed::Vector;
+use index::search::{Options, Outside, Parsed};
+use protocol::note::{GetRequest, NoteText};
+use protocol::team::{TeamDifferences, TeamList};
+
+/// No collections.
+#[derive(Default)]
+pub(super) struct NoTeams;
+
+/// As where there are any.
+pub(super) type Teams = NoTeams;
+
+fn none<T>() -> Result<T, CallError> {
+    Err(CallError::NotConfigured("this program was built without teams (feature `team`)".to_owned()))
+}
+
+/// A search of nobody.
+pub(super) struct NoQuestion;
+
+impl NoQuestion {
+    #[expect(clippy::unused_self, reason = "as where there are teams")]
+    pub(super) fn wait(self, _cancel: &Cancel) -> Result<(Vec<Outside>, Vec<String>), CallError> {
+        Ok((Vec::new(), Vec::new()))
+    }
+}
+
+impl NoTeams {
+    pub(super) fn ask(&self, _query: &Parsed, _options: &Options, _vector: Option<(String, Vector)>) -> NoQuestion {
+        NoQuestion
+    }
+
+    pub(super) fn note(&self, _request: &GetRequest) -> Result<Option<NoteText>, CallError> {
+        Ok(None)
+    }
+
+    pub(super) fn leave(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    pub(super) fn has_vault(&self, _name: &str) -> bool {
+        false
+    }
+
+    pub(super) fn configure(&self, _shared: &Arc<Shared>, _settings: &Settings) {}
+
+    pub(super) fn are_searched(&self) -> bool {
+        false
+    }
+
+    pub(super) fn status(&self, _name: Option<&str>) -> Result<TeamList, CallError> {
+        none()
+    }
+
+    pub(super) fn init(&self, _name: &str, _bits: bool) -> Result<TeamList, CallError> {
+        none()
+    }
+
+    pub(super) fn publish(&self, _name: Option<&str>, _take_over: bool) -> Result<TeamList, CallError> {
+        none()
+    }
+
+    pub(super) fn verify(&self, _name: Option<&str>) -> Result<TeamDifferences, CallError> {
+        none()
+    }
+
+    pub(super) fn take_away(&self, _name: &str) -> Result<(), CallError> {
+        none()
+    }
+}

@@ -1,0 +1,290 @@
+//! Collections that are shared with a team: which there are, who keeps vaults in them, and what searches ask.
+//!
+//! What is written there and how is the crate `team`'s. A vault that is published has a task that follows its snapshots
+//! ([`keeping`]); its notes come from store and disk ([`source`]). None of this is on the path of a save.
+
+mod asking;
+mod getting;
+mod keeping;
+mod source;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use tokio::runtime::Handle as Runtime;
+
+use crate::Shared;
+use crate::handle::CallError;
+use crate::settings::{Settings, TeamConfig};
+use ::team::{Collection, Described, Failure, Kind, Quantisation, Reader};
+
+use asking::Question;
+use index::embed::Vector;
+use index::search::{Options, Parsed};
+use keeping::Kept;
+use protocol::note::{GetRequest, NoteText};
+use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault};
+use provider::rest::RestServer;
+
+/// The header that Qdrant takes keys in.
+const HEADER: &str = "api-key";
+
+/// The collections of a configuration.
+#[derive(Default)]
+pub(super) struct Teams {
+    open: ArcSwap<BTreeMap<String, Arc<Team>>>,
+    /// What they were made of.
+    made_of: Mutex<Option<(BTreeMap<String, TeamConfig>, Published)>>,
+}
+
+/// Vaults and the teams that they are published for.
+type Published = Vec<(String, Option<String>)>;
+
+/// A collection.
+struct Team {
+    name: String,
+    config: TeamConfig,
+    /// As keepers and commands see it.
+    collection: Result<Collection, String>,
+    /// As searches see it.
+    reader: Option<Reader>,
+    kept: Vec<Arc<Kept>>,
+    background: Runtime,
+    urgent: Runtime,
+}
+
+impl Teams {
+    /// Opens the collections of a configuration, and starts to keep the vaults that are published.
+    pub(super) fn configure(&self, shared: &Arc<Shared>, settings: &Settings) {
+        let published: Published =
+            settings.vaults.iter().map(|vault| (vault.name.clone(), vault.publish.clone())).collect();
+        let mut made_of = self.made_of.lock();
+        if made_of.as_ref() == Some(&(settings.teams.clone(), published.clone())) {
+            // What was refused may be allowed by now.
+            self.open.load().values().flat_map(|team| &team.kept).for_each(|kept| kept.wake());
+            return;
+        }
+        // The keepers before end with their teams; what they had under way is gone about again.
+        self.open.store(Arc::default());
+        let open = |(name, config): (&String, &TeamConfig)| match Team::open(shared, name, config, &published) {
+            Ok(team) => Some((name.clone(), Arc::new(team))),
+            Err(why) => {
+                tracing::error!(team = name, "a team is not served: {why}");
+                None
+            }
+        };
+        self.open.store(Arc::new(settings.teams.iter().filter_map(open).collect()));
+        *made_of = Some((settings.teams.clone(), published));
+    }
+
+    /// Whether searches ask any.
+    pub(super) fn are_searched(&self) -> bool {
+        self.open.load().values().any(|team| team.reader.is_some())
+    }
+
+    /// Begins to ask what is asked of the vaults; `vector` is the query's, with who made it.
+    pub(super) fn ask(&self, query: &Parsed, options: &Options, vector: Option<(String, Vector)>) -> Question {
+        asking::begin(&self.open.load(), query, options, vector)
+    }
+
+    /// The lines of a team's note; `None` if the request names no team's vault.
+    pub(super) fn note(&self, request: &GetRequest) -> Result<Option<NoteText>, CallError> {
+        getting::get(&self.open.load(), request)
+    }
+
+    /// What leaves this machine, to where.
+    pub(super) fn leave(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        for team in self.open.load().values() {
+            let Some(host) = team.collection.as_ref().ok().and_then(Collection::leaves_to) else { continue };
+            let name = &team.name;
+            said.extend(
+                team.reader.is_some().then(|| format!("queries, to {host}, where the team `{name}` is searched")),
+            );
+            said.extend(team.kept.iter().map(|kept| {
+                let vault = &kept.vault;
+                format!("notes of `{vault}` that are not private, to {host}, where the team `{name}` reads them")
+            }));
+        }
+        said
+    }
+
+    /// Whether a vault's name is that of a team's: `TEAM/VAULT`.
+    pub(super) fn has_vault(&self, name: &str) -> bool {
+        name.split_once('/').is_some_and(|(team, _)| self.open.load().contains_key(team))
+    }
+
+    /// The team of this name, or all.
+    fn chosen(&self, name: Option<&str>) -> Result<Vec<Arc<Team>>, CallError> {
+        let open = self.open.load();
+        let Some(name) = name else {
+            if open.is_empty() {
+                let message = "there is no team; `[team.NAME]` in the configuration names its server and collection";
+                return Err(CallError::NotConfigured(message.to_owned()));
+            }
+            return Ok(open.values().cloned().collect());
+        };
+        open.get(name).map(|team| vec![team.clone()]).ok_or_else(|| {
+            let names: Vec<&str> = open.keys().map(String::as_str).collect();
+            let hint =
+                if names.is_empty() { "there are none".to_owned() } else { format!("there are: {}", names.join(", ")) };
+            CallError::NotFound { what: "team", name: name.to_owned(), hint }
+        })
+    }
+
+    /// How they stand.
+    pub(super) fn status(&self, name: Option<&str>) -> Result<TeamList, CallError> {
+        Ok(TeamList { teams: self.chosen(name)?.iter().map(|team| team.info()).collect() })
+    }
+
+    /// Makes a collection for the vaults that are published there.
+    pub(super) fn init(&self, name: &str, bits: bool) -> Result<TeamList, CallError> {
+        let teams = self.chosen(Some(name))?;
+        for team in &teams {
+            team.init(bits)?;
+            team.kept.iter().for_each(|kept| kept.wake());
+        }
+        self.status(Some(name))
+    }
+
+    /// Publishes what differs, and waits for it.
+    pub(super) fn publish(&self, name: Option<&str>, take_over: bool) -> Result<TeamList, CallError> {
+        for team in self.chosen(name)? {
+            for kept in &team.kept {
+                team.background.block_on(kept.publish(take_over)).map_err(failed)?;
+            }
+        }
+        self.status(name)
+    }
+
+    /// Compares and mends.
+    pub(super) fn verify(&self, name: Option<&str>) -> Result<TeamDifferences, CallError> {
+        let mut vaults = Vec::new();
+        for team in self.chosen(name)? {
+            for kept in &team.kept {
+                let found = team.background.block_on(kept.verify()).map_err(failed)?;
+                vaults.push(kept.differences(&team.name, found));
+            }
+        }
+        Ok(TeamDifferences { vaults })
+    }
+
+    /// Takes a collection away.
+    pub(super) fn take_away(&self, name: &str) -> Result<(), CallError> {
+        for team in self.chosen(Some(name))? {
+            let collection = team.collection.clone().map_err(CallError::Invalid)?;
+            team.background.block_on(collection.drop_all()).map_err(failed)?;
+            team.kept.iter().for_each(|kept| kept.wake());
+        }
+        Ok(())
+    }
+}
+
+fn failed(failure: Failure) -> CallError {
+    match failure.kind {
+        Kind::Local => CallError::Storage(failure.message),
+        _ => CallError::Provider(failure.message),
+    }
+}
+
+impl Team {
+    fn open(shared: &Arc<Shared>, name: &str, config: &TeamConfig, published: &Published) -> Result<Self, String> {
+        let collection =
+            || RestServer::new(&config.url, HEADER, &config.key).map(|s| Collection::new(s, &config.collection));
+        let (background, urgent) = (shared.provider.background()?, shared.provider.urgent()?);
+        let kept = match collection() {
+            Ok(collection) => {
+                let own = published.iter().filter(|(_, team)| team.as_deref() == Some(name));
+                own.map(|(vault, _)| Kept::start(shared, &background, collection.clone(), vault)).collect()
+            }
+            Err(_) => Vec::new(),
+        };
+        // Connections belong to the runtime that opened them, so searches have their own.
+        let reader = config.search.then(|| collection().ok().map(Reader::new)).flatten();
+        Ok(Team {
+            name: name.to_owned(),
+            config: config.clone(),
+            collection: collection(),
+            reader,
+            kept,
+            background,
+            urgent,
+        })
+    }
+
+    fn info(&self) -> TeamInfo {
+        let mut info = TeamInfo {
+            name: self.name.clone(),
+            collection: self.config.collection.clone(),
+            searched: self.reader.is_some(),
+            ..TeamInfo::default()
+        };
+        match &self.collection {
+            Err(why) => info.problem = Some(why.clone()),
+            Ok(collection) => {
+                collection.host().clone_into(&mut info.host);
+                let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
+                info.problem =
+                    self.background.block_on(ask(&collection, &mut info)).err().map(|failure| failure.message);
+            }
+        }
+        for kept in &self.kept {
+            let known = info.vaults.iter_mut().find(|vault| vault.name == kept.vault);
+            if let Some(vault) = known {
+                kept.tell(vault);
+            } else {
+                let mut vault = TeamVault { name: kept.vault.clone(), ..TeamVault::default() };
+                kept.tell(&mut vault);
+                info.vaults.push(vault);
+            }
+        }
+        info
+    }
+
+    fn init(&self, bits: bool) -> Result<(), CallError> {
+        let collection = self.collection.clone().map_err(CallError::Invalid)?;
+        let kept = self.kept.first().ok_or_else(|| {
+            let message = format!(
+                "no vault here is published for `{}`; write `publish = \"{}\"` into the `[[vault]]` that is to be",
+                self.name, self.name
+            );
+            CallError::NotConfigured(message)
+        })?;
+        let described: Described = kept.describe().map_err(CallError::Storage)?;
+        let quantisation = if bits { Quantisation::Bit } else { Quantisation::Byte };
+        let make = async {
+            collection.version().await?;
+            collection.ensure(described.dimensions, quantisation).await?;
+            match collection.described().await? {
+                Some(known) => known.check(Some(&described.embedder), collection.name()),
+                None => collection.describe(&described).await,
+            }
+        };
+        self.background.block_on(make).map_err(failed)
+    }
+}
+
+/// Asks a collection how it stands.
+async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure> {
+    info.server = collection.version().await?;
+    let found = collection.inspect().await?;
+    let missing = || {
+        let (name, host) = (collection.name(), collection.host());
+        let message = format!("there is no collection `{name}` at {host} yet; `situated team init` makes it");
+        Failure { kind: Kind::Missing, message }
+    };
+    info.points = found.ok_or_else(missing)?.points;
+    let described = collection.described().await?.ok_or_else(missing)?;
+    described.check(None, collection.name())?;
+    info.embedder = described.embedder;
+    let vault = |state: ::team::VaultState| TeamVault {
+        name: state.vault,
+        keeper: state.host,
+        revision: state.revision,
+        ..TeamVault::default()
+    };
+    info.vaults = collection.vaults().await?.into_iter().map(vault).collect();
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! A vault that is published from here: its keeper, and the task that has it follow the vault's snapshots.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle as Runtime;
+use tokio::sync::{Notify, broadcast};
+use tokio::task::JoinHandle;
+
+use super::source::{VaultSource, describe, embedder_of};
+use crate::Shared;
+use ::team::verify::Differences;
+use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind};
+use note::fingerprint::Fields;
+use platform::files::Private as _;
+use protocol::events::Notice;
+use protocol::team::{TeamVault, VaultDifferences};
+
+/// After how long a vault that cannot be kept yet is tried again.
+const OPENING: Duration = Duration::from_secs(1);
+
+/// The file with the word that tells this keeper from others.
+const WORD: &str = "team-keeper";
+
+/// A vault that is published from here. Its task ends with it.
+pub(super) struct Kept {
+    pub(super) vault: String,
+    engine: Weak<Shared>,
+    source: Arc<VaultSource>,
+    collection: Collection,
+    /// Made when the vault is open: only then its embedder is known.
+    keeper: tokio::sync::Mutex<Option<Keeper>>,
+    status: Mutex<KeeperStatus>,
+    wake: Notify,
+    /// Whether its collection is another one by now.
+    anew: AtomicBool,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// How far it is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeeperStatus {
+    notes: u64,
+    left: u64,
+    problem: Option<String>,
+}
+
+impl Kept {
+    /// Starts to keep a vault.
+    pub(super) fn start(shared: &Arc<Shared>, runtime: &Runtime, collection: Collection, vault: &str) -> Arc<Kept> {
+        let kept = Arc::new(Kept {
+            vault: vault.to_owned(),
+            engine: Arc::downgrade(shared),
+            source: Arc::new(VaultSource::new(shared, vault)),
+            collection,
+            keeper: tokio::sync::Mutex::default(),
+            status: Mutex::default(),
+            wake: Notify::new(),
+            anew: AtomicBool::new(false),
+            task: Mutex::default(),
+        });
+        let notices = shared.feed.subscribe();
+        let task = runtime.spawn(follow(Arc::downgrade(&kept), vault.to_owned(), notices));
+        *kept.task.lock() = Some(task);
+        kept
+    }
+
+    /// Has it begin anew now.
+    pub(super) fn wake(&self) {
+        self.anew.store(true, Ordering::Relaxed);
+        self.wake.notify_one();
+    }
+
+    pub(super) fn status(&self) -> KeeperStatus {
+        self.status.lock().clone()
+    }
+
+    /// Says in an answer how far it is.
+    pub(super) fn tell(&self, vault: &mut TeamVault) {
+        let KeeperStatus { notes, left, problem } = self.status();
+        *vault = TeamVault { own: true, notes, left, problem, ..std::mem::take(vault) };
+    }
+
+    /// What its collection would say of itself.
+    pub(super) fn describe(&self) -> Result<Described, String> {
+        describe(&self.source)
+    }
+
+    /// Publishes what differs.
+    pub(super) async fn publish(&self, take_over: bool) -> Result<(), Failure> {
+        match self.turn(take_over).await {
+            Done::Rests => Ok(()),
+            Done::Waits(_, failure) => Err(failure),
+        }
+    }
+
+    /// Compares and mends.
+    pub(super) async fn verify(&self) -> Result<Differences, Failure> {
+        let mut keeper = self.keeper.lock().await;
+        let keeper = self.made(&mut keeper)?;
+        let found = keeper.verify().await;
+        self.report(keeper, found.as_ref().err());
+        found
+    }
+
+    /// What differed, as the protocol says it.
+    pub(super) fn differences(&self, team: &str, found: Differences) -> VaultDifferences {
+        let differences = found.count();
+        let Differences { notes, points, missing, outdated, damaged, extra, left_over, foreign } = found.shortened();
+        let (team, vault) = (team.to_owned(), self.vault.clone());
+        VaultDifferences {
+            team,
+            vault,
+            notes,
+            points,
+            differences,
+            missing,
+            outdated,
+            damaged,
+            extra,
+            left_over,
+            foreign,
+        }
+    }
+
+    async fn turn(&self, take_over: bool) -> Done {
+        let mut keeper = self.keeper.lock().await;
+        let keeper = match self.made(&mut keeper) {
+            Ok(keeper) => keeper,
+            Err(failure) => {
+                self.status.lock().problem = Some(failure.message.clone());
+                return Done::Waits(OPENING, failure);
+            }
+        };
+        if self.anew.swap(false, Ordering::Relaxed) || take_over {
+            keeper.begin_anew();
+        }
+        if take_over {
+            keeper.take_over();
+        }
+        let done = keeper.turn().await;
+        self.report(keeper, if let Done::Waits(_, failure) = &done { Some(failure) } else { None });
+        done
+    }
+
+    fn report(&self, keeper: &Keeper, failure: Option<&Failure>) {
+        let (notes, left) = keeper.progress();
+        let problem = failure.map(|failure| failure.message.clone());
+        let mut status = self.status.lock();
+        let passes = failure.is_some_and(|failure| failure.kind == Kind::Local);
+        if problem.is_some() && status.problem != problem && !passes {
+            tracing::warn!(vault = self.vault, "not published: {}", problem.as_deref().unwrap_or_default());
+        }
+        *status = KeeperStatus { notes: notes as u64, left: left as u64, problem };
+    }
+
+    /// The keeper, made if it was not yet; another one if the vault has another embedder by now.
+    fn made<'a>(&self, keeper: &'a mut Option<Keeper>) -> Result<&'a mut Keeper, Failure> {
+        let local = |message: String| Failure { kind: Kind::Local, message };
+        let engine = self.engine.upgrade().ok_or_else(|| local("the daemon is stopping".to_owned()))?;
+        let embedder = embedder_of(&self.source).map_err(local)?;
+        if keeper.as_ref().is_none_or(|keeper| keeper.embedder() != embedder) {
+            let data_dir = engine.config.load().data_dir.clone();
+            let word = word(&data_dir).map_err(|error| local(format!("{}: {error}", data_dir.join(WORD).display())))?;
+            let who = Identity { vault: self.vault.clone(), keeper: word, host: host(), embedder };
+            *keeper = Some(Keeper::new(self.collection.clone(), who, self.source.clone()));
+        }
+        keeper.as_mut().ok_or_else(|| local("there is no keeper".to_owned()))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.lock().take() {
+            task.abort();
+        }
+    }
+}
+
+/// Publishes what differs whenever the vault has another snapshot, and tries again what failed.
+async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receiver<Arc<Notice>>) {
+    loop {
+        let Some(alive) = kept.upgrade() else { return };
+        let done = alive.turn(false).await;
+        let wait = match done {
+            Done::Rests => None,
+            Done::Waits(wait, _) => Some(wait),
+        };
+        let again = async {
+            match wait {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = again => {}
+            () = alive.wake.notified() => {}
+            // What failed is not tried at every save.
+            ended = changed(&vault, &mut notices), if wait.is_none_or(|wait| wait <= OPENING) => if ended { return },
+        }
+    }
+}
+
+/// Waits for another snapshot of the vault; whether there will be none.
+async fn changed(vault: &str, notices: &mut broadcast::Receiver<Arc<Notice>>) -> bool {
+    loop {
+        match notices.recv().await {
+            Ok(notice) => match &*notice {
+                Notice::Index { vault: of, .. } if of == vault => return false,
+                _ => {}
+            },
+            Err(broadcast::error::RecvError::Lagged(_)) => return false,
+            Err(broadcast::error::RecvError::Closed) => return true,
+        }
+    }
+}
+
+/// The word that tells this keeper from others: made once, and kept beside the indexes.
+fn word(data_dir: &Path) -> std::io::Result<String> {
+    let path = data_dir.join(WORD);
+    if let Ok(known) = std::fs::read_to_string(&path)
+        && known.len() == 32
+    {
+        return Ok(known);
+    }
+    let random = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), ());
+    let bytes =
+        Fields::new("team-keeper/1").number(random()).number(random()).number(std::process::id().into()).finish();
+    let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).private().open(&path)?;
+    std::io::Write::write_all(&mut file, word.as_bytes())?;
+    file.sync_all()?;
+    Ok(word)
+}
+
+/// What this machine is called, for people.
+fn host() -> String {
+    let told = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = std::env::var("HOSTNAME").ok().or_else(told).unwrap_or_default();
+    let name: String = name.trim().chars().filter(|c| !c.is_control()).take(64).collect();
+    if name.is_empty() { "another machine".to_owned() } else { name }
+}

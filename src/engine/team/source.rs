@@ -1,0 +1,196 @@
+//! The notes of a vault as its store has them, for its keeper.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use crate::decide::{NotePipeline, Task};
+use crate::disk_access::{Hangs, TEXT_WITHIN};
+use crate::{Shared, VaultShared, now_s};
+use ::team::point::{About, state};
+use ::team::{Described, Document, Source};
+use context::ContextRecord;
+use index::search::filter::day_of;
+use index::terms::{Counted, MeanLengths};
+use index::{Language, NoteEntry, Snapshot};
+use note::fingerprint::{Fields, context_key};
+use note::{Private, VaultPath};
+use store::record::NoteRecord;
+
+/// Notes that lengths are measured by when a collection is made.
+const MEASURED: usize = 400;
+
+/// The notes of one vault.
+pub(super) struct VaultSource {
+    engine: Weak<Shared>,
+    vault: String,
+    /// States by path, each as of a change of the store.
+    known: Mutex<HashMap<VaultPath, (u64, String)>>,
+    private: Mutex<Arc<Private>>,
+}
+
+/// What a vault answers from.
+struct Open {
+    shared: Arc<VaultShared>,
+    snapshot: Arc<Snapshot>,
+    pipeline: Arc<NotePipeline>,
+}
+
+impl VaultSource {
+    pub(super) fn new(engine: &Arc<Shared>, vault: &str) -> Self {
+        // Until it is known which notes are private, all are.
+        let all = Arc::new(Private::new(&["*".to_owned()]));
+        VaultSource {
+            engine: Arc::downgrade(engine),
+            vault: vault.to_owned(),
+            known: Mutex::default(),
+            private: Mutex::new(all),
+        }
+    }
+
+    fn open(&self) -> Result<Open, String> {
+        let engine = self.engine.upgrade().ok_or("the daemon is stopping")?;
+        let vaults = engine.vaults.load();
+        let shared = vaults.iter().find(|vault| vault.name == self.vault).ok_or("the vault is not served")?.clone();
+        let published = shared.published.load_full().ok_or("the vault is being opened")?;
+        let (snapshot, pipeline) = (published.0.clone(), published.1.clone());
+        *self.private.lock() = pipeline.private.clone();
+        Ok(Open { shared, snapshot, pipeline })
+    }
+}
+
+impl Source for VaultSource {
+    fn wanted(&self) -> Result<BTreeMap<String, String>, String> {
+        let Open { shared, snapshot, pipeline } = self.open()?;
+        if shared.report().flying {
+            // What is not indexed yet is not gone.
+            return Err("the vault is still being indexed".to_owned());
+        }
+        let mut known = self.known.lock();
+        let mut now = HashMap::with_capacity(snapshot.note_count());
+        for entry in snapshot.notes() {
+            if pipeline.private.covers(&entry.path, &entry.tags) || entry.rows.is_empty() {
+                continue;
+            }
+            let state = match known.remove(&entry.path).filter(|(seq, _)| *seq == entry.seq) {
+                Some((_, state)) => state,
+                None => match pipeline.store.note(&entry.path).map_err(|error| error.to_string())? {
+                    Some(record) if record.seq == entry.seq => state_of(&record, entry, &snapshot),
+                    // It has changed since; the next snapshot has it.
+                    _ => continue,
+                },
+            };
+            now.insert(entry.path.clone(), (entry.seq, state));
+        }
+        let wanted = now.iter().map(|(path, (_, state))| (path.as_str().to_owned(), state.clone())).collect();
+        *known = now;
+        Ok(wanted)
+    }
+
+    fn document(&self, path: &str) -> Result<Option<Document>, String> {
+        let open = self.open()?;
+        let path = VaultPath::parse(path).ok_or("this is no path")?;
+        let Some(entry) = open.snapshot.note_at(&path).cloned() else { return Ok(None) };
+        let failed = |error: store::StoreError| error.to_string();
+        let Some(record) = open.pipeline.store.note(&path).map_err(failed)?.filter(|record| record.seq == entry.seq)
+        else {
+            return Ok(None);
+        };
+        let contexts = open.pipeline.store.contexts(&path).map_err(failed)?;
+        document(&open, &path, &entry, record, contexts)
+    }
+
+    fn private(&self) -> Arc<Private> {
+        self.private.lock().clone()
+    }
+}
+
+/// A note as it is published, made anew from its file; `None` if that is another by now.
+fn document(
+    open: &Open,
+    path: &VaultPath,
+    entry: &NoteEntry,
+    record: NoteRecord,
+    contexts: Vec<ContextRecord>,
+) -> Result<Option<Document>, String> {
+    let Open { shared, snapshot, pipeline } = open;
+    let (root, of, most) = (shared.path.clone(), path.clone(), pipeline.max_note_bytes);
+    let read = shared.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &of, most));
+    let Ok(text) = read.map_err(|Hangs| format!("the file system of `{}` hangs", shared.name))? else {
+        return Ok(None);
+    };
+    let state = state_of(&record, entry, snapshot);
+    let about: Vec<About> = abouts(&record, &contexts).collect();
+    let hash = record.hash;
+    let decided = pipeline.decide(&Task::again(path.clone()), text, Some((record, contexts)), now_s());
+    let decided = decided.map_err(|error| error.to_string())?;
+    let same = decided.write.put.as_ref().is_some_and(|(now, _)| now.hash == hash);
+    if !same || decided.docs.len() != about.len() {
+        return Ok(None);
+    }
+    let language =
+        entry.rows.first().and_then(|row| snapshot.text(*row).ok()).map_or(Language::English, |t| t.language);
+    let mut chunks: Vec<_> = decided.docs.into_iter().zip(about).collect();
+    for ((chunk, _), row) in chunks.iter_mut().zip(&entry.rows) {
+        chunk.windows = snapshot.vectors(*row).into_iter().map(Into::into).collect();
+    }
+    Ok(Some(Document { note: decided.entry, chunks, language, state }))
+}
+
+/// What is told of a note's chunks beside their texts.
+fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Iterator<Item = About> + 'a {
+    record.chunks.iter().enumerate().map(|(at, chunk)| About {
+        key: context_key(&chunk.keys, chunk.hash).to_string(),
+        by: contexts.get(at).filter(|context| context.is_paid()).map(|context| context.generation.clone()),
+    })
+}
+
+/// What tells a note as it is published from any other: all that points are made of, by its fingerprints.
+fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> String {
+    let mut fields = Fields::new("team-note/1")
+        .bytes(&record.hash.0)
+        .bytes(record.embedder.as_bytes())
+        .bytes(record.chunker.as_bytes())
+        .bytes(record.title.as_bytes())
+        .bytes(record.kind.as_deref().unwrap_or_default().as_bytes())
+        .bytes(record.properties.as_bytes())
+        .bytes(day_of(entry, jiff::tz::Offset::UTC).to_string().as_bytes());
+    for text in record.tags.iter().chain(&record.aliases) {
+        fields = fields.bytes(text.as_bytes());
+    }
+    for (chunk, row) in record.chunks.iter().zip(&entry.rows) {
+        let vectors = snapshot.vectors(*row).len() as u64;
+        fields = fields.bytes(&chunk.id.0).bytes(&chunk.hash.0).bytes(&chunk.context_hash.0).number(vectors);
+    }
+    state(fields)
+}
+
+/// Who makes the vectors of a vault.
+pub(super) fn embedder_of(source: &VaultSource) -> Result<String, String> {
+    Ok(source.open()?.pipeline.service.embedder.identity().to_owned())
+}
+
+/// What a collection says of itself that is made for this vault: its embedder, and how long its chunks are.
+pub(super) fn describe(source: &VaultSource) -> Result<Described, String> {
+    let paths: Vec<String> = source.wanted()?.into_keys().collect();
+    let open = source.open()?;
+    let (mut sums, mut chunks, mut languages) = ([0_u64; 3], 0_u64, vec![Language::English]);
+    for path in paths.iter().step_by(paths.len().div_ceil(MEASURED).max(1)) {
+        let Some(document) = source.document(path)? else { continue };
+        for (position, (chunk, _)) in document.chunks.iter().enumerate() {
+            let lengths = Counted::of(&document.note, chunk, position, document.language).lengths();
+            sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
+            chunks += 1;
+        }
+        if !languages.contains(&document.language) {
+            languages.push(document.language);
+        }
+    }
+    if chunks == 0 {
+        return Err(format!("the vault `{}` has no note yet that could be published", source.vault));
+    }
+    let mean = MeanLengths(sums.map(|sum| sum as f32 / chunks as f32));
+    let embedder = &open.pipeline.service.embedder;
+    Ok(Described::new(embedder.identity(), embedder.dimensions(), mean, &languages))
+}

@@ -1,0 +1,149 @@
+//! What was found by an engine that keeps an index of its own: judged on the one scale with what is found here.
+//!
+//! Both lanes say of it what they say of a chunk here, and the same fusion and the same boosts follow, but for the links:
+//! those of notes elsewhere are not known. How rare a word is each engine counts in its own notes, so scores of the words
+//! are comparable as far as both have the same language of work.
+
+use std::collections::HashMap;
+
+use super::boost::{Boosts, boost_notes};
+use super::filter::mtime_seconds;
+use super::fuse::{self, Dense, Ranked, Scale};
+use super::lanes::Candidate;
+use super::snippet::snippet;
+use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Part, Ranking};
+use crate::analyze::{each_word, words};
+use crate::{Language, LexicalError, NoteEntry};
+
+/// A chunk that was found elsewhere.
+#[derive(Clone, Debug)]
+pub struct Outside {
+    /// What it is called where it was found: the hit's vault.
+    pub vault: String,
+    /// Its note; `no` tells apart the notes of one answer.
+    pub note: NoteEntry,
+    /// Its id.
+    pub chunk: String,
+    /// Headings above it, outermost first.
+    pub heading_path: Vec<String>,
+    /// First and last line.
+    pub lines: (u32, u32),
+    /// Raw text.
+    pub text: String,
+    /// Context.
+    pub context: String,
+    /// What its words are stemmed as.
+    pub language: Language,
+    /// Its BM25; `None` if it has none of the words.
+    pub lexical: Option<f32>,
+    /// Its cosine; `None` if that lane was not asked.
+    pub dense: Option<f32>,
+}
+
+/// What was found elsewhere, ranked.
+#[derive(Debug, Default)]
+pub struct OutsideRanking {
+    chunks: Vec<Outside>,
+    ranked: Vec<Ranked>,
+    text: String,
+    mode: Mode,
+}
+
+/// As [`super::rank_together`], with what was found elsewhere on the same scale.
+///
+/// # Errors
+/// As there.
+pub fn rank_beside(parts: &[Part<'_>], outside: Vec<Outside>) -> Result<(Vec<Ranking>, OutsideRanking), LexicalError> {
+    let candidates = candidates(&outside);
+    let (rankings, scale) = super::rank::rank_within(parts, &candidates)?;
+    let ranking = parts.first().map(|part| ranked(outside, candidates, scale, part)).unwrap_or_default();
+    Ok((rankings, ranking))
+}
+
+/// What the lanes say, each with its ranks; rows are places in the list.
+fn candidates(outside: &[Outside]) -> Vec<Candidate> {
+    let ranks = |score: fn(&Outside) -> Option<f32>| -> HashMap<usize, LaneScore> {
+        let mut scored: Vec<(usize, f32)> =
+            outside.iter().enumerate().filter_map(|(at, chunk)| Some((at, score(chunk)?))).collect();
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+        (1..).zip(scored).map(|(rank, (at, score))| (at, LaneScore { rank, score })).collect()
+    };
+    let (lexical, dense) = (ranks(|chunk| chunk.lexical), ranks(|chunk| chunk.dense));
+    let candidate =
+        |at: usize| Candidate { row: at as u32, lexical: lexical.get(&at).cloned(), dense: dense.get(&at).cloned() };
+    (0..outside.len()).map(candidate).collect()
+}
+
+fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: &Part<'_>) -> OutsideRanking {
+    let Part { query, options, .. } = part;
+    let text = query.text();
+    let dense = Dense { weight: options.dense_weight, familiarity: options.familiarity };
+    let mut ranked = fuse::fuse(candidates, scale, dense);
+    let boosts = Boosts { graph: None, ..options.boosts.clone() };
+    let notes: Vec<&NoteEntry> = chunks.iter().map(|chunk| &chunk.note).collect();
+    boost_notes(&notes, &mut ranked, &text, query.filter.offset, &boosts);
+    let key = |row: u32| chunks.get(row as usize).map(|chunk| (&chunk.vault, chunk.note.path.as_str(), chunk.lines));
+    fuse::sort(&mut ranked, |a, b| key(a).cmp(&key(b)));
+    OutsideRanking { chunks, ranked, text, mode: options.mode }
+}
+
+impl OutsideRanking {
+    /// Hits of the best, so many of each note at most.
+    pub fn finish(self, options: &Options) -> Answer {
+        let OutsideRanking { chunks, ranked, text, mode } = self;
+        let mut shares: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut truncated = false;
+        for ranked in ranked {
+            let Some(chunk) = chunks.get(ranked.candidate.row as usize) else { continue };
+            let share = shares.entry((&chunk.vault, chunk.note.path.as_str())).or_default();
+            *share += 1;
+            if *share > options.per_note.max(1) {
+                continue;
+            }
+            if hits.len() >= options.limit.min(MAX_HITS) {
+                truncated = true;
+                break;
+            }
+            hits.push(hit(chunk, &ranked, &text, options));
+        }
+        Answer { hits, truncated, mode, ..Answer::default() }
+    }
+}
+
+fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit {
+    let Outside { vault, note, heading_path, lines, text, context, language, .. } = chunk;
+    let terms = words(query, Some(*language)).into_iter().map(|word| word.text).collect();
+    let passage = snippet(text, &terms, &|text, each| {
+        each_word(text, Some(*language), |token, _| each(token.offset_from..token.offset_to, &token.text));
+    });
+    Hit {
+        vault: vault.clone(),
+        path: note.path.as_str().to_owned(),
+        line: lines.0,
+        end_line: lines.1,
+        match_line: (lines.0 + passage.lines_before).min(lines.1),
+        title: note.title.clone(),
+        heading_path: heading_path.clone(),
+        score: ranked.score.clamp(0.0, 1.0),
+        snippet: passage.text,
+        highlights: passage.highlights,
+        text: text.clone(),
+        window: text.clone(),
+        window_lines: *lines,
+        chunk: chunk.chunk.clone(),
+        kind: note.kind.clone(),
+        tags: note.tags.clone(),
+        date: note.days.day().map(|day| day.to_string()),
+        created: note.days.created.map(|day| day.to_string()),
+        modified: note.days.modified.map(|day| day.to_string()),
+        has_context: !context.is_empty(),
+        context: if options.contextual { context.clone() } else { String::new() },
+        mtime: mtime_seconds(note),
+        lanes: ranked.lanes().filter(|_| options.explain),
+        ..Hit::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

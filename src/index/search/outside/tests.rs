@@ -1,0 +1,75 @@
+use super::*;
+use crate::search::{Parsed, parse};
+use crate::testing::note;
+use crate::{Index, Snapshot};
+
+fn outside(no: u32, path: &str, text: &str, lexical: Option<f32>, dense: Option<f32>) -> Outside {
+    Outside {
+        vault: "team/guides".to_owned(),
+        note: note(no, 1, path),
+        chunk: format!("{no}"),
+        heading_path: Vec::new(),
+        lines: (1, 1),
+        text: text.to_owned(),
+        context: String::new(),
+        language: Language::English,
+        lexical,
+        dense,
+    }
+}
+
+fn empty() -> (tempfile::TempDir, std::sync::Arc<Snapshot>) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), 2).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    (dir, snapshot)
+}
+
+fn answered(query: Parsed, chunks: Vec<Outside>) -> Answer {
+    let (_dir, snapshot) = empty();
+    let options = Options { mode: Mode::Hybrid, familiarity: 1.0, ..Options::default() };
+    let part = Part { snapshot: &snapshot, query, vector: None, options: options.clone() };
+    let (rankings, outside) = rank_beside(&[part], chunks).unwrap();
+    assert!(rankings.iter().all(|ranking| ranking.rows(9).is_empty()));
+    outside.finish(&options)
+}
+
+fn query(text: &str) -> Parsed {
+    parse(text, "2026-11-24".parse().unwrap()).unwrap()
+}
+
+#[test]
+fn what_is_found_elsewhere_is_fused_as_what_is_found_here() {
+    let chunks = vec![
+        outside(1, "a.md", "The zebra grazes.", Some(2.0), Some(0.5)),
+        outside(2, "b.md", "A horse grazes.", None, Some(0.9)),
+        outside(3, "c.md", "zebra", Some(4.0), Some(0.1)),
+    ];
+    let answer = answered(query("zebra"), chunks);
+    let scores: Vec<(&str, f32)> = answer.hits.iter().map(|hit| (hit.path.as_str(), hit.score)).collect();
+    // Half the cosine and half the share of the best BM25.
+    assert_eq!(scores, [("c.md", 0.55), ("a.md", 0.5), ("b.md", 0.45)]);
+    assert_eq!(answer.hits[1].snippet, "The zebra grazes.");
+    assert_eq!(answer.hits[1].highlights, [(4, 9)]);
+}
+
+#[test]
+fn a_note_that_the_query_names_is_boosted_and_none_takes_more_than_its_share() {
+    let chunks =
+        vec![outside(1, "Zebra Plan.md", "one", Some(1.0), Some(0.5)), outside(2, "b.md", "two", Some(1.0), Some(0.5))];
+    let answer = answered(query("the zebra plan"), chunks);
+    assert_eq!(answer.hits[0].path, "Zebra Plan.md");
+    assert!(answer.hits[0].score > answer.hits[1].score);
+    let many = (0..9).map(|_| outside(1, "a.md", "one", Some(1.0), None)).collect();
+    assert_eq!(answered(query("one"), many).hits.len(), Options::default().per_note);
+}
+
+#[test]
+fn conditions_that_an_engine_elsewhere_does_not_know_are_told() {
+    let filter = |text: &str| query(text).filter.elsewhere();
+    let known = filter("zebra tag:Africa path:Animals/ -tag:old after:2026-01-01").unwrap();
+    assert_eq!((known.tags, known.paths), (vec!["africa".to_owned()], vec!["animals".to_owned()]));
+    assert_eq!((known.without[0].as_slice(), known.days.0.is_some()), (["old".to_owned()].as_slice(), true));
+    assert!(filter("zebra path:*.draft.md").is_none());
+    assert!(filter("zebra link:Plan").is_none());
+}

@@ -1,0 +1,117 @@
+//! The terms of chunks and of queries, for an engine that keeps its own index of words: the same words, stems and weights
+//! as in the lexical lane.
+//!
+//! A term is a number: of its field and its text. Fields share one vector, so that one product of two vectors is the sum
+//! over all fields. A chunk's side of BM25 is how often it has a term, saturated, against its length; a query's side is
+//! the weight of the field and of the word. How rare a term is, the engine counts.
+//! (BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, with the constants of the lexical
+//! lane.)
+
+use std::collections::BTreeMap;
+
+use super::analyze::{each_word, words};
+use super::documents::in_words;
+use super::lexical::in_a_row;
+use super::query::{CONTEXT, asked};
+use super::{ChunkDoc, Language, NoteEntry};
+
+/// How soon more of the same word stops to count.
+const K1: f32 = 1.2;
+/// How far a long text counts for less.
+const B: f32 = 0.75;
+
+/// The fields of the lexical lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Words,
+    Context,
+    Expansion,
+}
+
+impl Field {
+    const ALL: [Field; 3] = [Field::Words, Field::Context, Field::Expansion];
+
+    /// The number of a term of this field. Two terms have the same number once in four billion.
+    fn term(self, text: &str) -> u32 {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&[self as u8]).update(text.as_bytes());
+        let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
+        u32::from_le_bytes([a, b, c, d])
+    }
+}
+
+/// How many words each field of a chunk has on the mean: what a chunk's length is measured by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MeanLengths(pub [f32; 3]);
+
+/// The words of a chunk, counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted([(BTreeMap<u32, u32>, u32); 3]);
+
+impl Counted {
+    /// Counts the words of the chunk at `position` of a note in this language.
+    pub fn of(note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> Self {
+        let mut counted = Counted::default();
+        in_words(note, chunk, position, &mut |times, text| counted.add(Field::Words, text, language, times));
+        counted.add(Field::Context, &chunk.context, language, 1);
+        counted.add(Field::Expansion, &chunk.expansion, language, 1);
+        counted
+    }
+
+    fn add(&mut self, field: Field, text: &str, language: Language, times: u8) {
+        let (terms, length) = &mut self.0[field as usize];
+        let times = u32::from(times);
+        each_word(text, Some(language), |token, _| {
+            *terms.entry(field.term(&token.text)).or_default() += times;
+            *length += times;
+        });
+    }
+
+    /// Words in each field.
+    pub fn lengths(&self) -> [u32; 3] {
+        [0, 1, 2].map(|field| self.0[field].1)
+    }
+
+    /// Its side of BM25: terms in order, each once, and their weights.
+    pub fn weighed(&self, mean: MeanLengths) -> (Vec<u32>, Vec<f32>) {
+        let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
+        for ((terms, length), mean) in self.0.iter().zip(mean.0) {
+            let norm = K1 * (1.0 - B + B * *length as f32 / mean.max(1.0));
+            for (term, times) in terms {
+                let times = *times as f32;
+                *weights.entry(*term).or_default() += times * (K1 + 1.0) / (times + norm);
+            }
+        }
+        weights.into_iter().unzip()
+    }
+}
+
+/// A query's side of BM25: the terms of its words in these languages, in order, each once, and their weights; none if
+/// it has no words. With `contextual` contexts take part; questions beside them count for `expansion`.
+pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansion: f32) -> (Vec<u32>, Vec<f32>) {
+    let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
+    for word in asked(words, languages, false) {
+        for (field, weight) in Field::ALL.into_iter().zip([1.0, if contextual { CONTEXT } else { 0.0 }, expansion]) {
+            for form in word.forms.iter().filter(|_| weight > 0.0) {
+                *weights.entry(field.term(form)).or_default() += weight * word.weight;
+            }
+        }
+    }
+    weights.into_iter().unzip()
+}
+
+/// Whether a text has the words of a phrase in a row, both in this language; one without words is everywhere.
+pub fn holds(text: &str, phrase: &str, language: Language) -> bool {
+    let phrase = in_a_row(words(phrase, Some(language)));
+    let Some(first) = phrase.first() else { return true };
+    let text = in_a_row(words(text, Some(language)));
+    let at = |position: usize, form: &str| {
+        let from = text.partition_point(|word| word.position < position);
+        text[from..].iter().take_while(|word| word.position == position).any(|word| word.text == form)
+    };
+    let begins = text.iter().filter(|word| word.text == first.text).map(|word| word.position);
+    begins.into_iter().any(|begin| phrase.iter().all(|word| at(begin + word.position - first.position, &word.text)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! A server of the user's own that is asked by REST: its address, its key, and an end to every wait.
+//!
+//! What is asked is the caller's. A key goes to this server alone, and over a connection that nobody reads: unencrypted
+//! only to this machine.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::{Instant, timeout_at};
+
+use super::key::{Key, Whose};
+use super::keyring::{Found, Keyring};
+use super::transport::Transport;
+use super::wire::{Address, Request};
+use context::settings::KeyConfig;
+
+/// Longest answer in bytes: a page of ten thousand points with their payloads.
+const MOST_ANSWER: usize = 256 << 20;
+
+/// A server, and how it knows us. Cheap to clone.
+#[derive(Clone)]
+pub struct RestServer {
+    transport: Transport,
+    /// Scheme, host, port and path, without a slash at the end.
+    base: String,
+    /// The header that the key goes into.
+    header: &'static str,
+    key: std::sync::Arc<Keyring>,
+}
+
+impl std::fmt::Debug for RestServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RestServer").field("host", &self.transport.host()).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestError {
+    /// The key cannot be had, and why.
+    #[error("{0}")]
+    Key(String),
+    /// Nothing came back, or not all of it; the words of the system.
+    #[error("{0}")]
+    Broken(String),
+    /// It did not answer within this time.
+    #[error("no answer within {} ms", .0.as_millis())]
+    Late(Duration),
+    /// It answered with an error: the status, and what it said.
+    #[error("HTTP {0}")]
+    Refused(u16, Vec<u8>),
+}
+
+/// What is done to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Reads it.
+    Get,
+    /// Asks it.
+    Post,
+    /// Puts it there.
+    Put,
+    /// Takes it away.
+    Delete,
+}
+
+impl From<Verb> for Method {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Get => Method::GET,
+            Verb::Post => Method::POST,
+            Verb::Put => Method::PUT,
+            Verb::Delete => Method::DELETE,
+        }
+    }
+}
+
+impl RestServer {
+    /// A server at `url`, whose key goes into `header`. Reads no key and opens no connection yet.
+    ///
+    /// # Errors
+    /// What is wrong with the address.
+    pub fn new(url: &str, header: &'static str, key: &KeyConfig) -> Result<Self, String> {
+        let address = Address::parse(url, &[])?;
+        let has_key = key.file.is_some() || key.command.is_some() || key.credential.is_some();
+        if has_key && !address.is_loopback() && address.origin().starts_with("http:") {
+            return Err(
+                "its key would go over the network for all to read; write an address with `https://`".to_owned()
+            );
+        }
+        let transport = Transport::new(address.origin(), address.is_loopback())?.with_answers_of(MOST_ANSWER);
+        let base = address.join("");
+        // Without any place for it there is none: what the environment has is for others.
+        let whose = if has_key { Whose::team() } else { Whose::nobody() };
+        let key = std::sync::Arc::new(Keyring::new(whose, key.clone()));
+        Ok(RestServer { transport, base, header, key })
+    }
+
+    /// Host, and port if it is not the scheme's own.
+    pub fn host(&self) -> &str {
+        self.transport.host()
+    }
+
+    /// The same; `None` for an address of this machine.
+    pub fn leaves_to(&self) -> Option<String> {
+        self.transport.leaves_to()
+    }
+
+    /// Asks, with an end after `within`; gives the body of a good answer. A key that is refused is looked up once more: it
+    /// may have been changed.
+    ///
+    /// # Errors
+    /// See [`RestError`].
+    pub async fn ask(&self, verb: Verb, path: &str, body: Vec<u8>, within: Duration) -> Result<Vec<u8>, RestError> {
+        let until = Instant::now() + within;
+        let answer = async {
+            let unfound = |failure: super::Failure| RestError::Key(failure.message);
+            let key = self.key.get().await.map_err(unfound)?;
+            match self.once(verb, path, body.clone(), &key).await {
+                Err(RestError::Refused(status @ (401 | 403), said)) => {
+                    match self.key.another(&key).await.map_err(unfound)? {
+                        Some(another) => self.once(verb, path, body, &another).await,
+                        None => Err(RestError::Refused(status, said)),
+                    }
+                }
+                answer => answer,
+            }
+        };
+        timeout_at(until, answer).await.unwrap_or(Err(RestError::Late(within)))
+    }
+
+    async fn once(&self, verb: Verb, path: &str, body: Vec<u8>, key: &Found) -> Result<Vec<u8>, RestError> {
+        let mut headers = Vec::new();
+        if let Some(Key::Bearer(key)) = key.as_deref() {
+            headers.push((self.header, SecretString::from(key.expose_secret())));
+        }
+        let request = Request { url: format!("{}{path}", self.base), headers, body };
+        let reply =
+            self.transport.send(verb.into(), request).await.map_err(|broken| RestError::Broken(broken.message))?;
+        match reply.status {
+            200..=299 if reply.cut => Err(RestError::Broken("its answer is too long".to_owned())),
+            200..=299 => Ok(reply.body),
+            status => Err(RestError::Refused(status, reply.body)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What a collection looks like: its vectors, the indexes of its payloads, and the two kinds of points that are no chunks.
+
+use index::Language;
+use index::terms::MeanLengths;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Kind};
+
+/// The layout of points. Another one cannot be read: the collection is filled anew.
+pub(crate) const LAYOUT: u32 = 1;
+
+/// The vectors of a chunk, one per window; the nearest counts.
+pub(crate) const DENSE: &str = "dense";
+/// The terms of a chunk.
+pub(crate) const WORDS: &str = "words";
+
+/// What tells points apart: `chunk`, `vault` or `collection`.
+pub(crate) const WHAT: &str = "situated";
+
+/// Payload fields that conditions ask for, and their types there.
+const FIELDS: [(&str, &str); 11] = [
+    (WHAT, "keyword"),
+    ("vault", "keyword"),
+    ("path", "keyword"),
+    ("folders", "keyword"),
+    ("tags", "keyword"),
+    ("kind_key", "keyword"),
+    ("audience", "keyword"),
+    ("key", "keyword"),
+    ("day", "integer"),
+    ("position", "integer"),
+    ("revision", "integer"),
+];
+
+/// How vectors are looked at first: one byte or one bit per value, then exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quantisation {
+    /// One byte per value: what our vectors have anyway, so that nothing is lost.
+    #[default]
+    Byte,
+    /// One bit per value: a thirtieth of the memory, for tens of millions of chunks.
+    Bit,
+}
+
+/// What a collection is made with.
+pub(crate) fn made_with(dimensions: usize, quantisation: Quantisation) -> Value {
+    let quantisation = match quantisation {
+        Quantisation::Byte => json!({"scalar": {"type": "int8", "quantile": 1.0, "always_ram": true}}),
+        Quantisation::Bit => json!({"binary": {"always_ram": true}}),
+    };
+    json!({
+        "vectors": {DENSE: {
+            "size": dimensions,
+            // Vectors are of length one; this leaves them as they are.
+            "distance": "Dot",
+            "on_disk": true,
+            "multivector_config": {"comparator": "max_sim"},
+        }},
+        "quantization_config": quantisation,
+        "sparse_vectors": {WORDS: {"modifier": "idf"}},
+        "on_disk_payload": true,
+    })
+}
+
+/// The indexes of its payloads.
+pub(crate) fn fields() -> impl Iterator<Item = Value> {
+    FIELDS.into_iter().map(|(name, kind)| json!({"field_name": name, "field_schema": kind}))
+}
+
+/// What holds for all of a collection; its own point says so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Described {
+    /// The layout of points.
+    pub layout: u32,
+    /// Who made the vectors: another embedder's cannot be compared with them.
+    pub embedder: String,
+    /// Their dimensions.
+    pub dimensions: usize,
+    /// What lengths are measured by: words of a chunk in each field on the mean, as of the first vault.
+    pub mean: [f32; 3],
+    /// Codes of the languages that words were stemmed in.
+    pub languages: Vec<String>,
+}
+
+impl Described {
+    /// What it says of an embedder's first vault.
+    pub fn new(embedder: &str, dimensions: usize, mean: MeanLengths, languages: &[Language]) -> Self {
+        let languages = languages.iter().map(|language| language.code().to_owned()).collect();
+        Described { layout: LAYOUT, embedder: embedder.to_owned(), dimensions, mean: mean.0, languages }
+    }
+
+    /// The languages that a query's words are looked up in.
+    pub fn languages(&self) -> Vec<Language> {
+        self.languages.iter().filter_map(|code| Language::of_code(code)).collect()
+    }
+
+    /// What lengths are measured by.
+    pub fn mean(&self) -> MeanLengths {
+        MeanLengths(self.mean)
+    }
+
+    /// What keeps a collection that says this from being used with an embedder; `None` as embedder for who only reads
+    /// words.
+    ///
+    /// # Errors
+    /// What is another, and what to do.
+    pub fn check(&self, embedder: Option<&str>, name: &str) -> Result<(), Failure> {
+        if self.layout != LAYOUT {
+            let (theirs, why) = (self.layout, if self.layout > LAYOUT { "newer" } else { "older" });
+            let todo = "bring all to the same version, then `situated team drop` and `publish` fill it anew";
+            let message =
+                format!("`{name}` was filled by a {why} version of situated (layout {theirs}, not {LAYOUT}); {todo}");
+            return Err(Failure::new(Kind::Other, message));
+        }
+        match embedder.filter(|embedder| *embedder != self.embedder) {
+            None => Ok(()),
+            Some(own) => Err(Failure::new(
+                Kind::Other,
+                format!(
+                    "the vectors of `{name}` are those of {}, and `[embed]` here is {own}; take the same embedder, or \
+                     another collection",
+                    self.embedder
+                ),
+            )),
+        }
+    }
+}
+
+/// How far a vault is, and who keeps it; its own point says so.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VaultState {
+    /// Its name.
+    pub vault: String,
+    /// Points up to this number are there for all.
+    pub revision: u64,
+    /// A random word that its keeper alone knows, hashed.
+    pub keeper: String,
+    /// Where that is, for people.
+    pub host: String,
+}
+
+impl VaultState {
+    /// What is said to a second keeper.
+    pub(crate) fn kept(&self) -> Failure {
+        let VaultState { vault, host, .. } = self;
+        Failure::new(
+            Kind::Kept,
+            format!(
+                "the vault `{vault}` is published by {host}; a vault has one keeper. If that one is gone for good: \
+                 `situated team publish --take-over`"
+            ),
+        )
+    }
+}

@@ -1,0 +1,246 @@
+//! What a keeper does next: from what happened to what is to be done. No I/O, no clock.
+//!
+//! One thing is done at a time. After a failure of any kind all begins anew with a look at the collection, so that there
+//! is one way to go on, be it after a kill, a day without a server, or another keeper.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::failure::Failure;
+
+/// Notes of one revision at most.
+const NOTES: usize = 64;
+/// How long a keeper waits after a failure, at first and at most.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The store's notes are these: path and state of each that may be published.
+    Wanted(BTreeMap<String, String>),
+    /// The vault is ours; its points are there up to this number.
+    Claimed(u64),
+    /// What nobody sees yet is gone.
+    Cleaned,
+    /// The notes that are there: path, number, and state of each, of some twice.
+    Listed(Vec<(String, u64, String)>),
+    /// Notes were written under the number asked for; those that are not named had no text to write at present.
+    Written(BTreeMap<String, String>),
+    /// The number is raised.
+    Raised,
+    /// Older points are deleted.
+    Swept,
+    /// A comparison found that these notes are not there as they should be.
+    Amiss(Vec<String>),
+    /// Something failed.
+    Failed(Failure),
+    /// It is time to try again.
+    Again,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Take the vault, unless somebody else keeps it.
+    Claim,
+    /// Delete what is above this number.
+    Clean(u64),
+    /// List the notes that are there.
+    List,
+    /// Write these notes under this number.
+    Write(u64, Vec<String>),
+    /// Make points up to this number visible; they were up to the one before.
+    Raise(u64),
+    /// Delete points of these notes that are below their number.
+    Sweep(Vec<(String, u64)>),
+    /// Wait for another state of the store.
+    Rest,
+    /// Wait so long, or for a user, because of this.
+    Wait(Duration, Failure),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Claiming,
+    Cleaning,
+    Listing,
+    Working,
+    Writing,
+    Raising,
+    Sweeping,
+    Waiting,
+}
+
+/// The plan of one vault's keeper.
+#[derive(Clone, Debug)]
+pub struct Publisher {
+    stage: Stage,
+    /// What the store has; nothing is written or taken away before that is known.
+    wanted: Option<BTreeMap<String, String>>,
+    /// What readers see.
+    there: BTreeMap<String, String>,
+    /// Notes whose text could not be had as the store knows it: it is about to change.
+    held: BTreeSet<String>,
+    /// What is being made visible.
+    writing: BTreeMap<String, String>,
+    /// Points that are to be deleted: of these notes, below these numbers.
+    old: Vec<(String, u64)>,
+    /// Up to where points are visible.
+    revision: u64,
+    failures: u32,
+}
+
+impl Default for Publisher {
+    fn default() -> Self {
+        Publisher {
+            stage: Stage::Claiming,
+            wanted: None,
+            there: BTreeMap::new(),
+            held: BTreeSet::new(),
+            writing: BTreeMap::new(),
+            old: Vec::new(),
+            revision: 0,
+            failures: 0,
+        }
+    }
+}
+
+impl Publisher {
+    /// What is to be done first.
+    pub fn begin(&self) -> Effect {
+        Effect::Claim
+    }
+
+    /// Notes that are still to be written or taken away.
+    pub fn left(&self) -> usize {
+        self.to_write().count() + self.to_remove().count()
+    }
+
+    /// Notes that readers see.
+    pub fn notes(&self) -> usize {
+        self.there.len()
+    }
+
+    /// Whether it rests until something happens.
+    pub fn rests(&self) -> bool {
+        matches!(self.stage, Stage::Working | Stage::Waiting)
+    }
+
+    /// What is to be done now that this happened; `None`: something is being done already.
+    pub fn on(&mut self, event: Event) -> Option<Effect> {
+        match (self.stage, event) {
+            (stage, Event::Wanted(wanted)) => {
+                self.held.clear();
+                self.wanted = Some(wanted);
+                (stage == Stage::Working).then(|| self.next())
+            }
+            (Stage::Working, Event::Amiss(paths)) => {
+                // No note is in this state, so that it is written anew and what is there goes.
+                self.there.extend(paths.into_iter().map(|path| (path, String::new())));
+                Some(self.next())
+            }
+            (_, Event::Failed(failure)) => Some(self.fail(failure)),
+            (Stage::Waiting | Stage::Working, Event::Again) => {
+                self.stage = Stage::Claiming;
+                Some(Effect::Claim)
+            }
+            (Stage::Claiming, Event::Claimed(revision)) => {
+                self.revision = revision;
+                self.stage = Stage::Cleaning;
+                Some(Effect::Clean(revision))
+            }
+            (Stage::Cleaning, Event::Cleaned) => {
+                self.stage = Stage::Listing;
+                Some(Effect::List)
+            }
+            (Stage::Listing, Event::Listed(listed)) => {
+                self.take(listed);
+                Some(self.next())
+            }
+            (Stage::Writing, Event::Written(written)) => {
+                let asked = std::mem::take(&mut self.writing);
+                self.held.extend(asked.into_keys().filter(|path| !written.contains_key(path)));
+                self.writing = written;
+                if self.writing.is_empty() {
+                    return Some(self.next());
+                }
+                self.stage = Stage::Raising;
+                Some(Effect::Raise(self.revision + 1))
+            }
+            (Stage::Raising, Event::Raised) => {
+                self.revision += 1;
+                self.failures = 0;
+                let written = std::mem::take(&mut self.writing);
+                let replaced = written.keys().filter(|path| self.there.contains_key(*path));
+                self.old = replaced.map(|path| (path.clone(), self.revision)).collect();
+                self.there.extend(written);
+                Some(self.next())
+            }
+            (Stage::Sweeping, Event::Swept) => Some(self.next()),
+            _ => None,
+        }
+    }
+
+    /// Of each note that is there the highest number counts; what is below is left over.
+    fn take(&mut self, listed: Vec<(String, u64, String)>) {
+        let mut best: BTreeMap<String, (u64, String)> = BTreeMap::new();
+        let mut twice = BTreeSet::new();
+        for (path, revision, state) in listed {
+            if let Some((known, _)) = best.get(&path) {
+                twice.insert(path.clone());
+                if *known >= revision {
+                    continue;
+                }
+            }
+            best.insert(path, (revision, state));
+        }
+        self.old = twice.into_iter().filter_map(|path| best.get(&path).map(|(at, _)| (path.clone(), *at))).collect();
+        self.there = best.into_iter().map(|(path, (_, state))| (path, state)).collect();
+    }
+
+    fn to_write(&self) -> impl Iterator<Item = (&String, &String)> {
+        let differs = |(path, state): &(&String, &String)| self.there.get(*path) != Some(*state);
+        self.wanted.iter().flatten().filter(differs).filter(|(path, _)| !self.held.contains(*path))
+    }
+
+    fn to_remove(&self) -> impl Iterator<Item = &String> {
+        let gone = |path: &&String| self.wanted.as_ref().is_some_and(|wanted| !wanted.contains_key(*path));
+        self.there.keys().filter(gone)
+    }
+
+    fn next(&mut self) -> Effect {
+        if !self.old.is_empty() {
+            self.stage = Stage::Sweeping;
+            return Effect::Sweep(std::mem::take(&mut self.old));
+        }
+        let writing: BTreeMap<String, String> =
+            self.to_write().take(NOTES).map(|(path, state)| (path.clone(), state.clone())).collect();
+        if !writing.is_empty() {
+            self.stage = Stage::Writing;
+            let paths = writing.keys().cloned().collect();
+            self.writing = writing;
+            return Effect::Write(self.revision + 1, paths);
+        }
+        let gone: Vec<String> = self.to_remove().take(NOTES).cloned().collect();
+        if !gone.is_empty() {
+            gone.iter().for_each(|path| drop(self.there.remove(path)));
+            self.stage = Stage::Sweeping;
+            return Effect::Sweep(gone.into_iter().map(|path| (path, self.revision + 1)).collect());
+        }
+        self.stage = Stage::Working;
+        Effect::Rest
+    }
+
+    fn fail(&mut self, failure: Failure) -> Effect {
+        self.stage = Stage::Waiting;
+        (self.writing, self.old) = (BTreeMap::new(), Vec::new());
+        let wait = FIRST * 2_u32.saturating_pow(self.failures.min(16));
+        self.failures = self.failures.saturating_add(1);
+        let wait = if failure.kind.may_pass() { wait.min(LONGEST) } else { LONGEST };
+        Effect::Wait(wait, failure)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! Members' searches: every note whole or not at all, within a deadline.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use index::Language;
+use index::embed::Vector;
+use index::terms::asked_for;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::collection::{DENSE, Described, VaultState, WHAT, WORDS};
+use crate::failure::{Failure, Kind};
+use crate::point::{Payload, plain};
+use crate::server::{Collection, Read, is};
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The free words; empty for none.
+    pub words: String,
+    /// Whether contexts take part in the words.
+    pub contextual: bool,
+    /// Weight of the questions beside contexts.
+    pub expansion: f32,
+    /// The embedding of the query, and who made it.
+    pub vector: Option<(String, Vector)>,
+    /// Conditions on the notes, all of which must hold.
+    pub conditions: Vec<Condition>,
+    /// Chunks of each lane.
+    pub depth: usize,
+    /// Vaults that are left out: those that are here.
+    pub without: Vec<String>,
+}
+
+/// A condition on notes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The note has one of these tags, or one below it; in lower case.
+    Tags(Vec<String>),
+    /// The note is, or lies below, one of these paths; in lower case.
+    Paths(Vec<String>),
+    /// The note is of one of these kinds; in lower case.
+    Kinds(Vec<String>),
+    /// The note's day is from the first on and before the second, as numbers (20261031).
+    Days(Option<i32>, Option<i32>),
+    /// None of these holds.
+    Not(Box<Condition>),
+}
+
+impl Condition {
+    fn filter(&self) -> Value {
+        let any = |field: &str, values: &[String]| json!({"key": field, "match": {"any": values}});
+        match self {
+            Condition::Tags(tags) => any("tags", tags),
+            Condition::Paths(paths) => any("folders", paths),
+            Condition::Kinds(kinds) => any("kind_key", kinds),
+            Condition::Days(from, before) => json!({"key": "day", "range": {"gte": from, "lt": before}}),
+            Condition::Not(condition) => json!({"must_not": [condition.filter()]}),
+        }
+    }
+}
+
+/// A chunk that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// All that is told of it.
+    pub payload: Payload,
+    /// Its BM25, as the collection counts words; `None` if it has none of them.
+    pub lexical: Option<f32>,
+    /// Its cosine; `None` if no vector was asked, or it has none.
+    pub dense: Option<f32>,
+}
+
+/// What was found, and what could not be asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// In no order.
+    pub found: Vec<Found>,
+    /// Why vectors were not asked, if they were to be.
+    pub without_vectors: Option<String>,
+    /// The languages that words were looked up in.
+    pub languages: Vec<Language>,
+}
+
+/// A collection as members read it. Cheap to clone; clones share what is known of it.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    collection: Collection,
+    known: Arc<Mutex<Option<Known>>>,
+}
+
+/// What is known of a collection.
+#[derive(Clone, Debug)]
+struct Known {
+    described: Described,
+    vaults: Vec<VaultState>,
+}
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Search(&'a Asked),
+    /// By vault and path.
+    Note(&'a str, &'a str),
+}
+
+/// What was looked for.
+enum Got {
+    Answer(Answer),
+    Note(Vec<Payload>),
+}
+
+impl Reader {
+    /// A reader that has asked nothing yet.
+    pub fn new(collection: Collection) -> Self {
+        Reader { collection, known: Arc::default() }
+    }
+
+    /// The collection.
+    pub fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    /// What answers a query; an error once `within` is over.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn search(&self, asked: &Asked, within: Duration) -> Result<Answer, Failure> {
+        match self.whole(Wanted::Search(asked), within).await? {
+            Got::Answer(answer) => Ok(answer),
+            Got::Note(_) => Ok(Answer::default()),
+        }
+    }
+
+    /// The chunks of a note in order; none if there is no such note.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn note(&self, vault: &str, path: &str, within: Duration) -> Result<Vec<Payload>, Failure> {
+        match self.whole(Wanted::Note(vault, path), within).await? {
+            Got::Note(chunks) => Ok(chunks),
+            Got::Answer(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Looks until no revision became visible meanwhile.
+    async fn whole(&self, wanted: Wanted<'_>, within: Duration) -> Result<Got, Failure> {
+        let until = Instant::now() + within;
+        let late = || {
+            let message = format!("{} did not answer within {} ms", self.collection.host(), within.as_millis());
+            Failure::new(Kind::Unavailable, message)
+        };
+        let mut known = self.known.lock().await.clone();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(late());
+            }
+            let collection = self.collection.within(left);
+            let now = match known.take() {
+                Some(known) => known,
+                None => Known { described: self.describe(&collection).await?, vaults: collection.vaults().await? },
+            };
+            let got = match wanted {
+                Wanted::Search(asked) => Got::Answer(look(&collection, asked, &now).await?),
+                Wanted::Note(vault, path) => Got::Note(note(&collection, vault, path, &now).await?),
+            };
+            let vaults = collection.vaults().await?;
+            let same = seen(&vaults) == seen(&now.vaults);
+            let now = Known { vaults, ..now };
+            *self.known.lock().await = Some(now.clone());
+            if same {
+                return Ok(got);
+            }
+            // Notes were replaced meanwhile, and their older points may have gone before they were looked at.
+            known = Some(now);
+        }
+    }
+
+    async fn describe(&self, collection: &Collection) -> Result<Described, Failure> {
+        let name = collection.name();
+        let described = collection.described().await?.ok_or_else(|| {
+            let message = format!("nothing was published yet in the collection `{name}` at {}", collection.host());
+            Failure::new(Kind::Missing, message)
+        })?;
+        described.check(None, name)?;
+        Ok(described)
+    }
+}
+
+/// Up to which number points are visible, of each vault.
+fn seen(vaults: &[VaultState]) -> HashMap<&str, u64> {
+    vaults.iter().map(|state| (state.vault.as_str(), state.revision)).collect()
+}
+
+/// Asks both lanes, and each for its opinion on what the other found.
+async fn look(collection: &Collection, asked: &Asked, known: &Known) -> Result<Answer, Failure> {
+    let languages = known.described.languages();
+    let (indices, values) = asked_for(&asked.words, &languages, asked.contextual, asked.expansion);
+    let words = (!indices.is_empty()).then(|| json!({"indices": indices, "values": values}));
+    let (mut dense, mut without_vectors) = (None, None);
+    if let Some((embedder, vector)) = asked.vector.as_ref().filter(|(_, vector)| vector.scale > 0.0) {
+        match known.described.check(Some(embedder), collection.name()) {
+            Ok(()) => dense = Some(json!([plain(vector)])),
+            Err(failure) => without_vectors = Some(failure.message),
+        }
+    }
+    let filter = filter(asked, &known.vaults);
+    if known.vaults.iter().all(|state| asked.without.contains(&state.vault)) {
+        return Ok(Answer { without_vectors, languages, ..Answer::default() });
+    }
+    let lanes = [(dense, DENSE), (words, WORDS)];
+    let lanes: Vec<(&Value, &str)> = lanes.iter().filter_map(|(query, lane)| Some((query.as_ref()?, *lane))).collect();
+    let params = json!({"quantization": {"rescore": true, "oversampling": 2.0}});
+    let mut searches = Vec::new();
+    for (query, using) in &lanes {
+        searches.push(json!({
+            "query": query, "using": using, "filter": filter, "limit": asked.depth, "with_payload": true, "params": params,
+        }));
+    }
+    if let [(one, at_one), (other, at_other)] = lanes[..] {
+        for (first, at_first, then, at_then) in [(one, at_one, other, at_other), (other, at_other, one, at_one)] {
+            searches.push(json!({
+                "prefetch": {"query": first, "using": at_first, "filter": filter, "limit": asked.depth, "params": params},
+                "query": then, "using": at_then, "limit": asked.depth, "with_payload": false,
+            }));
+        }
+    }
+    if searches.is_empty() {
+        return Ok(Answer { without_vectors, languages, ..Answer::default() });
+    }
+    let answers = collection.search(&searches).await?;
+    // The lanes of the four answers: each its own, then each as the other sees it.
+    let of_words = |at: usize| match at {
+        2 => lanes.get(1).is_some_and(|(_, lane)| *lane == WORDS),
+        3 => lanes.first().is_some_and(|(_, lane)| *lane == WORDS),
+        at => lanes.get(at).is_some_and(|(_, lane)| *lane == WORDS),
+    };
+    let found = join(answers.into_iter().enumerate().map(|(at, answer)| (of_words(at), answer)));
+    Ok(Answer { found, without_vectors, languages })
+}
+
+/// The visible chunks of a note, of its highest revision.
+async fn note(collection: &Collection, vault: &str, path: &str, known: &Known) -> Result<Vec<Payload>, Failure> {
+    let Some(state) = known.vaults.iter().find(|state| state.vault == vault) else { return Ok(Vec::new()) };
+    let visible = json!({"key": "revision", "range": {"lte": state.revision}});
+    let filter = json!({"must": [is(WHAT, "chunk"), is("vault", vault), is("path", path), visible]});
+    let found = collection.look_through(&filter, json!(true)).await?;
+    let mut chunks: Vec<Payload> =
+        found.into_iter().filter_map(|found| serde_json::from_value(found.payload).ok()).collect();
+    let newest = chunks.iter().map(|chunk| chunk.revision).max();
+    chunks.retain(|chunk| Some(chunk.revision) == newest);
+    chunks.sort_by_key(|chunk| chunk.position);
+    Ok(chunks)
+}
+
+fn filter(asked: &Asked, vaults: &[VaultState]) -> Value {
+    let visible: Vec<Value> = vaults
+        .iter()
+        .filter(|state| !asked.without.contains(&state.vault))
+        .map(
+            |state| json!({"must": [is("vault", &state.vault), {"key": "revision", "range": {"lte": state.revision}}]}),
+        )
+        .collect();
+    let mut must = vec![is(WHAT, "chunk"), json!({"should": visible})];
+    must.extend(asked.conditions.iter().map(Condition::filter));
+    json!({"must": must})
+}
+
+/// The chunks of all answers with what each lane says of them; of each note those of the highest revision.
+fn join(answers: impl Iterator<Item = (bool, Vec<Read>)>) -> Vec<Found> {
+    let mut found: HashMap<String, Found> = HashMap::new();
+    for (of_words, answer) in answers {
+        for Read { id, score, payload } in answer {
+            if !found.contains_key(&id) {
+                let Ok(payload) = serde_json::from_value(payload) else { continue };
+                found.insert(id.clone(), Found { payload, lexical: None, dense: None });
+            }
+            let Some(found) = found.get_mut(&id) else { continue };
+            let lane = if of_words { &mut found.lexical } else { &mut found.dense };
+            *lane = Some(score).filter(|score| !of_words || *score > 0.0);
+        }
+    }
+    let mut newest: HashMap<(String, String), u64> = HashMap::new();
+    for Found { payload, .. } in found.values() {
+        let revision = newest.entry((payload.vault.clone(), payload.path.clone())).or_default();
+        *revision = (*revision).max(payload.revision);
+    }
+    let is_newest = |found: &Found| {
+        let Payload { vault, path, revision, .. } = &found.payload;
+        newest.get(&(vault.clone(), path.clone())) == Some(revision)
+    };
+    found.into_values().filter(is_newest).collect()
+}

@@ -1,0 +1,305 @@
+//! A collection at a server: the few requests that are needed, typed.
+
+use std::time::Duration;
+
+use provider::rest::{RestServer, Verb};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::collection::{self, DENSE, Described, Quantisation, VaultState, WHAT, WORDS};
+use crate::failure::{Failure, Kind};
+use crate::ids;
+
+/// How long anything may take that nobody waits for at a terminal.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Points of a page when a collection is looked through.
+const PAGE: usize = 4096;
+/// The oldest version that knows all that is asked: vectors of several windows, and queries in steps.
+const OLDEST: (u32, u32) = (1, 10);
+
+/// A collection. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    server: RestServer,
+    name: String,
+    patience: Duration,
+}
+
+/// What a server says of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Dimensions of its vectors, if they are such as we make.
+    pub dimensions: Option<usize>,
+    /// Whether it keeps terms, and counts how rare they are.
+    pub has_words: bool,
+    /// Points of any kind.
+    pub points: u64,
+}
+
+/// A point as it is read: its id and its payload.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Read {
+    pub(crate) id: String,
+    pub(crate) score: f32,
+    pub(crate) payload: Value,
+}
+
+impl Collection {
+    /// The collection of this name. Opens no connection yet.
+    pub fn new(server: RestServer, name: &str) -> Self {
+        Collection { server, name: name.to_owned(), patience: PATIENCE }
+    }
+
+    /// The same, every request to which ends after `patience`.
+    #[must_use]
+    pub fn within(&self, patience: Duration) -> Self {
+        Collection { patience, ..self.clone() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Host, and port if it is not the scheme's own.
+    pub fn host(&self) -> &str {
+        self.server.host()
+    }
+
+    /// Host that notes and queries go to; `None` for an address of this machine.
+    pub fn leaves_to(&self) -> Option<String> {
+        self.server.leaves_to()
+    }
+
+    async fn ask(&self, verb: Verb, path: &str, body: Option<Value>) -> Result<Value, Failure> {
+        let body = body.map_or_else(Vec::new, |body| body.to_string().into_bytes());
+        let path = format!("/collections/{}{path}", self.name);
+        let answer = self.server.ask(verb, &path, body, self.patience).await;
+        let answer = answer.map_err(|error| Failure::of(error, self.host(), &self.name))?;
+        let mut answer: Value = serde_json::from_slice(&answer).map_err(|_| self.odd())?;
+        Ok(answer["result"].take())
+    }
+
+    /// What is said of an answer that nobody understands.
+    fn odd(&self) -> Failure {
+        let message = format!("{} does not answer as Qdrant does; is `url` that of its REST interface?", self.host());
+        Failure::new(Kind::Other, message)
+    }
+
+    /// The server's version.
+    ///
+    /// # Errors
+    /// It is too old, or no such server.
+    pub async fn version(&self) -> Result<String, Failure> {
+        let answer = self.server.ask(Verb::Get, "/", Vec::new(), self.patience).await;
+        let answer = answer.map_err(|error| Failure::of(error, self.host(), &self.name))?;
+        let answer: Value = serde_json::from_slice(&answer).map_err(|_| self.odd())?;
+        let version = answer["version"].as_str().ok_or_else(|| self.odd())?;
+        let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+        let (major, minor) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        if (major, minor) < OLDEST {
+            let (host, (major, minor)) = (self.host(), OLDEST);
+            let message = format!("{host} runs Qdrant {version}, and {major}.{minor} or later is needed");
+            return Err(Failure::new(Kind::Other, message));
+        }
+        Ok(version.to_owned())
+    }
+
+    /// What the server says of it; `None` if it is not there.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn inspect(&self) -> Result<Option<Info>, Failure> {
+        let answer = match self.ask(Verb::Get, "", None).await {
+            Err(Failure { kind: Kind::Missing, .. }) => return Ok(None),
+            answer => answer?,
+        };
+        let params = &answer["config"]["params"];
+        let dense = &params["vectors"][DENSE];
+        let ours = dense["distance"] == "Dot" && dense["multivector_config"]["comparator"] == "max_sim";
+        Ok(Some(Info {
+            dimensions: dense["size"].as_u64().filter(|_| ours).map(|size| size as usize),
+            has_words: params["sparse_vectors"][WORDS]["modifier"] == "idf",
+            points: answer["points_count"].as_u64().unwrap_or(0),
+        }))
+    }
+
+    /// Makes it if it is not there, with the indexes of its payloads, and checks it if it is.
+    ///
+    /// # Errors
+    /// It is there and another's; or see [`Failure`].
+    pub async fn ensure(&self, dimensions: usize, quantisation: Quantisation) -> Result<(), Failure> {
+        match self.inspect().await? {
+            Some(info) => self.check(&info, dimensions)?,
+            None => drop(self.ask(Verb::Put, "", Some(collection::made_with(dimensions, quantisation))).await?),
+        }
+        for field in collection::fields() {
+            self.ask(Verb::Put, "/index?wait=true", Some(field)).await?;
+        }
+        Ok(())
+    }
+
+    /// What keeps a collection from being used at all: it was not made by us, or for other vectors.
+    fn check(&self, info: &Info, dimensions: usize) -> Result<(), Failure> {
+        let (name, other) = (&self.name, |message: String| Err(Failure::new(Kind::Other, message)));
+        let Some(theirs) = info.dimensions.filter(|_| info.has_words) else {
+            return other(format!("the collection `{name}` was not made by situated; name another one in `[team]`"));
+        };
+        if theirs != dimensions {
+            return other(format!(
+                "the collection `{name}` has vectors of {theirs} dimensions, and the embedder here makes {dimensions}; take \
+                 the same embedder, or another collection"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes it away with all that is in it.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn drop_all(&self) -> Result<(), Failure> {
+        self.ask(Verb::Delete, "", None).await.map(drop)
+    }
+
+    /// What its own point says; `None` if it has none.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn described(&self) -> Result<Option<Described>, Failure> {
+        self.own_point(ids::of_collection()).await
+    }
+
+    /// Writes its own point.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn describe(&self, described: &Described) -> Result<(), Failure> {
+        self.put_own(ids::of_collection(), "collection", json!(described)).await
+    }
+
+    /// How far a vault is; `None` if it was never published.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn vault(&self, vault: &str) -> Result<Option<VaultState>, Failure> {
+        self.own_point(ids::of_vault(vault)).await
+    }
+
+    /// Writes how far a vault is.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn put_vault(&self, state: &VaultState) -> Result<(), Failure> {
+        self.put_own(ids::of_vault(&state.vault), "vault", json!(state)).await
+    }
+
+    /// How far all of its vaults are.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn vaults(&self) -> Result<Vec<VaultState>, Failure> {
+        let filter = json!({"must": [is(WHAT, "vault")]});
+        let found = self.look_through(&filter, json!(true)).await?;
+        let read = |read: Read| serde_json::from_value(read.payload).map_err(|_| self.foreign());
+        found.into_iter().map(read).collect()
+    }
+
+    fn foreign(&self) -> Failure {
+        let message =
+            format!("a point of the collection `{}` at {} is not as situated writes it", self.name, self.host());
+        Failure::new(Kind::Other, message)
+    }
+
+    async fn own_point<T: DeserializeOwned>(&self, id: String) -> Result<Option<T>, Failure> {
+        let asked = json!({"ids": [id], "with_payload": true});
+        let found = self.ask(Verb::Post, "/points", Some(asked)).await?;
+        let payload = found.get(0).map(|point| point["payload"].clone());
+        payload.map(|payload| serde_json::from_value(payload).map_err(|_| self.foreign())).transpose()
+    }
+
+    async fn put_own(&self, id: String, what: &str, mut payload: Value) -> Result<(), Failure> {
+        payload[WHAT] = what.into();
+        let point = json!({"points": [{"id": id, "vector": {}, "payload": payload}]});
+        self.ask(Verb::Put, "/points?wait=true&ordering=strong", Some(point)).await.map(drop)
+    }
+
+    /// Writes points; returns when they are there for all.
+    ///
+    /// # Errors
+    /// See [`Failure`]; some of them may be there all the same.
+    pub async fn put(&self, points: Vec<Value>) -> Result<(), Failure> {
+        self.ask(Verb::Put, "/points?wait=true", Some(json!({"points": points}))).await.map(drop)
+    }
+
+    /// Deletes the points that meet a filter.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn delete(&self, filter: &Value) -> Result<(), Failure> {
+        self.ask(Verb::Post, "/points/delete?wait=true", Some(json!({"filter": filter}))).await.map(drop)
+    }
+
+    /// Deletes points by their ids.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn delete_ids(&self, ids: &[String]) -> Result<(), Failure> {
+        // Those of others may be numbers.
+        let id = |id: &String| id.parse::<u64>().map_or_else(|_| json!(id), |number| json!(number));
+        let ids: Vec<Value> = ids.iter().map(id).collect();
+        self.ask(Verb::Post, "/points/delete?wait=true", Some(json!({"points": ids}))).await.map(drop)
+    }
+
+    /// How many points meet a filter, exactly.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn count(&self, filter: &Value) -> Result<u64, Failure> {
+        let answer = self.ask(Verb::Post, "/points/count", Some(json!({"filter": filter, "exact": true}))).await?;
+        answer["count"].as_u64().ok_or_else(|| self.odd())
+    }
+
+    /// All points that meet a filter, with the parts of their payloads that `with` names.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn look_through(&self, filter: &Value, with: Value) -> Result<Vec<Read>, Failure> {
+        let mut all = Vec::new();
+        let mut offset = Value::Null;
+        loop {
+            let asked = json!({"filter": filter, "limit": PAGE, "with_payload": with, "offset": offset});
+            let mut page = self.ask(Verb::Post, "/points/scroll", Some(asked)).await?;
+            all.extend(read(page["points"].take()));
+            offset = page["next_page_offset"].take();
+            if offset.is_null() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Several searches at once; the points of each, best first.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn search(&self, searches: &[Value]) -> Result<Vec<Vec<Read>>, Failure> {
+        let answer = self.ask(Verb::Post, "/points/query/batch", Some(json!({"searches": searches}))).await?;
+        let Value::Array(answers) = answer else { return Err(self.odd()) };
+        Ok(answers.into_iter().map(|mut answer| read(answer["points"].take())).collect())
+    }
+}
+
+/// A condition: that a field has this value.
+pub(crate) fn is(field: &str, value: &str) -> Value {
+    json!({"key": field, "match": {"value": value}})
+}
+
+fn read(points: Value) -> Vec<Read> {
+    let Value::Array(points) = points else { return Vec::new() };
+    let read = |mut point: Value| Read {
+        id: point["id"].as_str().map_or_else(|| point["id"].to_string(), str::to_owned),
+        score: point["score"].as_f64().unwrap_or(0.0) as f32,
+        payload: point["payload"].take(),
+    };
+    points.into_iter().map(read).collect()
+}

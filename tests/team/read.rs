@@ -1,0 +1,95 @@
+//! What members find, and who is a member.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use context::settings::KeyConfig;
+use index::embed::builtin;
+use team::{Asked, Condition, Done, Kind, Reader};
+
+use super::notes::{EMBEDDER, Notes, init};
+use super::publish::LONG;
+use super::server::Server;
+
+fn asked(words: &str) -> Asked {
+    let vector = Some((EMBEDDER.to_owned(), builtin::model().embed(words)));
+    Asked { words: words.to_owned(), contextual: true, vector, depth: 50, ..Asked::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+async fn each_lane_judges_what_the_other_found_and_conditions_hold_in_both() {
+    let server = Server::start().await;
+    let collection = server.collection();
+    init(&collection).await;
+    let notes = Notes::new(&[
+        ("animals/zebra.md", "---\ntags: [africa/south]\ndate: 2026-03-02\n---\nThe zebra grazes on the plain."),
+        ("animals/horse.md", "---\ntags: [Europe]\ndate: 2025-03-02\n---\nA horse eats grass in the meadow."),
+        ("tax.md", "Invoices are paid within thirty days."),
+    ]);
+    assert_eq!(notes.keeper(&collection, "one").turn().await, Done::Rests);
+    let reader = Reader::new(collection.clone());
+    let answer = reader.search(&asked("zebra grazing"), LONG).await.unwrap();
+    assert_eq!(answer.found.len(), 3);
+    let of = |path: &str| answer.found.iter().find(|found| found.payload.path == path).unwrap();
+    let zebra = of("animals/zebra.md");
+    assert!(zebra.lexical.unwrap() > 0.5 && zebra.dense.unwrap() > 0.3, "{zebra:?}");
+    assert!(of("tax.md").lexical.is_none() && of("tax.md").dense.is_some());
+    let narrowed = async |condition: Condition| -> Vec<String> {
+        let asked = Asked { conditions: vec![condition], ..asked("zebra horse invoices") };
+        let found = reader.search(&asked, LONG).await.unwrap().found;
+        let mut paths: Vec<String> = found.into_iter().map(|found| found.payload.path).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(narrowed(Condition::Tags(vec!["africa".to_owned()])).await, ["animals/zebra.md"]);
+    assert_eq!(narrowed(Condition::Paths(vec!["animals".to_owned()])).await, ["animals/horse.md", "animals/zebra.md"]);
+    assert_eq!(narrowed(Condition::Days(Some(20_260_101), Some(20_261_231))).await, ["animals/zebra.md"]);
+    let not = Condition::Not(Box::new(Condition::Paths(vec!["animals".to_owned()])));
+    assert_eq!(narrowed(not).await, ["tax.md"]);
+    let other = Asked { vector: Some(("other".to_owned(), builtin::model().embed("zebra"))), ..asked("zebra") };
+    let answer = reader.search(&other, LONG).await.unwrap();
+    assert_eq!(answer.found.len(), 1);
+    assert!(answer.without_vectors.unwrap().contains("other"));
+    collection.drop_all().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+async fn a_key_opens_its_own_collection_and_no_other() {
+    const MASTER: &str = "a-key-of-this-test-alone";
+    let settings = [("QDRANT__SERVICE__API_KEY", MASTER), ("QDRANT__SERVICE__JWT_RBAC", "true")];
+    let server = Server::start_with(&settings).await;
+    let key = |name: &str, text: &str| {
+        let file = server.dir.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        KeyConfig { file: Some(file), ..KeyConfig::default() }
+    };
+    let master = key("master", MASTER);
+    let notes = Notes::new(&[("a.md", "The zebra.")]);
+    for name in ["a", "b"] {
+        let collection = server.collection_with(name, &master);
+        init(&collection).await;
+        assert_eq!(notes.keeper(&collection, "one").turn().await, Done::Rests);
+    }
+    let of_a = key("a", &READS_A.join("."));
+    let found = Reader::new(server.collection_with("a", &of_a)).search(&asked("zebra"), LONG).await.unwrap();
+    assert_eq!(found.found.len(), 1);
+    let refused = Reader::new(server.collection_with("b", &of_a)).search(&asked("zebra"), LONG).await.unwrap_err();
+    assert_eq!(refused.kind, Kind::Forbidden, "{refused}");
+    notes.put("a.md", "The okapi.");
+    let mut reading = notes.keeper(&server.collection_with("a", &of_a), "one");
+    let Done::Waits(_, refused) = reading.turn().await else { panic!("a reader wrote") };
+    assert_eq!(refused.kind, Kind::Forbidden, "{refused}");
+    let without = Reader::new(server.collection_with("a", &KeyConfig::default()));
+    let refused = without.search(&asked("zebra"), LONG).await.unwrap_err();
+    assert_eq!(refused.kind, Kind::Forbidden, "{refused}");
+    assert!(!refused.message.contains(MASTER) && !refused.message.contains("eyJ"), "{refused}");
+}
+
+/// `{"access":[{"collection":"a","access":"r"}]}`, signed with the test's key (HS256).
+const READS_A: [&str; 3] = [
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
+    "eyJhY2Nlc3MiOlt7ImNvbGxlY3Rpb24iOiJhIiwiYWNjZXNzIjoiciJ9XX0",
+    "CD8cj9Nby9VZBKwC__Pv84-xK1ZBWkQbqcBJIs8Vm6g",
+];
