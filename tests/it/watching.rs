@@ -8,7 +8,7 @@ use protocol::daemon::PingRequest;
 use protocol::decision::Reason;
 use protocol::envelope::Id;
 use protocol::events::{Event, Notice, Results, SubscribeRequest, Subscribed, Watch, Watched};
-use protocol::search::{Group, RelatedRequest, SearchRequest};
+use protocol::search::{Group, Include, RelatedRequest, SearchRequest};
 use protocol::table::Call;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ fn a_query_is_followed_through_a_notes_life() {
     place.write("Heron.md", "# Heron\n\nThe quibbleheron nests in old alders now.\n");
     let changed = watcher.until("a changed note", |r| !r.changed.is_empty());
     assert!(changed.came.is_empty() && changed.went.is_empty(), "{changed:?}");
-    assert!(changed.hits.iter().any(|hit| hit.text.contains("old alders now")), "{changed:?}");
+    assert!(changed.hits.iter().any(|hit| hit.snippet.contains("old alders now")), "{changed:?}");
 
     std::fs::rename(place.vault.join("Egret.md"), place.vault.join("Little egret.md")).unwrap();
     watcher.until("a moved note", |r| {
@@ -211,7 +211,7 @@ fn a_storm_of_saves_is_told_as_a_few_results_and_ends_with_the_last() {
     }
     let most = start.elapsed().as_millis() / 250 + 2;
     let mut told = 1;
-    let is_last = |results: &Results| results.hits.iter().any(|hit| hit.text.contains("round 39."));
+    let is_last = |results: &Results| results.hits.iter().any(|hit| hit.snippet.contains("round 39."));
     while !is_last(&watcher.until("the last round", |_| true)) {
         told += 1;
     }
@@ -224,7 +224,8 @@ fn watchers_that_never_read_harm_nobody_and_are_given_up() {
     let mut daemon = place.start();
     // Results of hundreds of kilobytes, which the socket's buffer does not hold.
     let (limit, per_note, window_chars) = (Some(200), Some(200), Some(2000));
-    let request = SearchRequest { limit, per_note, window_chars, merge: Some(false), ..query("the") };
+    let include = Include::TEXTS.to_vec();
+    let request = SearchRequest { limit, per_note, window_chars, include, merge: Some(false), ..query("the") };
     let watch = Some(vec![search(None, request); 8]);
     let subscribe = SubscribeRequest { watch, ..SubscribeRequest::default() };
     let mut mute: Vec<Watcher> = (0..10).map(|_| Watcher::new(&place)).collect();
