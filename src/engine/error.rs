@@ -64,7 +64,7 @@ impl From<LexicalError> for CallError {
     fn from(error: LexicalError) -> Self {
         match error {
             LexicalError::Cancelled => CallError::Cancelled,
-            LexicalError::Failed(_) => CallError::Storage(error.to_string()),
+            LexicalError::Failed(_) | LexicalError::Lacks => CallError::Storage(error.to_string()),
         }
     }
 }

@@ -466,16 +466,15 @@ impl Snapshot {
     pub fn text(&self, row: Row) -> Result<ChunkText, LexicalError> {
         let packed = self.texts_with(row)?;
         let own = packed.into_iter().find_map(|(other, texts)| (other == row).then_some(texts));
-        own.ok_or_else(|| LexicalError::Failed("it does not hold this chunk".to_owned()))
+        own.ok_or(LexicalError::Lacks)
     }
 
     /// The texts of a chunk, and of its neighbours that come with it at no cost: in order, with their rows. Fails like
     /// [`Snapshot::text`].
     pub(crate) fn texts_with(&self, row: Row) -> Result<Vec<(Row, ChunkText)>, LexicalError> {
-        let missing = || LexicalError::Failed("it does not hold this chunk".to_owned());
-        let chunk = self.chunk(row).ok_or_else(missing)?;
-        let note = self.note(chunk.note).ok_or_else(missing)?;
-        let (first, texts) = self.words.texts(note.no, note.seq, chunk.position)?.ok_or_else(missing)?;
+        let chunk = self.chunk(row).ok_or(LexicalError::Lacks)?;
+        let note = self.note(chunk.note).ok_or(LexicalError::Lacks)?;
+        let (first, texts) = self.words.texts(note.no, note.seq, chunk.position)?.ok_or(LexicalError::Lacks)?;
         let rows = note.rows.iter().skip(first as usize);
         Ok(rows.copied().zip(texts).collect())
     }

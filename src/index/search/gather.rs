@@ -45,6 +45,9 @@ pub(super) trait Source<T> {
     /// The chunks of a note, in order.
     fn places(&mut self, note: Self::Note) -> Rc<[Place]>;
 
+    /// Whether the text of a chunk can be had. Of what is found by its vector alone it may not be.
+    fn has_text(&mut self, note: Self::Note, at: usize) -> Result<bool, Self::Error>;
+
     /// The raw text of a chunk.
     fn text(&mut self, note: Self::Note, at: usize) -> Result<String, Self::Error>;
 }
@@ -88,6 +91,9 @@ pub(super) fn gather<T, S: Source<T>>(
         if windows.len() >= limits.windows {
             more = true;
             break;
+        }
+        if !source.has_text(note, at)? {
+            continue;
         }
         let places = source.places(note);
         let window = grow(&places, at, bounds, limits.chars, |index| source.text(note, index))?;

@@ -185,6 +185,13 @@ impl Source<Pick> for Reader<'_> {
         self.note(note).1.clone()
     }
 
+    fn has_text(&mut self, note: NoteNo, at: usize) -> Result<bool, LexicalError> {
+        match self.text(note, at) {
+            Err(LexicalError::Lacks) => Ok(false),
+            other => other.map(|_| true),
+        }
+    }
+
     fn text(&mut self, note: NoteNo, at: usize) -> Result<String, LexicalError> {
         let Some(row) = self.note(note).0.get(at).copied() else { return Ok(String::new()) };
         if let Some(texts) = self.texts.get(&row) {

@@ -242,6 +242,31 @@ fn many(notes: u32) -> Vault {
 }
 
 #[test]
+fn a_note_whose_words_are_lost_keeps_no_other_from_being_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for no in 1..=3 {
+        put(&mut index, no, &format!("{no}.md"), &[], None, &[], &["Ripe apples and sour cherries.\n"]);
+    }
+    let snapshot = index.publish(1).unwrap();
+    let note = NoteEntry { seq: 2, ..(**snapshot.note(2).unwrap()).clone() };
+    let chunk = |row: &crate::Row| {
+        let windows = snapshot.vectors(*row).into_iter().map(Into::into).collect();
+        (snapshot.chunk(*row).unwrap().clone(), windows)
+    };
+    // As after a write that failed: the tables have the note's new state, and its words are of the old one.
+    let rows = note.rows.iter().map(chunk).collect();
+    assert_eq!(index.load(note, rows), crate::IndexState::Lags);
+    let vault = Vault { snapshot: index.publish(2).unwrap(), _dir: dir };
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let answer = ask(&vault, "apples", &Options { mode, ..Options::default() });
+        let mut found = paths(&answer);
+        found.sort_unstable();
+        assert_eq!(found, ["1.md", "3.md"], "{mode:?}");
+    }
+}
+
+#[test]
 fn a_cancelled_search_ends_wherever_it_is() {
     const NOTES: u32 = 320;
     let vault = many(NOTES);
