@@ -31,6 +31,7 @@ impl NoQuestion {
     }
 }
 
+#[expect(clippy::unused_self, reason = "as where there are teams")]
 impl NoTeams {
     pub(super) fn ask(&self, _query: &Parsed, _options: &Options, _vector: Option<(String, Vector)>) -> NoQuestion {
         NoQuestion
