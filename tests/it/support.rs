@@ -11,7 +11,7 @@ use protocol::decision::{Decision, ExplainRequest, Reason};
 use protocol::envelope::{ErrorKind, RpcError};
 use protocol::hit::Hit;
 use protocol::jobs::{Job, JobsRequest};
-use protocol::search::{Mode, SearchRequest};
+use protocol::search::{Include, Mode, SearchRequest};
 use protocol::status::{RunState, Status, StatusRequest, VaultStatus};
 use protocol::table::Call;
 use serde_json::{Value, json};
@@ -465,6 +465,7 @@ pub(crate) fn view(daemon: &mut Daemon, queries: &[&str]) -> BTreeSet<String> {
                 limit: Some(200),
                 per_note: Some(200),
                 merge: Some(false),
+                include: Include::TEXTS.to_vec(),
                 ..SearchRequest::default()
             });
             if found.truncated {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use protocol::envelope::ErrorKind;
 use protocol::grep::GrepRequest;
 use protocol::note::GetRequest;
-use protocol::search::SearchRequest;
+use protocol::search::{Include, SearchRequest};
 use protocol::team::{TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
 use crate::commands::{err, out};
@@ -26,6 +26,11 @@ fn start(place: &Place, settings: &str) -> Daemon {
     let mut daemon = place.spawn_command(place.command().arg("run"));
     daemon.wait_idle();
     daemon
+}
+
+/// A search whose hits carry their texts.
+fn with_texts(words: &str) -> SearchRequest {
+    SearchRequest { include: Include::TEXTS.to_vec(), ..query(words) }
 }
 
 #[test]
@@ -133,7 +138,7 @@ fn a_member_finds_and_reads_what_a_keeper_publishes_and_nothing_private_leaves()
         GrepRequest { pattern: "heron".to_owned(), vault: Some("handbook/notes".to_owned()), ..GrepRequest::default() };
     let refused = member.refused(&grep);
     assert!(refused.message.contains("not on this machine"), "{}", refused.message);
-    assert!(member.ask(&query(CANARY)).hits.iter().all(|hit| !hit.text.contains(CANARY)));
+    assert!(member.ask(&with_texts(CANARY)).hits.iter().all(|hit| !hit.text.contains(CANARY)));
 
     // Another keeper of a vault of this name is refused; what is saved is published by itself.
     let others = Place::with(&[("other.md", "# Other\n")]);
@@ -154,7 +159,7 @@ fn a_member_finds_and_reads_what_a_keeper_publishes_and_nothing_private_leaves()
     let compared = keeper.ask(&TeamVerifyRequest::default());
     assert_eq!((compared.vaults[0].differences, compared.vaults[0].notes), (0, 2), "{compared:?}");
     eventually("a member sees it", || {
-        let hits = member.ask(&query("okapi invoices hour")).hits;
+        let hits = member.ask(&with_texts("okapi invoices hour")).hits;
         hits.iter().any(|hit| hit.text.contains("within the hour")) && hits.iter().all(|hit| hit.path != "new.md")
     });
     // A note that becomes private goes.
