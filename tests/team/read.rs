@@ -1,9 +1,11 @@
 //! What members find, and who is a member.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
 
 use context::settings::KeyConfig;
 use index::embed::builtin;
+use platform::files::Private as _;
 use team::{Asked, Condition, Done, Kind, Reader};
 
 use super::notes::{EMBEDDER, Notes, init};
@@ -61,8 +63,9 @@ async fn a_key_opens_its_own_collection_and_no_other() {
     let server = Server::start_with(&settings).await;
     let key = |name: &str, text: &str| {
         let file = server.dir.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        // A key that others may read is not taken.
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).private().open(&file).unwrap().write_all(text.as_bytes()).unwrap();
         KeyConfig { file: Some(file), ..KeyConfig::default() }
     };
     let master = key("master", MASTER);
