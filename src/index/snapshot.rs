@@ -445,6 +445,11 @@ impl Snapshot {
         self.tables.windows.vectors(row).into_iter().map(|window| window.vector).collect()
     }
 
+    /// How many vectors a chunk has, none of which is read.
+    pub fn vector_count(&self, row: Row) -> usize {
+        self.tables.windows.count(row)
+    }
+
     /// The chunks whose text has a line that matches, among those that `among` admits, in no order. Each of their texts is
     /// read: `cancel` ends it.
     ///

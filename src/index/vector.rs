@@ -99,7 +99,8 @@ impl Windows {
     /// out: no search could find a chunk by them.
     pub(super) fn set(&mut self, row: Row, windows: &[WindowVector], free: &mut FreeSlots) {
         let usable = || windows.iter().filter(|window| self.usable(&window.vector));
-        let rows = self.rows();
+        // Asks the system, which a record that is known makes needless, and so does a chunk that is new.
+        let rows = std::cell::LazyCell::new(|| self.rows());
         let same = |((block, at), window): ((&Block, usize), &WindowVector)| {
             let scale = block.scales[at].to_bits() == window.vector.scale.to_bits();
             window.record.map_or_else(
@@ -107,7 +108,7 @@ impl Windows {
                 |record| block.records[at] == record,
             )
         };
-        if self.slots(row).count() == usable().count() && self.slots(row).zip(usable()).all(same) {
+        if self.count(row) == usable().count() && self.slots(row).zip(usable()).all(same) {
             return; // A body edit leaves most chunks as they were: copy no block for them.
         }
         self.clear(row, free);
@@ -183,6 +184,11 @@ impl Windows {
             let (block, at) = place(slot);
             (&*self.blocks[block], at)
         })
+    }
+
+    /// How many vectors a chunk has.
+    pub(super) fn count(&self, row: Row) -> usize {
+        self.numbers(row).count()
     }
 
     /// What the matrix shows now.

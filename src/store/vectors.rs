@@ -166,7 +166,8 @@ impl VectorFile {
         Ok(())
     }
 
-    /// The records as rows of an index's matrix; `None` if the file is not shown as memory, or was cut by somebody.
+    /// The records as rows of an index's matrix; `None` if the file is not shown as memory. Nobody has asked whether it is
+    /// whole.
     pub(super) fn rows(&self) -> Option<Rows> {
         let bytes = self.mapped.clone()?;
         let (stride, dimensions) = (record_size(self.dimensions), self.dimensions);

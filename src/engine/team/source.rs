@@ -160,7 +160,7 @@ fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> Stri
         fields = fields.bytes(text.as_bytes());
     }
     for (chunk, row) in record.chunks.iter().zip(&entry.rows) {
-        let vectors = snapshot.vectors(*row).len() as u64;
+        let vectors = snapshot.vector_count(*row) as u64;
         fields = fields.bytes(&chunk.id.0).bytes(&chunk.hash.0).bytes(&chunk.context_hash.0).number(vectors);
     }
     state(fields)

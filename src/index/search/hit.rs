@@ -98,11 +98,9 @@ impl<'a> Maker<'a> {
         });
         Some(Hit {
             vault: self.vault.to_owned(),
-            path: note.path.as_str().to_owned(),
             line: chunk.lines.0,
             end_line: chunk.lines.1,
             match_line,
-            title: note.title.clone(),
             heading_path: chunk.heading_path.to_vec(),
             score: score.clamp(0.0, 1.0),
             snippet: passage.text,
@@ -112,20 +110,29 @@ impl<'a> Maker<'a> {
             window_lines: window.lines,
             chunk: chunk.id.to_string(),
             also: also.collect(),
-            kind: note.kind.clone(),
-            tags: note.tags.clone(),
-            date: note.days.day().map(|day| day.to_string()),
-            created: note.days.created.map(|day| day.to_string()),
-            modified: note.days.modified.map(|day| day.to_string()),
             has_context: !context.is_empty(),
             context: if self.options.contextual { context } else { String::new() },
-            mtime: mtime_seconds(note),
             stale: false,
             linked: link.map(|link| link.is_some()),
             link: link.flatten(),
             lanes: lanes.filter(|_| self.options.explain).map(|lanes| self.explained(lanes, row)),
-            ..Hit::default()
+            ..of_note(note)
         })
+    }
+}
+
+/// A hit that says what it says of its note, and nothing of its chunk.
+pub(super) fn of_note(note: &NoteEntry) -> Hit {
+    Hit {
+        path: note.path.as_str().to_owned(),
+        title: note.title.clone(),
+        kind: note.kind.clone(),
+        tags: note.tags.clone(),
+        date: note.days.day().map(|day| day.to_string()),
+        created: note.days.created.map(|day| day.to_string()),
+        modified: note.days.modified.map(|day| day.to_string()),
+        mtime: mtime_seconds(note),
+        ..Hit::default()
     }
 }
 

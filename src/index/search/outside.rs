@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use super::boost::{Boosts, boost_notes};
-use super::filter::mtime_seconds;
 use super::fuse::{self, Dense, Ranked, Scale};
+use super::hit::of_note;
 use super::lanes::Candidate;
 use super::snippet::snippet;
 use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Part, Ranking};
@@ -119,11 +119,9 @@ fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit 
     });
     Hit {
         vault: vault.clone(),
-        path: note.path.as_str().to_owned(),
         line: lines.0,
         end_line: lines.1,
         match_line: (lines.0 + passage.lines_before).min(lines.1),
-        title: note.title.clone(),
         heading_path: heading_path.clone(),
         score: ranked.score.clamp(0.0, 1.0),
         snippet: passage.text,
@@ -132,16 +130,10 @@ fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit 
         window: text.clone(),
         window_lines: *lines,
         chunk: chunk.chunk.clone(),
-        kind: note.kind.clone(),
-        tags: note.tags.clone(),
-        date: note.days.day().map(|day| day.to_string()),
-        created: note.days.created.map(|day| day.to_string()),
-        modified: note.days.modified.map(|day| day.to_string()),
         has_context: !context.is_empty(),
         context: if options.contextual { context.clone() } else { String::new() },
-        mtime: mtime_seconds(note),
         lanes: ranked.lanes().filter(|_| options.explain),
-        ..Hit::default()
+        ..of_note(note)
     }
 }
 
