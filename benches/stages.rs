@@ -103,8 +103,8 @@ struct Cut {
     contexts: Vec<String>,
 }
 
-/// A note's inputs by chunk, and their vectors with those of the texts alone.
-type Embedded = Vec<Vec<(Input, Vector, Option<Vector>)>>;
+/// A note's inputs by chunk, and their vectors.
+type Embedded = Vec<Vec<(Input, Vector)>>;
 
 impl Work {
     fn read(vault: &Path, files: &[PathBuf], table: &mut Table) -> Result<Self> {
@@ -201,15 +201,15 @@ fn embed(cut: &Cut) -> Embedded {
     let of_chunk = |(chunk, context): (&Chunk, &String)| {
         let inputs = input::inputs(context, &chunk.searchable(&cut.note), &|text| model.token_starts(text));
         let vectors = model.embed_inputs(&inputs.iter().collect::<Vec<_>>());
-        inputs.into_iter().zip(vectors).map(|(input, (vector, alone))| (input, vector, alone)).collect()
+        inputs.into_iter().zip(vectors).collect()
     };
     cut.chunks.iter().zip(&cut.contexts).map(of_chunk).collect()
 }
 
 fn docs(cut: &Cut, embedded: &Embedded, no: u32) -> (NoteEntry, Vec<ChunkDoc>) {
     let chunks = cut.chunks.iter().zip(&cut.contexts).zip(embedded);
-    let doc = |((chunk, context), embedded): ((&Chunk, &String), &Vec<(Input, Vector, Option<Vector>)>)| {
-        let vectors = embedded.iter().map(|(_, vector, _)| vector.clone()).collect();
+    let doc = |((chunk, context), embedded): ((&Chunk, &String), &Vec<(Input, Vector)>)| {
+        let vectors = embedded.iter().map(|(_, vector)| vector.clone()).collect();
         eval::docs::doc_with(&cut.note, chunk, no, context, vectors)
     };
     (eval::docs::entry(&cut.note, no), chunks.map(doc).collect())
@@ -219,12 +219,8 @@ fn docs(cut: &Cut, embedded: &Embedded, no: u32) -> (NoteEntry, Vec<ChunkDoc>) {
 fn store(dir: &Path, cut: &[Cut], embedded: &[Embedded]) -> Result<()> {
     let (store, _) = Store::open(&dir.join("store"), builtin::IDENTITY, builtin::DIMENSIONS)?;
     for (cut, embedded) in cut.chunks(AT_ONCE).zip(embedded.chunks(AT_ONCE)) {
-        let mut vectors: Vec<(InputHash, Vector)> = Vec::new();
-        for (input, vector, alone) in embedded.iter().flatten().flatten() {
-            vectors.push((input.hash, vector.clone()));
-            let hash = input::hash_without_context(input.hash);
-            vectors.extend(alone.iter().map(|alone| (hash, alone.clone())));
-        }
+        let vectors = embedded.iter().flatten().flatten().map(|(input, vector)| (input.hash, vector.clone()));
+        let vectors: Vec<(InputHash, Vector)> = vectors.collect();
         store.vectors().put(&vectors)?;
         let writes = cut.iter().zip(embedded).map(|(cut, embedded)| {
             let put = Some(record(cut, embedded));
@@ -239,26 +235,21 @@ fn store(dir: &Path, cut: &[Cut], embedded: &[Embedded]) -> Result<()> {
 fn record(cut: &Cut, embedded: &Embedded) -> (NoteRecord, Vec<ContextRecord>) {
     use context::plan::{Action, Reason};
     let note = &cut.note;
-    let chunk =
-        |((chunk, context), embedded): ((&Chunk, &String), &Vec<(Input, Vector, Option<Vector>)>)| ChunkRecord {
-            id: chunk.id,
-            keys: chunk.keys.clone(),
-            ordinal: chunk.ordinal,
-            span: (chunk.span.start as u32, chunk.span.end as u32),
-            lines: chunk.lines,
-            heading_path: note
-                .heading_path(&note.sections[chunk.sections.start])
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
-            hash: chunk.hash,
-            context_hash: text_hash(context.as_bytes()),
-            wanted: false,
-            inputs: embedded.iter().map(|(input, ..)| input.hash).collect(),
-            decided: (Action::Regenerate, Reason::NewNote),
-            later: None,
-            due: None,
-        };
+    let chunk = |((chunk, context), embedded): ((&Chunk, &String), &Vec<(Input, Vector)>)| ChunkRecord {
+        id: chunk.id,
+        keys: chunk.keys.clone(),
+        ordinal: chunk.ordinal,
+        span: (chunk.span.start as u32, chunk.span.end as u32),
+        lines: chunk.lines,
+        heading_path: note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect(),
+        hash: chunk.hash,
+        context_hash: text_hash(context.as_bytes()),
+        wanted: false,
+        inputs: embedded.iter().map(|(input, ..)| input.hash).collect(),
+        decided: (Action::Regenerate, Reason::NewNote),
+        later: None,
+        due: None,
+    };
     let context = |chunk: &Chunk| ContextRecord {
         text: String::new(),
         origin: Origin::Template,

@@ -72,9 +72,11 @@ impl Service {
         Arc::new(Service { embedder, config: None, worker: None, price: Some(0) })
     }
 
-    /// Whether it is also to make vectors of texts without their contexts, though that takes time and money.
+    /// Whether it is also to make vectors of texts without their contexts, though that takes time and money. Where it takes
+    /// neither, the first search makes them that needs them.
     pub(super) fn makes_text_vectors(&self) -> bool {
-        self.config.as_ref().is_some_and(|config| config.text_vectors)
+        let wanted = self.config.as_ref().is_some_and(|config| config.text_vectors);
+        wanted && !self.embedder.is_local_and_fast()
     }
 
     /// Why it makes no vectors at present.

@@ -282,6 +282,11 @@ impl Snapshot {
         self.seq
     }
 
+    /// The same index by vectors of the texts alone, if it was made already.
+    pub fn known_without_contexts(&self) -> Option<&WithoutContexts> {
+        self.without_contexts.get()
+    }
+
     /// The same index by vectors of the texts alone, made when it is first asked for: `vectors_of` gives those of each
     /// chunk by its note and its position in it, or `None` where there are none.
     pub fn without_contexts(

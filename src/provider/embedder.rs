@@ -242,9 +242,8 @@ impl Embedder {
         }
     }
 
-    /// The vectors of the inputs of a chunk, from such an embedder; beside each that of its text without its context, if it
-    /// has both.
-    pub fn inputs_at_once(&self, inputs: &[&Input]) -> Option<Vec<(Vector, Option<Vector>)>> {
+    /// The vectors of the inputs of a chunk, from such an embedder.
+    pub fn inputs_at_once(&self, inputs: &[&Input]) -> Option<Vec<Vector>> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed_inputs(inputs)),
             Embedder::Static(model) => Some(model.embed_inputs(inputs)),

@@ -114,8 +114,8 @@ impl StaticModel {
         embed_apart(input, |text| self.mean(text))
     }
 
-    /// The vectors of the inputs of a chunk; beside each that of its text without its context, if it has both.
-    pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<(Vector, Option<Vector>)> {
+    /// The vectors of the inputs of a chunk.
+    pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<Vector> {
         embed_all_apart(inputs, |text| self.mean(text))
     }
 

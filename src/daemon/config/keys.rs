@@ -263,7 +263,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.embed.query_prefix = Some(units::prefix(v)?), c.engine.embed.query_prefix.as_ref().and_then(quoted)),
     key!("embed" "document_prefix", "Stands before what is indexed; what the model is known to want if absent.",
         |c, v| c.engine.embed.document_prefix = Some(units::prefix(v)?), c.engine.embed.document_prefix.as_ref().and_then(quoted)),
-    key!("embed" "text_vectors", "Also embed texts without their contexts, for `search --no-context`: costs as much again. The built-in model does so anyway.",
+    key!("embed" "text_vectors", "Also embed texts without their contexts, for `search --no-context`: costs as much again. The built-in model makes them when such a search asks.",
         |c, v| c.engine.embed.text_vectors = units::boolean(v)?, Some(c.engine.embed.text_vectors.to_string())),
     key!("embed" "max_tokens", "Tokens of one text that the model takes; what is known of it, or 512, if absent.",
         |c, v| c.engine.embed.max_tokens = Some(units::count(v, 64..=1_000_000)? as u32), c.engine.embed.max_tokens.map(|n| n.to_string())),

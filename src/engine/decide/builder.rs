@@ -116,7 +116,7 @@ impl NoteBuilder<'_> {
             self.make(&inputs);
             let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together));
             let windows = vectors.map(Into::into).collect();
-            if !limits.together {
+            if !limits.together && self.pipeline.service.makes_text_vectors() {
                 let alone = inputs.iter().filter_map(|input| input::without_context(input, context));
                 alone.for_each(|input| self.text_alone(&input));
             }
@@ -195,19 +195,13 @@ impl NoteBuilder<'_> {
         documents.into_iter().flatten().collect()
     }
 
-    /// Makes what vectors of a chunk's inputs, and of their texts alone, are not there yet and take no time: together, for
-    /// they share texts.
+    /// Makes what vectors of a chunk's inputs are not there yet and take no time: together, for they share texts.
     fn make(&mut self, inputs: &[Input]) {
         let holds = |hash: InputHash| self.vectors.contains_key(&hash) || self.pipeline.vectors.holds(hash);
         let lacking: Vec<&Input> = inputs.iter().filter(|input| !holds(input.hash)).collect();
         let made = self.pipeline.service.embedder.inputs_at_once(&lacking).unwrap_or_default();
-        let mut fresh = Vec::with_capacity(2 * made.len());
-        for (input, (vector, alone)) in lacking.into_iter().zip(made) {
-            let hash = input::hash_without_context(input.hash);
-            fresh.push((input.hash, vector));
-            fresh.extend(alone.filter(|_| !holds(hash)).map(|alone| (hash, alone)));
-        }
-        self.vectors.extend(fresh.into_iter().map(|(hash, vector)| (hash, Some((vector, true)))));
+        let made = lacking.into_iter().zip(made);
+        self.vectors.extend(made.map(|(input, vector)| (input.hash, Some((vector, true)))));
     }
 
     /// The vector of an input, if it is there or made in no time; with `order` it is noted that it is missing.
@@ -224,23 +218,20 @@ impl NoteBuilder<'_> {
         found.map(|(vector, _)| vector)
     }
 
-    /// Sees to the vector of a text without its context, for searches without contexts. From an embedder that takes its
-    /// time it is asked for only if the user wants it: it costs as much again.
+    /// Sees to the vector of a text without its context, for searches without contexts: the user wants it of an embedder
+    /// that takes its time, and it costs as much again.
     fn text_alone(&mut self, input: &Input) {
         if self.vectors.contains_key(&input.hash) || self.pipeline.vectors.holds(input.hash) {
             return;
         }
-        let embedder = &self.pipeline.service.embedder;
         // Nothing is found by an empty text.
-        let nothing = || Vector { values: vec![0; embedder.dimensions()].into(), scale: 0.0 };
-        match input.text.is_empty().then(nothing).or_else(|| embedder.input_at_once(input)) {
-            Some(vector) => drop(self.vectors.insert(input.hash, Some((vector, true)))),
-            None if self.pipeline.service.makes_text_vectors() => {
-                self.vectors.insert(input.hash, None);
-                self.missing.push(vec![input.clone()]);
-            }
-            None => {}
+        let dimensions = self.pipeline.service.embedder.dimensions();
+        let nothing = || (Vector { values: vec![0; dimensions].into(), scale: 0.0 }, true);
+        let vector = input.text.is_empty().then(nothing);
+        if vector.is_none() {
+            self.missing.push(vec![input.clone()]);
         }
+        self.vectors.insert(input.hash, vector);
     }
 
     pub(super) fn fresh_vectors(self) -> Vec<(InputHash, Vector)> {

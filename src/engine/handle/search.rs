@@ -4,9 +4,9 @@ mod attachments;
 mod expect;
 pub(super) mod expansion;
 pub(super) mod include;
+mod texts_alone;
 mod time;
 
-use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,16 +25,12 @@ use super::{
     Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
     generations, vectors, work,
 };
-use index::WindowVector;
-use index::embed::input::hash_without_context;
+use index::Snapshot;
 use index::search;
 use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
-use index::{NoteEntry, NoteNo, Snapshot};
-use note::fingerprint::{InputHash, text_hash};
 use note::{FileStat, Private, VaultPath};
 use protocol::jobs::JobState;
 use protocol::search::{BoostWeights, MAX_HITS, Mode};
-use store::record::NoteRecord;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
@@ -62,36 +58,6 @@ impl Served {
     fn new(vault: &Arc<VaultShared>) -> Result<Self, CallError> {
         let (snapshot, pipeline) = ready(vault)?;
         Ok(Served { vault: vault.clone(), snapshot, pipeline })
-    }
-
-    /// Goes by the vectors of texts alone; returns what is to be said where there are none. The first search of a snapshot
-    /// reads them.
-    fn leave_contexts_out(&mut self, cancel: &Cancel) -> Result<Option<String>, CallError> {
-        cancel.check()?;
-        // Of a store that cannot be read, no chunk has any.
-        let records: LazyCell<HashMap<NoteNo, NoteRecord>, _> = LazyCell::new(|| {
-            let records = self.pipeline.store.notes().unwrap_or_default();
-            records.into_iter().map(|record| (record.no, record)).collect()
-        });
-        let (vectors, together) = (&self.pipeline.vectors, self.pipeline.service.embedder.limits().together);
-        let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<WindowVector>> {
-            let record = records.get(&note.no).filter(|record| record.seq == note.seq)?;
-            let chunk = record.chunks.get(position)?;
-            // Without a context the vector of the input is that of its text.
-            let own = together || chunk.context_hash == text_hash(b"");
-            let alone = |input: &InputHash| if own { *input } else { hash_without_context(*input) };
-            vectors.windows(&chunk.inputs.iter().map(alone).collect::<Vec<_>>()).into_iter().collect()
-        };
-        let index::WithoutContexts { snapshot, lacking } = self.snapshot.without_contexts(&mut vectors_of).clone();
-        let said = (lacking > 0).then(|| {
-            let (vault, chunks) = (&self.vault.name, snapshot.chunk_count());
-            format!(
-                "`{vault}`: {lacking} of {chunks} chunks have no vectors without their context, so theirs count with it; \
-                 `[embed] text_vectors = true` has them made"
-            )
-        });
-        self.snapshot = snapshot;
-        Ok(said)
     }
 
     fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {

@@ -459,7 +459,7 @@ fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Gene
         _ => "",
     };
     // Who did not make these vectors is to make them now.
-    let alone = embedder.is_local_and_fast() || config.embed.text_vectors;
+    let alone = config.embed.text_vectors && !embedder.is_local_and_fast();
     let alone = if alone { ", texts alone" } else { "" };
     let level = Levels::ALL.iter().find(|(_, levels)| *levels == config.context.levels);
     let levels = level.filter(|(_, levels)| *levels != Levels::default());

@@ -14,16 +14,11 @@ pub(super) const EXPANSION: f32 = 0.3;
 
 /// The vector of an input, from that of a text, which is of length 1 or zero.
 pub fn embed_apart<V: AsRef<[f32]> + AsMut<[f32]>>(input: &Input, embed: impl Fn(&str) -> V) -> Vector {
-    Apart { embed, others: [None, None] }.of(input).0
+    Apart { embed, others: [None, None] }.of(input)
 }
 
-/// The vectors of several inputs; beside each that of its text without its context, if it has both
-/// ([`without_context`](super::input::without_context)). What the inputs share, as the windows of a chunk share its context,
-/// is embedded once.
-pub fn embed_all_apart<V: AsRef<[f32]> + AsMut<[f32]>>(
-    inputs: &[&Input],
-    embed: impl Fn(&str) -> V,
-) -> Vec<(Vector, Option<Vector>)> {
+/// The vectors of several inputs. What they share, as the windows of a chunk share its context, is embedded once.
+pub fn embed_all_apart<V: AsRef<[f32]> + AsMut<[f32]>>(inputs: &[&Input], embed: impl Fn(&str) -> V) -> Vec<Vector> {
     let mut apart = Apart { embed, others: [None, None] };
     inputs.iter().map(|input| apart.of(input)).collect()
 }
@@ -36,13 +31,11 @@ struct Apart<'a, V, E> {
 }
 
 impl<'a, V: AsRef<[f32]> + AsMut<[f32]>, E: Fn(&str) -> V> Apart<'a, V, E> {
-    fn of(&mut self, input: &'a Input) -> (Vector, Option<Vector>) {
-        let quantized = |vector: &V| Vector::quantized(vector.as_ref());
+    fn of(&mut self, input: &'a Input) -> Vector {
         let (Some(context), Some(text)) = (input.text.get(..input.context), input.text.get(input.context..)) else {
-            return (quantized(&(self.embed)(&input.text)), None);
+            return Vector::quantized((self.embed)(&input.text).as_ref());
         };
         let mut sum = (self.embed)(text);
-        let alone = (input.context > 0).then(|| quantized(&sum));
         let others = [(CONTEXT, context), (EXPANSION, input.expansion.as_str())];
         let mut apart = false;
         for ((weight, other), last) in others.into_iter().zip(&mut self.others) {
@@ -59,7 +52,7 @@ impl<'a, V: AsRef<[f32]> + AsMut<[f32]>, E: Fn(&str) -> V> Apart<'a, V, E> {
         if apart {
             normalise(sum.as_mut());
         }
-        (quantized(&sum), alone)
+        Vector::quantized(sum.as_ref())
     }
 }
 

@@ -72,8 +72,8 @@ impl BuiltinModel {
         embed_apart(input, |text| self.embed_f32(text))
     }
 
-    /// The vectors of the inputs of a chunk; beside each that of its text without its context, if it has both.
-    pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<(Vector, Option<Vector>)> {
+    /// The vectors of the inputs of a chunk.
+    pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<Vector> {
         embed_all_apart(inputs, |text| self.embed_f32(text))
     }
 

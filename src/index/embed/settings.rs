@@ -32,7 +32,7 @@ pub struct EmbedConfig {
     /// Stands before what is indexed; what the model is known to want if absent.
     pub document_prefix: Option<String>,
     /// Whether texts are also embedded without their contexts, for searches without contexts, by a model that takes its
-    /// time. The built-in one always does.
+    /// time. The built-in one makes them when such a search asks.
     pub text_vectors: bool,
     /// Tokens of one text that the model takes; what is known of the model if absent.
     pub max_tokens: Option<u32>,
