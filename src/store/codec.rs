@@ -1,21 +1,23 @@
 //! Records as bytes: a version byte, eight bytes of checksum, a bincode payload.
 //!
 //! bincode carries no schema: bytes of one shape read as another give nonsense or an error. So every
-//! shape is frozen in a module of its own ([`super::v1`]), the version byte says which one it is, and the
+//! shape is frozen in a module of its own ([`super::v1`], [`super::v2`]), the version byte says which one it is, and the
 //! checksum is over both. A version that is not known is damage like any other.
 
 use bincode::Options;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::damage::Damage;
-use super::record::NoteRecord;
-use super::v1;
+use super::record::{ChunkRecord, NoteRecord};
+use super::{v1, v2};
 use context::ContextRecord;
 use note::VaultPath;
 
-/// The version that is written.
+/// The version that is written of what has no later one.
 const VERSION: u8 = 1;
+
+/// The version that is written of notes and their contexts.
+const NOTES: u8 = 2;
 
 /// Bytes before the payload.
 const HEAD: usize = 1 + 8;
@@ -53,7 +55,7 @@ pub(super) fn checksum(parts: &[&[u8]]) -> [u8; 8] {
     out
 }
 
-/// Seals a payload of the current version.
+/// Seals a payload of the first version.
 fn seal(value: &impl Serialize) -> Result<Vec<u8>, Damage> {
     seal_as(VERSION, value)
 }
@@ -85,13 +87,13 @@ pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     unseal(bytes).is_ok()
 }
 
-fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {
+fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, Damage> {
     options().deserialize(payload).map_err(|error| Damage::Shape(error.to_string()))
 }
 
 /// A note, without its path, which is its key.
 pub(super) fn encode_note(note: &NoteRecord) -> Result<Vec<u8>, Damage> {
-    seal(&v1::Note::from(note))
+    seal_as(NOTES, &v2::Note::from(note))
 }
 
 /// The note that was stored under `path`.
@@ -100,12 +102,41 @@ pub(super) fn decode_note(path: &[u8], bytes: &[u8]) -> Result<NoteRecord, Damag
     let path = path.ok_or_else(|| Damage::Shape("its key is not a path".into()))?;
     match unseal(bytes)? {
         (1, payload) => read::<v1::Note<'_>>(payload)?.into_record(path),
+        (2, payload) => read::<v2::Note<'_>>(payload)?.into_record(path),
         (other, _) => Err(Damage::Version(other)),
     }
 }
 
-/// Contexts in order: those of a note's chunks, or a single one of the archive or the journal. Of a
-/// template's context neither text nor sketch is kept.
+/// The contexts of a note's chunks, in order. Of a template's neither text nor sketch is kept.
+pub(super) fn encode_contexts_of(chunks: &[ChunkRecord], contexts: &[ContextRecord]) -> Result<Vec<u8>, Damage> {
+    seal_as(NOTES, &v2::Contexts::from_records(chunks, contexts))
+}
+
+/// The contexts in the bytes, of chunks as they were written with.
+pub(super) fn decode_contexts_of(chunks: &[ChunkRecord], bytes: &[u8]) -> Result<Vec<ContextRecord>, Damage> {
+    let contexts = match unseal(bytes)? {
+        (1, payload) => read::<v1::Contexts<'_>>(payload)?.into_records()?,
+        (2, payload) => read::<v2::Contexts<'_>>(payload)?.into_records(chunks)?,
+        (other, _) => return Err(Damage::Version(other)),
+    };
+    if contexts.len() == chunks.len() { Ok(contexts) } else { Err(Damage::Shape("contexts of other chunks".into())) }
+}
+
+/// Those of so many chunks that were paid for, with the place of each, at less cost than all.
+pub(super) fn decode_paid(chunks: usize, bytes: &[u8]) -> Result<Vec<(usize, ContextRecord)>, Damage> {
+    let (all, contexts) = match unseal(bytes)? {
+        (1, payload) => {
+            let contexts = read::<v1::Contexts<'_>>(payload)?.into_records()?;
+            (contexts.len(), contexts.into_iter().enumerate().collect())
+        }
+        (2, payload) => read::<v2::Contexts<'_>>(payload)?.into_others()?,
+        (other, _) => return Err(Damage::Version(other)),
+    };
+    let paid = contexts.into_iter().filter(|(_, context): &(usize, ContextRecord)| context.is_paid()).collect();
+    if all == chunks { Ok(paid) } else { Err(Damage::Shape("contexts of other chunks".into())) }
+}
+
+/// Contexts of the archive or the journal. Of a template's neither text nor sketch is kept.
 pub(super) fn encode_contexts<'a>(contexts: impl IntoIterator<Item = &'a ContextRecord>) -> Result<Vec<u8>, Damage> {
     seal(&v1::Contexts::from_records(contexts))
 }

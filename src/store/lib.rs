@@ -26,6 +26,7 @@ mod salvage;
 mod tests;
 mod tree;
 mod v1;
+mod v2;
 mod vectors;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};

@@ -86,7 +86,7 @@ impl Writes {
     pub(super) fn put(&mut self, note: &NoteRecord, contexts: &[ContextRecord]) -> Result<(), Fault> {
         let key = note.path.as_str().as_bytes();
         self.note(note)?;
-        self.0.push((Tree::Contexts, key.to_vec(), Some(codec::encode_contexts(contexts)?)));
+        self.0.push((Tree::Contexts, key.to_vec(), Some(codec::encode_contexts_of(&note.chunks, contexts)?)));
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl Trees {
     /// archive, need not be handed back.
     pub(super) fn open_scanned(
         path: &Path,
-        is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
+        is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool + Sync,
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
         match guarded(|| trees.scan(is_known)) {
@@ -188,30 +188,30 @@ impl Trees {
     }
 
     /// Decodes everything.
-    fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool) -> Result<Scan, Fault> {
+    fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool + Sync) -> Result<Scan, Fault> {
+        /// Notes that are held as bytes and as records at once.
+        const BATCH: usize = 1024;
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
         let mut scan = Scan::default();
         let mut contexts = self.contexts.iter();
-        for note in &self.notes {
-            let (path, bytes) = note?;
-            let note = codec::decode_note(&path, &bytes)?;
-            let (key, bytes) = contexts.next().ok_or_else(torn)??;
-            let of_note = codec::decode_contexts(&bytes)?;
-            if key != path || of_note.len() != note.chunks.len() {
-                return Err(torn());
+        let mut notes = self.notes.iter().map(|note| {
+            let (path, note) = note?;
+            let (key, contexts) = contexts.next().ok_or_else(torn)??;
+            if key == path { Ok((path, note, contexts)) } else { Err(torn()) }
+        });
+        loop {
+            let batch = notes.by_ref().take(BATCH).collect::<Result<Vec<_>, Fault>>()?;
+            if batch.is_empty() {
+                break;
             }
-            let mut held = Vec::new();
-            for (chunk, context) in note.chunks.iter().zip(of_note) {
-                let key = context_key(&chunk.keys, chunk.hash);
-                if context.is_paid() && !is_known(key, Some(&note.path)) {
-                    held.push((key, context));
+            for (note, held) in decode_batch(&batch, &is_known)? {
+                if !held.is_empty() {
+                    scan.held.push((scan.notes.len(), held));
                 }
+                scan.notes.push(note);
             }
-            if !held.is_empty() {
-                scan.held.push((scan.notes.len(), held));
-            }
-            scan.notes.push(note);
         }
+        drop(notes);
         if contexts.next().is_some() {
             return Err(torn());
         }
@@ -266,9 +266,14 @@ impl Trees {
 
     /// The contexts of a note's chunks; empty if the note is not known.
     pub(super) fn contexts(&self, path: &VaultPath) -> Result<Vec<ContextRecord>, Fault> {
-        guarded(|| match self.contexts.get(path.as_str().as_bytes())? {
-            Some(bytes) => Ok(codec::decode_contexts(&bytes)?),
-            None => Ok(Vec::new()),
+        let key = path.as_str().as_bytes();
+        guarded(|| {
+            // Both as one transaction left them.
+            let both = (&self.notes, &self.contexts)
+                .transaction(|(notes, contexts)| Ok((notes.get(key)?, contexts.get(key)?)));
+            let (Some(note), Some(contexts)) = both.map_err(aborted)? else { return Ok(Vec::new()) };
+            let note = codec::decode_note(key, &note)?;
+            Ok(codec::decode_contexts_of(&note.chunks, &contexts)?)
         })
     }
 
@@ -330,11 +335,7 @@ impl Trees {
                 }
                 Ok(())
             });
-            done.map_err(|error: TransactionError<()>| match error {
-                TransactionError::Storage(error) => error.into(),
-                // Nothing above aborts.
-                TransactionError::Abort(()) => Fault::Damaged("a transaction was aborted".into()),
-            })
+            done.map_err(aborted)
         })?;
         machine::wrote(&self.path);
         Ok(())
@@ -386,6 +387,42 @@ impl Trees {
     pub(super) fn lengths(&self) -> Result<[usize; 5], Fault> {
         let all = [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values];
         guarded(|| Ok(all.map(sled::Tree::len)))
+    }
+}
+
+/// A note, with the paid contexts it holds that the caller did not know.
+type Decoded = (NoteRecord, Vec<(ContextKey, ContextRecord)>);
+
+/// Decodes notes (path, record, contexts) on as many threads as there are processors: at a start this is what takes longest.
+fn decode_batch(
+    batch: &[(sled::IVec, sled::IVec, sled::IVec)],
+    is_known: &(impl Fn(ContextKey, Option<&VaultPath>) -> bool + Sync),
+) -> Result<Vec<Decoded>, Fault> {
+    let decode = |(path, note, contexts): &(sled::IVec, sled::IVec, sled::IVec)| -> Result<Decoded, Fault> {
+        let note = codec::decode_note(path, note)?;
+        let paid = codec::decode_paid(note.chunks.len(), contexts)?.into_iter();
+        let paid = paid.map(|(at, context)| (context_key(&note.chunks[at].keys, note.chunks[at].hash), context));
+        let unknown = paid.filter(|(key, _)| !is_known(*key, Some(&note.path))).collect();
+        Ok((note, unknown))
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let parts = batch.chunks(batch.len().div_ceil(threads).max(1));
+        let parts = parts.map(|part| scope.spawn(move || part.iter().map(decode).collect::<Result<Vec<_>, _>>()));
+        let parts: Vec<_> = parts.collect();
+        let mut decoded = Vec::with_capacity(batch.len());
+        for part in parts {
+            decoded.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(decoded)
+    })
+}
+
+/// Why a transaction failed; none aborts by itself.
+fn aborted(error: TransactionError<()>) -> Fault {
+    match error {
+        TransactionError::Storage(error) => error.into(),
+        TransactionError::Abort(()) => Fault::Damaged("a transaction was aborted".into()),
     }
 }
 

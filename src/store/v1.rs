@@ -129,8 +129,9 @@ impl Entry {
     }
 }
 
-impl<'a> From<&'a NoteRecord> for Note<'a> {
-    fn from(note: &'a NoteRecord) -> Self {
+impl<'a> Note<'a> {
+    /// A note's shape without its chunks.
+    pub(super) fn head(note: &'a NoteRecord) -> Self {
         let FileStat { size, mtime_ns, ctime_ns, dev, ino } = note.stat;
         Note {
             no: note.no,
@@ -151,7 +152,7 @@ impl<'a> From<&'a NoteRecord> for Note<'a> {
             conflict: note.conflict,
             warnings: Cow::Borrowed(&note.warnings),
             decided: (reason_number(note.decided.0), note.decided.1),
-            chunks: note.chunks.iter().map(Chunk::from).collect(),
+            chunks: Vec::new(),
         }
     }
 }
@@ -328,7 +329,7 @@ fn unknown(what: &str, number: u8) -> Damage {
     Damage::Shape(format!("unknown {what} {number}"))
 }
 
-fn action_number(action: Action) -> u8 {
+pub(super) fn action_number(action: Action) -> u8 {
     match action {
         Action::Keep => 0,
         Action::Reembed => 1,
@@ -337,7 +338,7 @@ fn action_number(action: Action) -> u8 {
     }
 }
 
-fn action(number: u8) -> Result<Action, Damage> {
+pub(super) fn action(number: u8) -> Result<Action, Damage> {
     Ok(match number {
         0 => Action::Keep,
         1 => Action::Reembed,
@@ -347,7 +348,7 @@ fn action(number: u8) -> Result<Action, Damage> {
     })
 }
 
-fn reason_number(reason: Reason) -> u8 {
+pub(super) fn reason_number(reason: Reason) -> u8 {
     match reason {
         Reason::NewNote => 0,
         Reason::NoteRemoved => 1,
