@@ -97,7 +97,7 @@ impl Grapher {
 }
 
 /// A vault whose graph is to be made.
-struct PendingContext {
+struct PendingGraph {
     vault: Weak<VaultShared>,
     first: Instant,
     last: Instant,
@@ -105,9 +105,9 @@ struct PendingContext {
     waiting: Vec<Sender<()>>,
 }
 
-impl PendingContext {
+impl PendingGraph {
     fn new(vault: Weak<VaultShared>, now: Instant) -> Self {
-        PendingContext { vault, first: now, last: now, waiting: Vec::new() }
+        PendingGraph { vault, first: now, last: now, waiting: Vec::new() }
     }
 
     /// When; `rested` is when another one may be made.
@@ -124,7 +124,7 @@ impl PendingContext {
 struct GraphWorker {
     inbox: Receiver<Message>,
     stopping: Arc<AtomicBool>,
-    due: BTreeMap<u64, PendingContext>,
+    due: BTreeMap<u64, PendingGraph>,
     /// When another graph may be made.
     rested: BTreeMap<u64, Instant>,
 }
@@ -157,7 +157,7 @@ impl GraphWorker {
         if is_current(&shared) {
             return;
         }
-        let due = self.due.entry(shared.id).or_insert_with(|| PendingContext::new(vault, now));
+        let due = self.due.entry(shared.id).or_insert_with(|| PendingGraph::new(vault, now));
         match waiting {
             Some(waiting) => due.waiting.push(waiting),
             None => due.last = now,

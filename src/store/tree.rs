@@ -22,7 +22,7 @@ use note::fingerprint::{ContextKey, context_key};
 
 /// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
 /// the pages that are being written; sled's default is a gigabyte.
-const CACHE_BYTES: u64 = 32 << 20;
+const CACHE_BYTES: u64 = 8 << 20;
 
 /// How often sled's own thread cleans up behind what was overwritten. What is committed our own puts on the disk
 /// ([`super::flush`]), so that nobody wakes while nothing happens.
