@@ -1,5 +1,6 @@
 //! A chunk as a point, and a point as what was found: both pure.
 
+use context::Expansion;
 use index::embed::Vector;
 use index::terms::{Counted, MeanLengths};
 use index::{ChunkDoc, Language, NoteEntry};
@@ -33,9 +34,12 @@ pub struct Document {
 pub struct About {
     /// What its context can be found by where the same section stands.
     pub key: String,
-    /// Who wrote its context, if that was paid for.
+    /// Who wrote its context, if that was paid for, and for this very text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// What a model wrote beside that.
+    #[serde(default, skip_serializing_if = "Expansion::is_empty")]
+    pub expansion: Expansion,
 }
 
 /// What is told of a chunk: all that a hit needs.

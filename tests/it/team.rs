@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use protocol::daemon::CostRequest;
 use protocol::envelope::ErrorKind;
 use protocol::grep::GrepRequest;
 use protocol::note::GetRequest;
@@ -12,6 +13,8 @@ use protocol::search::{Include, SearchRequest};
 use protocol::team::{TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
 use crate::commands::{err, out};
+use crate::contexts::{self, ATLAS, SMALL_CHUNKS, wait_written};
+use crate::model::Model;
 use crate::requests::{paths, query};
 use crate::support::{Daemon, Place, eventually};
 
@@ -171,6 +174,48 @@ fn a_member_finds_and_reads_what_a_keeper_publishes_and_nothing_private_leaves()
     assert!(contains(&sent, "The heron stands"), "nothing was recorded");
     assert!(!contains(&sent, CANARY), "a private note went over the wire");
     assert!(!keeper.log().contains("heron") && !member.log().contains("heron stands"));
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn what_one_member_has_bought_no_other_buys() {
+    let server = Server::start();
+    let settings = |model: &Model, vault: &str| {
+        format!("{vault}{}{SMALL_CHUNKS}{}", model.config("anthropic", ""), team(server.port, ""))
+    };
+    let (first_model, second_model) = (Model::start(), Model::start());
+    let keepers = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    keepers.configure(&settings(&first_model, "publish = \"handbook\"\n"));
+    let mut keeper = contexts::start(&keepers);
+    wait_written(&mut keeper);
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+
+    let members = Place::with(&[("Copies/Atlas.md", ATLAS)]);
+    members.configure(&settings(&second_model, ""));
+    let mut member = contexts::start(&members);
+    wait_written(&mut member);
+    let found = |daemon: &mut Daemon| {
+        let hits = daemon.ask(&SearchRequest { vault: Some("notes".to_owned()), ..with_texts("vendor contract") }).hits;
+        hits.into_iter().next().unwrap().context
+    };
+    let (theirs, taken) = (found(&mut keeper), found(&mut member));
+    let line = |context: &str| context.lines().last().unwrap().to_owned();
+    assert_eq!((line(&taken), first_model.calls(), second_model.calls()), (line(&theirs), 1, 0));
+    let cost = member.ask(&CostRequest::default());
+    let saved = &cost.by_team[0];
+    assert_eq!((saved.team.as_str(), saved.contexts, saved.calls, cost.today.calls), ("handbook", 3, 1, 0));
+    assert!(saved.micro_dollars > 0, "{saved:?}");
+    let status = member.ask(&TeamStatusRequest::default());
+    assert_eq!(status.teams[0].saved.as_ref(), Some(saved));
+    let said = out(&members.run(&["team", "status"])) + &out(&members.run(&["cost"]));
+    assert!(said.matches("1 call, 3 contexts").count() == 2, "{said}");
+
+    // What the team does not have is bought.
+    members.write("Copies/Atlas.md", ATLAS.replace("## Risks", "## Dangers"));
+    eventually("the renamed section is asked for", || second_model.calls() == 1);
+    assert_eq!(second_model.asked()[0].wanted, [2]);
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {

@@ -138,11 +138,15 @@ fn document(
     Ok(Some(Document { note: decided.entry, chunks, language, state }))
 }
 
-/// What is told of a note's chunks beside their texts.
+/// What is told of a note's chunks beside their texts. A context that was written for another text, which has changed
+/// since, is not offered to others: they would buy one for the present text.
 fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Iterator<Item = About> + 'a {
-    record.chunks.iter().enumerate().map(|(at, chunk)| About {
-        key: context_key(&chunk.keys, chunk.hash).to_string(),
-        by: contexts.get(at).filter(|context| context.is_paid()).map(|context| context.generation.clone()),
+    record.chunks.iter().enumerate().map(|(at, chunk)| {
+        let key = context_key(&chunk.keys, chunk.hash);
+        let fits = |context: &&ContextRecord| context_key(&context.sections, context.written_for) == key;
+        let paid = contexts.get(at).filter(|context| context.is_paid()).filter(fits);
+        let by = paid.map(|context| context.generation.clone());
+        About { key: key.to_string(), by, expansion: paid.map(|c| c.expansion.clone()).unwrap_or_default() }
     })
 }
 
