@@ -218,6 +218,33 @@ fn what_one_member_has_bought_no_other_buys() {
     assert_eq!(second_model.asked()[0].wanted, [2]);
 }
 
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_team_is_sent_the_query_as_it_was_typed() {
+    let server = Server::start();
+    let keepers = Place::with(&[("heron.md", "# Heron\n\nThe heron stands in the lagoon.\n")]);
+    let mut keeper = start(&keepers, &team(server.port, "publish = \"handbook\"\n"));
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+
+    let wire = Wire::start(server.port);
+    let typed = "quetzalcoatlis";
+    let private = format!("---\ntags: [private]\n---\n# {CANARY}\n\nThe {CANARY} flies.\n");
+    let members = Place::with(&[("own.md", &private)]);
+    let mut member = start(&members, &team(wire.port, ""));
+    let answer = member.ask(&query(typed));
+    assert_eq!(answer.hits[0].path, "own.md", "{answer:?}");
+    assert!(answer.warnings.iter().any(|said| said.contains(CANARY)), "it was not corrected: {:?}", answer.warnings);
+    let sent = wire.sent.lock().unwrap().clone();
+    let vector = |words: &str| {
+        let vector = index::embed::builtin::model().embed(words);
+        let values: Vec<f32> = vector.values.iter().map(|value| vector.scale * f32::from(*value)).collect();
+        serde_json::json!(values).to_string()
+    };
+    assert!(contains(&sent, &vector(typed)), "the query as typed");
+    assert!(!contains(&sent, &vector(CANARY)) && !contains(&sent, CANARY));
+}
+
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
 }

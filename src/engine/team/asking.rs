@@ -151,7 +151,9 @@ fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) ->
 /// A chunk of a team as the ranking takes it; `None` if its path is none.
 fn outside(team: &str, found: Found) -> Option<Outside> {
     let Found { payload, lexical, dense } = found;
-    let Payload { vault, path, title, aliases, headings, own_tags, kind, date, created, modified, mtime, .. } = payload;
+    let Payload {
+        vault, path, title, aliases, headings, own_tags, links, kind, date, created, modified, mtime, ..
+    } = payload;
     let day = |day: Option<String>| day.and_then(|day| day.parse().ok());
     let note = NoteEntry {
         no: 0,
@@ -164,7 +166,7 @@ fn outside(team: &str, found: Found) -> Option<Outside> {
         kind,
         days: OwnDays { about: day(date), created: day(created), modified: day(modified) },
         properties: "{}".into(),
-        links: Vec::new(),
+        links,
         conflict: false,
         rows: Vec::new(),
     };

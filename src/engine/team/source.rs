@@ -1,6 +1,6 @@
 //! The notes of a vault as its store has them, for its keeper.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -135,7 +135,17 @@ fn document(
     for ((chunk, _), row) in chunks.iter_mut().zip(&entry.rows) {
         chunk.windows = snapshot.vectors(*row).into_iter().map(Into::into).collect();
     }
-    Ok(Some(Document { note: decided.entry, chunks, language, state }))
+    let links = links(entry, snapshot, &pipeline.private);
+    Ok(Some(Document { note: NoteEntry { links, ..decided.entry }, chunks, language, state }))
+}
+
+/// The notes that a note links to, each once; private ones are not told of.
+fn links(entry: &NoteEntry, snapshot: &Snapshot, private: &Private) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let targets = entry.links.iter().filter_map(|target| snapshot.resolve(target, &entry.path));
+    let targets = targets.filter(|no| *no != entry.no && seen.insert(*no)).filter_map(|no| snapshot.note(no));
+    let shown = targets.filter(|note| !private.covers(&note.path, &note.tags));
+    shown.map(|note| note.path.as_str().to_owned()).collect()
 }
 
 /// What is told of a note's chunks beside their texts. A context that was written for another text, which has changed

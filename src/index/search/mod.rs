@@ -11,6 +11,7 @@ mod asked;
 mod blend;
 mod boost;
 mod dates;
+mod elsewhere;
 mod expect;
 pub mod filter;
 mod fold;

@@ -65,6 +65,35 @@ fn a_note_that_the_query_names_is_boosted_and_none_takes_more_than_its_share() {
 }
 
 #[test]
+fn what_is_linked_with_a_note_that_the_query_names_is_boosted() {
+    let found = |no: u32, path: &str, links: &[&str]| {
+        let mut chunk = outside(no, path, "text", Some(1.0), Some(0.5));
+        chunk.note.links = links.iter().map(|link| (*link).to_owned()).collect();
+        chunk
+    };
+    // From the note that is named, to it, and to one that is named and was not found.
+    let chunks = vec![
+        found(1, "a.md", &[]),
+        found(2, "Zebra Plan.md", &["b.md"]),
+        found(3, "b.md", &[]),
+        found(4, "c.md", &["Zebra Plan.md"]),
+        found(5, "d.md", &["Gone/Okapi Plan.md"]),
+    ];
+    let ranked = |text: &str| -> Vec<(String, bool)> {
+        let hits = answered(query(text), chunks.clone()).hits;
+        let least = hits.iter().map(|hit| hit.score).fold(f32::MAX, f32::min);
+        hits.into_iter().map(|hit| (hit.path, hit.score > least)).collect()
+    };
+    let boosted = |text: &str| -> Vec<String> {
+        ranked(text).into_iter().filter(|(_, above)| *above).map(|(path, _)| path).collect()
+    };
+    assert_eq!(boosted("the zebra plan"), ["Zebra Plan.md", "b.md", "c.md"]);
+    assert_eq!(boosted("the okapi plan"), ["d.md"]);
+    // The beginning of a name.
+    assert_eq!(boosted("about Zebra"), ["Zebra Plan.md", "b.md", "c.md"]);
+}
+
+#[test]
 fn conditions_that_an_engine_elsewhere_does_not_know_are_told() {
     let filter = |text: &str| query(text).filter.elsewhere();
     let known = filter("zebra tag:Africa path:Animals/ -tag:old after:2026-01-01").unwrap();
