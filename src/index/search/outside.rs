@@ -4,6 +4,8 @@
 //! among the links, which is not known of notes elsewhere. How rare a word is each engine counts in its own notes, so scores of the words
 //! are comparable as far as both have the same language of work.
 
+mod admitted;
+
 use std::collections::HashMap;
 
 use super::boost::{Boosts, boost_notes};
@@ -12,7 +14,7 @@ use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::of_note;
 use super::lanes::Candidate;
 use super::snippet::snippet;
-use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Part, Ranking};
+use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
 use crate::analyze::{each_word, words};
 use crate::{Language, LexicalError, NoteEntry};
 
@@ -48,6 +50,12 @@ pub struct OutsideRanking {
     ranked: Vec<Ranked>,
     text: String,
     mode: Mode,
+}
+
+/// Leaves those out that do not meet what a query asks for besides its free words; with `contextual` contexts take part.
+pub fn keep_admitted(query: &Parsed, chunks: &mut Vec<Outside>, contextual: bool) {
+    let mut admitted = admitted::admitted(query, chunks, contextual).into_iter();
+    chunks.retain(|_| admitted.next().unwrap_or(false));
 }
 
 /// As [`super::rank_together`], with what was found elsewhere on the same scale.
