@@ -206,8 +206,10 @@ fn failed(failure: Failure) -> CallError {
 
 impl Team {
     fn open(shared: &Arc<Shared>, name: &str, config: &TeamConfig, published: &Published) -> Result<Self, String> {
-        let collection =
-            || RestServer::new(&config.url, HEADER, &config.key).map(|s| Collection::new(s, &config.collection));
+        let collection = || {
+            RestServer::new(&config.url, HEADER, &config.key, config.ca_file.as_deref())
+                .map(|s| Collection::new(s, &config.collection))
+        };
         let (background, urgent) = (shared.provider.background()?, shared.provider.urgent()?);
         let kept = match collection() {
             Ok(collection) => {

@@ -90,9 +90,13 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
         let said = out(&checked) + &err(&checked);
         assert!(!checked.status.success() && said.contains(says), "{settings}\n{said}");
     }
-    place.configure("publish = \"handbook\"\n[team.handbook]\nurl = \"https://q.example:6333\"\ncollection = \"a\"\nkey_command = \"pass q\"\n");
+    place.configure(
+        "publish = \"handbook\"\n[team.handbook]\nurl = \"https://q.example:6333\"\ncollection = \"a\"\n\
+         key_command = \"pass q\"\nca_file = \"/etc/ca.pem\"\n",
+    );
     let shown = out(&place.run(&["config", "show"]));
     assert!(shown.contains("[team.handbook]") && shown.contains("publish = \"handbook\""), "{shown}");
+    assert!(shown.contains("ca_file = \"/etc/ca.pem\""), "{shown}");
     assert!(!shown.contains("pass q"), "{shown}");
 }
 
@@ -216,6 +220,55 @@ fn what_one_member_has_bought_no_other_buys() {
     members.write("Copies/Atlas.md", ATLAS.replace("## Risks", "## Dangers"));
     eventually("the renamed section is asked for", || second_model.calls() == 1);
     assert_eq!(second_model.asked()[0].wanted, [2]);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_team_answers_the_query_language_or_says_what_it_does_not_know() {
+    let server = Server::start();
+    let keepers = Place::with(&[
+        ("work/heron.md", "---\ntags: [bird]\nstatus: done\n---\n# Heron\n\nThe heron stands. See [[Lagoon plan]].\n"),
+        (
+            "work/Lagoon plan.md",
+            "---\ntags: [plan]\ndate: 2025-03-01\n---\n# Lagoon plan\n\nThe heron and the okapi meet.\n",
+        ),
+        ("home/okapi.draft.md", "# Okapi\n\nThe okapi is shy.\n"),
+    ]);
+    let mut keeper = start(&keepers, &team(server.port, "publish = \"handbook\"\n"));
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen.\n")]);
+    let mut member = start(&members, &team(server.port, ""));
+    let (heron, plan, okapi) = ("work/heron.md", "work/Lagoon plan.md", "home/okapi.draft.md");
+    for (words, expected) in [
+        ("heron AND okapi", vec![plan]),
+        ("okapi AND NOT heron", vec![okapi]),
+        ("(tag:bird OR path:home) AND (heron OR okapi)", vec![okapi, heron]),
+        ("heron path:work/*plan*", vec![plan]),
+        ("okapi -path:**/*.draft.md -tag:bird -\"my kitchen\"", vec![plan]),
+        ("heron link:\"Lagoon plan\"", vec![heron]),
+        ("okapi \"is shy\"", vec![okapi]),
+        ("okapi before:2025-06", vec![plan]),
+        ("okapi /is s.y/", vec![okapi]),
+    ] {
+        // As the vault itself answers.
+        for daemon in [&mut member, &mut keeper] {
+            let answer = daemon.ask(&query(words));
+            let mut found = paths(&answer.hits);
+            found.sort_unstable();
+            assert_eq!((found, answer.warnings), (expected.clone(), Vec::new()), "{words}");
+        }
+    }
+    for (words, named) in [
+        ("heron prop.status:done", "`prop.status`"),
+        ("heron AND linked-from:\"Lagoon plan\"", "`linked-from:Lagoon plan`"),
+        ("tag:bird", "conditions only"),
+    ] {
+        let answer = member.ask(&query(words));
+        let said = answer.warnings.join("\n");
+        assert!(said.contains("`handbook` was not asked: ") && said.contains(named), "{words}: {said}");
+        assert!(answer.hits.iter().all(|hit| hit.vault == "notes"), "{words}");
+    }
 }
 
 #[test]
