@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -224,6 +225,38 @@ fn what_one_member_has_bought_no_other_buys() {
 
 #[test]
 #[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_server_that_comes_late_or_goes_for_a_while_stops_nobody_here() {
+    let port = Server::free();
+    let keepers = Place::with(&[("heron.md", "# Heron\n\nThe heron stands.\n")]);
+    let mut keeper = start(&keepers, &team(port, "publish = \"handbook\"\n"));
+    assert_eq!(paths(&keeper.ask(&query("heron")).hits), ["heron.md"]);
+    let refused = keeper.refused(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    assert!(refused.message.contains("cannot be reached"), "{}", refused.message);
+    let mut server = Server::start_at(port);
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    let is_there = |daemon: &mut Daemon, words: &str| {
+        daemon.ask(&with_texts(words)).hits.iter().any(|hit| hit.vault == "handbook/notes" && hit.text.contains(words))
+    };
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen.\n")]);
+    let mut member = start(&members, &team(port, ""));
+    eventually("what was there before the server is published", || is_there(&mut member, "heron"));
+
+    server.kill();
+    keepers.write("heron.md", "# Heron\n\nThe okapi stands.\n");
+    keepers.write("new.md", "# New\n\nA tapir.\n");
+    keeper.wait_holding("tapir", &["new.md"]);
+    let alone = member.ask(&query("kitchen"));
+    assert_eq!(paths(&alone.hits), ["mine.md"]);
+    assert!(alone.warnings.iter().any(|said| said.starts_with("without `handbook`: ")), "{:?}", alone.warnings);
+    server.start_again();
+    eventually("what was saved meanwhile is published", || {
+        is_there(&mut member, "tapir") && is_there(&mut member, "okapi") && !is_there(&mut member, "heron stands")
+    });
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
 fn a_team_answers_the_query_language_or_says_what_it_does_not_know() {
     let server = Server::start();
     let keepers = Place::with(&[
@@ -306,27 +339,47 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 struct Server {
     port: u16,
     child: Child,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Server {
     fn start() -> Server {
-        let program = std::env::var_os("SITUATED_QDRANT").expect("SITUATED_QDRANT names the program of Qdrant");
+        Server::start_at(Server::free())
+    }
+
+    fn free() -> u16 {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+    }
+
+    fn start_at(port: u16) -> Server {
         let dir = tempfile::tempdir().unwrap();
-        let free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let port = free();
+        Server { port, child: Server::spawn(port, dir.path()), dir }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// On the same files and the same port.
+    fn start_again(&mut self) {
+        self.child = Server::spawn(self.port, self.dir.path());
+    }
+
+    fn spawn(port: u16, dir: &Path) -> Child {
+        let program = std::env::var_os("SITUATED_QDRANT").expect("SITUATED_QDRANT names the program of Qdrant");
         let child = Command::new(program)
-            .current_dir(dir.path())
+            .current_dir(dir)
             .env("QDRANT__SERVICE__HOST", "127.0.0.1")
             .env("QDRANT__SERVICE__HTTP_PORT", port.to_string())
-            .env("QDRANT__SERVICE__GRPC_PORT", free().to_string())
+            .env("QDRANT__SERVICE__GRPC_PORT", Server::free().to_string())
             .env("QDRANT__TELEMETRY_DISABLED", "true")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         eventually("the server listens", || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
-        Server { port, child, _dir: dir }
+        child
     }
 }
 
