@@ -4,9 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::Outside;
-use crate::NoteNo;
 use crate::links::key;
+use crate::{NoteEntry, NoteNo};
 
 /// Names and links.
 #[derive(Debug, Default)]
@@ -18,12 +17,12 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Of all that was found. What is only linked to gets numbers above those of notes that were found.
-    pub(super) fn of(chunks: &[Outside]) -> Self {
+    /// Of the notes of all that was found, each with its vault. What is only linked to gets numbers above theirs.
+    pub(super) fn of<'a>(notes: impl Iterator<Item = (&'a str, &'a NoteEntry)> + Clone) -> Self {
         let mut elsewhere = Elsewhere::default();
         let mut known: HashMap<(&str, &str), NoteNo> = HashMap::new();
         let mut next = 0;
-        for Outside { vault, note, .. } in chunks {
+        for (vault, note) in notes.clone() {
             next = next.max(note.no + 1);
             if known.insert((vault, note.path.as_str()), note.no).is_none() {
                 for name in
@@ -34,7 +33,7 @@ impl Elsewhere {
             }
         }
         let mut told = HashSet::new();
-        for Outside { vault, note, .. } in chunks.iter().filter(|chunk| told.insert(chunk.note.no)) {
+        for (vault, note) in notes.filter(|(_, note)| told.insert(note.no)) {
             for target in &note.links {
                 let no = *known.entry((vault, target)).or_insert_with(|| {
                     next += 1;
