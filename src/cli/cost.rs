@@ -5,7 +5,7 @@ use super::money::{spent, tokens};
 use super::print::{Out, bold, columns, counted, cut_front, dim, grouped, padded};
 use super::session::{CliFailure, Session, safe};
 use context::cost::dollars;
-use protocol::cost::{CostReport, Sums};
+use protocol::cost::{CostReport, Sums, TeamSaving};
 use protocol::daemon::CostRequest;
 
 /// Rows of each list: `--json` has all that the daemon tells.
@@ -43,6 +43,14 @@ fn print(report: &CostReport, out: &mut Out) -> std::io::Result<()> {
     };
     let notes = report.by_note.iter().map(|row| (note(&row.vault, &row.path), &row.sums));
     print_list("This month by note", notes, out)?;
+    if !report.by_team.is_empty() {
+        out.line("")?;
+        out.line(dim("This month not bought, for a team had it"))?;
+        for saving in &report.by_team {
+            let label = padded(&cut_front(&safe(&saving.team), LABEL), LABEL.min(out.width() / 2));
+            out.line(format!("  {label}  {}", saved(saving)))?;
+        }
+    }
     if report.damaged_lines > 0 {
         let lines = counted(report.damaged_lines, "line");
         out.line("")?;
@@ -81,6 +89,13 @@ fn print_sums(name: &str, sums: &Sums, out: &mut Out) -> std::io::Result<()> {
         out.wrapped(margin, &format!("of that estimated: {calls} whose tokens the provider did not tell"))?;
     }
     Ok(())
+}
+
+/// What a team saved; the money is an estimate.
+pub(super) fn saved(saving: &TeamSaving) -> String {
+    let TeamSaving { contexts, calls, micro_dollars, .. } = saving;
+    let money = if *micro_dollars > 0 { format!("about {}, ", dollars(*micro_dollars)) } else { String::new() };
+    format!("{money}{}, {}", counted(*calls, "call"), counted(*contexts, "context"))
 }
 
 fn print_list<'a>(

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::args::TeamAction;
 use super::print::{bold, counted, dim, green, padded, printable, yellow};
 use super::session::{CliFailure, Session, safe};
-use super::{confirm, exit};
+use super::{confirm, cost, exit};
 use protocol::client::Client;
 use protocol::team::{
     TeamDifferences, TeamDropRequest, TeamInfo, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
@@ -81,7 +81,7 @@ fn show(list: Option<TeamList>, session: &mut Session) -> Result<u8, CliFailure>
 
 /// A team, its vaults, and what is wrong.
 fn lines(team: &TeamInfo) -> Vec<String> {
-    let TeamInfo { name, host, collection, searched, server, embedder, points, vaults, problem } = team;
+    let TeamInfo { name, host, collection, searched, server, embedder, points, vaults, saved, problem } = team;
     let mut about = format!("{} at {}", printable(collection), printable(host));
     if !server.is_empty() {
         about.push_str(&format!(", Qdrant {}, {}", printable(server), counted(*points, "point")));
@@ -94,6 +94,7 @@ fn lines(team: &TeamInfo) -> Vec<String> {
     }
     let mut lines = vec![format!("{}  {}", bold(padded(&printable(name), 16)), dim(about))];
     lines.extend(problem.iter().map(|why| format!("  {}", yellow(printable(why)))));
+    lines.extend(saved.iter().map(|saved| format!("  not bought this month, for it was here: {}", cost::saved(saved))));
     for vault in vaults {
         let TeamVault { name, keeper, revision, own, notes, left, problem } = vault;
         let state = match () {

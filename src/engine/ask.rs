@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::interrupted::Interrupted;
 use super::{now_s, outcomes::Outcomes};
+use crate::context_job::TeamContext;
 use crate::settings::Settings;
+use crate::team::Teams;
 use context::cost;
 use context::cost::Usage;
 use context::document::{Document, Passage};
@@ -41,13 +43,21 @@ pub(super) struct Author {
     pub(super) narrow: Arc<Prompter>,
     pub(super) spender: Arc<Spender>,
     pub(super) outcomes: Arc<Outcomes>,
+    /// Who may have a context already.
+    pub(super) teams: Arc<Teams>,
     /// Words that a context is to have.
     words: RangeInclusive<usize>,
     pub(super) chunk: ChunkRules,
 }
 
 impl Author {
-    pub(super) fn new(client: CompletionClient, model: Model, spender: Arc<Spender>, config: &Settings) -> Self {
+    pub(super) fn new(
+        client: CompletionClient,
+        model: Model,
+        spender: Arc<Spender>,
+        teams: Arc<Teams>,
+        config: &Settings,
+    ) -> Self {
         let context = &config.context;
         // What its table says of its window was wrong, so nothing is made of that.
         let narrow = (model.shown(context.max_document_tokens) / 2).min(LONG_NOTE);
@@ -59,6 +69,7 @@ impl Author {
             model: Arc::new(model),
             spender,
             outcomes: Arc::default(),
+            teams,
             words: context.min_words.map_or(USUAL_WORDS, |least| least as usize..=context.max_words as usize),
             chunk: config.chunk.clone(),
         }
@@ -146,6 +157,34 @@ impl Author {
             Verdict::Rejected { .. } => Expansion::default(),
         };
         (verdict, beside)
+    }
+
+    /// Judges a context that a team has as if the model had answered with it; the record of one that is taken. It counts
+    /// as the model's in force: nothing else is asked for in its place, and another model in force outdates it.
+    pub(super) fn judge_given(
+        &self,
+        document: &Document,
+        sketches: &HashMap<u32, Sketch>,
+        n: u32,
+        given: &TeamContext,
+    ) -> Option<ContextRecord> {
+        let passage = document.passage(n)?;
+        let caption = Caption::given(&given.text, &given.expansion, *self.words.end())?;
+        let (verdict, expansion) = self.judged(Ok(caption), Ending::Whole, document, passage);
+        let Verdict::Taken { text, score, scores, weak } = verdict else { return None };
+        Some(ContextRecord {
+            text,
+            origin: Origin::Model,
+            generation: self.prompter.generation(document.kind.as_deref()),
+            sections: passage.sections.clone(),
+            written_for: passage.hash,
+            sketch: sketches.get(&n).cloned().unwrap_or_default(),
+            quality: score,
+            written_at: now_s(),
+            spent: Spent::default(),
+            making: Some(Making { form: Form::Note, cut: false, weak, tries: 0, took_ms: 0, scores }),
+            expansion,
+        })
     }
 
     #[allow(clippy::too_many_arguments)] // all parts of one record, each from another place

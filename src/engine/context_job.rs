@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::decide::NotePipeline;
 use super::interrupted::Interrupted;
-use context::ContextRecord;
 use context::document::Document;
 use context::plan::PendingContext;
 use context::quality::Flaw;
+use context::{ContextRecord, Expansion};
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
 use provider::ledger::Purpose;
@@ -38,6 +38,8 @@ pub(super) struct ContextJob {
 pub(super) enum ContextEvent {
     /// A context is in the journal and the archive; with a record if it could not be put there.
     Written(ContextKey, Option<Box<ContextRecord>>),
+    /// The same, of a context that a team had.
+    Given(ContextKey, Option<Box<ContextRecord>>),
     /// An answer was of no use; there are tries left.
     Tried(ContextKey),
     /// An answer was of no use, and it was the last try.
@@ -46,12 +48,26 @@ pub(super) enum ContextEvent {
     End(Result<(), Interrupted>),
 }
 
+/// A context that a team has. Who wrote it is for its text to justify: it is judged as a model's answer is.
+#[derive(Clone, Debug)]
+pub(super) struct TeamContext {
+    /// The team.
+    pub(super) team: String,
+    pub(super) key: ContextKey,
+    pub(super) text: String,
+    pub(super) expansion: Expansion,
+    /// Which contextualizer, model and prompt.
+    pub(super) by: String,
+}
+
 /// A note as it is now, with what is left to be written of it.
 pub(super) struct Work {
     pub(super) document: Document,
     pub(super) sketches: HashMap<u32, Sketch>,
     /// Number of the passage → its key and the tries it had.
     pub(super) left: HashMap<u32, (ContextKey, u8)>,
+    /// Whether nobody but a model on this machine may hear of it.
+    pub(super) private: bool,
 }
 
 /// Reads the note and finds the chunks that the job is for; blocks.
@@ -61,7 +77,8 @@ pub(super) fn prepare(job: &ContextJob) -> Result<Work, Interrupted> {
     let (bytes, _) = read(&pipeline.root, &job.path, pipeline.max_note_bytes).map_err(|_| Interrupted::Changed)?;
     let note = note::parse(&job.path, &bytes, &pipeline.rules);
     let known = pipeline.store.note(&job.path).map_err(|_| Interrupted::Changed)?;
-    if pipeline.writer_leaves && pipeline.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice())) {
+    let private = pipeline.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice()));
+    if pipeline.writer_leaves && private {
         return Err(Interrupted::Changed);
     }
     let chunks = index::chunk::cut(&note, pipeline.chunk.of(note.kind.as_deref()));
@@ -74,5 +91,5 @@ pub(super) fn prepare(job: &ContextJob) -> Result<Work, Interrupted> {
     }
     let text = |n: u32| chunks.get(n as usize - 1).map_or("", |c| &note.text[c.span.clone()]);
     let sketches = left.keys().map(|n| (*n, Sketch::of(text(*n)))).collect();
-    Ok(Work { document, sketches, left })
+    Ok(Work { document, sketches, left, private })
 }

@@ -153,7 +153,7 @@ struct Shared {
     /// Embedders that are open.
     services: embedding::Services,
     /// Collections that are shared with a team.
-    teams: team::Teams,
+    teams: Arc<team::Teams>,
 }
 
 /// Tells an indexer that an embedder is done with a note.
@@ -180,7 +180,7 @@ fn assemble(config: &Settings, control: Control, provider: ProviderRuntime) -> s
         reckoned: Reckoned::default(),
         questions: Questions::default(),
         services: embedding::Services::default(),
-        teams: team::Teams::default(),
+        teams: Arc::default(),
     })
 }
 

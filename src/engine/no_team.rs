@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::Shared;
+use crate::context_job::TeamContext;
 use crate::handle::{CallError, Cancel};
 use crate::settings::Settings;
 use index::embed::Vector;
 use index::search::{Options, Outside, Parsed};
+use note::fingerprint::ContextKey;
 use protocol::note::{GetRequest, NoteText};
 use protocol::team::{TeamDifferences, TeamList};
 
@@ -35,6 +37,11 @@ impl NoQuestion {
 impl NoTeams {
     pub(super) fn ask(&self, _query: &Parsed, _options: &Options, _vector: Option<(String, Vector)>) -> NoQuestion {
         NoQuestion
+    }
+
+    #[expect(clippy::unused_async, reason = "as where there are teams")]
+    pub(super) async fn offered(&self, _keys: &[ContextKey]) -> Vec<TeamContext> {
+        Vec::new()
     }
 
     pub(super) fn note(&self, _request: &GetRequest) -> Result<Option<NoteText>, CallError> {

@@ -147,6 +147,8 @@ pub struct TeamConfig {
     pub collection: String,
     /// Where the key is, if the server asks for one.
     pub key: KeyConfig,
+    /// Certificates of those who may vouch for the server; `None`: whom this machine trusts.
+    pub ca_file: Option<PathBuf>,
     /// How long a search waits for it.
     pub timeout: Duration,
     /// Whether searches ask it beside the vaults.
@@ -160,6 +162,7 @@ impl TeamConfig {
             url: url.into(),
             collection: collection.into(),
             key: KeyConfig::default(),
+            ca_file: None,
             timeout: Duration::from_millis(300),
             search: true,
         }

@@ -394,7 +394,7 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
                 engine.indexers.send(vault, indexer::Event::Context { path, event });
             }
         };
-        let writer = Writer::start(&config, &shared.provider, &shared.spender, tell);
+        let writer = Writer::start(&config, &shared.provider, &shared.spender, &shared.teams, tell);
         if let Err(why) = &writer {
             tracing::error!("contexts cannot be asked for: {why}");
         }

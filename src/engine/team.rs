@@ -6,10 +6,12 @@
 mod asking;
 mod getting;
 mod keeping;
+mod offering;
 mod source;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -24,8 +26,10 @@ use asking::Question;
 use index::embed::Vector;
 use index::search::{Options, Parsed};
 use keeping::Kept;
+use protocol::cost::TeamSaving;
 use protocol::note::{GetRequest, NoteText};
 use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault};
+use provider::Spender;
 use provider::rest::RestServer;
 
 /// The header that Qdrant takes keys in.
@@ -51,6 +55,10 @@ struct Team {
     /// As searches see it.
     reader: Option<Reader>,
     kept: Vec<Arc<Kept>>,
+    /// When it is asked for contexts again; it did not answer.
+    away_until: Mutex<Option<Instant>>,
+    /// Whose ledger knows what it saved.
+    spender: Weak<Spender>,
     background: Runtime,
     urgent: Runtime,
 }
@@ -103,6 +111,10 @@ impl Teams {
             said.extend(
                 team.reader.is_some().then(|| format!("queries, to {host}, where the team `{name}` is searched")),
             );
+            said.push(format!(
+                "hashes of sections that are not private and that a model is to write contexts for, to {host}, where \
+                 the team `{name}` may have them"
+            ));
             said.extend(team.kept.iter().map(|kept| {
                 let vault = &kept.vault;
                 format!("notes of `{vault}` that are not private, to {host}, where the team `{name}` reads them")
@@ -136,7 +148,10 @@ impl Teams {
 
     /// How they stand.
     pub(super) fn status(&self, name: Option<&str>) -> Result<TeamList, CallError> {
-        Ok(TeamList { teams: self.chosen(name)?.iter().map(|team| team.info()).collect() })
+        let teams = self.chosen(name)?;
+        let spender = teams.first().and_then(|team| team.spender.upgrade());
+        let saved = spender.map(|spender| spender.ledger().report(machine::zoned()).by_team).unwrap_or_default();
+        Ok(TeamList { teams: teams.iter().map(|team| team.info(&saved)).collect() })
     }
 
     /// Makes a collection for the vaults that are published there.
@@ -191,8 +206,10 @@ fn failed(failure: Failure) -> CallError {
 
 impl Team {
     fn open(shared: &Arc<Shared>, name: &str, config: &TeamConfig, published: &Published) -> Result<Self, String> {
-        let collection =
-            || RestServer::new(&config.url, HEADER, &config.key).map(|s| Collection::new(s, &config.collection));
+        let collection = || {
+            RestServer::new(&config.url, HEADER, &config.key, config.ca_file.as_deref())
+                .map(|s| Collection::new(s, &config.collection))
+        };
         let (background, urgent) = (shared.provider.background()?, shared.provider.urgent()?);
         let kept = match collection() {
             Ok(collection) => {
@@ -209,16 +226,19 @@ impl Team {
             collection: collection(),
             reader,
             kept,
+            away_until: Mutex::default(),
+            spender: Arc::downgrade(&shared.spender),
             background,
             urgent,
         })
     }
 
-    fn info(&self) -> TeamInfo {
+    fn info(&self, saved: &[TeamSaving]) -> TeamInfo {
         let mut info = TeamInfo {
             name: self.name.clone(),
             collection: self.config.collection.clone(),
             searched: self.reader.is_some(),
+            saved: saved.iter().find(|saving| saving.team == self.name).cloned(),
             ..TeamInfo::default()
         };
         match &self.collection {

@@ -13,6 +13,7 @@ use super::batch::{self, BatchJob};
 use super::context_job::{ContextEvent, ContextJob};
 use super::own_text::AdHocContext;
 use crate::settings::Settings;
+use crate::team::Teams;
 use note::VaultPath;
 use provider as llm;
 use provider::{CompletionClient, ProviderRuntime, Spender};
@@ -38,6 +39,7 @@ impl Writer {
         config: &Settings,
         runtime: &ProviderRuntime,
         spender: &Arc<Spender>,
+        teams: &Arc<Teams>,
         tell: impl Fn(u64, VaultPath, ContextEvent) + Send + Sync + 'static,
     ) -> Result<Option<Writer>, String> {
         let context = &config.context;
@@ -46,7 +48,7 @@ impl Writer {
         }
         let model = llm::model(context)?;
         let client = CompletionClient::new(context, &model)?;
-        let author = Author::new(client, model, spender.clone(), config);
+        let author = Author::new(client, model, spender.clone(), teams.clone(), config);
         let (commands, inbox) = mpsc::unbounded_channel();
         let (worker, tell) = (author.clone(), Arc::new(tell));
         runtime.background()?.spawn(serve(inbox, worker, tell));

@@ -100,6 +100,11 @@ pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansio
     weights.into_iter().unzip()
 }
 
+/// Whether a text has any word: a phrase of symbols alone is nothing that a text could hold.
+pub(crate) fn has_words(text: &str) -> bool {
+    !words(text, None).is_empty()
+}
+
 /// Whether a text has the words of a phrase in a row, both in this language; one without words is everywhere.
 pub fn holds(text: &str, phrase: &str, language: Language) -> bool {
     let phrase = in_a_row(words(phrase, Some(language)));

@@ -22,6 +22,9 @@ pub struct CostReport {
     pub by_note: Vec<NoteCost>,
     /// This month by model, dearest first.
     pub by_model: Vec<ModelCost>,
+    /// This month by team: contexts that somebody else had paid for, in order of name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_team: Vec<TeamSaving>,
     /// Lines of the ledger that could not be read: what they said is in no sum.
     pub damaged_lines: u64,
 }
@@ -53,6 +56,19 @@ pub struct Sums {
     pub unsettled_calls: u64,
     /// Of `micro_dollars`, what those may have taken at most.
     pub unsettled_micro_dollars: u64,
+}
+
+/// Contexts that were taken from a team instead of being bought. In none of the sums of what was spent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TeamSaving {
+    /// The team by its name in the configuration.
+    pub team: String,
+    /// Contexts.
+    pub contexts: u64,
+    /// Calls that were not made for them.
+    pub calls: u64,
+    /// Millionths of a dollar that these might have cost, as far as the price is known.
+    pub micro_dollars: u64,
 }
 
 /// What was spent for a reason.

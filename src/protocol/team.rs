@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cost::TeamSaving;
 use crate::is_default;
 
 /// Parameters of `team.status`.
@@ -82,6 +83,9 @@ pub struct TeamInfo {
     /// Its vaults.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vaults: Vec<TeamVault>,
+    /// What was not bought this month, for it had it; absent if it had nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub saved: Option<TeamSaving>,
     /// What keeps it from being read or written, with what to do.
     #[serde(default, skip_serializing_if = "is_default")]
     pub problem: Option<String>,

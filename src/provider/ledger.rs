@@ -33,13 +33,13 @@ use parking_lot::Mutex;
 
 use book::{Book, Pot};
 use files::Files;
-use line::{Entry, Line, Used, month_of};
+use line::{Entry, Line, Spared, Used, month_of};
 
 pub use book::Spending;
 pub use call::{BudgetLimits, CallEstimate, OverBudget, Purpose, Settled};
 use context::cost::dollars;
 pub use mend::Mended;
-use protocol::cost::CostReport;
+use protocol::cost::{CostReport, TeamSaving};
 
 /// The ledger cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -263,6 +263,21 @@ impl Ledger {
         // Not waited for: should the line be lost, too much counts as spent, and not too little.
         self.files.lock().append(&[Line::Released { id: *id, day: day.clone() }], &now, false)?;
         self.book.lock().unreserve(&reservation.entry);
+        Ok(())
+    }
+
+    /// Says that contexts of a note were taken from a team, and what was not spent for it. Not waited for: only a
+    /// report is the poorer without the line.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn spare(&self, vault: &str, path: &str, saving: TeamSaving, now: Zoned) -> Result<(), LedgerError> {
+        let mut files = self.files.lock();
+        let (vault, path, day) = (vault.to_owned(), path.to_owned(), now.date().to_string());
+        let spared = Spared { id: files.next, day, vault, path, saving };
+        files.next = files.next.saturating_add(1);
+        files.append(&[Line::Spared(spared.clone())], &now, false)?;
+        self.book.lock().spare(&spared);
         Ok(())
     }
 

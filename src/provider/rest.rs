@@ -3,9 +3,10 @@
 //! What is asked is the caller's. A key goes to this server alone, and over a connection that nobody reads: unencrypted
 //! only to this machine.
 
+use std::path::Path;
 use std::time::Duration;
 
-use reqwest::Method;
+use reqwest::{Certificate, Method};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{Instant, timeout_at};
 
@@ -77,11 +78,12 @@ impl From<Verb> for Method {
 }
 
 impl RestServer {
-    /// A server at `url`, whose key goes into `header`. Reads no key and opens no connection yet.
+    /// A server at `url`, whose key goes into `header`. With `authority`, a file of certificates (PEM), only servers that
+    /// one of them vouches for are trusted, else those that this machine trusts. Reads no key and opens no connection yet.
     ///
     /// # Errors
-    /// What is wrong with the address.
-    pub fn new(url: &str, header: &'static str, key: &KeyConfig) -> Result<Self, String> {
+    /// What is wrong with the address or with that file.
+    pub fn new(url: &str, header: &'static str, key: &KeyConfig, authority: Option<&Path>) -> Result<Self, String> {
         let address = Address::parse(url, &[])?;
         let has_key = key.file.is_some() || key.command.is_some() || key.credential.is_some();
         if has_key && !address.is_loopback() && address.origin().starts_with("http:") {
@@ -89,7 +91,9 @@ impl RestServer {
                 "its key would go over the network for all to read; write an address with `https://`".to_owned()
             );
         }
-        let transport = Transport::new(address.origin(), address.is_loopback())?.with_answers_of(MOST_ANSWER);
+        let trusted = authority.map(certificates).transpose()?;
+        let transport = Transport::trusting(address.origin(), address.is_loopback(), trusted)?;
+        let transport = transport.with_answers_of(MOST_ANSWER);
         let base = address.join("");
         // Without any place for it there is none: what the environment has is for others.
         let whose = if has_key { Whose::team() } else { Whose::nobody() };
@@ -143,6 +147,16 @@ impl RestServer {
             200..=299 => Ok(reply.body),
             status => Err(RestError::Refused(status, reply.body)),
         }
+    }
+}
+
+/// The certificates of a file.
+fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
+    let wrong = |why: String| format!("`ca_file` {}: {why}", file.display());
+    let bytes = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    match Certificate::from_pem_bundle(&bytes) {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(wrong("there is no certificate in it; it is to be in PEM (`-----BEGIN CERTIFICATE-----`)".to_owned())),
     }
 }
 

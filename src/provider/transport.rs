@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::{Action, Attempt, Policy};
-use reqwest::{Method, Response, Url};
+use reqwest::{Certificate, Method, Response, Url};
 use secrecy::ExposeSecret as _;
 
 use super::reply::{Broken, Reply};
@@ -43,6 +43,11 @@ pub(super) struct Transport {
 impl Transport {
     /// For a server at `base` (`scheme://host:port`), which is `local` if it runs on this machine. Opens no connection.
     pub(super) fn new(base: &str, local: bool) -> Result<Self, String> {
+        Transport::trusting(base, local, None)
+    }
+
+    /// The same, trusting whom these certificates vouch for and nobody else.
+    pub(super) fn trusting(base: &str, local: bool, trusted: Option<Vec<Certificate>>) -> Result<Self, String> {
         static PROVIDER: Once = Once::new();
         // Whoever installed another one before us had reasons.
         PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -65,6 +70,8 @@ impl Transport {
         if url.scheme() == "http" {
             // Nothing to verify: the system's certificates, which may be missing, need not be read.
             builder = builder.tls_certs_only([]);
+        } else if let Some(trusted) = trusted {
+            builder = builder.tls_certs_only(trusted);
         }
         let client =
             builder.build().map_err(|error| format!("cannot set up connections to {host}: {}", why(&error)))?;

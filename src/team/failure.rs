@@ -71,7 +71,7 @@ fn refused(status: u16, said: &str, host: &str, name: &str) -> (Kind, String) {
         401 => (Kind::Forbidden, format!("{host} asks for a key; name its file in `[team] key_file`")),
         403 => (Kind::Forbidden, format!("the key is not allowed this in the collection `{name}` at {host}: {said}")),
         404 => (Kind::Missing, format!("there is no collection `{name}` at {host}; `situated team init` makes it")),
-        _ if full.iter().any(|word| said.to_lowercase().contains(&word.to_lowercase())) => {
+        _ if status == 507 || full.iter().any(|word| said.to_lowercase().contains(&word.to_lowercase())) => {
             (Kind::Unavailable, format!("the disk of {host} is full: {said}; it goes on when there is room"))
         }
         400 | 422 if said.contains("dimension") => {

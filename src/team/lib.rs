@@ -3,7 +3,7 @@
 //! The engine at the other end is Qdrant, asked by REST. It stores and searches; everything else is decided here. A
 //! [`point`] is a chunk with all that a hit needs, so that a reader needs no copy of the notes. The [`Keeper`] of a vault
 //! writes revisions by a plan ([`Publisher`]) that does no I/O; a [`Reader`] sees a revision whole or not at all; and
-//! [`verify`] compares all of it.
+//! [`verify`] compares all of it. A context that one member has paid for is [`Offered`] to the others.
 //!
 //! # How a note is replaced
 //!
@@ -13,6 +13,7 @@
 //! one afterwards, it looks again. So no clock is asked, and nothing is half there, whatever dies when.
 
 pub mod collection;
+mod contexts;
 mod failure;
 mod ids;
 mod keeper;
@@ -25,6 +26,7 @@ mod testing;
 pub mod verify;
 
 pub use collection::{Described, Quantisation, VaultState};
+pub use contexts::Offered;
 pub use failure::{Failure, Kind};
 pub use keeper::{Done, Identity, Keeper, Source};
 pub use point::Document;

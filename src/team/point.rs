@@ -1,5 +1,6 @@
 //! A chunk as a point, and a point as what was found: both pure.
 
+use context::Expansion;
 use index::embed::Vector;
 use index::terms::{Counted, MeanLengths};
 use index::{ChunkDoc, Language, NoteEntry};
@@ -15,10 +16,13 @@ use crate::ids;
 /// Who may be shown what is published: everybody who may read the collection, and their assistants.
 const AUDIENCE: &str = "all";
 
+/// Links of a note that are told at most: they stand in each of its chunks.
+const LINKS: usize = 100;
+
 /// A note as it is published.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The note.
+    /// The note; its links are paths of published notes.
     pub note: NoteEntry,
     /// Its chunks in order, and what is told of each beside its texts.
     pub chunks: Vec<(ChunkDoc, About)>,
@@ -33,9 +37,12 @@ pub struct Document {
 pub struct About {
     /// What its context can be found by where the same section stands.
     pub key: String,
-    /// Who wrote its context, if that was paid for.
+    /// Who wrote its context, if that was paid for, and for this very text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// What a model wrote beside that.
+    #[serde(default, skip_serializing_if = "Expansion::is_empty")]
+    pub expansion: Expansion,
 }
 
 /// What is told of a chunk: all that a hit needs.
@@ -61,6 +68,9 @@ pub struct Payload {
     pub own_tags: Vec<String>,
     /// The same and those above them, in lower case: what a condition asks for.
     pub tags: Vec<String>,
+    /// Paths of published notes that the note links to, as it was when this was written: what boosts ask for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// Kind of note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -163,6 +173,7 @@ fn payload(
         headings: chunk.entry.heading_path.to_vec(),
         own_tags: note.tags.clone(),
         tags: nested(&note.tags),
+        links: note.links.iter().take(LINKS).cloned().collect(),
         kind_key: note.kind.as_deref().unwrap_or_default().to_lowercase(),
         kind: note.kind.clone(),
         day: number(index::search::filter::day_of(note, jiff::tz::Offset::UTC)),

@@ -45,8 +45,12 @@ pub enum Condition {
     Kinds(Vec<String>),
     /// The note's day is from the first on and before the second, as numbers (20261031).
     Days(Option<i32>, Option<i32>),
-    /// None of these holds.
+    /// It does not hold.
     Not(Box<Condition>),
+    /// All of these hold.
+    All(Vec<Condition>),
+    /// One of these holds.
+    Any(Vec<Condition>),
 }
 
 impl Condition {
@@ -58,6 +62,8 @@ impl Condition {
             Condition::Kinds(kinds) => any("kind_key", kinds),
             Condition::Days(from, before) => json!({"key": "day", "range": {"gte": from, "lt": before}}),
             Condition::Not(condition) => json!({"must_not": [condition.filter()]}),
+            Condition::All(all) => json!({"must": all.iter().map(Condition::filter).collect::<Vec<_>>()}),
+            Condition::Any(any) => json!({"should": any.iter().map(Condition::filter).collect::<Vec<_>>()}),
         }
     }
 }

@@ -303,3 +303,6 @@ fn read(points: Value) -> Vec<Read> {
     };
     points.into_iter().map(read).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use protocol::daemon::CostRequest;
 use protocol::envelope::ErrorKind;
 use protocol::grep::GrepRequest;
 use protocol::note::GetRequest;
@@ -12,6 +14,8 @@ use protocol::search::{Include, SearchRequest};
 use protocol::team::{TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
 use crate::commands::{err, out};
+use crate::contexts::{self, ATLAS, SMALL_CHUNKS, wait_written};
+use crate::model::Model;
 use crate::requests::{paths, query};
 use crate::support::{Daemon, Place, eventually};
 
@@ -87,9 +91,13 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
         let said = out(&checked) + &err(&checked);
         assert!(!checked.status.success() && said.contains(says), "{settings}\n{said}");
     }
-    place.configure("publish = \"handbook\"\n[team.handbook]\nurl = \"https://q.example:6333\"\ncollection = \"a\"\nkey_command = \"pass q\"\n");
+    place.configure(
+        "publish = \"handbook\"\n[team.handbook]\nurl = \"https://q.example:6333\"\ncollection = \"a\"\n\
+         key_command = \"pass q\"\nca_file = \"/etc/ca.pem\"\n",
+    );
     let shown = out(&place.run(&["config", "show"]));
     assert!(shown.contains("[team.handbook]") && shown.contains("publish = \"handbook\""), "{shown}");
+    assert!(shown.contains("ca_file = \"/etc/ca.pem\""), "{shown}");
     assert!(!shown.contains("pass q"), "{shown}");
 }
 
@@ -173,6 +181,156 @@ fn a_member_finds_and_reads_what_a_keeper_publishes_and_nothing_private_leaves()
     assert!(!keeper.log().contains("heron") && !member.log().contains("heron stands"));
 }
 
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn what_one_member_has_bought_no_other_buys() {
+    let server = Server::start();
+    let settings = |model: &Model, vault: &str| {
+        format!("{vault}{}{SMALL_CHUNKS}{}", model.config("anthropic", ""), team(server.port, ""))
+    };
+    let (first_model, second_model) = (Model::start(), Model::start());
+    let keepers = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    keepers.configure(&settings(&first_model, "publish = \"handbook\"\n"));
+    let mut keeper = contexts::start(&keepers);
+    wait_written(&mut keeper);
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+
+    let members = Place::with(&[("Copies/Atlas.md", ATLAS)]);
+    members.configure(&settings(&second_model, ""));
+    let mut member = contexts::start(&members);
+    wait_written(&mut member);
+    let found = |daemon: &mut Daemon| {
+        let hits = daemon.ask(&SearchRequest { vault: Some("notes".to_owned()), ..with_texts("vendor contract") }).hits;
+        hits.into_iter().next().unwrap().context
+    };
+    let (theirs, taken) = (found(&mut keeper), found(&mut member));
+    let line = |context: &str| context.lines().last().unwrap().to_owned();
+    assert_eq!((line(&taken), first_model.calls(), second_model.calls()), (line(&theirs), 1, 0));
+    let cost = member.ask(&CostRequest::default());
+    let saved = &cost.by_team[0];
+    assert_eq!((saved.team.as_str(), saved.contexts, saved.calls, cost.today.calls), ("handbook", 3, 1, 0));
+    assert!(saved.micro_dollars > 0, "{saved:?}");
+    let status = member.ask(&TeamStatusRequest::default());
+    assert_eq!(status.teams[0].saved.as_ref(), Some(saved));
+    let said = out(&members.run(&["team", "status"])) + &out(&members.run(&["cost"]));
+    assert!(said.matches("1 call, 3 contexts").count() == 2, "{said}");
+
+    // What the team does not have is bought.
+    members.write("Copies/Atlas.md", ATLAS.replace("## Risks", "## Dangers"));
+    eventually("the renamed section is asked for", || second_model.calls() == 1);
+    assert_eq!(second_model.asked()[0].wanted, [2]);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_server_that_comes_late_or_goes_for_a_while_stops_nobody_here() {
+    let port = Server::free();
+    let keepers = Place::with(&[("heron.md", "# Heron\n\nThe heron stands.\n")]);
+    let mut keeper = start(&keepers, &team(port, "publish = \"handbook\"\n"));
+    assert_eq!(paths(&keeper.ask(&query("heron")).hits), ["heron.md"]);
+    let refused = keeper.refused(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    assert!(refused.message.contains("cannot be reached"), "{}", refused.message);
+    let mut server = Server::start_at(port);
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    let is_there = |daemon: &mut Daemon, words: &str| {
+        daemon.ask(&with_texts(words)).hits.iter().any(|hit| hit.vault == "handbook/notes" && hit.text.contains(words))
+    };
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen.\n")]);
+    let mut member = start(&members, &team(port, ""));
+    eventually("what was there before the server is published", || is_there(&mut member, "heron"));
+
+    server.kill();
+    keepers.write("heron.md", "# Heron\n\nThe okapi stands.\n");
+    keepers.write("new.md", "# New\n\nA tapir.\n");
+    keeper.wait_holding("tapir", &["new.md"]);
+    let alone = member.ask(&query("kitchen"));
+    assert_eq!(paths(&alone.hits), ["mine.md"]);
+    assert!(alone.warnings.iter().any(|said| said.starts_with("without `handbook`: ")), "{:?}", alone.warnings);
+    server.start_again();
+    eventually("what was saved meanwhile is published", || {
+        is_there(&mut member, "tapir") && is_there(&mut member, "okapi") && !is_there(&mut member, "heron stands")
+    });
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_team_answers_the_query_language_or_says_what_it_does_not_know() {
+    let server = Server::start();
+    let keepers = Place::with(&[
+        ("work/heron.md", "---\ntags: [bird]\nstatus: done\n---\n# Heron\n\nThe heron stands. See [[Lagoon plan]].\n"),
+        (
+            "work/Lagoon plan.md",
+            "---\ntags: [plan]\ndate: 2025-03-01\n---\n# Lagoon plan\n\nThe heron and the okapi meet.\n",
+        ),
+        ("home/okapi.draft.md", "# Okapi\n\nThe okapi is shy.\n"),
+    ]);
+    let mut keeper = start(&keepers, &team(server.port, "publish = \"handbook\"\n"));
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen.\n")]);
+    let mut member = start(&members, &team(server.port, ""));
+    let (heron, plan, okapi) = ("work/heron.md", "work/Lagoon plan.md", "home/okapi.draft.md");
+    for (words, expected) in [
+        ("heron AND okapi", vec![plan]),
+        ("okapi AND NOT heron", vec![okapi]),
+        ("(tag:bird OR path:home) AND (heron OR okapi)", vec![okapi, heron]),
+        ("heron path:work/*plan*", vec![plan]),
+        ("okapi -path:**/*.draft.md -tag:bird -\"my kitchen\"", vec![plan]),
+        ("heron link:\"Lagoon plan\"", vec![heron]),
+        ("okapi \"is shy\"", vec![okapi]),
+        ("okapi before:2025-06", vec![plan]),
+        ("okapi /is s.y/", vec![okapi]),
+    ] {
+        // As the vault itself answers.
+        for daemon in [&mut member, &mut keeper] {
+            let answer = daemon.ask(&query(words));
+            let mut found = paths(&answer.hits);
+            found.sort_unstable();
+            assert_eq!((found, answer.warnings), (expected.clone(), Vec::new()), "{words}");
+        }
+    }
+    for (words, named) in [
+        ("heron prop.status:done", "`prop.status`"),
+        ("heron AND linked-from:\"Lagoon plan\"", "`linked-from:Lagoon plan`"),
+        ("tag:bird", "conditions only"),
+    ] {
+        let answer = member.ask(&query(words));
+        let said = answer.warnings.join("\n");
+        assert!(said.contains("`handbook` was not asked: ") && said.contains(named), "{words}: {said}");
+        assert!(answer.hits.iter().all(|hit| hit.vault == "notes"), "{words}");
+    }
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_team_is_sent_the_query_as_it_was_typed() {
+    let server = Server::start();
+    let keepers = Place::with(&[("heron.md", "# Heron\n\nThe heron stands in the lagoon.\n")]);
+    let mut keeper = start(&keepers, &team(server.port, "publish = \"handbook\"\n"));
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+
+    let wire = Wire::start(server.port);
+    let typed = "quetzalcoatlis";
+    let private = format!("---\ntags: [private]\n---\n# {CANARY}\n\nThe {CANARY} flies.\n");
+    let members = Place::with(&[("own.md", &private)]);
+    let mut member = start(&members, &team(wire.port, ""));
+    let answer = member.ask(&query(typed));
+    assert_eq!(answer.hits[0].path, "own.md", "{answer:?}");
+    assert!(answer.warnings.iter().any(|said| said.contains(CANARY)), "it was not corrected: {:?}", answer.warnings);
+    let sent = wire.sent.lock().unwrap().clone();
+    let vector = |words: &str| {
+        let vector = index::embed::builtin::model().embed(words);
+        let values: Vec<f32> = vector.values.iter().map(|value| vector.scale * f32::from(*value)).collect();
+        serde_json::json!(values).to_string()
+    };
+    assert!(contains(&sent, &vector(typed)), "the query as typed");
+    assert!(!contains(&sent, &vector(CANARY)) && !contains(&sent, CANARY));
+}
+
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
 }
@@ -181,27 +339,47 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 struct Server {
     port: u16,
     child: Child,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Server {
     fn start() -> Server {
-        let program = std::env::var_os("SITUATED_QDRANT").expect("SITUATED_QDRANT names the program of Qdrant");
+        Server::start_at(Server::free())
+    }
+
+    fn free() -> u16 {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+    }
+
+    fn start_at(port: u16) -> Server {
         let dir = tempfile::tempdir().unwrap();
-        let free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let port = free();
+        Server { port, child: Server::spawn(port, dir.path()), dir }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// On the same files and the same port.
+    fn start_again(&mut self) {
+        self.child = Server::spawn(self.port, self.dir.path());
+    }
+
+    fn spawn(port: u16, dir: &Path) -> Child {
+        let program = std::env::var_os("SITUATED_QDRANT").expect("SITUATED_QDRANT names the program of Qdrant");
         let child = Command::new(program)
-            .current_dir(dir.path())
+            .current_dir(dir)
             .env("QDRANT__SERVICE__HOST", "127.0.0.1")
             .env("QDRANT__SERVICE__HTTP_PORT", port.to_string())
-            .env("QDRANT__SERVICE__GRPC_PORT", free().to_string())
+            .env("QDRANT__SERVICE__GRPC_PORT", Server::free().to_string())
             .env("QDRANT__TELEMETRY_DISABLED", "true")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         eventually("the server listens", || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
-        Server { port, child, _dir: dir }
+        child
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::path::Path;
 
 use context::settings::KeyConfig;
 use index::embed::builtin;
 use platform::files::Private as _;
-use team::{Asked, Condition, Done, Kind, Reader};
+use provider::rest::RestServer;
+use team::{Asked, Collection, Condition, Done, Kind, Reader};
 
 use super::notes::{EMBEDDER, Notes, init};
 use super::publish::LONG;
-use super::server::Server;
+use super::server::{CA_CERT, Server};
 
 fn asked(words: &str) -> Asked {
     let vector = Some((EMBEDDER.to_owned(), builtin::model().embed(words)));
@@ -46,6 +48,14 @@ async fn each_lane_judges_what_the_other_found_and_conditions_hold_in_both() {
     assert_eq!(narrowed(Condition::Tags(vec!["africa".to_owned()])).await, ["animals/zebra.md"]);
     assert_eq!(narrowed(Condition::Paths(vec!["animals".to_owned()])).await, ["animals/horse.md", "animals/zebra.md"]);
     assert_eq!(narrowed(Condition::Days(Some(20_260_101), Some(20_261_231))).await, ["animals/zebra.md"]);
+    let any = Condition::Any(vec![
+        Condition::Tags(vec!["africa".to_owned()]),
+        Condition::All(vec![
+            Condition::Paths(vec!["tax.md".to_owned()]),
+            Condition::Not(Box::new(Condition::Tags(vec!["europe".to_owned()]))),
+        ]),
+    ]);
+    assert_eq!(narrowed(any).await, ["animals/zebra.md", "tax.md"]);
     let not = Condition::Not(Box::new(Condition::Paths(vec!["animals".to_owned()])));
     assert_eq!(narrowed(not).await, ["tax.md"]);
     let other = Asked { vector: Some(("other".to_owned(), builtin::model().embed("zebra"))), ..asked("zebra") };
@@ -78,8 +88,16 @@ async fn a_key_opens_its_own_collection_and_no_other() {
     let of_a = key("a", &READS_A.join("."));
     let found = Reader::new(server.collection_with("a", &of_a)).search(&asked("zebra"), LONG).await.unwrap();
     assert_eq!(found.found.len(), 1);
-    let refused = Reader::new(server.collection_with("b", &of_a)).search(&asked("zebra"), LONG).await.unwrap_err();
-    assert_eq!(refused.kind, Kind::Forbidden, "{refused}");
+    let of_b = key("b", &READS_B.join("."));
+    let found = Reader::new(server.collection_with("b", &of_b)).search(&asked("zebra"), LONG).await.unwrap();
+    assert_eq!(found.found.len(), 1);
+    for (collection, others) in [("b", &of_a), ("a", &of_b)] {
+        let collection = server.collection_with(collection, others);
+        let refused = Reader::new(collection.clone()).search(&asked("zebra"), LONG).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::Forbidden, "{refused}");
+        assert!(Reader::new(collection.clone()).note("handbook", "a.md", LONG).await.is_err());
+        assert_eq!(collection.contexts(&["k".to_owned()]).await.unwrap_err().kind, Kind::Forbidden);
+    }
     notes.put("a.md", "The okapi.");
     let mut reading = notes.keeper(&server.collection_with("a", &of_a), "one");
     let Done::Waits(_, refused) = reading.turn().await else { panic!("a reader wrote") };
@@ -90,9 +108,48 @@ async fn a_key_opens_its_own_collection_and_no_other() {
     assert!(!refused.message.contains(MASTER) && !refused.message.contains("eyJ"), "{refused}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+async fn a_server_is_believed_that_is_vouched_for_under_the_name_it_is_asked_by() {
+    let tls = |name: &str| format!("{}/../../tests/team/tls/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (ca, cert, key) = (tls("ca.pem"), tls("server.pem"), tls("server.key"));
+    let settings = [
+        ("QDRANT__SERVICE__ENABLE_TLS", "true"),
+        ("QDRANT__TLS__CERT", &cert),
+        ("QDRANT__TLS__KEY", &key),
+        (CA_CERT, &ca),
+    ];
+    // Ready means that it was believed by its name, `localhost`.
+    let server = Server::start_with(&settings).await;
+    let collection = server.collection();
+    init(&collection).await;
+    assert_eq!(Notes::new(&[("a.md", "The zebra.")]).keeper(&collection, "one").turn().await, Done::Rests);
+    let found = Reader::new(collection.clone()).search(&asked("zebra"), LONG).await.unwrap();
+    assert_eq!(found.found.len(), 1);
+    let by = |url: &str, ca: Option<&Path>| {
+        let rest = RestServer::new(url, "api-key", &KeyConfig::default(), ca).unwrap();
+        Reader::new(Collection::new(rest, collection.name()))
+    };
+    let other_name = server.url.replace("localhost", "127.0.0.1");
+    for reader in [by(&other_name, Some(Path::new(&ca))), by(&server.url, None)] {
+        let refused = reader.search(&asked("zebra"), LONG).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::Other, "{refused}");
+        assert!(refused.message.contains("is not to be trusted"), "{refused}");
+    }
+    let none = RestServer::new(&server.url, "api-key", &KeyConfig::default(), Some(Path::new(&key))).unwrap_err();
+    assert!(none.contains("there is no certificate in it"), "{none}");
+}
+
 /// `{"access":[{"collection":"a","access":"r"}]}`, signed with the test's key (HS256).
 const READS_A: [&str; 3] = [
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
     "eyJhY2Nlc3MiOlt7ImNvbGxlY3Rpb24iOiJhIiwiYWNjZXNzIjoiciJ9XX0",
     "CD8cj9Nby9VZBKwC__Pv84-xK1ZBWkQbqcBJIs8Vm6g",
+];
+
+/// The same for `b`.
+const READS_B: [&str; 3] = [
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
+    "eyJhY2Nlc3MiOlt7ImNvbGxlY3Rpb24iOiJiIiwiYWNjZXNzIjoiciJ9XX0",
+    "EN23LlYqMafTLRdPLU1BP5MPodzgtr4L1LwhIitoS_I",
 ];

@@ -11,10 +11,15 @@ use provider::rest::{RestServer, Verb};
 use team::Collection;
 use tempfile::TempDir;
 
+/// The setting of who vouches for a server; with it, it encrypts.
+pub const CA_CERT: &str = "QDRANT__TLS__CA_CERT";
+
 /// A server; its own is ended with it.
 pub struct Server {
     pub url: String,
     own: Option<(Child, PathBuf, Vec<(String, String)>)>,
+    /// Who vouches for it, if it encrypts.
+    pub ca: Option<PathBuf>,
     /// Its files, and keys of the test.
     pub dir: TempDir,
 }
@@ -29,14 +34,15 @@ impl Server {
     pub async fn start_with(settings: &[(&str, &str)]) -> Server {
         let dir = TempDir::new().unwrap();
         if let (Ok(url), true) = (std::env::var("SITUATED_QDRANT_URL"), settings.is_empty()) {
-            return Server { url, own: None, dir };
+            return Server { url, own: None, ca: None, dir };
         }
         let program = std::env::var_os("SITUATED_QDRANT").expect("SITUATED_QDRANT names the program of Qdrant");
         let settings: Vec<(String, String)> =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let (child, port) = spawn(&PathBuf::from(&program), &dir, &settings, None);
-        let url = format!("http://127.0.0.1:{port}");
-        let server = Server { url, own: Some((child, program.into(), settings)), dir };
+        let ca = settings.iter().find(|(name, _)| name == CA_CERT).map(|(_, file)| PathBuf::from(file));
+        let url = if ca.is_some() { format!("https://localhost:{port}") } else { format!("http://127.0.0.1:{port}") };
+        let server = Server { url, own: Some((child, program.into(), settings)), ca, dir };
         server.ready().await;
         server
     }
@@ -57,7 +63,7 @@ impl Server {
     }
 
     async fn ready(&self) {
-        let server = RestServer::new(&self.url, "api-key", &KeyConfig::default()).unwrap();
+        let server = RestServer::new(&self.url, "api-key", &KeyConfig::default(), self.ca.as_deref()).unwrap();
         for _ in 0..600 {
             if server.ask(Verb::Get, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
                 return;
@@ -76,7 +82,7 @@ impl Server {
 
     /// A collection by name, with a key.
     pub fn collection_with(&self, name: &str, key: &KeyConfig) -> Collection {
-        Collection::new(RestServer::new(&self.url, "api-key", key).unwrap(), name)
+        Collection::new(RestServer::new(&self.url, "api-key", key, self.ca.as_deref()).unwrap(), name)
     }
 }
 

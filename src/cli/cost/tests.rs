@@ -32,6 +32,7 @@ fn report() -> CostReport {
             .map(|i| NoteCost { vault: "notes".into(), path: format!("a\u{1b}[2J{i}.md"), sums: priced })
             .collect(),
         by_model: vec![ModelCost { provider: "openai".into(), model: "own".into(), sums: sums() }],
+        by_team: vec![TeamSaving { team: "handbook".into(), contexts: 9, calls: 3, micro_dollars: 52_000 }],
         damaged_lines: 1,
     }
 }
@@ -52,6 +53,8 @@ fn one_screen_says_what_it_cost() {
         "notes that changed",
         "openai own",
         "and 2 more",
+        "handbook",
+        "about $0.052, 3 calls, 9 contexts",
         "1 line of the ledger cannot be read",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");

@@ -108,6 +108,15 @@ fn lone(values: &[Value], prompt: &Prompt) -> Option<Captions> {
     values.iter().find_map(within).map(|said| Captions::from([(*n, vec![said])]))
 }
 
+impl Caption {
+    /// What somebody else was answered, cleaned again: who keeps it may have changed it. `None` if nothing is left. A
+    /// context is to have `words` at most; a bound against floods follows from that.
+    pub fn given(text: &str, expansion: &Expansion, words: usize) -> Option<Self> {
+        let text = clean(text, words.saturating_mul(3).max(300));
+        (!text.is_empty()).then(|| Caption { text, expansion: cleaned(expansion), closed: true })
+    }
+}
+
 /// Three times the words that were asked for, or 300 if that is more: a bound against floods, while length is
 /// for the gate to judge. The room for the answer, [`Prompt::max_tokens`], grows with the words asked for.
 fn most_words(prompt: &Prompt) -> usize {

@@ -84,12 +84,16 @@ pub(super) const VAULT_KEYS: [(&str, &str); 9] = [
 pub(super) const TEAM: &str = "team";
 
 /// Their keys, with a line for `situated init` each.
-pub(super) const TEAM_KEYS: [(&str, &str); 7] = [
+pub(super) const TEAM_KEYS: [(&str, &str); 8] = [
     ("url", "The address of a Qdrant server."),
     ("collection", "What the team's collection is called there: one for each circle of readers."),
     ("key_file", "A file that only you can read, with the key of the collection."),
     ("key_command", "A command that prints the key."),
     ("key_credential", "The name of a systemd credential that holds the key."),
+    (
+        "ca_file",
+        "Certificates (PEM) of who vouches for the server, if this machine does not trust it: nobody else is believed then.",
+    ),
     ("timeout", "How long a search waits for it; then the vaults here answer alone, and the answer says so."),
     ("search", "false leaves it out of searches, for who only publishes."),
 ];

@@ -38,6 +38,7 @@ pub(super) fn read(raw: &RawTable, reader: &mut Reader<'_>) -> Option<(String, T
             "key_file" => key.file = reader.take(&full, placed, units::key_file),
             "key_command" => key.command = reader.take(&full, placed, units::words),
             "key_credential" => key.credential = reader.take(&full, placed, units::credential),
+            "ca_file" => config.ca_file = Some(reader.take(&full, placed, units::path)?),
             "timeout" => {
                 const LEAST: Duration = Duration::from_millis(10);
                 let most = Duration::from_secs(60);
@@ -58,11 +59,12 @@ fn collection(value: &units::Value) -> Result<String, String> {
 
 /// Keys and values in force.
 pub(super) fn values(config: &TeamConfig) -> Vec<(&'static str, String)> {
-    let TeamConfig { url, collection, key, timeout, search } = config;
+    let TeamConfig { url, collection, key, ca_file, timeout, search } = config;
     let mut values = vec![("url", quoted(url)), ("collection", quoted(collection))];
     values.extend(key.file.as_ref().map(|file| ("key_file", quoted(&file.to_string_lossy()))));
     values.extend(key.command.as_ref().map(|_| ("key_command", HIDDEN.to_owned())));
     values.extend(key.credential.as_ref().map(|name| ("key_credential", quoted(name))));
+    values.extend(ca_file.as_ref().map(|file| ("ca_file", quoted(&file.to_string_lossy()))));
     values.push(("timeout", quoted(&units::show_duration(*timeout))));
     values.push(("search", search.to_string()));
     values
@@ -81,6 +83,7 @@ pub(super) fn sample() -> String {
             "key_file" => quoted(&format!("{SHOWN_CONFIG}/handbook-key")),
             "key_command" => quoted("pass show handbook"),
             "key_credential" => quoted("handbook-key"),
+            "ca_file" => quoted(&format!("{SHOWN_CONFIG}/qdrant-ca.pem")),
             "timeout" => quoted("300ms"),
             _ => "true".to_owned(),
         };

@@ -110,6 +110,7 @@ impl Rules {
             self.reads.extend(file.clone());
             self.commands |= command.is_some();
         }
+        self.reads.extend(config.engine.teams.values().filter_map(|team| team.ca_file.clone()));
         let rerank = config.engine.rerank.provider;
         let (shelf, hub_cache) = (Shelf::of(&config.engine.data_dir), Folders::here().hub_cache);
         self.connects = contexts().any(|context| context.costs())

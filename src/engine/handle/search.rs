@@ -155,9 +155,13 @@ pub(super) fn search_hiding(
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
     // A vault that is named is asked alone; no generation but the one that answers is published.
     let question = (request.vault.is_none() && request.expect.is_none()).then(|| {
-        let vector = served.iter().zip(&parts).find_map(|(served, part)| {
-            Some((served.pipeline.service.embedder.identity().to_owned(), part.vector.clone()?))
-        });
+        // That of the query as it was typed: what a word was taken for may be the name of a private note.
+        let mut vector = |served: &Served| {
+            let pipeline = &served.pipeline;
+            Some((pipeline.service.embedder.identity().to_owned(), vectors.of(pipeline, &parsed.text())?))
+        };
+        let asked = engine.0.teams.are_searched() && options.mode != Mode::Lexical && parsed.has_text();
+        let vector = served.iter().filter(|_| asked).find_map(&mut vector);
         engine.0.teams.ask(&parsed, &options, vector)
     });
     let (outside, unasked) = question.map_or_else(|| Ok(Default::default()), |question| question.wait(cancel))?;

@@ -209,7 +209,8 @@ impl PendingContexts {
                 self.runtime.wrote();
                 self.arrived.insert(path);
             }
-            ContextEvent::Written(key, Some(record)) => {
+            ContextEvent::Given(_, None) => drop(self.arrived.insert(path)),
+            ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
                 // Of a note that may not be known any more nobody can say here that it was not private.
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
                 self.arrived.insert(path);

@@ -11,7 +11,7 @@ use crate::handle::{CallError, Cancel};
 use ::team::point::Payload;
 use ::team::{Answer, Asked, Condition, Failure, Found};
 use index::embed::Vector;
-use index::search::{Options, Outside, Parsed};
+use index::search::{Options, Outside, Parsed, Required, keep_admitted};
 use index::{Language, NoteEntry};
 use jiff::civil::Date;
 use note::{FileStat, OwnDays, VaultPath};
@@ -31,10 +31,11 @@ pub(crate) struct Question {
     waits: Vec<(Arc<Team>, Receiver<Result<Answer, Failure>>)>,
     until: Instant,
     warnings: Vec<String>,
-    /// What must stand in a chunk, and what must not: looked for in what comes.
-    phrases: Vec<String>,
-    without: Vec<String>,
+    /// What is asked for besides words: looked for in what comes.
+    query: Parsed,
     contextual: bool,
+    /// How many chunks of a lane came at most, if some of them may be left out here.
+    narrowed: Option<usize>,
 }
 
 /// Begins to ask the teams that are searched what is asked of the vaults; `vector` is the query's, with who made it.
@@ -48,20 +49,26 @@ pub(super) fn begin(
         waits: Vec::new(),
         until: Instant::now(),
         warnings: Vec::new(),
-        phrases: query.phrases.clone(),
-        without: query.without.clone(),
+        query: query.clone(),
         contextual: options.contextual,
+        narrowed: None,
     };
-    let asked = asked(query, options, vector);
+    let unknown = match query.unknown_elsewhere() {
+        unknown if !unknown.is_empty() => {
+            Some(format!("what is told of its notes does not answer `{}`", unknown.join("`, `")))
+        }
+        _ if !query.has_text() => Some("a team is asked for words, and the query has conditions only".to_owned()),
+        _ => None,
+    };
+    let (asked, is_all) = asked(query, options, vector);
+    question.narrowed = (!is_all).then_some(asked.depth);
     for team in teams.values() {
         let Some(reader) = team.reader.clone() else { continue };
-        let Some(mut asked) = asked.clone() else {
-            let name = &team.name;
-            question
-                .warnings
-                .push(format!("`{name}` was not asked: it knows no AND, OR and NOT, patterns, links and properties"));
+        if let Some(why) = &unknown {
+            question.warnings.push(format!("`{}` was not asked: {why}", team.name));
             continue;
-        };
+        }
+        let mut asked = asked.clone();
         asked.without = team.kept.iter().map(|kept| kept.vault.clone()).collect();
         let (answer, answered) = mpsc::channel();
         let within = team.config.timeout;
@@ -81,7 +88,7 @@ impl Question {
     /// # Errors
     /// `cancel` is raised.
     pub(crate) fn wait(self, cancel: &Cancel) -> Result<(Vec<Outside>, Vec<String>), CallError> {
-        let Question { waits, until, mut warnings, phrases, without, contextual } = self;
+        let Question { waits, until, mut warnings, query, contextual, narrowed } = self;
         let mut found = Vec::new();
         for (team, answered) in waits {
             let answer = loop {
@@ -97,6 +104,13 @@ impl Question {
                 Some(Ok(answer)) => {
                     warnings
                         .extend(answer.without_vectors.map(|why| format!("words alone asked `{}`: {why}", team.name)));
+                    let full = narrowed.is_some_and(|most| answer.found.len() >= most);
+                    warnings.extend(full.then(|| {
+                        let (name, looked) = (&team.name, answer.found.len());
+                        format!(
+                            "`{name}`: what is asked for besides words was looked for in its best {looked} chunks only"
+                        )
+                    }));
                     found.extend(answer.found.into_iter().filter_map(|found| outside(&team.name, found)));
                 }
                 Some(Err(failure)) => warnings.push(format!("without `{}`: {failure}", team.name)),
@@ -106,19 +120,34 @@ impl Question {
                 }
             }
         }
-        let holds = |chunk: &Outside, phrase: &String| holds_phrase(chunk, phrase, contextual);
-        found.retain(|chunk| {
-            phrases.iter().all(|phrase| holds(chunk, phrase)) && !without.iter().any(|phrase| holds(chunk, phrase))
-        });
         number(&mut found);
+        keep_admitted(&query, &mut found, contextual);
         Ok((found, warnings))
     }
 }
 
-/// What a team is asked; `None` if it cannot be asked for all that the query says.
-fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) -> Option<Asked> {
-    let plain = query.patterns.is_empty() && query.required.is_none() && query.has_text();
-    let filter = query.filter.elsewhere().filter(|_| plain)?;
+/// What a team is asked, and whether that is all that the query asks for.
+fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) -> (Asked, bool) {
+    let (conditions, is_all) = pushed(query);
+    // Words of phrases count like others; whether they stand in a row is seen in what comes.
+    let words = [vec![query.words.clone()], query.phrases.clone()].concat().join(" ");
+    let depth = DEPTH.max(options.limit * 3);
+    let asked = Asked {
+        words: if options.mode == Mode::Dense { String::new() } else { words },
+        contextual: options.contextual,
+        expansion: options.expansion_weight,
+        vector: vector.filter(|_| options.mode != Mode::Lexical),
+        conditions,
+        depth: if is_all { depth } else { depth * NARROWED },
+        without: Vec::new(),
+    };
+    (asked, is_all)
+}
+
+/// The conditions of a query that a team can be asked for: whatever meets the query meets them. And whether the query asks
+/// for nothing besides them and its free words.
+fn pushed(query: &Parsed) -> (Vec<Condition>, bool) {
+    let filter = query.filter.elsewhere();
     let day = |day: Option<Date>| day.map(::team::point::number);
     let paths = |paths: Vec<String>| {
         let with_ending = |path: String| [format!("{path}.md"), path];
@@ -133,25 +162,48 @@ fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) ->
     let not = [(tags.is_empty(), Condition::Tags(tags)), (kinds.is_empty(), Condition::Kinds(kinds))];
     let not = not.into_iter().chain([(without.is_empty(), paths(without))]);
     conditions.extend(not.filter(|(empty, _)| !empty).map(|(_, condition)| Condition::Not(Box::new(condition))));
-    // Words of phrases count like others; whether they stand in a row is seen in what comes.
-    let words = [vec![query.words.clone()], query.phrases.clone()].concat().join(" ");
-    let depth = DEPTH.max(options.limit * 3);
-    let narrowed = !query.phrases.is_empty() || !query.without.is_empty();
-    Some(Asked {
-        words: if options.mode == Mode::Dense { String::new() } else { words },
-        contextual: options.contextual,
-        expansion: options.expansion_weight,
-        vector: vector.filter(|_| options.mode != Mode::Lexical),
-        conditions,
-        depth: if narrowed { depth * NARROWED } else { depth },
-        without: Vec::new(),
-    })
+    let mut is_all = filter.is_all && query.phrases.is_empty() && query.without.is_empty() && query.patterns.is_empty();
+    if let Some(required) = &query.required {
+        let (condition, all) = required_of(required);
+        conditions.extend(condition);
+        is_all &= all;
+    }
+    (conditions, is_all)
+}
+
+/// The same of what AND, OR and NOT ask for.
+fn required_of(required: &Required) -> (Option<Condition>, bool) {
+    let each = |parts: &[Required]| parts.iter().map(required_of).collect::<(Vec<_>, Vec<_>)>();
+    match required {
+        Required::One { query, .. } => {
+            let (conditions, is_all) = pushed(query);
+            ((!conditions.is_empty()).then_some(Condition::All(conditions)), is_all)
+        }
+        // What is only known to be met by more than meets it says nothing of what does not.
+        Required::Not(part) => match required_of(part) {
+            (Some(condition), true) => (Some(Condition::Not(Box::new(condition))), true),
+            _ => (None, false),
+        },
+        Required::All(parts) => {
+            let (conditions, all) = each(parts);
+            let conditions: Vec<Condition> = conditions.into_iter().flatten().collect();
+            ((!conditions.is_empty()).then_some(Condition::All(conditions)), all.iter().all(|all| *all))
+        }
+        Required::Any(parts) => {
+            let (conditions, all) = each(parts);
+            let conditions: Option<Vec<Condition>> = conditions.into_iter().collect();
+            let is_all = conditions.is_some() && all.iter().all(|all| *all);
+            (conditions.map(Condition::Any), is_all)
+        }
+    }
 }
 
 /// A chunk of a team as the ranking takes it; `None` if its path is none.
 fn outside(team: &str, found: Found) -> Option<Outside> {
     let Found { payload, lexical, dense } = found;
-    let Payload { vault, path, title, aliases, headings, own_tags, kind, date, created, modified, mtime, .. } = payload;
+    let Payload {
+        vault, path, title, aliases, headings, own_tags, links, kind, date, created, modified, mtime, ..
+    } = payload;
     let day = |day: Option<String>| day.and_then(|day| day.parse().ok());
     let note = NoteEntry {
         no: 0,
@@ -164,7 +216,7 @@ fn outside(team: &str, found: Found) -> Option<Outside> {
         kind,
         days: OwnDays { about: day(date), created: day(created), modified: day(modified) },
         properties: "{}".into(),
-        links: Vec::new(),
+        links,
         conflict: false,
         rows: Vec::new(),
     };
@@ -180,14 +232,6 @@ fn outside(team: &str, found: Found) -> Option<Outside> {
         lexical,
         dense,
     })
-}
-
-/// Whether a chunk has a phrase in one of the texts that it is found by.
-fn holds_phrase(chunk: &Outside, phrase: &str, contextual: bool) -> bool {
-    let Outside { note, heading_path, text, context, language, .. } = chunk;
-    let names = [&note.title].into_iter().chain(&note.aliases).chain(heading_path).chain(&note.tags);
-    let context = Some(context).filter(|_| contextual);
-    [text].into_iter().chain(names).chain(context).any(|text| index::terms::holds(text, phrase, *language))
 }
 
 /// Gives each note a number of its own.

@@ -1,6 +1,6 @@
 //! The notes of a vault as its store has them, for its keeper.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -135,14 +135,28 @@ fn document(
     for ((chunk, _), row) in chunks.iter_mut().zip(&entry.rows) {
         chunk.windows = snapshot.vectors(*row).into_iter().map(Into::into).collect();
     }
-    Ok(Some(Document { note: decided.entry, chunks, language, state }))
+    let links = links(entry, snapshot, &pipeline.private);
+    Ok(Some(Document { note: NoteEntry { links, ..decided.entry }, chunks, language, state }))
 }
 
-/// What is told of a note's chunks beside their texts.
+/// The notes that a note links to, each once; private ones are not told of.
+fn links(entry: &NoteEntry, snapshot: &Snapshot, private: &Private) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let targets = entry.links.iter().filter_map(|target| snapshot.resolve(target, &entry.path));
+    let targets = targets.filter(|no| *no != entry.no && seen.insert(*no)).filter_map(|no| snapshot.note(no));
+    let shown = targets.filter(|note| !private.covers(&note.path, &note.tags));
+    shown.map(|note| note.path.as_str().to_owned()).collect()
+}
+
+/// What is told of a note's chunks beside their texts. A context that was written for another text, which has changed
+/// since, is not offered to others: they would buy one for the present text.
 fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Iterator<Item = About> + 'a {
-    record.chunks.iter().enumerate().map(|(at, chunk)| About {
-        key: context_key(&chunk.keys, chunk.hash).to_string(),
-        by: contexts.get(at).filter(|context| context.is_paid()).map(|context| context.generation.clone()),
+    record.chunks.iter().enumerate().map(|(at, chunk)| {
+        let key = context_key(&chunk.keys, chunk.hash);
+        let fits = |context: &&ContextRecord| context_key(&context.sections, context.written_for) == key;
+        let paid = contexts.get(at).filter(|context| context.is_paid()).filter(fits);
+        let by = paid.map(|context| context.generation.clone());
+        About { key: key.to_string(), by, expansion: paid.map(|c| c.expansion.clone()).unwrap_or_default() }
     })
 }
 

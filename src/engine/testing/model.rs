@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 use crate::Shared;
 
+/// The number of requests that are no call of the model.
+const OF_TEAM: u64 = u64::MAX;
+
 /// What the model says.
 #[derive(Clone, Debug)]
 pub(crate) enum Say {
@@ -32,6 +35,8 @@ pub(crate) struct Model {
     /// How many times as many tokens as usual an answer takes.
     dear: Cell<u64>,
     shared: RefCell<Option<Arc<Shared>>>,
+    /// What a team's server says, and what it was asked.
+    team: RefCell<(What, Vec<String>)>,
 }
 
 impl Model {
@@ -43,6 +48,7 @@ impl Model {
             given_up: Cell::default(),
             dear: Cell::new(1),
             shared: RefCell::default(),
+            team: RefCell::new((What::Unreachable, Vec::new())),
         })
     }
 
@@ -59,6 +65,16 @@ impl Model {
     /// Answers take so many times as many tokens from now on.
     pub(crate) fn takes(&self, times: u64) {
         self.dear.set(times);
+    }
+
+    /// What a team's server says from now on.
+    pub(crate) fn team_says(&self, what: What) {
+        self.team.borrow_mut().0 = what;
+    }
+
+    /// What it was asked.
+    pub(crate) fn team_asked(&self) -> Vec<String> {
+        self.team.borrow().1.clone()
     }
 
     pub(crate) fn asked(&self) -> Vec<String> {
@@ -81,7 +97,12 @@ impl Model {
 }
 
 impl Script for Model {
-    fn ask(&self, _url: &str, body: &[u8]) -> PlayedAnswer {
+    fn ask(&self, url: &str, body: &[u8]) -> PlayedAnswer {
+        if url.contains("/collections/") {
+            let (what, asked) = &mut *self.team.borrow_mut();
+            asked.push(String::from_utf8_lossy(body).into_owned());
+            return PlayedAnswer { request: OF_TEAM, after: Duration::ZERO, what: what.clone() };
+        }
         let body: Value = serde_json::from_slice(body).unwrap();
         let reserved = self.shared.borrow().as_ref().map_or(0, |shared| standing(shared));
         let request = self.asked.borrow().len() as u64;
@@ -96,11 +117,17 @@ impl Script for Model {
         PlayedAnswer { request, after, what }
     }
 
-    fn delivered(&self, _request: u64) {
+    fn delivered(&self, request: u64) {
+        if request == OF_TEAM {
+            return;
+        }
         self.delivered.set(self.delivered.get() + 1);
     }
 
-    fn given_up(&self, _request: u64) {
+    fn given_up(&self, request: u64) {
+        if request == OF_TEAM {
+            return;
+        }
         self.given_up.set(self.given_up.get() + 1);
     }
 }

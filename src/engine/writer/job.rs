@@ -1,5 +1,7 @@
-//! Asking about one note: the whole of it first, then passage by passage, then without it. Whatever stops the asking,
+//! Asking about one note: what a team has of it ([`given`]), then the model, the whole of it first, then passage by passage, then without it. Whatever stops the asking,
 //! what is under way is waited for, and every answer is kept.
+
+mod given;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -46,10 +48,13 @@ pub(super) async fn carry_out(
         (work, store, account, job.vault, job.path, job.pending)
     });
     let (work, store, account, vault, path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
-    let Work { document, sketches, left } = work?;
+    let Work { document, sketches, left, private } = work?;
     let shown = Arc::new((document, sketches));
     let mut note =
         Note { author, tell, vault, path, pending, account, store, shown, left, draining, narrow: false, held: None };
+    if !private {
+        note.take_given().await;
+    }
     while !note.left.is_empty() && note.held.is_none() {
         note.round().await;
     }
@@ -75,6 +80,9 @@ struct Note<'a> {
     /// What stops the asking.
     held: Option<Interrupted>,
 }
+
+/// What is told of a context that is kept.
+type KeptAs = fn(ContextKey, Option<Box<ContextRecord>>) -> ContextEvent;
 
 /// What became of a question.
 enum Asked {
@@ -211,7 +219,7 @@ impl Note<'_> {
         match outcome {
             Ok(record) => {
                 let tries = *tries + 1;
-                self.keep(n, key, tries, record).await;
+                self.keep(n, key, tries, record, ContextEvent::Written).await;
             }
             Err(Stopped::Flaw(flaw)) => {
                 *tries += 1;
@@ -229,7 +237,7 @@ impl Note<'_> {
     }
 
     /// Puts a context in the journal before anybody hears of it.
-    async fn keep(&mut self, n: u32, key: ContextKey, tries: u8, mut record: ContextRecord) {
+    async fn keep(&mut self, n: u32, key: ContextKey, tries: u8, mut record: ContextRecord, kept_as: KeptAs) {
         if let Some(making) = &mut record.making {
             making.tries = tries;
         }
@@ -246,7 +254,7 @@ impl Note<'_> {
         match kept.await {
             Ok(unkept) => {
                 self.left.remove(&n);
-                self.tell(ContextEvent::Written(key, unkept));
+                self.tell(kept_as(key, unkept));
             }
             Err(_) => {
                 self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));

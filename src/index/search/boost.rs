@@ -14,6 +14,7 @@ use jiff::civil::Date;
 use jiff::tz::Offset;
 
 use super::asked::When;
+use super::elsewhere::Elsewhere;
 use super::filter::day_of;
 use super::fuse::Ranked;
 use crate::links::key;
@@ -87,7 +88,15 @@ fn sum(boosted: Boosted) -> f32 {
 /// Boosts what was found for the query's `text`. The days of notes without a date of their own are reckoned in
 /// `offset`.
 pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
-    let near = if boosts.link_weight > 0.0 { near(snapshot, text, boosts.graph.as_deref()) } else { HashMap::new() };
+    let near = if boosts.link_weight > 0.0 {
+        let named = named(text, |name| snapshot.bearing(name), |word| snapshot.beginning(word, BEGINNINGS));
+        near(named, |no| {
+            let graph = boosts.graph.as_deref().into_iter();
+            graph.flat_map(|graph| graph.links(no).chain(graph.backlinks(no))).collect()
+        })
+    } else {
+        HashMap::new()
+    };
     let weigher = Weigher { near, offset, boosts };
     let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
     for hit in ranked {
@@ -99,20 +108,21 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offs
     }
 }
 
-/// The same for notes of no snapshot: the rows of what was found are their places. Named are they by what they say of
-/// themselves.
-pub(super) fn boost_notes(notes: &[&NoteEntry], ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
-    let mut bearers: HashMap<String, Vec<NoteNo>> = HashMap::new();
-    for note in notes.iter().filter(|_| boosts.link_weight > 0.0) {
-        for name in [note.path.stem(), note.title.as_str()].into_iter().chain(note.aliases.iter().map(String::as_str)) {
-            let bearers = bearers.entry(key(name)).or_default();
-            if !bearers.contains(&note.no) {
-                bearers.push(note.no);
-            }
-        }
-    }
-    let bearing = |name: &str| bearers.get(&key(name)).cloned().unwrap_or_default();
-    let near = named(text, bearing, |_| Vec::new()).into_iter().collect();
+/// The same for notes of no snapshot: the rows of what was found are their places.
+pub(super) fn boost_notes(
+    notes: &[&NoteEntry],
+    linked: &Elsewhere,
+    ranked: &mut [Ranked],
+    text: &str,
+    offset: Offset,
+    boosts: &Boosts,
+) {
+    let near = if boosts.link_weight > 0.0 {
+        let named = named(text, |name| linked.bearing(name), |word| linked.beginning(word, BEGINNINGS));
+        near(named, |no| linked.linked_with(no))
+    } else {
+        HashMap::new()
+    };
     let weigher = Weigher { near, offset, boosts };
     for hit in ranked {
         let Some(note) = notes.get(hit.candidate.row as usize) else { continue };
@@ -169,9 +179,8 @@ impl Weigher<'_> {
     }
 }
 
-/// The notes that a text names, and those that link to them or from them, with what that is worth.
-fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteNo, f32> {
-    let named = named(text, |name| snapshot.bearing(name), |word| snapshot.beginning(word, BEGINNINGS));
+/// The notes that are named, and those that link to them or from them, with what that is worth.
+fn near(named: Vec<(NoteNo, f32)>, linked_with: impl Fn(NoteNo) -> Vec<NoteNo>) -> HashMap<NoteNo, f32> {
     let mut near = HashMap::new();
     let mut count = |no: NoteNo, share: f32| {
         let known = near.entry(no).or_insert(share);
@@ -179,9 +188,7 @@ fn near(snapshot: &Snapshot, text: &str, graph: Option<&Graph>) -> HashMap<NoteN
     };
     for (no, share) in named {
         count(no, share);
-        if let Some(graph) = graph {
-            graph.links(no).chain(graph.backlinks(no)).for_each(|linked| count(linked, share * LINKED));
-        }
+        linked_with(no).into_iter().for_each(|linked| count(linked, share * LINKED));
     }
     near
 }

@@ -165,6 +165,8 @@ pub struct Elsewhere {
     pub days: (Option<Date>, Option<Date>),
     /// The same of what must not hold: tags, paths, kinds.
     pub without: [Vec<String>; 3],
+    /// Whether these are all conditions there are: others are looked for in what comes.
+    pub is_all: bool,
 }
 
 impl Default for Filter {
@@ -183,31 +185,58 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// The conditions, if an engine elsewhere can be asked for all of them: those on links, properties, modification and
-    /// globs are none that it knows.
-    pub fn elsewhere(&self) -> Option<Elsewhere> {
-        let plain = self.properties.is_empty() && self.created == Days::default() && self.modified == Days::default();
-        let mut found = Elsewhere { days: (self.day.from, self.day.to), ..Elsewhere::default() };
+    /// The conditions that an engine elsewhere can be asked for: not those on links, modification and globs.
+    pub fn elsewhere(&self) -> Elsewhere {
+        let is_glob = |value: &str| value.contains(['*', '?', '[', '{']);
+        let globs = self.with.iter().any(|(key, value)| *key == Key::Path && is_glob(value));
+        let mut found = Elsewhere {
+            days: (self.day.from, self.day.to),
+            is_all: !globs && self.created == Days::default() && self.modified == Days::default(),
+            ..Elsewhere::default()
+        };
         for (conditions, without) in [(&self.with, false), (&self.without, true)] {
             for (key, value) in conditions {
                 let value = value.trim_matches('/').to_lowercase();
                 let [tags, paths, kinds] = &mut found.without;
                 let list = match (key, without) {
                     (Key::Tag, true) => tags,
-                    (Key::Path, true) => paths,
+                    (Key::Path, true) if !is_glob(&value) => paths,
                     (Key::Type, true) => kinds,
                     (Key::Tag, false) => &mut found.tags,
-                    (Key::Path, false) => &mut found.paths,
+                    // Of several one is enough, so that none can be asked for without the others.
+                    (Key::Path, false) if !globs => &mut found.paths,
                     (Key::Type, false) => &mut found.kinds,
-                    _ => return None,
+                    _ => {
+                        found.is_all = false;
+                        continue;
+                    }
                 };
-                if *key == Key::Path && value.contains(['*', '?', '[', '{']) {
-                    return None;
-                }
                 list.push(value);
             }
         }
-        plain.then_some(found)
+        found
+    }
+
+    /// Conditions, as typed, that nobody can answer by what is told of notes elsewhere: those on their properties, and on
+    /// the links of a note that need not be among them.
+    pub fn unknown_elsewhere(&self) -> Vec<String> {
+        let properties = self.properties.iter().map(|(_, property)| property.typed());
+        let links = self.with.iter().chain(&self.without).filter(|(key, _)| *key == Key::LinkedFrom);
+        properties.chain(links.map(|(key, value)| format!("{}:{value}", key.name()))).collect()
+    }
+
+    /// The numbers of the notes that pass, of notes found elsewhere, whose links are paths.
+    pub(super) fn pass<'a>(&self, notes: impl Iterator<Item = &'a NoteEntry> + Clone) -> HashSet<NoteNo> {
+        let compiled = Compiled::new(self, |_, target| {
+            let target = fold(target);
+            let names = |link: &String| {
+                let whole = fold(link).into_owned();
+                let bare = note::format::without_ending(&whole);
+                [whole.as_str(), bare, bare.rsplit('/').next().unwrap_or(bare)].contains(&&*target)
+            };
+            Some(notes.clone().filter(|note| note.links.iter().any(names)).map(|note| note.no).collect())
+        });
+        notes.clone().filter(|note| compiled.admits(note) && !self.hides(note)).map(|note| note.no).collect()
     }
 
     /// Adds a condition, as typed in a query or given as a parameter; `today` is what relative dates are

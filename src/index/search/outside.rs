@@ -1,17 +1,20 @@
 //! What was found by an engine that keeps an index of its own: judged on the one scale with what is found here.
 //!
-//! Both lanes say of it what they say of a chunk here, and the same fusion and the same boosts follow, but for the links:
-//! those of notes elsewhere are not known. How rare a word is each engine counts in its own notes, so scores of the words
+//! Both lanes say of it what they say of a chunk here, and the same fusion and the same boosts follow, but for the place
+//! among the links, which is not known of notes elsewhere. How rare a word is each engine counts in its own notes, so scores of the words
 //! are comparable as far as both have the same language of work.
+
+mod admitted;
 
 use std::collections::HashMap;
 
 use super::boost::{Boosts, boost_notes};
+use super::elsewhere::Elsewhere;
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::of_note;
 use super::lanes::Candidate;
 use super::snippet::snippet;
-use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Part, Ranking};
+use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
 use crate::analyze::{each_word, words};
 use crate::{Language, LexicalError, NoteEntry};
 
@@ -20,7 +23,7 @@ use crate::{Language, LexicalError, NoteEntry};
 pub struct Outside {
     /// What it is called where it was found: the hit's vault.
     pub vault: String,
-    /// Its note; `no` tells apart the notes of one answer.
+    /// Its note; `no` tells apart the notes of one answer, and its links are paths.
     pub note: NoteEntry,
     /// Its id.
     pub chunk: String,
@@ -47,6 +50,12 @@ pub struct OutsideRanking {
     ranked: Vec<Ranked>,
     text: String,
     mode: Mode,
+}
+
+/// Leaves those out that do not meet what a query asks for besides its free words; with `contextual` contexts take part.
+pub fn keep_admitted(query: &Parsed, chunks: &mut Vec<Outside>, contextual: bool) {
+    let mut admitted = admitted::admitted(query, chunks, contextual).into_iter();
+    chunks.retain(|_| admitted.next().unwrap_or(false));
 }
 
 /// As [`super::rank_together`], with what was found elsewhere on the same scale.
@@ -81,7 +90,8 @@ fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: 
     let mut ranked = fuse::fuse(candidates, scale, dense);
     let boosts = Boosts { graph: None, ..options.boosts.clone() };
     let notes: Vec<&NoteEntry> = chunks.iter().map(|chunk| &chunk.note).collect();
-    boost_notes(&notes, &mut ranked, &text, query.filter.offset, &boosts);
+    let elsewhere = Elsewhere::of(chunks.iter().map(|chunk| (chunk.vault.as_str(), &chunk.note)));
+    boost_notes(&notes, &elsewhere, &mut ranked, &text, query.filter.offset, &boosts);
     let key = |row: u32| chunks.get(row as usize).map(|chunk| (&chunk.vault, chunk.note.path.as_str(), chunk.lines));
     fuse::sort(&mut ranked, |a, b| key(a).cmp(&key(b)));
     OutsideRanking { chunks, ranked, text, mode: options.mode }

@@ -62,6 +62,11 @@ impl Property {
         Ok(Property { name, tests })
     }
 
+    /// As it could be typed, without its values.
+    pub(super) fn typed(&self) -> String {
+        format!("prop.{}", self.name)
+    }
+
     /// Whether it holds for a note with these properties, a JSON object.
     pub(super) fn holds(&self, properties: &str) -> bool {
         let mut found = Vec::new();

@@ -139,6 +139,18 @@ impl Parsed {
         text
     }
 
+    /// Whether it asks for a text that a chunk is to hold, and for nothing that it is not to.
+    pub(super) fn holds_text(&self) -> bool {
+        let patterns_hold = self.patterns.iter().all(|(holds, _)| *holds);
+        self.without.is_empty() && patterns_hold && !(self.phrases.is_empty() && self.patterns.is_empty())
+    }
+
+    /// Conditions, as typed, that nobody can answer by what is told of notes elsewhere.
+    pub fn unknown_elsewhere(&self) -> Vec<String> {
+        let required = self.required.iter().flat_map(Required::unknown_elsewhere);
+        self.filter.unknown_elsewhere().into_iter().chain(required).collect()
+    }
+
     /// The regular expressions that a hit may show: those that a line is to match.
     pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
         let own = self.patterns.iter().filter(|(holds, _)| *holds).map(|(_, pattern)| pattern.clone());

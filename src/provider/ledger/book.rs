@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use super::line::{Entry, Line, Used, month_of_day};
+use super::line::{Entry, Line, Spared, Used, month_of_day};
 use super::sums::CountCalls as _;
 use super::{LedgerError, Purpose};
-use protocol::cost::Sums;
+use protocol::cost::{Sums, TeamSaving};
 
 /// A budget that reservations count against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +46,8 @@ pub(super) struct Month {
     pub notes: HashMap<(String, String), Sums>,
     /// By provider and model.
     pub models: HashMap<(String, String), Sums>,
+    /// What was not spent, for a team had it.
+    pub teams: BTreeMap<String, TeamSaving>,
 }
 
 /// All sums.
@@ -87,7 +89,23 @@ impl Book {
                         self.unreserve(&reserved);
                     }
                 }
+                Line::Spared(spared) => self.spare(&spared),
             }
+        }
+    }
+
+    /// Counts what a team had.
+    pub(super) fn spare(&mut self, spared: &Spared) {
+        let month = self.months.entry(month_of_day(&spared.day).to_owned()).or_default();
+        let TeamSaving { team, contexts, calls, micro_dollars } = &spared.saving;
+        let sum = month
+            .teams
+            .entry(team.clone())
+            .or_insert_with(|| TeamSaving { team: team.clone(), ..TeamSaving::default() });
+        for (sum, more) in
+            [(&mut sum.contexts, contexts), (&mut sum.calls, calls), (&mut sum.micro_dollars, micro_dollars)]
+        {
+            *sum = sum.saturating_add(*more);
         }
     }
 

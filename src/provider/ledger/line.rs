@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CallEstimate, Purpose, Settled};
 use context::plan::Reason;
+use protocol::cost::TeamSaving;
 
 /// A line with the time it was written, for people.
 #[derive(Serialize)]
@@ -30,6 +31,21 @@ pub(super) enum Line {
     },
     /// It was not.
     Released { id: u64, day: String },
+    /// Contexts came from a team, and no call was made.
+    Spared(Spared),
+}
+
+/// Contexts that were taken from a team.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Spared {
+    /// Number, unique in its month.
+    pub id: u64,
+    /// `YYYY-MM-DD` of the user's clock.
+    pub day: String,
+    pub vault: String,
+    pub path: String,
+    #[serde(flatten)]
+    pub saving: TeamSaving,
 }
 
 /// A reservation.
@@ -150,6 +166,7 @@ impl Line {
         match self {
             Line::Reserved(entry) | Line::Settled { entry, .. } => entry.id,
             Line::Released { id, .. } => *id,
+            Line::Spared(spared) => spared.id,
         }
     }
 
@@ -157,6 +174,7 @@ impl Line {
         match self {
             Line::Reserved(entry) | Line::Settled { entry, .. } => &entry.day,
             Line::Released { day, .. } => day,
+            Line::Spared(spared) => &spared.day,
         }
     }
 

@@ -37,6 +37,7 @@ impl Book {
                 .into_iter()
                 .map(|((provider, model), sums)| ModelCost { provider, model, sums })
                 .collect(),
+            by_team: month.teams.values().cloned().collect(),
             damaged_lines: self.damaged,
         }
     }

@@ -19,7 +19,7 @@ fn key_file(dir: &TempDir, text: &str) -> KeyConfig {
 async fn the_key_goes_into_the_header_and_a_body_is_put() {
     let dir = TempDir::new().unwrap();
     let server = FaultyServer::start(|_, _| Answer::new(200, "{}"));
-    let rest = RestServer::new(&server.url(), "api-key", &key_file(&dir, KEY)).unwrap();
+    let rest = RestServer::new(&server.url(), "api-key", &key_file(&dir, KEY), None).unwrap();
     let body = rest.ask(Verb::Put, "/collections/a", b"{\"a\":1}".to_vec(), LONG).await.unwrap();
     assert_eq!(body, b"{}");
     let seen = server.seen();
@@ -34,7 +34,7 @@ async fn a_key_that_is_refused_is_looked_up_once_more() {
     let server = FaultyServer::start(|_, seen| {
         if seen.header("api-key") == Some("new") { Answer::new(200, "{}") } else { Answer::new(403, "forbidden") }
     });
-    let rest = RestServer::new(&server.url(), "api-key", &key_file(&dir, "old")).unwrap();
+    let rest = RestServer::new(&server.url(), "api-key", &key_file(&dir, "old"), None).unwrap();
     let refused = rest.ask(Verb::Get, "/", Vec::new(), LONG).await.unwrap_err();
     assert_eq!(refused, RestError::Refused(403, b"forbidden".to_vec()));
     key_file(&dir, "new");
@@ -44,7 +44,7 @@ async fn a_key_that_is_refused_is_looked_up_once_more() {
 #[tokio::test]
 async fn a_server_that_never_answers_is_waited_for_as_long_as_was_said() {
     let server = FaultyServer::start(|_, _| Answer::new(200, "{}").how(How::Never));
-    let rest = RestServer::new(&server.url(), "api-key", &KeyConfig::default()).unwrap();
+    let rest = RestServer::new(&server.url(), "api-key", &KeyConfig::default(), None).unwrap();
     let within = Duration::from_millis(50);
     assert_eq!(rest.ask(Verb::Get, "/", Vec::new(), within).await, Err(RestError::Late(within)));
 }
@@ -52,6 +52,6 @@ async fn a_server_that_never_answers_is_waited_for_as_long_as_was_said() {
 #[test]
 fn no_key_goes_over_a_network_for_all_to_read() {
     let dir = TempDir::new().unwrap();
-    let refused = RestServer::new("http://qdrant.example.org:6333", "api-key", &key_file(&dir, KEY)).unwrap_err();
+    let refused = RestServer::new("http://qdrant.example.org:6333", "api-key", &key_file(&dir, KEY), None).unwrap_err();
     assert!(refused.contains("https://") && !refused.contains(KEY), "{refused}");
 }

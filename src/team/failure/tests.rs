@@ -24,6 +24,7 @@ fn every_failure_says_where_and_what_to_do() {
         (refused(403, "forbidden"), Kind::Forbidden, "not allowed"),
         (refused(404, "Not found"), Kind::Missing, "situated team init"),
         (refused(500, "Service internal error: No space left on device"), Kind::Unavailable, "is full"),
+        (refused(507, "Insufficient Storage"), Kind::Unavailable, "is full"),
         (
             refused(400, "Wrong input: Vector dimension error: expected dim: 4, got 256"),
             Kind::Other,

@@ -47,6 +47,7 @@ fn said(bench: &Bench) -> Said {
                 assert!(unkept.is_none() && bench.pipeline().store.archived(key).unwrap().is_some());
                 said.written.push(key);
             }
+            ContextEvent::Given(..) => said.told.push("given"),
             ContextEvent::Tried(_) => said.told.push("tried"),
             ContextEvent::GaveUp(..) => said.told.push("gave up"),
             ContextEvent::End(end) => said.end = Some(end),

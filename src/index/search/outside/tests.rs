@@ -65,11 +65,86 @@ fn a_note_that_the_query_names_is_boosted_and_none_takes_more_than_its_share() {
 }
 
 #[test]
-fn conditions_that_an_engine_elsewhere_does_not_know_are_told() {
+fn what_is_linked_with_a_note_that_the_query_names_is_boosted() {
+    let found = |no: u32, path: &str, links: &[&str]| {
+        let mut chunk = outside(no, path, "text", Some(1.0), Some(0.5));
+        chunk.note.links = links.iter().map(|link| (*link).to_owned()).collect();
+        chunk
+    };
+    // From the note that is named, to it, and to one that is named and was not found.
+    let chunks = vec![
+        found(1, "a.md", &[]),
+        found(2, "Zebra Plan.md", &["b.md"]),
+        found(3, "b.md", &[]),
+        found(4, "c.md", &["Zebra Plan.md"]),
+        found(5, "d.md", &["Gone/Okapi Plan.md"]),
+    ];
+    let ranked = |text: &str| -> Vec<(String, bool)> {
+        let hits = answered(query(text), chunks.clone()).hits;
+        let least = hits.iter().map(|hit| hit.score).fold(f32::MAX, f32::min);
+        hits.into_iter().map(|hit| (hit.path, hit.score > least)).collect()
+    };
+    let boosted = |text: &str| -> Vec<String> {
+        ranked(text).into_iter().filter(|(_, above)| *above).map(|(path, _)| path).collect()
+    };
+    assert_eq!(boosted("the zebra plan"), ["Zebra Plan.md", "b.md", "c.md"]);
+    assert_eq!(boosted("the okapi plan"), ["d.md"]);
+    // The beginning of a name.
+    assert_eq!(boosted("about Zebra"), ["Zebra Plan.md", "b.md", "c.md"]);
+}
+
+#[test]
+fn what_an_engine_elsewhere_is_asked_for_and_what_nobody_can_tell() {
     let filter = |text: &str| query(text).filter.elsewhere();
-    let known = filter("zebra tag:Africa path:Animals/ -tag:old after:2026-01-01").unwrap();
+    let known = filter("zebra tag:Africa path:Animals/ -tag:old after:2026-01-01");
     assert_eq!((known.tags, known.paths), (vec!["africa".to_owned()], vec!["animals".to_owned()]));
     assert_eq!((known.without[0].as_slice(), known.days.0.is_some()), (["old".to_owned()].as_slice(), true));
-    assert!(filter("zebra path:*.draft.md").is_none());
-    assert!(filter("zebra link:Plan").is_none());
+    assert!(known.is_all);
+    for partly in ["zebra path:*.draft.md path:work", "zebra link:Plan", "zebra modified:>2026", "zebra -path:**/old/*"]
+    {
+        let known = filter(partly);
+        assert!(!known.is_all && known.paths.is_empty(), "{partly}: {known:?}");
+        assert!(query(partly).unknown_elsewhere().is_empty(), "{partly}");
+    }
+    let unknown = query("zebra prop.status:done (linked-from:Plan OR tag:a)").unknown_elsewhere();
+    assert_eq!(unknown, ["prop.status", "linked-from:Plan"]);
+}
+
+#[test]
+fn what_is_asked_for_besides_words_is_looked_for_in_what_comes() {
+    let found = |no: u32, path: &str, text: &str, tags: &[&str], links: &[&str]| {
+        let mut chunk = outside(no, path, text, Some(1.0), None);
+        chunk.note.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        chunk.note.links = links.iter().map(|link| (*link).to_owned()).collect();
+        chunk
+    };
+    let chunks = vec![
+        found(1, "work/a.md", "The zebra grazes.", &["africa/south"], &["Plans/Big plan.md"]),
+        found(2, "work/b.draft.md", "A horse and a zebra.", &["europe"], &[]),
+        found(3, "c.md", "A horse eats grass.", &["europe"], &[]),
+        found(4, "d.md", "An okapi.", &[], &[]),
+        found(4, "d.md", "Its horse.", &[], &[]),
+    ];
+    let admitted = |text: &str| -> Vec<String> {
+        let mut kept = chunks.clone();
+        keep_admitted(&query(text), &mut kept, true);
+        kept.into_iter().map(|chunk| chunk.text).collect()
+    };
+    let (a, b, c, d, e) =
+        ("The zebra grazes.", "A horse and a zebra.", "A horse eats grass.", "An okapi.", "Its horse.");
+    assert_eq!(admitted("animals"), [a, b, c, d, e]);
+    assert_eq!(admitted("zebra AND horse"), [b]);
+    assert_eq!(admitted("okapi AND horse"), [d, e], "each in another chunk of the note");
+    assert_eq!(admitted("zebra OR okapi"), [a, b, d]);
+    assert_eq!(admitted("animals AND NOT zebra"), Vec::<&str>::new());
+    assert_eq!(admitted("horse AND NOT zebra"), [c, e]);
+    assert_eq!(admitted("(tag:africa OR path:c.md) AND (zebra OR horse)"), [a, c]);
+    assert_eq!(admitted("animals path:work/*.draft.md"), [b]);
+    assert_eq!(admitted("animals -path:work/*"), [c, d, e]);
+    assert_eq!(admitted("animals link:\"big plan\""), [a]);
+    assert_eq!(admitted("animals \"eats grass\""), [c]);
+    assert_eq!(admitted("animals -horse"), [a, d]);
+    assert_eq!(admitted("animals /h.rse (and|eats)/"), [b, c]);
+    assert_eq!(admitted("animals -/zebra/ -/okapi/"), [c, e]);
+    assert_eq!(admitted("animals modified:>2020"), Vec::<&str>::new(), "these are of 1970");
 }

@@ -38,6 +38,15 @@ impl Required {
         }
     }
 
+    /// As [`Parsed::unknown_elsewhere`].
+    pub(super) fn unknown_elsewhere(&self) -> Vec<String> {
+        match self {
+            Required::One { query, .. } => query.unknown_elsewhere(),
+            Required::Not(part) => part.unknown_elsewhere(),
+            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::unknown_elsewhere).collect(),
+        }
+    }
+
     /// As [`Parsed::patterns_shown`].
     pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
         match self {

@@ -37,9 +37,7 @@ fn met(required: &Required, asked: &Parsed, snapshot: &Snapshot, options: &Optio
             let mut query = (**query).clone();
             query.filter.hidden.clone_from(&asked.filter.hidden);
             query.filter.offset = asked.filter.offset;
-            let patterns_hold = query.patterns.iter().all(|(holds, _)| *holds);
-            let is_text =
-                query.without.is_empty() && patterns_hold && !(query.phrases.is_empty() && query.patterns.is_empty());
+            let is_text = query.holds_text();
             let rows = allowed(snapshot, &query, options)?;
             Met { rows: rows.unwrap_or_else(|| RowSet::full(snapshot.rows())), is_text }
         }

@@ -1,0 +1,69 @@
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
+
+use context::settings::KeyConfig;
+
+use super::*;
+
+/// A collection at a server that answers every request with this.
+fn answering(status: u16, body: &'static str) -> Collection {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut request = BufReader::new(client.try_clone().unwrap());
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                if request.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
+                    break;
+                }
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            request.take(length).read_to_end(&mut Vec::new()).unwrap();
+            let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            client.write_all((head + body).as_bytes()).unwrap();
+        }
+    });
+    Collection::new(RestServer::new(&url, "api-key", &KeyConfig::default(), None).unwrap(), "handbook")
+}
+
+#[tokio::test]
+async fn a_server_that_is_too_old_or_none_is_told_apart() {
+    assert_eq!(answering(200, r#"{"title":"qdrant","version":"1.18.3"}"#).version().await.unwrap(), "1.18.3");
+    for (body, says) in [
+        (r#"{"title":"qdrant","version":"1.5.0"}"#, "runs Qdrant 1.5.0, and 1.10 or later is needed"),
+        ("<html>It works!</html>", "does not answer as Qdrant does"),
+        (r#"{"title":"another"}"#, "does not answer as Qdrant does"),
+    ] {
+        let failure = answering(200, body).version().await.unwrap_err();
+        assert_eq!(failure.kind, Kind::Other, "{failure}");
+        assert!(failure.message.contains(says), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_made_is_neither_written_nor_read() {
+    let plain = r#"{"result":{"config":{"params":{"vectors":{"size":256,"distance":"Cosine"}}},"points_count":7}}"#;
+    let failure = answering(200, plain).ensure(256, Quantisation::Byte).await.unwrap_err();
+    assert!(failure.message.contains("was not made by situated"), "{failure}");
+    let odd =
+        r#"{"result":{"points":[{"id":1,"payload":{"situated":"vault","colour":"red"}}],"next_page_offset":null}}"#;
+    let failure = answering(200, odd).vaults().await.unwrap_err();
+    assert!(failure.message.contains("is not as situated writes it"), "{failure}");
+    let odd = r#"{"result":{"points":[{"id":1,"payload":{"situated":"chunk","key":"k","by":"me"}}],"next_page_offset":null}}"#;
+    assert_eq!(answering(200, odd).contexts(&["k".to_owned()]).await.unwrap(), [], "a point that nobody understands");
+}
+
+#[tokio::test]
+async fn a_disk_that_is_full_passes() {
+    for (status, body) in [
+        (507, "Insufficient Storage"),
+        (500, r#"{"status":{"error":"Service internal error: No space left on device"}}"#),
+    ] {
+        let failure = answering(status, body).put(Vec::new()).await.unwrap_err();
+        assert!(failure.kind.may_pass() && failure.message.contains("is full"), "{failure}");
+    }
+}
