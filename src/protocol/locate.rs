@@ -160,6 +160,8 @@ fn is_own_dir(path: &Path, uid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn surroundings(root: &Path) -> Surroundings {
