@@ -6,6 +6,7 @@
 //! long. Whose place is next is the client's that has the fewest; where one client fills the queue, its last call gives way
 //! to another client's first.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,14 +118,20 @@ impl State {
         Full { running: self.running.len(), waiting: self.waiting.len() }
     }
 
-    /// The patience of a line to which more come than can be done.
+    /// The patience of a line to which more come than can be done. Where there are no more clients than places, each waits
+    /// for nobody but itself, and stops asking when its connection has enough to do.
     fn flooded(&self) -> Option<Duration> {
         let now = Instant::now();
         let is_over = |patience: &Duration| {
             self.standing.is_some_and(|since| now - since > *patience)
                 || self.flooded_until.is_some_and(|until| now < until)
         };
-        self.patience.filter(is_over)
+        self.patience.filter(is_over).filter(|_| self.clients() > self.places)
+    }
+
+    fn clients(&self) -> usize {
+        let waiting = self.waiting.iter().map(|waiting| waiting.client);
+        waiting.chain(self.running.iter().copied()).collect::<BTreeSet<_>>().len()
     }
 
     /// To be called when somebody has left the queue.
@@ -134,19 +141,13 @@ impl State {
         }
     }
 
-    /// Keeps no more in a flooded queue than can run at once.
-    fn shed(&mut self) {
-        let full = self.full();
-        while self.flooded().is_some() && self.waiting.len() > self.places {
+    /// Takes a call into the queue; of a flooded one the oldest leave that are more than can run at once.
+    fn join(&mut self, client: usize) -> Result<(u64, oneshot::Receiver<Result<Place, Full>>), Full> {
+        let (flooded, full) = (self.flooded(), self.full());
+        while flooded.is_some() && self.waiting.len() > self.places {
             // It may have left.
             let _ = self.waiting.remove(0).turn.send(Err(full));
         }
-    }
-
-    /// Takes a call into the queue.
-    fn join(&mut self, client: usize) -> Result<(u64, oneshot::Receiver<Result<Place, Full>>), Full> {
-        self.shed();
-        let flooded = self.flooded();
         let room = self.room.map(|room| if flooded.is_some() { room.min(self.places) } else { room });
         if room.is_some_and(|room| self.waiting.len() >= room) {
             self.flooded_until = flooded.map(|patience| Instant::now() + patience);

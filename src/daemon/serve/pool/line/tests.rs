@@ -50,7 +50,7 @@ async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
     let running = line.enter(0).await.unwrap();
     let mut first = ask(&line, 1);
     tokio::time::advance(PATIENCE * 2).await;
-    assert!(is_refused(&mut ask(&line, 2)) && waits(&mut first));
+    assert!(is_refused(&mut ask(&line, 2)) && waits(&mut first), "one runs, so one waits");
     drop(running);
     let Poll::Ready(Ok(place)) = look(&mut first) else { panic!("its turn has come") };
     let mut third = ask(&line, 3);
@@ -60,6 +60,17 @@ async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
     let mut burst: Vec<_> = (10..20).map(|client| ask(&line, client)).collect();
     assert!(burst.iter_mut().all(waits), "there is room for a burst again");
     drop(place);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_itself_alone_is_no_flood() {
+    let line = Line::new(2, Some(20), Some(PATIENCE));
+    let running = [line.enter(1).await.unwrap(), line.enter(2).await.unwrap()];
+    let mut calls: Vec<_> = [1, 2, 1].into_iter().map(|client| ask(&line, client)).collect();
+    tokio::time::advance(PATIENCE * 2).await;
+    calls.extend([ask(&line, 1), ask(&line, 2)]);
+    assert!(calls.iter_mut().all(waits), "two clients, two places");
+    drop(running);
 }
 
 #[tokio::test]
