@@ -198,6 +198,23 @@ impl Daemon {
         self.end()
     }
 
+    /// kill -9.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// The exit code, if it has ended; that of a signal is -1.
+    pub(crate) fn exited(&mut self) -> Result<Option<i32>> {
+        Ok(self.child.try_wait()?.map(|status| status.code().unwrap_or(-1)))
+    }
+
+    /// Where it listens.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
     fn end(&mut self) -> Result<()> {
         if self.child.try_wait()?.is_some() {
             return Ok(());

@@ -12,6 +12,7 @@ use super::note::{clock, counts};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
+use crate::daemon::sandbox::Strange;
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::{Claimed, RunOptions, SupervisorDied, daemon};
 use engine::handle::Handle;
@@ -64,7 +65,7 @@ fn failed(error: anyhow::Error) -> CliFailure {
     } else if error.downcast_ref::<SupervisorDied>().is_some() {
         // One that a service manager starts again.
         CliFailure::new(exit::INTERNAL, message)
-    } else if error.downcast_ref::<io::Error>().is_some() {
+    } else if error.downcast_ref::<io::Error>().is_some() || error.downcast_ref::<Strange>().is_some() {
         CliFailure::new(exit::IO, message)
     } else {
         CliFailure::new(exit::INTERNAL, message)

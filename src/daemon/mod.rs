@@ -27,7 +27,7 @@ use config::{Config, Loaded, Overrides, config_file};
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
-use sandbox::{Closed, Rules};
+use sandbox::{Closed, Rules, Strange};
 use serve::bind::{self, BindError, Bound, DataLock};
 use serve::{Door, keep};
 use signals::{Signals, Told};
@@ -91,7 +91,7 @@ impl Claimed {
 pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     let Claimed { config, lock, relocations } = claimed;
     relocations.iter().for_each(Relocation::tell);
-    close_to_others(&config);
+    close_to_others(&config)?;
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     let serve_config = config.serve.clone();
     let keeper = if config.engine.host.sandbox { Keeper::start().map(Arc::new) } else { None };
@@ -221,12 +221,15 @@ fn names(overrides: &Overrides, vault: &Path) -> bool {
 }
 
 /// Keeps others out of the data folder, and says so if they were not.
-fn close_to_others(config: &Config) {
+///
+/// # Errors
+/// Something stands there that is no file.
+fn close_to_others(config: &Config) -> Result<(), Strange> {
     let dir = &config.engine.data_dir;
     let holds = |path: &Path| path.starts_with(dir);
     let shared =
         folders::home().is_some_and(|home| holds(&home)) || config.engine.vaults.iter().any(|vault| holds(&vault.path));
-    let Closed { closed, failed } = sandbox::close_to_others(dir, shared);
+    let Closed { closed, failed, strange } = sandbox::close_to_others(dir, shared);
     if closed > 0 {
         tracing::warn!(
             "other users could open {closed} of the daemon's files and folders in {}; they cannot any more",
@@ -237,6 +240,7 @@ fn close_to_others(config: &Config) {
         let (path, n) = (path.display(), failed.len());
         tracing::warn!("other users can open {n} of the daemon's files, {path} among them: {why}");
     }
+    strange.map_or(Ok(()), Err)
 }
 
 /// Keeps the memory of a process that may hold a provider's key out of core dumps.

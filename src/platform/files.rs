@@ -39,6 +39,19 @@ impl Private for DirBuilder {
     }
 }
 
+/// Opens what is there without waiting for anybody: a pipe that has no other end would keep us for ever.
+pub trait AtOnce {
+    /// Reading from such a pipe finds its end, writing to it fails.
+    fn at_once(&mut self) -> &mut Self;
+}
+
+impl AtOnce for OpenOptions {
+    fn at_once(&mut self) -> &mut Self {
+        system::at_once(self);
+        self
+    }
+}
+
 /// Which file or folder it is, whatever it is called. One that is removed may leave its numbers to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
@@ -155,12 +168,12 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Resul
     Ok(())
 }
 
-/// Opens a file for reading, and waits for nobody: a pipe without a writer would keep us for ever.
+/// Opens a file for reading, and waits for nobody ([`AtOnce`]).
 ///
 /// # Errors
 /// What the system says.
 pub fn open_at_once(path: &Path) -> io::Result<File> {
-    system::open_at_once(path)
+    OpenOptions::new().read(true).at_once().open(path)
 }
 
 /// Waits until what a file holds is on the disk. One that is not there any more needs nothing.

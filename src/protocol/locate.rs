@@ -3,11 +3,11 @@
 //! Clients often run in another environment than the daemon (tmux, cron, sudo, an editor started from a desktop), so
 //! the daemon also writes the path that it really serves beside its data, and clients look there before they guess.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use platform::files::owner;
+use platform::files::{open_at_once, owner};
 use serde::{Deserialize, Serialize};
 
 use crate::folders::{Folders, Location, session_dir};
@@ -137,14 +137,14 @@ pub fn running(data_dir: &Path) -> Option<Running> {
 pub fn is_locked(data_dir: &Path) -> bool {
     // A shared lock, so that clients that look at the same moment do not take each other for a daemon. A daemon that
     // starts at that moment tries again for longer than this is held.
-    File::open(data_dir.join(LOCK)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    open_at_once(&data_dir.join(LOCK)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// What a daemon has written of itself at `path`; `None` if that cannot be read.
 pub fn read_running(path: &Path) -> Option<Running> {
     // The file is ours and small; more than this is not what a daemon wrote.
     const MOST: u64 = 64 << 10;
-    let file = File::open(path).ok()?;
+    let file = open_at_once(path).ok()?;
     serde_json::from_reader(io::Read::take(file, MOST)).ok()
 }
 
@@ -160,6 +160,8 @@ fn is_own_dir(path: &Path, uid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn surroundings(root: &Path) -> Surroundings {

@@ -52,8 +52,10 @@ pub trait Call: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync 
 /// What a call waits for. Each has a queue of its own, so that no kind of wait keeps another from being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// A processor: it reads the published snapshot. As many at once as there are cores.
+    /// A processor: it searches the published snapshot. As many at once as there are cores.
     Query,
+    /// A look at one note, or at a list that is there already: never behind searches.
+    Look,
     /// The engine's loop, or its tables.
     Engine,
     /// The user's model, which may take minutes: answers to questions, and contexts for texts of no vault.
@@ -72,13 +74,23 @@ pub enum Pool {
 
 impl Pool {
     /// All of them.
-    pub const ALL: [Pool; 8] =
-        [Pool::Query, Pool::Engine, Pool::Model, Pool::Assisted, Pool::Fresh, Pool::Graph, Pool::Job, Pool::Watch];
+    pub const ALL: [Pool; 9] = [
+        Pool::Query,
+        Pool::Look,
+        Pool::Engine,
+        Pool::Model,
+        Pool::Assisted,
+        Pool::Fresh,
+        Pool::Graph,
+        Pool::Job,
+        Pool::Watch,
+    ];
 
     /// What it is a queue for, in a few words.
     pub fn about(self) -> &'static str {
         match self {
             Pool::Query => "a processor",
+            Pool::Look => "a look at what is there",
             Pool::Engine => "the engine",
             Pool::Model => "the model",
             Pool::Assisted => "a reranker or other words",
@@ -217,9 +229,9 @@ macro_rules! methods {
 
 // name, parameters => result, what it waits for, deadline, errors beside the common ones, what it does
 methods! {
-    Ping "ping" PingRequest => Nothing, Query, Daemon, [],
+    Ping "ping" PingRequest => Nothing, Look, Daemon, [],
         "Answers at once: the daemon is alive.";
-    Hello "hello" HelloRequest => Welcome, Query, Daemon, [UnsupportedProtocol],
+    Hello "hello" HelloRequest => Welcome, Look, Daemon, [UnsupportedProtocol],
         "Agrees on a protocol version and tells what the daemon serves; optional.";
     Status "status" StatusRequest => Status, Engine, Daemon, [NotFound],
         "State of the daemon and of its vaults.";
@@ -233,15 +245,15 @@ methods! {
         "Finds chunks near a note, a chunk or a text.";
     Graph "graph" GraphRequest => GraphAnswer, Graph, Daemon, [NotFound],
         "Notes by their place among the links, notes without links, and links that lead nowhere.";
-    Get "get" GetRequest => NoteText, Query, Daemon, [NotFound Provider Storage],
+    Get "get" GetRequest => NoteText, Look, Daemon, [NotFound Provider Storage],
         "Lines of a note as they are on disk now; of a team's note (`TEAM/VAULT` as vault), as they were published.";
-    Recent "recent" RecentRequest => RecentAnswer, Query, Daemon, [NotFound],
+    Recent "recent" RecentRequest => RecentAnswer, Look, Daemon, [NotFound],
         "The notes that were changed last, newest first, a page of them.";
     Names "names" NamesRequest => NamesAnswer, Query, Daemon, [NotFound],
         "Names of notes, tags, folders, kinds of notes or properties, as a vault has them.";
     Plan "plan" PlanRequest => Decision, Engine, Daemon, [NotFound Storage],
         "What would be decided about a note now; changes nothing.";
-    Explain "explain" ExplainRequest => Decisions, Query, Daemon, [NotFound Storage],
+    Explain "explain" ExplainRequest => Decisions, Look, Daemon, [NotFound Storage],
         "The last decisions about a note, newest first.";
     Sync "sync" SyncRequest => Job, Engine, Job, [NotFound Storage],
         "Looks at the disk now; with `wait`, answers when all that was saved before is searchable.";

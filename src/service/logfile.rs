@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use platform::files::Private as _;
+use platform::files::{AtOnce as _, Private as _};
 
 /// A file is put aside when it would grow over this; one such is kept.
 const MOST: u64 = 5 << 20;
@@ -78,7 +78,7 @@ fn lock(data_dir: &Path) -> Option<PathBuf> {
 }
 
 fn append(path: &Path) -> io::Result<Open> {
-    let file = OpenOptions::new().append(true).create(true).private().open(path)?;
+    let file = OpenOptions::new().append(true).create(true).private().at_once().open(path)?;
     let length = file.metadata()?.len();
     Ok(Open { file, length })
 }

@@ -65,13 +65,24 @@ pub enum StoreError {
     #[error("the store {0} is in use by another process")]
     Locked(PathBuf),
     /// It cannot be read or written.
-    #[error("the store {path}: {message}")]
+    #[error("the store {path}: {message}{}", advice(message))]
     Io {
         /// Which file or folder.
         path: PathBuf,
         /// What happened.
         message: String,
     },
+}
+
+/// What to do about an error of the system that the user can mend.
+fn advice(message: &str) -> &'static str {
+    match () {
+        () if message.contains("(os error 13)") => {
+            "; it has to be a file that this user may read and write, and no link out of the data folder"
+        }
+        () if message.contains("(os error 21)") => "; a folder stands where a file belongs: move it away",
+        () => "",
+    }
 }
 
 impl StoreError {

@@ -530,3 +530,15 @@ fn paths_of_any_bytes_are_indexed_found_and_got_back() {
         eventually("a removed note is gone", || daemon.holding(word).is_empty());
     }
 }
+
+#[test]
+fn the_mark_of_an_encoding_is_no_text_of_the_note() {
+    let text = "# Marked\n\na badger\n";
+    let place = Place::new();
+    place.write("8.md", format!("\u{feff}{text}"));
+    place.write("16.md", format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    let mut daemon = place.start();
+    for path in ["8.md", "16.md"] {
+        assert_eq!(daemon.ask(&get(path)).text, text, "{path}");
+    }
+}

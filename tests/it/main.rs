@@ -16,6 +16,7 @@ mod commands;
 mod consent;
 mod contexts;
 mod crash;
+mod damage;
 mod days;
 mod doctor;
 mod documents;

@@ -169,6 +169,33 @@ fn an_assistant_never_hears_of_private_notes() {
     }
 }
 
+/// However a private note is named, it is told of as one that is not there.
+#[test]
+fn on_the_socket_too_a_private_note_is_none_by_path_line_or_chunk() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let asked = SearchRequest { query: "zanzibarque".to_owned(), ..SearchRequest::default() };
+    let chunk = daemon.ask(&asked).hits.remove(0).chunk;
+    let near = |path: Option<&str>, line, chunk: Option<&str>| RelatedRequest {
+        path: path.map(str::to_owned),
+        line,
+        chunk: chunk.map(str::to_owned),
+        audience: Audience::Assistant,
+        ..RelatedRequest::default()
+    };
+    let (there, missing) = ("Open/Tagged.md", "Open/Missin.md");
+    for line in [None, Some(1), Some(3), Some(1_000_000)] {
+        let refused = [there, missing].map(|path| daemon.refused(&near(Some(path), line, None)));
+        let [there, missing] = refused.map(|error| json!(error.message).to_string() + &json!(error.data).to_string());
+        assert_eq!(there.replace("Tagged", "X"), missing.replace("Missin", "X"), "line {line:?}");
+    }
+    let missing = "0".repeat(chunk.len());
+    let refused = [&chunk, &missing].map(|chunk| daemon.refused(&near(None, None, Some(chunk))).message);
+    assert_eq!(refused[0].replace(&chunk, "X"), refused[1].replace(&missing, "X"));
+}
+
 /// A daemon whose private notes are settled: nothing waits.
 fn settled(place: &Place) -> Daemon {
     let mut daemon = place.spawn(&["run"]);

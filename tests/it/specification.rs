@@ -68,6 +68,18 @@ fn every_test_that_the_audit_names_exists() {
     assert!(!exists("it::life::no_such_test") && !exists("context::no_such_module::tests::any"));
 }
 
+/// What is promised and what was found by breaking it names its tests too.
+#[test]
+fn every_test_that_a_promise_names_exists() {
+    for (file, least) in [("src/SECURITY.md", 25), ("tests/CAMPAIGNS.md", 20)] {
+        let text = std::fs::read_to_string(root().join(file)).unwrap();
+        let tests: Vec<&str> = quoted(&text).filter(|name| name.contains("::")).collect();
+        assert!(tests.len() >= least, "{file} names {} tests", tests.len());
+        let wrong: Vec<&&str> = tests.iter().filter(|test| !exists(test)).collect();
+        assert!(wrong.is_empty(), "{file}: {wrong:#?}");
+    }
+}
+
 #[test]
 fn the_counts_of_the_audit_are_those_of_its_rows() {
     let text = audit();

@@ -50,7 +50,7 @@ fn file_to_read(overrides: &Overrides, environment: &Environment) -> (PathBuf, O
 
 fn read_file(path: &Path) -> std::io::Result<String> {
     use std::io::{Error, ErrorKind, Read};
-    let file = std::fs::File::open(path)?;
+    let file = platform::files::open_at_once(path)?;
     if !file.metadata()?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
     }
@@ -393,7 +393,7 @@ impl Merge {
 
 /// A problem that stands at no line of the file.
 fn unplaced(key: Option<String>, message: String) -> Problem {
-    Problem { file: None, line: None, column: None, key, message }
+    Problem { file: None, line: None, column: None, key, message: super::units::without_passwords(message) }
 }
 
 /// Takes one of [`SIZES`] over.

@@ -57,6 +57,25 @@ fn environment(pairs: &[(&str, &str)]) -> Environment {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
+/// Whatever key it was typed at.
+#[test]
+fn no_problem_repeats_the_password_of_an_address() {
+    let bench = Bench::new();
+    for section in ["context", "embed", "rerank"] {
+        for key in ["base_url", "provider", "settle", "concurrency", "base-url", "key_file"] {
+            for address in ["https://u:hunter2@host.example/v1", "ftp://u:hunter2@host.example", "http://hunter2@x y"] {
+                let text = format!("[[vault]]\nname = \"n\"\npath = \"NOTES\"\n[{section}]\n{key} = \"{address}\"\n");
+                let problems = bench.problems(&text, &[]).concat();
+                assert!(!problems.is_empty() && !problems.contains("hunter2"), "{section}.{key}: {problems}");
+                let name = format!("SITUATED_{}_{}", section.to_uppercase(), key.to_uppercase());
+                let from_environment = bench.load("[[vault]]\nname = \"n\"\npath = \"NOTES\"\n", &[(&name, address)]);
+                let told = from_environment.err().map(|errors| errors.to_string()).unwrap_or_default();
+                assert!(!told.contains("hunter2"), "{name}: {told}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_value_of_the_file_arrives() {
     let bench = Bench::new();

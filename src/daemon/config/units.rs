@@ -376,6 +376,22 @@ pub(super) fn address(value: &Value) -> Result<String, String> {
     Ok(text)
 }
 
+/// A message without the names and passwords of the addresses in it: who typed one at the wrong key reads it in a log, too.
+pub(super) fn without_passwords(message: String) -> String {
+    const SCHEME_END: &str = "://";
+    let mut shown = String::new();
+    let mut rest = message.as_str();
+    while let Some(at) = rest.find(SCHEME_END) {
+        let (scheme, address) = rest.split_at(at + SCHEME_END.len());
+        let end = address.find(|c: char| c.is_whitespace() || "/?#`\"'".contains(c)).unwrap_or(address.len());
+        let host = address[..end].rfind('@').unwrap_or(0);
+        shown.push_str(scheme);
+        shown.push_str(if host > 0 { "…" } else { "" });
+        rest = &address[host..];
+    }
+    if shown.is_empty() { message } else { shown + rest }
+}
+
 /// Whether a host, as an address spells it, is this machine.
 fn is_this_machine(host: &str) -> bool {
     let name = host.trim_end_matches('.');

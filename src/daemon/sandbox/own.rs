@@ -1,7 +1,9 @@
 //! The daemon's own files, which no other user may open. A folder that was made by hand, copied or restored may stand
-//! open to other users, and so may all that was made in it; at the start it is closed.
+//! open to other users, and so may all that was made in it; at the start it is closed. On the way is seen what is no file
+//! at all.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use platform::files;
@@ -16,6 +18,22 @@ pub struct Closed {
     pub closed: u64,
     /// Those that stay open, and why.
     pub failed: Vec<(PathBuf, String)>,
+    /// What can be none of the daemon's files: to read it would be to wait for ever, to write it to make a file elsewhere.
+    pub strange: Option<Strange>,
+}
+
+/// What stands where a file of the daemon belongs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Strange {
+    /// A pipe, socket or device, or a link to one.
+    #[error("{} is a pipe, a socket or a device, where the daemon keeps a file: move it away and start again", .0.display())]
+    NoFile(PathBuf),
+    /// A link to nothing.
+    #[error(
+        "{} is a link to {}, which is not there: mount what it leads to, or remove the link, and start again",
+        .0.display(), .1.display()
+    )]
+    Dangling(PathBuf, PathBuf),
 }
 
 /// From now on nobody else can open what this process makes, unless it says otherwise.
@@ -45,6 +63,9 @@ impl Closed {
     /// Closes one file or folder; returns whether it is a folder of ours.
     fn one(&mut self, path: &Path) -> bool {
         let Ok(meta) = fs::symlink_metadata(path) else { return false };
+        if self.strange.is_none() {
+            self.strange = strange(path, &meta);
+        }
         let own = files::owner(&meta) == platform::user::id();
         if !own || !(meta.is_dir() || meta.is_file()) {
             return false;
@@ -54,6 +75,22 @@ impl Closed {
             Err(error) => self.failed.push((path.to_owned(), error.to_string())),
         }
         meta.is_dir()
+    }
+}
+
+/// What is wrong with a path of ours whose metadata are `meta`, links not followed.
+fn strange(path: &Path, meta: &fs::Metadata) -> Option<Strange> {
+    if meta.is_dir() || meta.is_file() {
+        return None;
+    }
+    match fs::metadata(path) {
+        Ok(target) if target.is_dir() || target.is_file() => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Some(Strange::Dangling(path.to_owned(), fs::read_link(path).unwrap_or_default()))
+        }
+        // What must not be looked at is told of by who opens it.
+        Err(_) => None,
+        Ok(_) => Some(Strange::NoFile(path.to_owned())),
     }
 }
 

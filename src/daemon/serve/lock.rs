@@ -120,9 +120,15 @@ impl DataLock {
         options.read(true).write(true).create(true).truncate(false).private();
         let file = match options.open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => {
+                return Ok(None);
+            }
             Err(source) => return Err(BindError::Create { path, source }),
         };
+        if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+            let source = io::Error::other("a pipe, a socket or a device stands there: move it away and start again");
+            return Err(BindError::Create { path, source });
+        }
         let start = Instant::now();
         loop {
             match file.try_lock() {

@@ -5,11 +5,11 @@
 //! programs ([`of`]). A pool runs so many calls at once and lets so many more wait; the next is told `busy` at once, with
 //! when to try again.
 
-use std::sync::Arc;
+mod line;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::time::Duration;
 
-use engine::handle::CallError;
+use line::{Full, Line, Place};
 use protocol::envelope::{ErrorKind, RpcError};
 use protocol::search::Expand;
 use protocol::table::{AnyCall, Method, Pool};
@@ -21,21 +21,29 @@ struct Size {
     waiting: Option<usize>,
     /// When trying again makes sense, for a call that is refused.
     retry_after_ms: u64,
+    /// For how long calls may wait before more come than can be done ([`Line`]); `None`: for as long as it takes.
+    patience: Option<Duration>,
 }
+
+/// For how long more queries may come than can be answered before some are refused: a burst is worked off, a flood is not
+/// stored. Some times as long as a query takes.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Cores that answer queries at once at most, however many there are.
 const MOST_CORES: usize = 16;
 
 /// Threads that the calls of all pools block together, at most. The runtime has as many, so that a place in a pool is a
 /// thread: otherwise one full pool could keep the others waiting after all.
-pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 12 + 12 + 8 + 2 + 8 + 1;
+pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 8 + 12 + 12 + 8 + 2 + 8 + 1;
 
 /// How many calls of a pool run and wait.
 fn size(pool: Pool) -> Size {
-    let size = |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms };
+    let size =
+        |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms, patience: None };
     match pool {
-        // Ten milliseconds each: the last in the queue waits for half a second.
-        Pool::Query => size(cores(), 48 * cores(), 200),
+        // Ten milliseconds each: of a burst the last waits for half a second, and those of a flood are refused.
+        Pool::Query => Size { patience: Some(PATIENCE), ..size(cores(), 48 * cores(), 200) },
+        Pool::Look => size(8, 256, 200),
         Pool::Engine => size(8, 256, 200),
         // A model that hangs holds its places until its deadline; who waits behind it may wait for minutes.
         Pool::Model => size(12, 12, 5_000),
@@ -44,9 +52,9 @@ fn size(pool: Pool) -> Size {
         Pool::Fresh => size(8, 24, 1_000),
         Pool::Graph => size(2, 8, 1_000),
         // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
-        Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000 },
+        Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000, patience: None },
         // A connection looks at its watches one by one, so as many wait as there are connections.
-        Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000 },
+        Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000, patience: None },
     }
 }
 
@@ -54,6 +62,7 @@ fn size(pool: Pool) -> Size {
 fn calls(pool: Pool) -> &'static str {
     match pool {
         Pool::Query => "queries",
+        Pool::Look => "requests for notes",
         Pool::Engine => "requests to the engine",
         Pool::Model => "questions to the model",
         Pool::Assisted => "searches that ask a reranker or a model",
@@ -92,55 +101,34 @@ pub(super) fn of(call: &AnyCall, outside: Outside) -> Pool {
 }
 
 /// The pools of a daemon.
-pub(super) struct Pools(Vec<Places>);
-
-struct Places {
-    running: Arc<Semaphore>,
-    /// Of those that run and those that wait; `None` if their number is bound elsewhere.
-    all: Option<Arc<Semaphore>>,
-}
-
-/// The place of a call in its pool. It is free again when this is dropped, which is when the call's work ends.
-pub(super) struct Place {
-    _running: OwnedSemaphorePermit,
-    _all: Option<OwnedSemaphorePermit>,
-}
+pub(super) struct Pools(Vec<Line>);
 
 impl Pools {
     pub(super) fn new() -> Self {
-        let places = |pool: &Pool| {
-            let Size { running, waiting, .. } = size(*pool);
-            let all = waiting.map(|waiting| Arc::new(Semaphore::new(running + waiting)));
-            Places { running: Arc::new(Semaphore::new(running)), all }
+        let line = |pool: &Pool| {
+            let Size { running, waiting, patience, .. } = size(*pool);
+            Line::new(running, waiting, patience)
         };
-        Pools(Pool::ALL.iter().map(places).collect())
+        Pools(Pool::ALL.iter().map(line).collect())
     }
 
-    /// Waits for a place in the pool.
+    /// Waits for a place in the pool; `client` is whose share of it the place counts to.
     ///
     /// # Errors
-    /// As many as may run and wait already; or the daemon stops.
-    pub(super) async fn enter(&self, pool: Pool) -> Result<Place, RpcError> {
-        let places = &self.0[pool as usize];
-        let all = match &places.all {
-            Some(all) => Some(Arc::clone(all).try_acquire_owned().map_err(|_| busy(pool))?),
-            None => None,
-        };
-        let running = Arc::clone(&places.running).acquire_owned().await.map_err(|_| CallError::Stopping)?;
-        Ok(Place { _running: running, _all: all })
+    /// As many as may run and wait already, or have waited for too long.
+    pub(super) async fn enter(&self, pool: Pool, client: usize) -> Result<Place, RpcError> {
+        self.0[pool as usize].enter(client).await.map_err(|Full { running, waiting }| busy(pool, running, waiting))
     }
 
     /// Whether a call of this pool may take its time: there is room for another.
     pub(super) fn patient(&self, pool: Pool) -> bool {
-        self.0[pool as usize].running.available_permits() > 0
+        self.0[pool as usize].has_room()
     }
 }
 
-fn busy(pool: Pool) -> RpcError {
-    let Size { running, waiting, retry_after_ms } = size(pool);
-    let waiting = waiting.unwrap_or_default();
+fn busy(pool: Pool, running: usize, waiting: usize) -> RpcError {
     let why = format!("too many {}: {running} run and {waiting} wait; no more are taken now", calls(pool));
-    RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(retry_after_ms)
+    RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(size(pool).retry_after_ms)
 }
 
 #[cfg(test)]

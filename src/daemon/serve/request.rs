@@ -31,6 +31,9 @@ pub(super) const GRACE: Duration = Duration::from_millis(300);
 /// The same when the daemon starts itself anew, which nobody asked to happen at once: as long as a search may take.
 pub(super) const LONG_GRACE: Duration = Duration::from_secs(10);
 
+/// Of waits whose number is bound for each connection already.
+const NOBODY: usize = 0;
+
 /// What all connections share.
 pub(super) struct Shared {
     backend: Backend,
@@ -68,13 +71,14 @@ impl Shared {
         &self.backend
     }
 
-    /// Runs `work` on a thread that may block, once it is its pool's turn. A panic is the request's failure alone.
+    /// Runs `work` on a thread that may block, once it is its turn in the pool, of which each client has a fair share. A panic is the request's failure alone.
     async fn blocking<R: Send + 'static>(
         &self,
         pool: Pool,
+        client: usize,
         work: impl FnOnce() -> Result<R, RpcError> + Send + 'static,
     ) -> Result<R, RpcError> {
-        let place = self.pools.enter(pool).await?;
+        let place = self.pools.enter(pool, client).await?;
         let work = move || {
             // The place is taken for as long as there is work, also when its request has been answered before: it was
             // cancelled then, and ends soon.
@@ -92,7 +96,7 @@ impl Shared {
     pub(super) async fn results(&self, shows: &Watched) -> Result<WatchAnswer, RpcError> {
         let (stop, shows) = (StopOnDrop(Cancel::new()), shows.clone());
         let (cancel, results) = (stop.0.clone(), Arc::clone(&self.backend.results));
-        self.blocking(Pool::Watch, move || results(&shows, &cancel)).await
+        self.blocking(Pool::Watch, NOBODY, move || results(&shows, &cancel)).await
     }
 }
 
@@ -264,7 +268,9 @@ impl Accepted {
     fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
         let dispatch = Arc::clone(&shared.backend.dispatch);
-        shared.blocking((shared.backend.pool)(&call.what), move || dispatch(call, &cancel))
+        // A connection is known by where its requests are noted.
+        let client = Arc::as_ptr(&self.running).addr();
+        shared.blocking((shared.backend.pool)(&call.what), client, move || dispatch(call, &cancel))
     }
 }
 
@@ -275,7 +281,7 @@ async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> 
         let wait = Arc::clone(&shared.backend.wait);
         // Where more wait than there are places, everybody has short turns.
         let patience = if shared.pools.patient(Pool::Job) { PROGRESS_INTERVAL } else { SHORT_TURN };
-        let state = shared.blocking(Pool::Job, move || wait(job, patience)).await?;
+        let state = shared.blocking(Pool::Job, NOBODY, move || wait(job, patience)).await?;
         if let Some(token) = &token
             && told.is_none_or(|told| state.done > told)
         {

@@ -81,8 +81,8 @@ pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     file.write_at(bytes, offset)
 }
 
-pub(super) fn open_at_once(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)
+pub(super) fn at_once(options: &mut OpenOptions) {
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
 }
 
 pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {

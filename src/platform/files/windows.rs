@@ -87,9 +87,8 @@ pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     file.seek_write(bytes, offset)
 }
 
-pub(super) fn open_at_once(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
+/// Pipes are no files here.
+pub(super) fn at_once(_options: &mut OpenOptions) {}
 
 /// Windows flushes what may be written to.
 pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {

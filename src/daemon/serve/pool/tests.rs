@@ -42,21 +42,21 @@ async fn a_full_pool_says_so_at_once_and_no_other_is_full() {
     let Size { running, waiting, .. } = size(Pool::Model);
     let mut places = Vec::new();
     for _ in 0..running {
-        places.push(pools.enter(Pool::Model).await.unwrap());
+        places.push(pools.enter(Pool::Model, 1).await.unwrap());
     }
     assert!(!pools.patient(Pool::Model));
-    let mut queue: Vec<_> = (0..waiting.unwrap()).map(|_| Box::pin(pools.enter(Pool::Model))).collect();
+    let mut queue: Vec<_> = (0..waiting.unwrap()).map(|_| Box::pin(pools.enter(Pool::Model, 1))).collect();
     for waits in &mut queue {
         assert!(futures_pending(waits).await, "there is room to wait");
     }
-    let refused = pools.enter(Pool::Model).await.err().unwrap();
+    let refused = pools.enter(Pool::Model, 1).await.err().unwrap();
     assert_eq!((refused.kind, refused.retry_after_ms), (ErrorKind::Busy, Some(5_000)));
     for pool in Pool::ALL.into_iter().filter(|pool| *pool != Pool::Model) {
-        assert!(pools.enter(pool).await.is_ok(), "{pool:?}");
+        assert!(pools.enter(pool, 1).await.is_ok(), "{pool:?}");
     }
     // Who no longer waits leaves its place to the next; who has ended, to the first that waits.
     drop(queue.pop());
-    let mut last = Box::pin(pools.enter(Pool::Model));
+    let mut last = Box::pin(pools.enter(Pool::Model, 1));
     assert!(futures_pending(&mut last).await);
     drop(places.pop());
     assert!(queue.remove(0).await.is_ok());

@@ -1,0 +1,187 @@
+//! A queue for a few places: bounded, fair to clients, and short when more come than can be done.
+//!
+//! A queue that is full all the time helps nobody: each call waits as long as it is, and not one more is done. So a burst
+//! may fill it and is worked off; but when another comes while somebody has waited all through the line's patience, it is a
+//! flood: no more wait than can run at once, the oldest are refused, and so it stays until nobody had to be refused for as
+//! long. Whose place is next is the client's that has the fewest; where one client fills the queue, its last call gives way
+//! to another client's first.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// A queue and its places.
+pub(super) struct Line(Arc<Mutex<State>>);
+
+struct State {
+    /// How many may run.
+    places: usize,
+    /// How many may wait; `None` if their number is bound elsewhere.
+    room: Option<usize>,
+    patience: Option<Duration>,
+    /// The client of each call that runs.
+    running: Vec<usize>,
+    /// Oldest first.
+    waiting: Vec<Waiting>,
+    /// Since when there has been somebody who waits.
+    standing: Option<Instant>,
+    /// More come than can be done, as far as is known; until then, unless somebody is refused again.
+    flooded_until: Option<Instant>,
+    next_ticket: u64,
+}
+
+struct Waiting {
+    ticket: u64,
+    client: usize,
+    turn: oneshot::Sender<Result<Place, Full>>,
+}
+
+/// No more are taken; how many run and wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Full {
+    pub(super) running: usize,
+    pub(super) waiting: usize,
+}
+
+/// The place of a call. It is free again when this is dropped, which is when the call's work ends.
+pub(in super::super) struct Place {
+    line: Arc<Mutex<State>>,
+    client: usize,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let turn = {
+            let mut state = self.line.lock();
+            if let Some(at) = state.running.iter().position(|client| *client == self.client) {
+                state.running.swap_remove(at);
+            }
+            state.next()
+        };
+        if let Some((client, turn)) = turn {
+            // Who has left meanwhile gives the place back, and the next has it.
+            let _ = turn.send(Ok(Place { line: Arc::clone(&self.line), client }));
+        }
+    }
+}
+
+/// Takes a call out of the queue when its client no longer waits.
+struct Leave<'l>(&'l Line, u64);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock();
+        state.waiting.retain(|waiting| waiting.ticket != self.1);
+        state.settle();
+    }
+}
+
+impl Line {
+    pub(super) fn new(places: usize, room: Option<usize>, patience: Option<Duration>) -> Line {
+        let (running, waiting) = (Vec::new(), Vec::new());
+        let state =
+            State { places, room, patience, running, waiting, standing: None, flooded_until: None, next_ticket: 0 };
+        Line(Arc::new(Mutex::new(state)))
+    }
+
+    /// Whether a place is free.
+    pub(super) fn has_room(&self) -> bool {
+        let state = self.0.lock();
+        state.running.len() < state.places
+    }
+
+    /// Waits for a place.
+    ///
+    /// # Errors
+    /// There is no room to wait, or there was until others had waited for too long.
+    pub(super) async fn enter(&self, client: usize) -> Result<Place, Full> {
+        let (ticket, turn) = {
+            let mut state = self.0.lock();
+            if state.running.len() < state.places {
+                state.running.push(client);
+                return Ok(Place { line: Arc::clone(&self.0), client });
+            }
+            state.join(client)?
+        };
+        let _leave = Leave(self, ticket);
+        // The sender is dropped with the line alone, which the daemon keeps.
+        turn.await.unwrap_or(Err(Full { running: 0, waiting: 0 }))
+    }
+}
+
+impl State {
+    fn full(&self) -> Full {
+        Full { running: self.running.len(), waiting: self.waiting.len() }
+    }
+
+    /// The patience of a line to which more come than can be done. Where there are no more clients than places, each waits
+    /// for nobody but itself, and stops asking when its connection has enough to do.
+    fn flooded(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let is_over = |patience: &Duration| {
+            self.standing.is_some_and(|since| now - since > *patience)
+                || self.flooded_until.is_some_and(|until| now < until)
+        };
+        self.patience.filter(is_over).filter(|_| self.clients() > self.places)
+    }
+
+    fn clients(&self) -> usize {
+        let waiting = self.waiting.iter().map(|waiting| waiting.client);
+        waiting.chain(self.running.iter().copied()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// To be called when somebody has left the queue.
+    fn settle(&mut self) {
+        if self.waiting.is_empty() {
+            self.standing = None;
+        }
+    }
+
+    /// Takes a call into the queue; of a flooded one the oldest leave that are more than can run at once.
+    fn join(&mut self, client: usize) -> Result<(u64, oneshot::Receiver<Result<Place, Full>>), Full> {
+        let (flooded, full) = (self.flooded(), self.full());
+        while flooded.is_some() && self.waiting.len() > self.places {
+            // It may have left.
+            let _ = self.waiting.remove(0).turn.send(Err(full));
+        }
+        let room = self.room.map(|room| if flooded.is_some() { room.min(self.places) } else { room });
+        if room.is_some_and(|room| self.waiting.len() >= room) {
+            self.flooded_until = flooded.map(|patience| Instant::now() + patience);
+            self.make_way(client)?;
+        }
+        let (turn, wait) = oneshot::channel();
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.waiting.push(Waiting { ticket, client, turn });
+        self.standing.get_or_insert_with(Instant::now);
+        Ok((ticket, wait))
+    }
+
+    /// Refuses the last call of the client that has the most in a full queue, if it has more than `client` would have.
+    fn make_way(&mut self, client: usize) -> Result<(), Full> {
+        let of = |client: usize| self.waiting.iter().filter(|waiting| waiting.client == client).count();
+        let full = self.full();
+        let last = (0..self.waiting.len()).max_by_key(|at| (of(self.waiting[*at].client), *at));
+        let last = last.filter(|at| of(self.waiting[*at].client) > of(client) + 1).ok_or(full)?;
+        // It may have left.
+        let _ = self.waiting.remove(last).turn.send(Err(full));
+        Ok(())
+    }
+
+    /// Gives a free place to who is next: of the clients with the fewest places the one that has waited longest.
+    fn next(&mut self) -> Option<(usize, oneshot::Sender<Result<Place, Full>>)> {
+        let has = |client: usize| self.running.iter().filter(|running| **running == client).count();
+        let next = (0..self.waiting.len()).min_by_key(|at| has(self.waiting[*at].client))?;
+        let Waiting { client, turn, .. } = self.waiting.remove(next);
+        self.running.push(client);
+        self.settle();
+        Some((client, turn))
+    }
+}
+
+#[cfg(test)]
+mod tests;
