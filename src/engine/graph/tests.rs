@@ -4,7 +4,7 @@ use super::*;
 fn quiet_is_waited_for_but_not_for_ever() {
     let start = Instant::now();
     let seconds = |s| start + Duration::from_secs(s);
-    let mut due = PendingContext::new(Weak::new(), start);
+    let mut due = PendingGraph::new(Weak::new(), start);
     assert_eq!(due.at(None), seconds(2));
     due.last = seconds(10);
     assert_eq!((due.at(None), due.at(Some(&seconds(30)))), (seconds(12), seconds(30)));
