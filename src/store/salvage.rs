@@ -54,7 +54,14 @@ impl From<sled::Error> for Fault {
 
 impl From<super::damage::Damage> for Fault {
     fn from(damage: super::damage::Damage) -> Self {
-        Fault::Damaged(damage.to_string())
+        match damage {
+            // Its checksum is right, so it is what a program wrote that knows more: nothing is to be moved or made anew.
+            super::damage::Damage::Version(version) => Fault::Environment(format!(
+                "a newer version of situated wrote it (records of version {version}): run that one, or move it away to have \
+                 it made anew"
+            )),
+            damage => Fault::Damaged(damage.to_string()),
+        }
     }
 }
 

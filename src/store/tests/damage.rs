@@ -265,3 +265,28 @@ fn a_full_disk_is_an_error_and_no_damage() {
         assert_eq!(opened.quarantined, None);
     }
 }
+
+/// Downgrading is no way to lose an index, nor to pay twice.
+#[test]
+fn what_a_newer_version_wrote_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(written(dir.path()));
+    let payload = b"what is not known yet";
+    let sum = codec::checksum(&[&[9], payload]);
+    let newer = [&[9], &sum[..], payload].concat();
+    let put = |key: &str, bytes: &[u8]| {
+        let db = sled::open(dir.path().join(compact::SLED)).unwrap();
+        let before = db.open_tree("notes").unwrap().insert(key, bytes).unwrap();
+        db.flush().unwrap();
+        before.unwrap()
+    };
+    let before = put(&name(7), &newer);
+    let error = Store::open(dir.path(), EMBEDDER, DIMENSIONS).err().unwrap().to_string();
+    assert!(error.contains("a newer version of situated wrote it") && error.contains("sled"), "{error}");
+    let moved =
+        fs::read_dir(dir.path()).unwrap().flatten().any(|e| e.file_name().to_string_lossy().contains("damaged"));
+    assert!(!moved, "it was taken for damage");
+    // The newer version finds everything as it was.
+    put(&name(7), &before);
+    assert_eq!(must_open(dir.path(), "newer").quarantined, None);
+}
