@@ -106,7 +106,7 @@ def save(tool: Tool, note: Path, rng: random.Random) -> None:
     word = "".join(rng.choices("bcdfghjklmnpqrstvwxz", k=12))
     note.write_text(f"# A saved note\n\nThe word is {word}.\n")
     tool.update(note)
-    until(lambda: note.name in tool.search(word), tool.server)
+    until(lambda: note.name in str(tool.search(word)), tool.server)
 
 
 def measure(tool: Tool, queries: list[str]) -> Figures:
@@ -121,7 +121,7 @@ def measure(tool: Tool, queries: list[str]) -> Figures:
         indexes = not isinstance(tool, Ripgrep)
         figures = [index_ms / 1e3 if indexes else None, index_cpu if indexes else None, times[len(times) // 2],
                    times[len(times) * 99 // 100], statistics.median(saves), memory_mb(tool, "VmRSS"),
-                   memory_mb(tool, "RssAnon"), float(sum(".md" in answer for _, answer in answers))]
+                   memory_mb(tool, "RssAnon"), float(sum(".md" in str(answer) for _, answer in answers))]
         return dict(zip(UNITS, figures, strict=True))
     finally:
         if tool.server:

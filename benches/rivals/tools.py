@@ -43,8 +43,8 @@ class Tool:
         """Makes the first index: afterwards `query` has been answered from the whole vault."""
         self.search(query)
 
-    def search(self, query: str) -> str:
-        """The answer as text. It names the notes that it found."""
+    def search(self, query: str) -> Any:
+        """The answer. It names the notes that it found."""
         raise NotImplementedError
 
     def update(self, note: Path) -> None:
@@ -109,15 +109,15 @@ class Situated(Tool):
         until(lambda: stream.connect_ex(path) == 0, self.server)
         self.talk(stream)
         until(self.idle, self.server)
-        until(lambda: ".md" in self.search(query), self.server)
+        until(lambda: ".md" in str(self.search(query)), self.server)
 
     def idle(self) -> bool:
         status = self.call("status")
         at_rest = all(vault["notes"] and not vault["pending"] for vault in status["vaults"])
         return status["state"] in ("idle", "degraded") and at_rest
 
-    def search(self, query: str) -> str:
-        return json.dumps(self.call("search", query=query, limit=HITS, mode=self.mode))
+    def search(self, query: str) -> Any:
+        return self.call("search", query=query, limit=HITS, mode=self.mode)
 
 
 class SituatedWords(Situated):
@@ -135,8 +135,8 @@ class Mcp(Tool):
         self.send(method="notifications/initialized")
         self.search(query)
 
-    def ask(self, **arguments: Any) -> str:
-        return json.dumps(self.call("tools/call", name=self.tool, arguments=arguments))
+    def ask(self, **arguments: Any) -> Any:
+        return self.call("tools/call", name=self.tool, arguments=arguments)
 
 
 class ObsidianMcp(Mcp):
@@ -148,7 +148,7 @@ class ObsidianMcp(Mcp):
         self.serve(str(self.vault))
         self.greet(query)  # answered when its index is made
 
-    def search(self, query: str) -> str:
+    def search(self, query: str) -> Any:
         return self.ask(query=query, max_results=HITS)
 
 
@@ -161,7 +161,7 @@ class Ck(Mcp):
         self.serve("--serve")
         self.greet(query)
 
-    def search(self, query: str) -> str:
+    def search(self, query: str) -> Any:
         return self.ask(query=query, path=str(self.vault), top_k=HITS)
 
 
@@ -176,7 +176,7 @@ class Qmd(Mcp):
     def update(self, note: Path) -> None:
         self.run("update")
 
-    def search(self, query: str) -> str:
+    def search(self, query: str) -> Any:
         return self.ask(searches=[{"type": "lex", "query": query}], rerank=False, limit=HITS)
 
 
@@ -185,7 +185,7 @@ class Ripgrep(Tool):
 
     name, program, asked_over = "ripgrep", "rg", "a call each"
 
-    def search(self, query: str) -> str:
+    def search(self, query: str) -> Any:
         return self.run("-l", "-i", "-F", "-e", query, str(self.vault))
 
 
@@ -201,8 +201,8 @@ class Library(Tool):
     def update(self, note: Path) -> None:
         self.call("update", note=str(note))
 
-    def search(self, query: str) -> str:
-        return json.dumps(self.call("search", query=query))
+    def search(self, query: str) -> Any:
+        return self.call("search", query=query)
 
 
 class Tantivy(Library):
