@@ -147,8 +147,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let names: Vec<String> = damages.iter().map(ToString::to_string).collect();
     println!("| file | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
     for file in table.keys().map(|(file, _)| file).collect::<BTreeSet<_>>() {
-        let cell =
-            |damage: &Damage| table.get(&(file.clone(), *damage)).map_or(String::new(), |outcomes| shown(outcomes));
+        let cell = |damage: &Damage| table.get(&(file.clone(), *damage)).map_or(String::new(), shown);
         println!("| {file} | {} |", damages.iter().map(cell).collect::<Vec<_>>().join(" | "));
     }
     println!(
@@ -253,9 +252,9 @@ fn clear(path: &PathBuf) -> Result<()> {
         return Ok(());
     }
     if path.is_dir() {
-        fs::remove_dir_all(path)?
+        fs::remove_dir_all(path)?;
     } else {
-        fs::remove_file(path)?
+        fs::remove_file(path)?;
     }
     Ok(())
 }

@@ -71,7 +71,8 @@ impl Shared {
         &self.backend
     }
 
-    /// Runs `work` on a thread that may block, once it is its turn in the pool, of which each client has a fair share. A panic is the request's failure alone.
+    /// Runs `work` on a thread that may block, once it is its turn in the pool, of which each client has a fair share. A
+    /// panic is the request's failure alone.
     async fn blocking<R: Send + 'static>(
         &self,
         pool: Pool,

@@ -1,5 +1,5 @@
-//! Asking about one note: what a team has of it ([`given`]), then the model, the whole of it first, then passage by passage, then without it. Whatever stops the asking,
-//! what is under way is waited for, and every answer is kept.
+//! Asking about one note: what a team has of it ([`given`]), then the model, the whole of it first, then passage by
+//! passage, then without it. Whatever stops the asking, what is under way is waited for, and every answer is kept.
 
 mod given;
 

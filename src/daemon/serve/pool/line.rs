@@ -1,7 +1,7 @@
 //! A queue for a few places: bounded, fair to clients, and short when more come than can be done.
 //!
 //! A queue that is full all the time helps nobody: each call waits as long as it is, and not one more is done. So a burst
-//! may fill it and is worked off; but when another comes while somebody has waited all through the line's patience, it is a
+//! may fill it and is worked off; but when another comes while somebody has waited for longer than the line's patience, it is a
 //! flood: no more wait than can run at once, the oldest are refused, and so it stays until nobody had to be refused for as
 //! long. Whose place is next is the client's that has the fewest; where one client fills the queue, its last call gives way
 //! to another client's first.
@@ -27,8 +27,6 @@ struct State {
     running: Vec<usize>,
     /// Oldest first.
     waiting: Vec<Waiting>,
-    /// Since when there has been somebody who waits.
-    standing: Option<Instant>,
     /// More come than can be done, as far as is known; until then, unless somebody is refused again.
     flooded_until: Option<Instant>,
     next_ticket: u64,
@@ -37,6 +35,7 @@ struct State {
 struct Waiting {
     ticket: u64,
     client: usize,
+    since: Instant,
     turn: oneshot::Sender<Result<Place, Full>>,
 }
 
@@ -76,15 +75,13 @@ impl Drop for Leave<'_> {
     fn drop(&mut self) {
         let mut state = self.0.0.lock();
         state.waiting.retain(|waiting| waiting.ticket != self.1);
-        state.settle();
     }
 }
 
 impl Line {
     pub(super) fn new(places: usize, room: Option<usize>, patience: Option<Duration>) -> Line {
         let (running, waiting) = (Vec::new(), Vec::new());
-        let state =
-            State { places, room, patience, running, waiting, standing: None, flooded_until: None, next_ticket: 0 };
+        let state = State { places, room, patience, running, waiting, flooded_until: None, next_ticket: 0 };
         Line(Arc::new(Mutex::new(state)))
     }
 
@@ -123,7 +120,7 @@ impl State {
     fn flooded(&self) -> Option<Duration> {
         let now = Instant::now();
         let is_over = |patience: &Duration| {
-            self.standing.is_some_and(|since| now - since > *patience)
+            self.waiting.first().is_some_and(|oldest| now - oldest.since > *patience)
                 || self.flooded_until.is_some_and(|until| now < until)
         };
         self.patience.filter(is_over).filter(|_| self.clients() > self.places)
@@ -132,13 +129,6 @@ impl State {
     fn clients(&self) -> usize {
         let waiting = self.waiting.iter().map(|waiting| waiting.client);
         waiting.chain(self.running.iter().copied()).collect::<BTreeSet<_>>().len()
-    }
-
-    /// To be called when somebody has left the queue.
-    fn settle(&mut self) {
-        if self.waiting.is_empty() {
-            self.standing = None;
-        }
     }
 
     /// Takes a call into the queue; of a flooded one the oldest leave that are more than can run at once.
@@ -156,8 +146,7 @@ impl State {
         let (turn, wait) = oneshot::channel();
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.waiting.push(Waiting { ticket, client, turn });
-        self.standing.get_or_insert_with(Instant::now);
+        self.waiting.push(Waiting { ticket, client, since: Instant::now(), turn });
         Ok((ticket, wait))
     }
 
@@ -178,7 +167,6 @@ impl State {
         let next = (0..self.waiting.len()).min_by_key(|at| has(self.waiting[*at].client))?;
         let Waiting { client, turn, .. } = self.waiting.remove(next);
         self.running.push(client);
-        self.settle();
         Some((client, turn))
     }
 }

@@ -56,6 +56,8 @@ impl Committer {
         self.known = known.into();
         self.index.drop_unknown()?;
         self.publish()?;
+        // Records and vectors went through the hands of several threads.
+        crate::host::give_memory_back();
         Ok(again)
     }
 

@@ -63,6 +63,24 @@ async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn many_who_ask_one_by_one_are_no_flood_however_long_they_do() {
+    let line = Line::new(2, Some(20), Some(PATIENCE));
+    let mut running = vec![(0, line.enter(0).await.unwrap()), (1, line.enter(1).await.unwrap())];
+    let mut waiting: Vec<_> = (2..8).map(|client| (client, ask(&line, client))).collect();
+    for _ in 0..100 {
+        tokio::time::advance(PATIENCE / 10).await;
+        let (client, place) = running.remove(0);
+        drop(place);
+        let (next, mut turn) = waiting.remove(0);
+        let Poll::Ready(Ok(place)) = look(&mut turn) else { panic!("its turn has come") };
+        running.push((next, place));
+        let mut again = ask(&line, client);
+        assert!(waits(&mut again), "nobody waits for long");
+        waiting.push((client, again));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_waits_for_itself_alone_is_no_flood() {
     let line = Line::new(2, Some(20), Some(PATIENCE));
     let running = [line.enter(1).await.unwrap(), line.enter(2).await.unwrap()];
