@@ -5,6 +5,11 @@
 //! goes on undisturbed. The lexical index on disk is a cache of the store: every document carries its note's
 //! number and sequence number, and a document whose numbers are not those of the notes table is invisible.
 
+#[cfg(target_endian = "big")]
+compile_error!(
+    "the built-in model and the signs of vectors are read as little-endian numbers: there is no situated for a big-endian processor"
+);
+
 mod analyze;
 mod blocks;
 mod cancel;

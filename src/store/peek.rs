@@ -2,9 +2,10 @@
 //! journal only grows, and a frame that is being written just now is passed over.
 
 use std::collections::HashMap;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use platform::files::Private as _;
+use platform::files::{Private as _, open_at_once};
 
 use super::journal::{HEAD, scan};
 use super::tree::Trees;
@@ -24,14 +25,24 @@ pub struct Looked {
     pub bytes: u64,
 }
 
+/// Reads a file, and waits for no pipe that stands in its place.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (open_at_once(path)?, Vec::new());
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Looks at the store in `dir`.
 pub fn look(dir: &Path) -> Looked {
-    let journal = match std::fs::read(dir.join(JOURNAL)) {
+    let journal = match read(&dir.join(JOURNAL)) {
         Ok(bytes) => {
             let frames = scan(&bytes);
             Some(Ok((frames.whole.len() as u64, frames.damaged)))
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(Err(error.to_string())),
     };
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -86,9 +97,9 @@ fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
 /// journal. What cannot be read is passed over.
 pub fn journaled(dir: &Path) -> Result<Vec<(ContextKey, ContextRecord)>, StoreError> {
     let path = dir.join(JOURNAL);
-    let bytes = match std::fs::read(&path) {
+    let bytes = match read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::io(&path, &error)),
     };
     let mut by_id: HashMap<[u8; 16], ContextRecord> = HashMap::new();

@@ -26,6 +26,16 @@ fn a_store_is_looked_at_and_rehearsed_without_a_trace() {
     assert_eq!((damaged.moved_aside.len(), damaged.journal.is_some()), (1, true));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_the_journal_is_told_of_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(JOURNAL);
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert!(matches!(look(dir.path()).journal, Some(Err(_))));
+    assert!(journaled(dir.path()).is_err());
+}
+
 #[test]
 fn the_last_context_under_each_key_is_found_and_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
