@@ -393,7 +393,7 @@ impl Trees {
 /// A note, with the paid contexts it holds that the caller did not know.
 type Decoded = (NoteRecord, Vec<(ContextKey, ContextRecord)>);
 
-/// Decodes notes (path, record, contexts) on as many threads as there are processors: at a start this is what takes longest.
+/// Decodes notes (path, record, contexts). On one thread: two were no quicker, and left 10 MB of holes in their arenas.
 fn decode_batch(
     batch: &[(sled::IVec, sled::IVec, sled::IVec)],
     is_known: &(impl Fn(ContextKey, Option<&VaultPath>) -> bool + Sync),
@@ -405,17 +405,7 @@ fn decode_batch(
         let unknown = paid.filter(|(key, _)| !is_known(*key, Some(&note.path))).collect();
         Ok((note, unknown))
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let parts = batch.chunks(batch.len().div_ceil(threads).max(1));
-        let parts = parts.map(|part| scope.spawn(move || part.iter().map(decode).collect::<Result<Vec<_>, _>>()));
-        let parts: Vec<_> = parts.collect();
-        let mut decoded = Vec::with_capacity(batch.len());
-        for part in parts {
-            decoded.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(decoded)
-    })
+    batch.iter().map(decode).collect()
 }
 
 /// Why a transaction failed; none aborts by itself.
