@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use context::plan::PendingContext;
 use context::settings::{Consent, ContextConfig, FormChoice, Provider};
 use context::{ContextRecord, Origin, Spent};
 use jiff::Timestamp;
@@ -20,12 +21,13 @@ use note::VaultPath;
 use note::chunk::Strategy;
 use note::fingerprint::{ContextKey, Sketch, context_key};
 use provider::ProviderRuntime;
+use provider::ledger::Purpose;
 use store::record::{ChunkRecord, NoteRecord};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle, Runtime};
 use vault::settings::VaultConfig;
 
-use crate::context_job::ContextEvent;
+use crate::context_job::{ContextEvent, ContextJob};
 use crate::control::Control;
 use crate::decide::{NotePipeline, Outcome, Task, read_note};
 use crate::indexer::disk;
@@ -128,6 +130,20 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
+    /// Has the writer ask about a note's chunks that wait for a context; `due` may change why.
+    pub(crate) fn ask_writer(&self, record: &NoteRecord, due: impl Fn(PendingContext) -> PendingContext) {
+        let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
+        self.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
+            vault: 0,
+            vault_name: "v".to_owned(),
+            pipeline: self.pipeline(),
+            path: record.path.clone(),
+            pending,
+            purpose: Purpose::Change,
+            rebuild: None,
+        });
+    }
+
     /// With the model's settings changed by `change`.
     pub(crate) fn new(change: impl FnOnce(&mut Settings)) -> Self {
         let dir = tempfile::tempdir().unwrap();

@@ -68,11 +68,13 @@ impl Model {
     }
 
     /// What a team's server says from now on.
+    #[cfg(feature = "team")]
     pub(crate) fn team_says(&self, what: What) {
         self.team.borrow_mut().0 = what;
     }
 
     /// What it was asked.
+    #[cfg(feature = "team")]
     pub(crate) fn team_asked(&self) -> Vec<String> {
         self.team.borrow().1.clone()
     }

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::settings::Settings;
-use crate::testing::{Bench, Say, key_of, report};
-use provider::ledger::Purpose;
+use crate::testing::{Bench, Say, report};
 use provider::simulation::What;
 use store::record::NoteRecord;
 
@@ -18,17 +17,7 @@ fn bench(concurrency: usize, change: impl FnOnce(&mut Settings)) -> Bench {
 
 /// Has the writer ask about a note.
 fn write(bench: &Bench, record: &NoteRecord) {
-    let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), chunk.due?))).collect();
-    let runtime = bench.shared.runtime("");
-    runtime.writer.as_ref().unwrap().write(ContextJob {
-        vault: 0,
-        vault_name: "v".to_owned(),
-        pipeline: bench.pipeline(),
-        path: record.path.clone(),
-        pending,
-        purpose: Purpose::Change,
-        rebuild: None,
-    });
+    bench.ask_writer(record, |due| due);
 }
 
 /// What the writer has said: the contexts that it kept, what else it told, and how the job ended.

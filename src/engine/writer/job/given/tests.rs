@@ -1,13 +1,11 @@
 use std::time::Duration;
 
 use context::plan::PendingContext;
-use provider::ledger::Purpose;
 use provider::simulation::What;
 use serde_json::json;
 use store::record::NoteRecord;
 
 use super::*;
-use crate::context_job::ContextJob;
 use crate::settings::{Settings, TeamConfig};
 use crate::testing::{Bench, key_of, path, report};
 
@@ -27,17 +25,7 @@ fn bench(change: impl FnOnce(&mut Settings)) -> Bench {
 
 /// Has the writer ask about a note, for this reason.
 fn write(bench: &Bench, record: &NoteRecord, reason: Reason) {
-    let due = |due: PendingContext| PendingContext { reason, ..due };
-    let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
-    bench.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
-        vault: 0,
-        vault_name: "v".to_owned(),
-        pipeline: bench.pipeline(),
-        path: record.path.clone(),
-        pending,
-        purpose: Purpose::Change,
-        rebuild: None,
-    });
+    bench.ask_writer(record, |due| PendingContext { reason, ..due });
 }
 
 /// A team that has one context, by this model, under a chunk's key.
