@@ -7,7 +7,7 @@ use crate::context_job::TeamContext;
 use crate::handle::{CallError, Cancel};
 use crate::settings::Settings;
 use index::embed::Vector;
-use index::search::{Options, Outside, Parsed};
+use index::search::{FoundOutside, Options, Parsed};
 use note::fingerprint::ContextKey;
 use protocol::note::{GetRequest, NoteText};
 use protocol::team::{TeamDifferences, TeamList};
@@ -28,8 +28,8 @@ pub(super) struct NoQuestion;
 
 impl NoQuestion {
     #[expect(clippy::unused_self, reason = "as where there are teams")]
-    pub(super) fn wait(self, _cancel: &Cancel) -> Result<(Vec<Outside>, Vec<String>), CallError> {
-        Ok((Vec::new(), Vec::new()))
+    pub(super) fn wait(self, _cancel: &Cancel) -> Result<(FoundOutside, Vec<String>), CallError> {
+        Ok((FoundOutside::default(), Vec::new()))
     }
 }
 

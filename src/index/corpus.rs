@@ -4,7 +4,8 @@
 //! alone a chunk's score would say how it stands in its vault, and scores of two vaults could not be compared. So how
 //! many chunks there are, how many have a word, and how long they are on the mean is counted over all vaults of the
 //! request: the scores are then exactly those that one index of all notes would give. That costs a look at each vault's
-//! dictionary per word. For one vault the numbers are its own. In the same way a word is nowhere only if no vault has
+//! dictionary per word. For one vault the numbers are its own. What engines elsewhere count, which answer the same query, is
+//! added ([`WordStatistics`]). In the same way a word is nowhere only if no vault has
 //! it, is corrected by the names of all, and a beginning stands for the words of all.
 
 use std::cell::RefCell;
@@ -15,6 +16,7 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::Field;
 
 use super::documents::View;
+use super::statistics::{AskedTerm, WordStatistics, rarity};
 use super::{Language, LexicalError};
 
 /// Snapshots that answer a query together, with what is counted of them for it.
@@ -22,6 +24,16 @@ pub struct Corpus<'a> {
     /// Fields have the same numbers in all: an index of another layout is thrown away when it is opened.
     pub(super) views: Vec<&'a View>,
     counted: RefCell<HashMap<Term, Counted>>,
+    elsewhere: Elsewhere,
+}
+
+/// What is counted by engines elsewhere that answer the same query.
+#[derive(Default)]
+struct Elsewhere {
+    chunks: u64,
+    /// Words of each field.
+    words: HashMap<Field, u64>,
+    having: HashMap<Term, u64>,
 }
 
 /// In how many chunks a word is.
@@ -35,7 +47,28 @@ struct Counted {
 
 impl<'a> Corpus<'a> {
     pub(super) fn of_views(views: Vec<&'a View>) -> Self {
-        Corpus { views, counted: RefCell::default() }
+        Corpus { views, counted: RefCell::default(), elsewhere: Elsewhere::default() }
+    }
+
+    /// The same, with what engines elsewhere count of this query's terms.
+    pub(super) fn beside(mut self, statistics: &[WordStatistics]) -> Self {
+        let Some(fields) = self.views.first().map(|view| view.fields) else { return self };
+        for WordStatistics { chunks, terms, mean } in statistics {
+            self.elsewhere.chunks += chunks;
+            for (field, mean) in [fields.words, fields.around, fields.expansion].into_iter().zip(mean.0) {
+                *self.elsewhere.words.entry(field).or_default() += (f64::from(mean) * *chunks as f64) as u64;
+            }
+            for (term, having) in terms {
+                *self.elsewhere.having.entry(term.in_lane(fields)).or_default() += having;
+            }
+        }
+        self
+    }
+
+    /// The weight of a term among all chunks; `None` without any snapshot.
+    pub(super) fn rarity(&self, term: &AskedTerm) -> Result<Option<f32>, LexicalError> {
+        let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(None) };
+        Ok(Some(rarity(self.total_num_docs()?, self.doc_freq(&term.in_lane(fields))?)))
     }
 
     /// The languages of all, each once.
@@ -69,7 +102,8 @@ impl<'a> Corpus<'a> {
         }
         let in_views =
             self.views.iter().map(|view| view.searcher.doc_freq(term)).collect::<tantivy::Result<Vec<u64>>>()?;
-        let counted = Counted { together: in_views.iter().sum(), in_views };
+        let elsewhere = self.elsewhere.having.get(term).copied().unwrap_or(0);
+        let counted = Counted { together: in_views.iter().sum::<u64>() + elsewhere, in_views };
         self.counted.borrow_mut().insert(term.clone(), counted.clone());
         Ok(counted)
     }
@@ -89,15 +123,16 @@ impl<'a> Corpus<'a> {
 
 impl Bm25StatisticsProvider for Corpus<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.views.iter().map(|view| view.searcher.total_num_tokens(field)).sum()
+        let here: tantivy::Result<u64> = self.views.iter().map(|view| view.searcher.total_num_tokens(field)).sum();
+        Ok(here? + self.elsewhere.words.get(&field).copied().unwrap_or(0))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.documents())
+        Ok(self.documents() + self.elsewhere.chunks)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         // More than all would have no logarithm.
-        Ok(self.counted(term)?.together.min(self.documents()))
+        Ok(self.counted(term)?.together.min(self.documents() + self.elsewhere.chunks))
     }
 }

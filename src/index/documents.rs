@@ -112,11 +112,17 @@ mod weights {
 }
 
 /// Calls `each` with the texts whose words a chunk is found by, beside its context, and how often each of their words counts.
-pub(super) fn in_words(note: &NoteEntry, chunk: &ChunkDoc, position: usize, each: &mut dyn FnMut(u8, &str)) {
-    each(weights::BODY, &chunk.searchable);
+/// Of the chunk it takes the text that is searched and the headings above it.
+pub(super) fn in_words(
+    note: &NoteEntry,
+    (searchable, headings): (&str, &[String]),
+    position: usize,
+    each: &mut dyn FnMut(u8, &str),
+) {
+    each(weights::BODY, searchable);
     each(weights::TITLE, &note.title);
     note.aliases.iter().for_each(|alias| each(weights::ALIAS, alias));
-    chunk.entry.heading_path.iter().for_each(|heading| each(weights::HEADING, heading));
+    headings.iter().for_each(|heading| each(weights::HEADING, heading));
     note.tags.iter().for_each(|tag| each(weights::TAG, tag));
     if position == 0 {
         properties::texts(&note.properties).iter().for_each(|(_, text)| each(weights::PROPERTY, text));
@@ -384,7 +390,8 @@ impl Documents {
             self.handed += self.marked.len() as u64;
             document.add_text(field, &self.marked);
         };
-        in_words(note, chunk, position, &mut |times, text| add(f.words, stemmed(times), text));
+        let text = (&*chunk.searchable, &*chunk.entry.heading_path);
+        in_words(note, text, position, &mut |times, text| add(f.words, stemmed(times), text));
         let names = std::iter::once(&note.title).chain(&note.aliases).chain(chunk.entry.heading_path.iter());
         names.for_each(|name| add(f.spellings, spelt, name));
         add(f.spellings, spelt, &spellings);

@@ -32,6 +32,7 @@ mod properties;
 mod query;
 pub mod search;
 mod snapshot;
+mod statistics;
 pub mod terms;
 #[cfg(test)]
 mod testing;

@@ -13,36 +13,15 @@ use super::analyze::{each_word, words};
 use super::documents::in_words;
 use super::lexical::in_a_row;
 use super::query::{CONTEXT, asked};
+use super::statistics::Field;
 use super::{ChunkDoc, Language, NoteEntry};
+
+pub use super::statistics::{AskedTerm, MeanLengths, WordStatistics, having, rarity};
 
 /// How soon more of the same word stops to count.
 const K1: f32 = 1.2;
 /// How far a long text counts for less.
 const B: f32 = 0.75;
-
-/// The fields of the lexical lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Words,
-    Context,
-    Expansion,
-}
-
-impl Field {
-    const ALL: [Field; 3] = [Field::Words, Field::Context, Field::Expansion];
-
-    /// The number of a term of this field. Two terms have the same number once in four billion.
-    fn term(self, text: &str) -> u32 {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&[self as u8]).update(text.as_bytes());
-        let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
-        u32::from_le_bytes([a, b, c, d])
-    }
-}
-
-/// How many words each field of a chunk has on the mean: what a chunk's length is measured by.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MeanLengths(pub [f32; 3]);
 
 /// The words of a chunk, counted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,10 +30,24 @@ pub struct Counted([(BTreeMap<u32, u32>, u32); 3]);
 impl Counted {
     /// Counts the words of the chunk at `position` of a note in this language.
     pub fn of(note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> Self {
-        let mut counted = Counted::default();
-        in_words(note, chunk, position, &mut |times, text| counted.add(Field::Words, text, language, times));
+        let text = (&*chunk.searchable, &*chunk.entry.heading_path);
+        let mut counted = Counted::in_note(note, text, position, language);
         counted.add(Field::Context, &chunk.context, language, 1);
         counted.add(Field::Expansion, &chunk.expansion, language, 1);
+        counted
+    }
+
+    /// Counts the words of a chunk that is known by its text, which may hold marks of Markdown, the headings above it and
+    /// its context alone.
+    pub(crate) fn told(note: &NoteEntry, text: (&str, &[String]), context: &str, language: Language) -> Self {
+        let mut counted = Counted::in_note(note, text, 0, language);
+        counted.add(Field::Context, context, language, 1);
+        counted
+    }
+
+    fn in_note(note: &NoteEntry, text: (&str, &[String]), position: usize, language: Language) -> Self {
+        let mut counted = Counted::default();
+        in_words(note, text, position, &mut |times, text| counted.add(Field::Words, text, language, times));
         counted
     }
 
@@ -62,7 +55,7 @@ impl Counted {
         let (terms, length) = &mut self.0[field as usize];
         let times = u32::from(times);
         each_word(text, Some(language), |token, _| {
-            *terms.entry(field.term(&token.text)).or_default() += times;
+            *terms.entry(field.number(&token.text)).or_default() += times;
             *length += times;
         });
     }
@@ -86,18 +79,19 @@ impl Counted {
     }
 }
 
-/// A query's side of BM25: the terms of its words in these languages, in order, each once, and their weights; none if
+/// A query's side of BM25: the terms of its words in these languages, in the order of their numbers, each once; none if
 /// it has no words. With `contextual` contexts take part; questions beside them count for `expansion`.
-pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansion: f32) -> (Vec<u32>, Vec<f32>) {
-    let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
+pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansion: f32) -> Vec<AskedTerm> {
+    let mut terms: BTreeMap<u32, AskedTerm> = BTreeMap::new();
     for word in asked(words, languages, false) {
         for (field, weight) in Field::ALL.into_iter().zip([1.0, if contextual { CONTEXT } else { 0.0 }, expansion]) {
             for form in word.forms.iter().filter(|_| weight > 0.0) {
-                *weights.entry(field.term(form)).or_default() += weight * word.weight;
+                let term = AskedTerm::new(field, form);
+                terms.entry(term.number).or_insert(term).weight += weight * word.weight;
             }
         }
     }
-    weights.into_iter().unzip()
+    terms.into_values().collect()
 }
 
 /// Whether a text has any word: a phrase of symbols alone is nothing that a text could hold.

@@ -19,6 +19,7 @@ mod ids;
 mod keeper;
 pub mod point;
 mod publish;
+mod rarities;
 mod read;
 mod server;
 #[cfg(test)]

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use index::Language;
 use index::embed::Vector;
-use index::terms::asked_for;
+use index::terms::{WordStatistics, asked_for};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::collection::{DENSE, Described, VaultState, WHAT, WORDS};
 use crate::failure::{Failure, Kind};
 use crate::point::{Payload, plain};
+use crate::rarities::Rarities;
 use crate::server::{Collection, Read, is};
 
 /// What is asked.
@@ -88,6 +89,8 @@ pub struct Answer {
     pub without_vectors: Option<String>,
     /// The languages that words were looked up in.
     pub languages: Vec<Language>,
+    /// How many chunks have the words.
+    pub statistics: WordStatistics,
 }
 
 /// A collection as members read it. Cheap to clone; clones share what is known of it.
@@ -95,6 +98,7 @@ pub struct Answer {
 pub struct Reader {
     collection: Collection,
     known: Arc<Mutex<Option<Known>>>,
+    rarities: Arc<Mutex<Rarities>>,
 }
 
 /// What is known of a collection.
@@ -121,7 +125,7 @@ enum Got {
 impl Reader {
     /// A reader that has asked nothing yet.
     pub fn new(collection: Collection) -> Self {
-        Reader { collection, known: Arc::default() }
+        Reader { collection, known: Arc::default(), rarities: Arc::default() }
     }
 
     /// The collection.
@@ -170,7 +174,7 @@ impl Reader {
                 None => Known { described: self.describe(&collection).await?, vaults: collection.vaults().await? },
             };
             let got = match wanted {
-                Wanted::Search(asked) => Got::Answer(look(&collection, asked, &now).await?),
+                Wanted::Search(asked) => Got::Answer(look(&collection, asked, &now, &self.rarities).await?),
                 Wanted::Note(vault, path) => Got::Note(note(&collection, vault, path, &now).await?),
             };
             let vaults = collection.vaults().await?;
@@ -202,9 +206,15 @@ fn seen(vaults: &[VaultState]) -> HashMap<&str, u64> {
 }
 
 /// Asks both lanes, and each for its opinion on what the other found.
-async fn look(collection: &Collection, asked: &Asked, known: &Known) -> Result<Answer, Failure> {
+async fn look(
+    collection: &Collection,
+    asked: &Asked,
+    known: &Known,
+    rarities: &Mutex<Rarities>,
+) -> Result<Answer, Failure> {
     let languages = known.described.languages();
-    let (indices, values) = asked_for(&asked.words, &languages, asked.contextual, asked.expansion);
+    let terms = asked_for(&asked.words, &languages, asked.contextual, asked.expansion);
+    let (indices, values): (Vec<u32>, Vec<f32>) = terms.iter().map(|term| (term.number, term.weight)).unzip();
     let words = (!indices.is_empty()).then(|| json!({"indices": indices, "values": values}));
     let (mut dense, mut without_vectors) = (None, None);
     if let Some((embedder, vector)) = asked.vector.as_ref().filter(|(_, vector)| vector.scale > 0.0) {
@@ -237,7 +247,19 @@ async fn look(collection: &Collection, asked: &Asked, known: &Known) -> Result<A
     if searches.is_empty() {
         return Ok(Answer { without_vectors, languages, ..Answer::default() });
     }
-    let answers = collection.search(&searches).await?;
+    let asked_besides = rarities.lock().await.unknown(&terms, seen(&known.vaults));
+    let of_lanes = searches.len();
+    searches.extend(asked_besides.iter().copied().map(Rarities::search));
+    let mut answers = collection.search(&searches).await?;
+    let besides = answers.split_off(of_lanes.min(answers.len()));
+    let statistics = {
+        // Besides them there are the collection's own point, and one for each vault.
+        let others = known.vaults.len() as u64 + 1;
+        let info = if asked_besides.is_empty() { None } else { collection.inspect().await? };
+        let mut rarities = rarities.lock().await;
+        rarities.learn(info.map(|info| info.points.saturating_sub(others)), asked_besides.into_iter().zip(besides));
+        rarities.of(terms, known.described.mean())
+    };
     // The lanes of the four answers: each its own, then each as the other sees it.
     let of_words = |at: usize| match at {
         2 => lanes.get(1).is_some_and(|(_, lane)| *lane == WORDS),
@@ -245,7 +267,7 @@ async fn look(collection: &Collection, asked: &Asked, known: &Known) -> Result<A
         at => lanes.get(at).is_some_and(|(_, lane)| *lane == WORDS),
     };
     let found = join(answers.into_iter().enumerate().map(|(at, answer)| (of_words(at), answer)));
-    Ok(Answer { found, without_vectors, languages })
+    Ok(Answer { found, without_vectors, languages, statistics })
 }
 
 /// The visible chunks of a note, of its highest revision.
@@ -279,7 +301,7 @@ fn filter(asked: &Asked, vaults: &[VaultState]) -> Value {
 fn join(answers: impl Iterator<Item = (bool, Vec<Read>)>) -> Vec<Found> {
     let mut found: HashMap<String, Found> = HashMap::new();
     for (of_words, answer) in answers {
-        for Read { id, score, payload } in answer {
+        for Read { id, score, payload, .. } in answer {
             if !found.contains_key(&id) {
                 let Ok(payload) = serde_json::from_value(payload) else { continue };
                 found.insert(id.clone(), Found { payload, lexical: None, dense: None });

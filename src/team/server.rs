@@ -36,12 +36,13 @@ pub struct Info {
     pub points: u64,
 }
 
-/// A point as it is read: its id and its payload.
+/// A point as it is read: its id and what was asked for of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Read {
     pub(crate) id: String,
     pub(crate) score: f32,
     pub(crate) payload: Value,
+    pub(crate) vector: Value,
 }
 
 impl Collection {
@@ -300,6 +301,7 @@ fn read(points: Value) -> Vec<Read> {
         id: point["id"].as_str().map_or_else(|| point["id"].to_string(), str::to_owned),
         score: point["score"].as_f64().unwrap_or(0.0) as f32,
         payload: point["payload"].take(),
+        vector: point["vector"].take(),
     };
     points.into_iter().map(read).collect()
 }

@@ -67,6 +67,31 @@ async fn each_lane_judges_what_the_other_found_and_conditions_hold_in_both() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+async fn how_many_chunks_have_a_word_is_told_once_they_were_asked() {
+    let server = Server::start().await;
+    let collection = server.collection();
+    init(&collection).await;
+    let animal = |at: usize| if at < 7 { "zebra" } else { "horse" };
+    let texts: Vec<(String, String)> =
+        (0..40).map(|at| (format!("{at}.md"), format!("A {} grazes.", animal(at)))).collect();
+    let notes: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    assert_eq!(Notes::new(&notes).keeper(&collection, "one").turn().await, Done::Rests);
+    let reader = Reader::new(collection.clone());
+    let in_chunks = async |words: &str| {
+        let answer = reader.search(&Asked { contextual: false, ..asked(words) }, LONG).await.unwrap();
+        let terms: Vec<u64> = answer.statistics.terms.iter().map(|(_, having)| *having).collect();
+        (answer.statistics.chunks, terms)
+    };
+    assert_eq!(in_chunks("zebra").await, (40, vec![7]));
+    assert_eq!(in_chunks("horse").await, (40, vec![33]));
+    assert_eq!(in_chunks("okapi").await, (40, vec![0]));
+    // From what is remembered.
+    assert_eq!(in_chunks("zebras").await, (40, vec![7]));
+    collection.drop_all().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
 async fn a_key_opens_its_own_collection_and_no_other() {
     const MASTER: &str = "a-key-of-this-test-alone";
     let settings = [("QDRANT__SERVICE__API_KEY", MASTER), ("QDRANT__SERVICE__JWT_RBAC", "true")];

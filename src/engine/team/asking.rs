@@ -11,7 +11,7 @@ use crate::handle::{CallError, Cancel};
 use ::team::point::Payload;
 use ::team::{Answer, Asked, Condition, Failure, Found};
 use index::embed::Vector;
-use index::search::{Options, Outside, Parsed, Required, keep_admitted};
+use index::search::{FoundOutside, Options, Outside, Parsed, Required, keep_admitted};
 use index::{Language, NoteEntry};
 use jiff::civil::Date;
 use note::{FileStat, OwnDays, VaultPath};
@@ -87,9 +87,9 @@ impl Question {
     ///
     /// # Errors
     /// `cancel` is raised.
-    pub(crate) fn wait(self, cancel: &Cancel) -> Result<(Vec<Outside>, Vec<String>), CallError> {
+    pub(crate) fn wait(self, cancel: &Cancel) -> Result<(FoundOutside, Vec<String>), CallError> {
         let Question { waits, until, mut warnings, query, contextual, narrowed } = self;
-        let mut found = Vec::new();
+        let mut found = FoundOutside::default();
         for (team, answered) in waits {
             let answer = loop {
                 cancel.check()?;
@@ -111,7 +111,10 @@ impl Question {
                             "`{name}`: what is asked for besides words was looked for in its best {looked} chunks only"
                         )
                     }));
-                    found.extend(answer.found.into_iter().filter_map(|found| outside(&team.name, found)));
+                    let engine = found.statistics.len();
+                    found.statistics.push(answer.statistics);
+                    let chunks = answer.found.into_iter().filter_map(|found| outside(engine, &team.name, found));
+                    found.chunks.extend(chunks);
                 }
                 Some(Err(failure)) => warnings.push(format!("without `{}`: {failure}", team.name)),
                 None => {
@@ -120,8 +123,8 @@ impl Question {
                 }
             }
         }
-        number(&mut found);
-        keep_admitted(&query, &mut found, contextual);
+        number(&mut found.chunks);
+        keep_admitted(&query, &mut found.chunks, contextual);
         Ok((found, warnings))
     }
 }
@@ -199,7 +202,7 @@ fn required_of(required: &Required) -> (Option<Condition>, bool) {
 }
 
 /// A chunk of a team as the ranking takes it; `None` if its path is none.
-fn outside(team: &str, found: Found) -> Option<Outside> {
+fn outside(engine: usize, team: &str, found: Found) -> Option<Outside> {
     let Found { payload, lexical, dense } = found;
     let Payload {
         vault, path, title, aliases, headings, own_tags, links, kind, date, created, modified, mtime, ..
@@ -221,6 +224,7 @@ fn outside(team: &str, found: Found) -> Option<Outside> {
         rows: Vec::new(),
     };
     Some(Outside {
+        engine,
         vault: format!("{team}/{vault}"),
         note,
         chunk: payload.chunk,

@@ -44,7 +44,7 @@ pub use boost::Boosts;
 pub use expect::expect;
 pub use filter::{Elsewhere, Filter, Key};
 pub use limits::TooMuch;
-pub use outside::{Outside, OutsideRanking, keep_admitted, rank_beside};
+pub use outside::{FoundOutside, Outside, OutsideRanking, keep_admitted, rank_beside};
 pub use printable::{printable, printable_lines};
 pub use query::{Parsed, Required, parse};
 pub use rank::{Part, rank, rank_together, search};

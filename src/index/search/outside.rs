@@ -1,10 +1,11 @@
 //! What was found by an engine that keeps an index of its own: judged on the one scale with what is found here.
 //!
 //! Both lanes say of it what they say of a chunk here, and the same fusion and the same boosts follow, but for the place
-//! among the links, which is not known of notes elsewhere. How rare a word is each engine counts in its own notes, so scores of the words
-//! are comparable as far as both have the same language of work.
+//! among the links, which is not known of notes elsewhere. How rare a word is each engine counts in its own chunks: what all
+//! count is put together, and every score is by that ([`scores`]).
 
 mod admitted;
+mod scores;
 
 use std::collections::HashMap;
 
@@ -13,14 +14,18 @@ use super::elsewhere::Elsewhere;
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::of_note;
 use super::lanes::Candidate;
+use super::rank::{corpus_of, rank_within};
 use super::snippet::snippet;
 use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
 use crate::analyze::{each_word, words};
+use crate::statistics::WordStatistics;
 use crate::{Language, LexicalError, NoteEntry};
 
 /// A chunk that was found elsewhere.
 #[derive(Clone, Debug)]
 pub struct Outside {
+    /// Which engine found it: the index of its [`FoundOutside::statistics`].
+    pub engine: usize,
     /// What it is called where it was found: the hit's vault.
     pub vault: String,
     /// Its note; `no` tells apart the notes of one answer, and its links are paths.
@@ -43,6 +48,15 @@ pub struct Outside {
     pub dense: Option<f32>,
 }
 
+/// What engines elsewhere found, and what each of them counts.
+#[derive(Debug, Default)]
+pub struct FoundOutside {
+    /// Chunks of all engines.
+    pub chunks: Vec<Outside>,
+    /// What each engine counts of the query's terms, by [`Outside::engine`].
+    pub statistics: Vec<WordStatistics>,
+}
+
 /// What was found elsewhere, ranked.
 #[derive(Debug, Default)]
 pub struct OutsideRanking {
@@ -62,9 +76,12 @@ pub fn keep_admitted(query: &Parsed, chunks: &mut Vec<Outside>, contextual: bool
 ///
 /// # Errors
 /// As there.
-pub fn rank_beside(parts: &[Part<'_>], outside: Vec<Outside>) -> Result<(Vec<Ranking>, OutsideRanking), LexicalError> {
+pub fn rank_beside(parts: &[Part<'_>], found: FoundOutside) -> Result<(Vec<Ranking>, OutsideRanking), LexicalError> {
+    let FoundOutside { chunks: mut outside, statistics } = found;
+    let corpus = corpus_of(parts).beside(&statistics);
+    scores::put_on_one_scale(&mut outside, &statistics, &corpus)?;
     let candidates = candidates(&outside);
-    let (rankings, scale) = super::rank::rank_within(parts, &candidates)?;
+    let (rankings, scale) = rank_within(parts, &corpus, &candidates)?;
     let ranking = parts.first().map(|part| ranked(outside, candidates, scale, part)).unwrap_or_default();
     Ok((rankings, ranking))
 }

@@ -65,26 +65,35 @@ pub fn rank(
 /// # Errors
 /// As [`rank`], if one of them fails.
 pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
-    rank_within(parts, &[]).map(|(rankings, _)| rankings)
+    rank_within(parts, &corpus_of(parts), &[]).map(|(rankings, _)| rankings)
+}
+
+/// The words of all vaults.
+pub(super) fn corpus_of<'a>(parts: &[Part<'a>]) -> Corpus<'a> {
+    Corpus::of(parts.iter().map(|part| part.snapshot))
 }
 
 /// The same, on one scale with what was found elsewhere; also that scale.
-pub(super) fn rank_within(parts: &[Part<'_>], outside: &[Candidate]) -> Result<(Vec<Ranking>, Scale), LexicalError> {
-    ranked(parts, |at| lanes::depth(parts[at].options.limit), outside)
+pub(super) fn rank_within(
+    parts: &[Part<'_>],
+    corpus: &Corpus<'_>,
+    outside: &[Candidate],
+) -> Result<(Vec<Ranking>, Scale), LexicalError> {
+    ranked(parts, corpus, |at| lanes::depth(parts[at].options.limit), outside)
 }
 
 /// As [`rank_together`], with so many chunks of each lane of the part at an index.
 pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
-    ranked(parts, depth, &[]).map(|(rankings, _)| rankings)
+    ranked(parts, &corpus_of(parts), depth, &[]).map(|(rankings, _)| rankings)
 }
 
 fn ranked(
     parts: &[Part<'_>],
+    corpus: &Corpus<'_>,
     depth: impl Fn(usize) -> usize,
     outside: &[Candidate],
 ) -> Result<(Vec<Ranking>, Scale), LexicalError> {
     let Some(first) = parts.first() else { return Ok((Vec::new(), Scale::of(outside))) };
-    let corpus = Corpus::of(parts.iter().map(|part| part.snapshot));
     let words = first.query.asked_of(&first.options);
     let mut begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
     if outside.is_empty() && begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty)) {
@@ -99,7 +108,7 @@ fn ranked(
     let mut found = Vec::with_capacity(parts.len());
     for (at, (part, begun)) in parts.iter().zip(&begun).enumerate() {
         part.options.cancel.check()?;
-        found.push(begun.candidates(part, &corpus, (&words, &meant), depth(at))?);
+        found.push(begun.candidates(part, corpus, (&words, &meant), depth(at))?);
     }
     first.options.cancel.check()?;
     let scale = Scale::of(found.iter().flatten().chain(outside));

@@ -11,8 +11,8 @@ fn weighed(text: &str, context: &str) -> HashMap<u32, f32> {
 
 fn score(query: &str, text: &str, context: &str) -> f32 {
     let weights = weighed(text, context);
-    let (terms, asked) = asked_for(query, &[Language::English], true, 0.5);
-    terms.iter().zip(asked).map(|(term, asked)| asked * weights.get(term).copied().unwrap_or(0.0)).sum()
+    let asked = asked_for(query, &[Language::English], true, 0.5);
+    asked.iter().map(|term| term.weight * weights.get(&term.number).copied().unwrap_or(0.0)).sum()
 }
 
 #[test]

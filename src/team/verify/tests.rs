@@ -15,6 +15,7 @@ fn read(path: &str, revision: u64) -> Vec<Read> {
             id: point["id"].as_str().unwrap().to_owned(),
             score: 0.0,
             payload: point["payload"].clone(),
+            vector: serde_json::Value::Null,
         })
         .collect()
 }

@@ -1,10 +1,12 @@
 use super::*;
 use crate::search::{Parsed, parse};
-use crate::testing::note;
+use crate::terms::{Counted, MeanLengths, WordStatistics, asked_for, rarity};
+use crate::testing::{chunk, note};
 use crate::{Index, Snapshot};
 
 fn outside(no: u32, path: &str, text: &str, lexical: Option<f32>, dense: Option<f32>) -> Outside {
     Outside {
+        engine: 0,
         vault: "team/guides".to_owned(),
         note: note(no, 1, path),
         chunk: format!("{no}"),
@@ -29,7 +31,7 @@ fn answered(query: Parsed, chunks: Vec<Outside>) -> Answer {
     let (_dir, snapshot) = empty();
     let options = Options { mode: Mode::Hybrid, familiarity: 1.0, ..Options::default() };
     let part = Part { snapshot: &snapshot, query, vector: None, options: options.clone() };
-    let (rankings, outside) = rank_beside(&[part], chunks).unwrap();
+    let (rankings, outside) = rank_beside(&[part], FoundOutside { chunks, statistics: Vec::new() }).unwrap();
     assert!(rankings.iter().all(|ranking| ranking.rows(9).is_empty()));
     outside.finish(&options)
 }
@@ -147,4 +149,69 @@ fn what_is_asked_for_besides_words_is_looked_for_in_what_comes() {
     assert_eq!(admitted("animals /h.rse (and|eats)/"), [both, horse]);
     assert_eq!(admitted("animals -/zebra/ -/okapi/"), [horse, second]);
     assert_eq!(admitted("animals modified:>2020"), Vec::<&str>::new(), "these are of 1970");
+}
+
+#[test]
+fn words_found_elsewhere_weigh_as_in_one_index_of_all() {
+    let texts: Vec<String> = (0..40)
+        .map(|at| {
+            let (common, rare) =
+                (if at % 2 == 0 { "zebra" } else { "horse" }, if at % 9 == 0 { "okapi" } else { "grass" });
+            format!("{common} eats {rare} {at}")
+        })
+        .collect();
+    let put = |index: &mut Index, at: usize| {
+        let no = at as u32;
+        index.put(note(no, 1, &format!("{at}.md")), vec![chunk(no, 0, &texts[at], "")]).unwrap();
+    };
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [mut whole, mut here] = [0, 1].map(|at| Index::open(dirs[at].path(), 2).unwrap());
+    (0..40).for_each(|at| put(&mut whole, at));
+    // Of those that are here none has the rare word.
+    let is_here = |at: usize| at % 4 < 2 && at % 9 != 0;
+    (0..40).filter(|at| is_here(*at)).for_each(|at| put(&mut here, at));
+    let [whole, here] = [whole, here].map(|mut index| index.publish(1).unwrap());
+    let there: Vec<usize> = (0..40).filter(|at| !is_here(*at)).collect();
+    let options = Options { mode: Mode::Lexical, limit: 40, ..Options::default() };
+    let asked = query("zebra okapi");
+    let part = |snapshot| Part { snapshot, query: asked.clone(), vector: None, options: options.clone() };
+    let terms = asked_for("zebra okapi", &[Language::English], true, options.expansion());
+    let words = |at: usize| {
+        let (entry, doc) = (note(at as u32, 1, &format!("{at}.md")), chunk(at as u32, 0, &texts[at], ""));
+        Counted::of(&entry, &doc, 0, Language::English)
+    };
+    // All are of one length.
+    let mean = MeanLengths(words(0).lengths().map(|length| length as f32));
+    let counted = |at: usize| {
+        let (numbers, weights) = words(at).weighed(mean);
+        numbers.into_iter().zip(weights).collect::<HashMap<u32, f32>>()
+    };
+    let counted: Vec<_> = there.iter().map(|at| (*at, counted(*at))).collect();
+    let chunks = there.len() as u64;
+    let terms: Vec<_> = terms
+        .into_iter()
+        .map(|term| {
+            let having = counted.iter().filter(|(_, weights)| weights.contains_key(&term.number)).count() as u64;
+            (term, having)
+        })
+        .collect();
+    let found = counted.iter().filter_map(|(at, weights)| {
+        let score: f32 = terms
+            .iter()
+            .map(|(term, having)| term.weight * weights.get(&term.number).unwrap_or(&0.0) * rarity(chunks, *having))
+            .sum();
+        (score > 0.0).then(|| outside(*at as u32, &format!("{at}.md"), &texts[*at], Some(score), None))
+    });
+    let found = FoundOutside { chunks: found.collect(), statistics: vec![WordStatistics { chunks, terms, mean }] };
+    let (mut rankings, outside) = rank_beside(&[part(&*here)], found).unwrap();
+    let mut both = crate::search::finish(&here, "v", rankings.remove(0), &options).unwrap().hits;
+    both.extend(outside.finish(&options).hits);
+    both.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let ranking = crate::search::rank(&whole, &asked, None, &options).unwrap();
+    let all = crate::search::finish(&whole, "v", ranking, &options).unwrap().hits;
+    assert_eq!(both.len(), all.len());
+    for (one, other) in both.iter().zip(&all) {
+        assert!((one.score - other.score).abs() < 0.01, "{} {} / {} {}", one.path, one.score, other.path, other.score);
+    }
+    assert!(all[0].score > 1.2 * all.last().unwrap().score, "both words tell chunks apart");
 }
