@@ -133,7 +133,7 @@ impl Author {
             let record = self.record(document, sketches, prompt, passage, verdict, spent, completion);
             out.push((n, record.map(|record| ContextRecord { expansion: beside, ..record })));
         }
-        self.outcomes.answered(out.iter().any(|(_, outcome)| outcome.is_ok()));
+        self.outcomes.answered(prompt.form, out.iter().any(|(_, outcome)| outcome.is_ok()));
         out
     }
 

@@ -275,7 +275,7 @@ impl PendingContexts {
         };
         let deciding = self.is_deciding(asking.inactive);
         let mut jobs = Vec::new();
-        while self.asked.len() < writer.room
+        while self.asked.len() < writer.room()
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
             // Being decided about, or being asked for: what comes of that puts it back.
@@ -368,7 +368,7 @@ impl PendingContexts {
     /// When something may be asked next.
     pub(crate) fn next_question(&self, inactive: bool, agreed: bool) -> Option<Instant> {
         let may_ask = agreed || self.run.is_some();
-        let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room);
+        let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room());
         let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
         let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()
