@@ -60,6 +60,7 @@ mod saves;
 mod screen;
 mod service;
 mod shell;
+mod small_disk;
 mod spec;
 mod specification;
 mod spending;

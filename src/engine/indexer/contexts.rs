@@ -213,6 +213,9 @@ impl PendingContexts {
             ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
                 // Of a note that may not be known any more nobody can say here that it was not private.
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
+                if let (Err(_), Some(writer)) = (&kept, &self.runtime.writer) {
+                    writer.author.unkept.put(&pipeline.root, &path, key, *record);
+                }
                 self.arrived.insert(path);
                 kept?;
             }
