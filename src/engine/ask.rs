@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::interrupted::Interrupted;
-use super::{now_s, outcomes::Outcomes};
+use super::{now_s, outcomes::Outcomes, unkept::Unkept};
 use crate::context_job::TeamContext;
 use crate::settings::Settings;
 use crate::team::Teams;
@@ -43,6 +43,7 @@ pub(super) struct Author {
     pub(super) narrow: Arc<Prompter>,
     pub(super) spender: Arc<Spender>,
     pub(super) outcomes: Arc<Outcomes>,
+    pub(super) unkept: Arc<Unkept>,
     /// Who may have a context already.
     pub(super) teams: Arc<Teams>,
     /// Words that a context is to have.
@@ -69,6 +70,7 @@ impl Author {
             model: Arc::new(model),
             spender,
             outcomes: Arc::default(),
+            unkept: Arc::default(),
             teams,
             words: context.min_words.map_or(USUAL_WORDS, |least| least as usize..=context.max_words as usize),
             chunk: config.chunk.clone(),
@@ -133,7 +135,7 @@ impl Author {
             let record = self.record(document, sketches, prompt, passage, verdict, spent, completion);
             out.push((n, record.map(|record| ContextRecord { expansion: beside, ..record })));
         }
-        self.outcomes.answered(out.iter().any(|(_, outcome)| outcome.is_ok()));
+        self.outcomes.answered(prompt.form, out.iter().any(|(_, outcome)| outcome.is_ok()));
         out
     }
 

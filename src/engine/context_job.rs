@@ -38,7 +38,7 @@ pub(super) struct ContextJob {
 pub(super) enum ContextEvent {
     /// A context is in the journal and the archive; with a record if it could not be put there.
     Written(ContextKey, Option<Box<ContextRecord>>),
-    /// The same, of a context that a team had.
+    /// The same, of a context that nothing was paid for now: a team had it, or it had waited for room on the disk.
     Given(ContextKey, Option<Box<ContextRecord>>),
     /// An answer was of no use; there are tries left.
     Tried(ContextKey),

@@ -84,7 +84,10 @@ impl Service {
         let name = self.embedder.identity();
         match self.embedder.health() {
             Health::Stopped(why) => Some(format!("the embedder {name} is not asked any more: {why}")),
-            Health::Open(_, why) => Some(format!("the embedder {name} does not answer and is asked again soon: {why}")),
+            Health::Open(wait, why) => {
+                let at = crate::runtime::clock_in(wait);
+                Some(format!("the embedder {name} does not answer and is asked again at {at}: {why}"))
+            }
             Health::Good => self.worker.as_ref().and_then(Worker::held),
         }
     }

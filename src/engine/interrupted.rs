@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::outcomes::MOST_USELESS;
 use context::cost::dollars;
 use provider::ledger::OverBudget;
 
@@ -27,10 +26,9 @@ impl fmt::Display for Interrupted {
             Interrupted::Changed => f.write_str("the note has changed"),
             Interrupted::Budget(refused) => f.write_str(&budget_message(refused)),
             Interrupted::Provider(message) => f.write_str(message),
-            Interrupted::Useless => write!(
-                f,
-                "nothing in the model's last {MOST_USELESS} answers could be used (`situated stats` says why), so it is \
-                 left alone for half an hour; choose another model, or `situated resume`"
+            Interrupted::Useless => f.write_str(
+                "nothing in the model's last answers could be used (`situated stats` says why), so it is left alone \
+                 for a while; choose another model, or `situated resume`",
             ),
             Interrupted::Draining => f.write_str("the daemon ends, or is configured anew"),
         }

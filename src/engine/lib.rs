@@ -42,6 +42,7 @@ mod team;
 #[cfg(test)]
 mod testing;
 mod throttle;
+mod unkept;
 mod writer;
 
 use std::collections::BTreeMap;

@@ -1,18 +1,30 @@
 //! What came of asking the model, counted since the daemon started.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use context::prompt::Form;
 use context::quality::Flaw;
 use provider::FailureKind;
 
-/// Answers without a single usable context, in a row, after which a model is left alone for a while.
-pub(super) const MOST_USELESS: u32 = 30;
+/// Answers without a single usable context, in a row, after which a model is left alone for a while: three of each of
+/// four notes that are one chunk.
+const MOST_USELESS: u32 = 12;
 
-/// As many of them after that leave it alone once more.
+/// So many of them must be about single passages: a model that cannot answer about a whole note at once may still be
+/// of use.
+const LEAST_OF_PASSAGES: u32 = 4;
+
+/// As many answers more leave it alone once more: one note with all its forms.
 const USELESS_AGAIN: u32 = 6;
+
+/// How long it is left alone at first; twice as long after each time that it was of no use again.
+const FIRST_PAUSE: Duration = Duration::from_mins(5);
+
+/// How long at most.
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// The counter of contexts that are shorter or longer than asked for.
 const OTHER_LENGTH: &str = "other_length";
@@ -21,28 +33,68 @@ const OTHER_LENGTH: &str = "other_length";
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
     counts: Mutex<BTreeMap<String, u64>>,
-    /// Answers in a row of which nothing could be used.
-    useless: AtomicU32,
+    useless: Mutex<Useless>,
+}
+
+/// Answers in a row of which nothing could be used.
+#[derive(Debug, Default)]
+struct Useless {
+    answers: u32,
+    /// Of them, those about single passages.
+    of_passages: u32,
+    /// How often the model was asked again after it had been left alone, without use so far.
+    trials: u32,
+}
+
+impl Useless {
+    fn is_enough(&self) -> bool {
+        self.answers >= MOST_USELESS && self.of_passages >= LEAST_OF_PASSAGES
+    }
 }
 
 impl Outcomes {
     /// An answer was judged: whether anything in it could be used.
-    pub(super) fn answered(&self, useful: bool) {
+    pub(super) fn answered(&self, form: Form, useful: bool) {
+        let mut useless = self.useless.lock();
         if useful {
-            self.useless.store(0, Ordering::Relaxed);
+            *useless = Useless::default();
         } else {
-            self.useless.fetch_add(1, Ordering::Relaxed);
+            useless.answers = useless.answers.saturating_add(1);
+            useless.of_passages = useless.of_passages.saturating_add(u32::from(form != Form::Note));
         }
     }
 
     /// Whether the model has given nothing usable for so long that it is better left alone.
     pub(super) fn is_useless(&self) -> bool {
-        self.useless.load(Ordering::Relaxed) >= MOST_USELESS
+        self.useless.lock().is_enough()
     }
 
-    /// A model that was left alone is asked again, for a few answers.
+    /// How long a model that is of no use is left alone.
+    pub(super) fn pause(&self) -> Duration {
+        let doublings = self.useless.lock().trials.min(16);
+        FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
+    }
+
+    /// A model that was left alone is asked again, for a few answers about one note.
     pub(super) fn try_again(&self) {
-        self.useless.fetch_min(MOST_USELESS - USELESS_AGAIN, Ordering::Relaxed);
+        let mut useless = self.useless.lock();
+        if useless.is_enough() {
+            useless.answers = MOST_USELESS - USELESS_AGAIN;
+            useless.trials = useless.trials.saturating_add(1);
+        }
+    }
+
+    /// Whether a model that was of no use is being tried, and has not been of use yet.
+    pub(super) fn is_on_trial(&self) -> bool {
+        self.useless.lock().trials > 0
+    }
+
+    /// The user says that it is worth asking again.
+    pub(super) fn resume(&self) {
+        self.try_again();
+        // Longer pauses are for those who come back by themselves.
+        let mut useless = self.useless.lock();
+        useless.trials = useless.trials.min(1);
     }
 
     fn count(&self, name: String) {

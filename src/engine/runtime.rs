@@ -102,6 +102,12 @@ impl GenerationRuntime {
         }
     }
 
+    /// When a model is asked again whose answers are of no use.
+    pub(super) fn useless_until(&self, now: Instant) -> Instant {
+        let pause = self.writer.as_ref().map_or(Duration::ZERO, |writer| writer.author.outcomes.pause());
+        now + pause
+    }
+
     /// Until when nothing is asked.
     pub(super) fn held_until(&self) -> Option<Instant> {
         self.hold().until.as_ref().map(|(until, _)| *until)
@@ -117,7 +123,7 @@ impl GenerationRuntime {
         self.hold().until = None;
         if let Some(writer) = &self.writer {
             writer.author.client.resume();
-            writer.author.outcomes.try_again();
+            writer.author.outcomes.resume();
         }
     }
 
@@ -129,13 +135,29 @@ impl GenerationRuntime {
         let writer = self.writer.as_ref()?;
         match writer.author.client.health() {
             Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
-            Health::Open(_, why) => return Some(format!("the model does not answer and is asked again soon: {why}")),
+            Health::Open(wait, why) => {
+                return Some(format!("the model does not answer and is asked again at {}: {why}", clock_in(wait)));
+            }
             Health::Good => {}
         }
         let hold = self.hold();
-        let (_, why) = hold.until.as_ref().filter(|_| waiting > 0)?;
-        Some(format!("{why} ({waiting} notes wait)"))
+        let (until, why) = hold.until.as_ref().filter(|_| waiting > 0)?;
+        let wait = until.saturating_duration_since(machine::now());
+        // What waits for seconds, or goes on when a budget does, has no time that anybody could make use of.
+        let again = if wait > LOOK_AGAIN && writer.author.outcomes.is_useless() {
+            format!("; it is asked again at {}", clock_in(wait))
+        } else {
+            String::new()
+        };
+        Some(format!("{why}{again} ({waiting} notes wait)"))
     }
+}
+
+/// The time of day in so long, for people; empty if there is none.
+pub(super) fn clock_in(wait: Duration) -> String {
+    // Rounded up: whoever looks then finds it asked.
+    let at = machine::zoned().checked_add(wait.saturating_add(Duration::from_millis(999)));
+    at.map_or_else(|_| String::new(), |at| at.strftime("%H:%M:%S").to_string())
 }
 
 /// The configuration as a generation has it; `None` if there is none of that name.

@@ -29,8 +29,7 @@ enum Command {
 pub(super) struct Writer {
     commands: mpsc::UnboundedSender<Command>,
     pub(super) author: Author,
-    /// Jobs at once.
-    pub(super) room: usize,
+    room: usize,
 }
 
 impl Writer {
@@ -66,6 +65,11 @@ impl Writer {
 
     pub(super) fn write_for(&self, wanted: AdHocContext) {
         let _ = self.commands.send(Command::AdHoc(Box::new(wanted)));
+    }
+
+    /// Jobs at once: one while a model that was of no use is being tried.
+    pub(super) fn room(&self) -> usize {
+        if self.author.outcomes.is_on_trial() { 1 } else { self.room }
     }
 
     /// Whether both are access to the same task.

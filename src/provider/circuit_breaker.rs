@@ -14,8 +14,8 @@ const PATIENCE: u32 = 5;
 /// How long it is left alone at first; twice as long after each try that fails.
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
 
-/// How long at most.
-const LONGEST_PAUSE: Duration = Duration::from_mins(30);
+/// How long at most: a probe is one call, which costs nothing if it fails, and who is well again is found within this.
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// How long after an answer about money the provider is tried again: limits end with the hour, the day or the month,
 /// and a call that is refused costs nothing.

@@ -25,6 +25,9 @@ use context::models::{Model, Price};
 use context::prompt::Prompt;
 use context::settings::ContextConfig;
 
+/// A provider that asks to be left alone for longer is reported; a shorter wait is part of being busy.
+const LONG_QUIET: Duration = Duration::from_mins(1);
+
 /// A provider with its limits, retries and circuit. Cheap to clone; clones share all of that.
 #[derive(Clone)]
 pub struct CompletionClient {
@@ -270,8 +273,14 @@ impl<W: Protocol> Shared<W> {
         }
     }
 
+    /// How the provider is doing; one that asks to be left alone for long is as good as down until then.
     pub(super) fn health(&self) -> Health {
-        self.circuit.health()
+        match (self.circuit.health(), self.pace.quiet()) {
+            (Health::Good, Some(wait)) if wait > LONG_QUIET => {
+                Health::Open(wait, self.unavailable("asks to be left alone").message)
+            }
+            (health, _) => health,
+        }
     }
 
     /// Forgets what stopped it, and the key.

@@ -56,6 +56,8 @@ pub(super) enum How {
     Stall(usize),
     /// Not at all: the connection stays open.
     Never,
+    /// Not at all: the connection is closed.
+    Close,
 }
 
 impl Answer {
@@ -293,6 +295,10 @@ fn answer(mut stream: &TcpStream, answer: &Answer, done: impl FnOnce()) -> io::R
             done();
             stream.write_all(part(bytes))?;
             while stream.read(&mut [0; 64])? > 0 {}
+        }
+        How::Close => {
+            done();
+            stream.shutdown(Shutdown::Both)?;
         }
         How::Never => {
             done();

@@ -4,6 +4,7 @@ mod batches;
 mod faults;
 mod limits;
 mod streams;
+mod table;
 
 use std::future::Future;
 use std::thread;

@@ -24,6 +24,8 @@ pub(super) enum Fault {
     Locked,
     /// The machine said no (rights, space, limits): the data may be whole.
     Environment(String),
+    /// A newer version of the program wrote records of this version: nothing is to be moved or made anew.
+    Newer(u8),
     /// The data do not make sense.
     Damaged(String),
 }
@@ -35,6 +37,17 @@ impl Fault {
         match self {
             Fault::Locked => StoreError::Locked(path),
             Fault::Environment(message) => StoreError::Io { path, message },
+            Fault::Newer(records) => {
+                let who = super::written_by(&path).map_or_else(
+                    || "a newer version of situated wrote it".to_owned(),
+                    |version| format!("a newer version of situated wrote it ({version}; this is {})", super::PROGRAM),
+                );
+                let message = format!(
+                    "{who}, with records of version {records} that are not known here: run that version again, or move this \
+                     folder away to have it made anew; contexts that were paid for come back from the journal beside it"
+                );
+                StoreError::Io { path, message }
+            }
             Fault::Damaged(why) => {
                 StoreError::Io { path, message: format!("damaged ({why}); it is moved aside at the next start") }
             }
@@ -55,11 +68,8 @@ impl From<sled::Error> for Fault {
 impl From<super::damage::Damage> for Fault {
     fn from(damage: super::damage::Damage) -> Self {
         match damage {
-            // Its checksum is right, so it is what a program wrote that knows more: nothing is to be moved or made anew.
-            super::damage::Damage::Version(version) => Fault::Environment(format!(
-                "a newer version of situated wrote it (records of version {version}): run that one, or move it away to have \
-                 it made anew"
-            )),
+            // Its checksum is right, so it is what a program wrote that knows more.
+            super::damage::Damage::Version(version) => Fault::Newer(version),
             damage => Fault::Damaged(damage.to_string()),
         }
     }

@@ -196,14 +196,54 @@ fn a_model_that_writes_nothing_usable_is_left_alone() {
     configure(&place, &model, 50_000_000);
     let mut daemon = start(&place);
     let status = daemon.wait_for("the user is told", |status| status.problems.concat().contains("could be used"));
-    assert!(status.contexts.held.as_ref().unwrap().contains("situated stats"), "{status:?}");
+    let held = status.contexts.held.as_ref().unwrap();
+    assert!(held.contains("situated stats") && held.contains("asked again at"), "{status:?}");
     // As many answers as it takes to say so, and those that were under way.
     let calls = model.calls();
-    assert!((30..30 + 2 * 8 + 6).contains(&calls), "{calls} calls");
+    assert!((12..12 + 2 * 8).contains(&calls), "{calls} calls");
     eventually("what was under way is answered", || model.answered() as usize == model.calls());
     assert_books_are_true(&mut daemon, &model);
     model.always(None);
     daemon.resume();
     wait_written(&mut daemon);
     assert_eq!(daemon.contextualized(), 60);
+}
+
+#[test]
+fn a_model_that_writes_nothing_usable_is_shown_a_handful_of_notes() {
+    let model = good_model();
+    model.always(Some(Answer::Text(String::new())));
+    let notes: Vec<(String, String)> =
+        (0..60).map(|n| (format!("{n}.md"), long_note(1).replace("Yearly", &word(n)))).collect();
+    let place = Place::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    place.configure(&model.config("anthropic", "concurrency = 2"));
+    let mut daemon = start(&place);
+    daemon.wait_for("the user is told", |status| status.problems.concat().contains("could be used"));
+    eventually("what was under way is answered", || model.answered() as usize == model.calls());
+    // Twelve answers, and what was under way beside the last of them.
+    let calls = model.calls();
+    assert!((12..=13).contains(&calls), "{calls} calls");
+    assert_books_are_true(&mut daemon, &model);
+    // It is well again: one note is tried, and then all of them.
+    model.always(None);
+    daemon.resume();
+    wait_written(&mut daemon);
+    assert_eq!(daemon.contextualized(), 60);
+}
+
+#[test]
+fn a_provider_that_wants_to_be_left_alone_for_ever_is_asked_again_within_the_hour_and_status_says_when() {
+    let model = good_model();
+    let busy = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "later"}}).to_string();
+    let later = vec![("retry-after", "1000000000000".to_owned())];
+    model.script([Answer::Raw(429, busy, later)]);
+    let place = Place::with(&[("report.md", &long_note(2))]);
+    configure(&place, &model, 50_000_000);
+    let mut daemon = start(&place);
+    let status = daemon.wait_for("the user is told", |status| status.problems.concat().contains("asked again at"));
+    assert!(status.problems.concat().contains("left alone"), "{status:?}");
+    let calls = model.calls();
+    daemon.resume();
+    wait_written(&mut daemon);
+    assert!(model.calls() > calls, "the user's word ends the wait");
 }

@@ -19,6 +19,7 @@ use protocol::status::RunState;
 use serde_json::json;
 
 use crate::requests::{by_words, is_idle_with, query};
+use crate::small_disk::SmallDisk;
 use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 
 const QUERIES: [&str; 8] = [
@@ -613,45 +614,12 @@ fn a_vault_that_is_gone_at_the_start_is_told_of_and_its_index_kept() {
     writer.check();
 }
 
-/// A small file system of its own; unmounted when dropped.
-struct Tiny(PathBuf);
-
-impl Tiny {
-    fn mount(at: &Path, size: &str) -> Self {
-        fs::create_dir_all(at).unwrap();
-        let options = format!("size={size},mode=700");
-        let run = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "situated-test"]).arg(at).output();
-        assert!(run.unwrap().status.success());
-        Tiny(at.to_owned())
-    }
-
-    /// Takes all space that is left.
-    fn fill(&self) {
-        use std::io::Write as _;
-        let mut file = OpenOptions::new().create(true).append(true).open(self.0.join("filler")).unwrap();
-        for size in [1 << 20, 4096, 1] {
-            while file.write_all(&vec![0; size]).is_ok() {}
-        }
-    }
-
-    fn make_room(&self) {
-        fs::remove_file(self.0.join("filler")).unwrap();
-    }
-}
-
-impl Drop for Tiny {
-    fn drop(&mut self) {
-        // The daemon may still be ending; a lazy unmount waits for it.
-        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
-    }
-}
-
 #[test]
 #[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
 fn a_full_disk_is_told_of_and_loses_nothing() {
     let place = Place::new();
     let mut writer = Writer::new(&place, 14, 60);
-    let disk = Tiny::mount(&place.data(), "64m");
+    let disk = SmallDisk::mount(&place.data(), "64m");
     let mut daemon = place.start();
     let before = daemon.search("heron");
     disk.fill();

@@ -41,9 +41,6 @@ pub(super) struct Work {
     pub(super) troubled: bool,
 }
 
-/// How long a model is left alone whose answers are of no use.
-const LEAVE_ALONE: Duration = Duration::from_mins(30);
-
 /// Asks the model for one indexer.
 pub(super) struct Buyer {
     pub(super) pending: PendingContexts,
@@ -144,7 +141,7 @@ impl Buyer {
             Interrupted::Budget(OverBudget::Io(_)) => now + TRY_AGAIN,
             // What is reserved and then not used comes back, so it is tried again before the day is over.
             Interrupted::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
-            Interrupted::Useless => now + LEAVE_ALONE,
+            Interrupted::Useless => self.pending.runtime.useless_until(now),
             Interrupted::Provider(_) => match self.pending.runtime.provider_returns(now) {
                 Some(until) => until,
                 None => return Ok(()),

@@ -213,6 +213,9 @@ impl PendingContexts {
             ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
                 // Of a note that may not be known any more nobody can say here that it was not private.
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
+                if let (Err(_), Some(writer)) = (&kept, &self.runtime.writer) {
+                    writer.author.unkept.put(&pipeline.root, &path, key, *record);
+                }
                 self.arrived.insert(path);
                 kept?;
             }
@@ -275,7 +278,7 @@ impl PendingContexts {
         };
         let deciding = self.is_deciding(asking.inactive);
         let mut jobs = Vec::new();
-        while self.asked.len() < writer.room
+        while self.asked.len() < writer.room()
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
             // Being decided about, or being asked for: what comes of that puts it back.
@@ -368,7 +371,7 @@ impl PendingContexts {
     /// When something may be asked next.
     pub(crate) fn next_question(&self, inactive: bool, agreed: bool) -> Option<Instant> {
         let may_ask = agreed || self.run.is_some();
-        let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room);
+        let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room());
         let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
         let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()

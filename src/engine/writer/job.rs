@@ -4,6 +4,7 @@
 mod given;
 
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
@@ -45,13 +46,15 @@ pub(super) async fn carry_out(
             purpose: job.purpose,
             rebuild: job.rebuild,
         };
-        (work, store, account, job.vault, job.path, job.pending)
+        (work, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
     });
-    let (work, store, account, vault, path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
+    let (work, store, account, (vault, root), path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
     let Work { document, sketches, left, private } = work?;
     let shown = Arc::new((document, sketches));
+    let (narrow, held) = (false, None);
     let mut note =
-        Note { author, tell, vault, path, pending, account, store, shown, left, draining, narrow: false, held: None };
+        Note { author, tell, vault, root, path, pending, account, store, shown, left, draining, narrow, held };
+    note.take_unkept().await;
     if !private {
         note.take_given().await;
     }
@@ -66,6 +69,8 @@ struct Note<'a> {
     author: &'a Author,
     tell: &'a Tell,
     vault: u64,
+    /// The vault's folder.
+    root: PathBuf,
     path: VaultPath,
     pending: Vec<(ContextKey, PendingContext)>,
     account: Account,
@@ -95,6 +100,16 @@ enum Asked {
 }
 
 impl Note<'_> {
+    /// Keeps what was bought before and could not be written then.
+    async fn take_unkept(&mut self) {
+        let left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
+        for (n, key, tries) in left {
+            if let Some(record) = self.author.unkept.take(&self.root, &self.path, key) {
+                self.keep(n, key, tries, record, ContextEvent::Given).await;
+            }
+        }
+    }
+
     /// Asks once about every passage that is left.
     async fn round(&mut self) {
         if *self.draining.borrow() {
@@ -253,6 +268,10 @@ impl Note<'_> {
         });
         match kept.await {
             Ok(unkept) => {
+                // More answers would fare no better.
+                if unkept.is_some() {
+                    self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
+                }
                 self.left.remove(&n);
                 self.tell(kept_as(key, unkept));
             }

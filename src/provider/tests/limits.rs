@@ -142,15 +142,57 @@ async fn a_wait_that_is_longer_than_the_deadline_is_not_waited_for() {
     let client = client_with(&server, |config| config.deadline = Duration::from_secs(60));
     let began = Instant::now();
     assert_eq!(complete(&client).await.unwrap_err().kind, FailureKind::Unavailable);
-    // Nor by others, as long as the provider wants to be left alone; and that is held against nobody.
+    // Nor by others, as long as the provider wants to be left alone, which it is said of it.
     for _ in 0..10 {
         let failure = complete(&client).await.unwrap_err();
         assert!(failure.message.contains("left alone"), "{}", failure.message);
     }
     assert!(began.elapsed() < Duration::from_secs(30));
-    assert_eq!((server.count(), client.health()), (1, Health::Good));
+    assert_eq!(server.count(), 1);
+    let left = Duration::from_secs(100);
+    assert!(matches!(client.health(), Health::Open(wait, why) if wait <= left && why.contains("left alone")));
     pass(100).await;
+    assert_eq!(client.health(), Health::Good);
     assert!(complete(&client).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_wait_that_a_provider_asks_for_is_longer_than_an_hour() {
+    for absurd in ["1000000000000", "86400", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+        let server = FaultyServer::script(vec![error(429).header("retry-after", absurd), good()]);
+        let client = client_with(&server, |config| config.deadline = Duration::from_mins(30));
+        assert_eq!(complete(&client).await.unwrap_err().kind, FailureKind::Unavailable);
+        let hour = Duration::from_hours(1);
+        assert!(matches!(client.health(), Health::Open(wait, _) if wait > hour / 2 && wait <= hour), "{absurd}");
+        pass(3600).await;
+        assert_eq!((client.health(), complete(&client).await.is_ok()), (Health::Good, true), "{absurd}");
+        assert_eq!(server.count(), 2);
+    }
+    // One that makes no sense is none.
+    for senseless in ["-1", "-1000000000000", "NaN", "never"] {
+        let server = FaultyServer::script(vec![error(429).header("retry-after", senseless), good()]);
+        let client = client(&server);
+        assert_eq!(complete(&client).await.unwrap().attempts, 2, "{senseless}");
+        assert_eq!(client.health(), Health::Good);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_was_down_for_a_day_is_found_well_within_minutes() {
+    let up = Arc::new(AtomicBool::new(false));
+    let server = switched(&up, error(503));
+    let client = client(&server);
+    for _ in 0..5 {
+        assert!(complete(&client).await.is_err());
+    }
+    for _ in 0..12 {
+        pass(3600).await;
+        assert!(complete(&client).await.is_err());
+    }
+    up.store(true, Ordering::SeqCst);
+    pass(300).await;
+    assert!(complete(&client).await.is_ok());
+    assert_eq!(client.health(), Health::Good);
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,8 +13,8 @@ use super::Field;
 use context::models::Model;
 use context::settings::Provider;
 
-/// The longest wait that a provider can ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// The longest wait that a provider can ask for: some ask for a day, or the year 9999, and are well within minutes.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// Characters of a provider's own words that a message quotes at most.
 const QUOTED: usize = 120;
@@ -27,7 +27,7 @@ const READ: usize = 64 * 1024;
 pub(crate) struct Refusal {
     /// What follows.
     pub(crate) kind: RefusalKind,
-    /// When the provider wants to be asked again, 120 s at most.
+    /// When the provider wants to be asked again, an hour at most.
     pub(crate) retry_after: Option<Duration>,
     /// The field it does not take, with [`RefusalKind::UnsupportedField`].
     pub(crate) field: Option<Field>,

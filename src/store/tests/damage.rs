@@ -281,12 +281,21 @@ fn what_a_newer_version_wrote_is_left_as_it_is() {
         before.unwrap()
     };
     let before = put(&name(7), &newer);
+    fs::write(dir.path().join(WRITTEN_BY), "9.1.0\n").unwrap();
     let error = Store::open(dir.path(), EMBEDDER, DIMENSIONS).err().unwrap().to_string();
-    assert!(error.contains("a newer version of situated wrote it") && error.contains("sled"), "{error}");
+    for said in [
+        "a newer version of situated wrote it (9.1.0; this is",
+        "records of version 9",
+        "sled",
+        "move this folder away",
+    ] {
+        assert!(error.contains(said), "{error}");
+    }
     let moved =
         fs::read_dir(dir.path()).unwrap().flatten().any(|e| e.file_name().to_string_lossy().contains("damaged"));
     assert!(!moved, "it was taken for damage");
     // The newer version finds everything as it was.
     put(&name(7), &before);
     assert_eq!(must_open(dir.path(), "newer").quarantined, None);
+    assert_eq!(fs::read_to_string(dir.path().join(WRITTEN_BY)).unwrap().trim(), PROGRAM, "who opened it last");
 }

@@ -100,7 +100,7 @@ fn what_interrupts_the_asking_says_for_how_long_the_model_is_left_alone() {
         (Interrupted::Provider("a hiccup".to_owned()), None),
         (Interrupted::Budget(over_day()), Some(BUDGET_AGAIN)),
         (Interrupted::Budget(OverBudget::Io("no space left".to_owned())), Some(TRY_AGAIN)),
-        (Interrupted::Useless, Some(LEAVE_ALONE)),
+        (Interrupted::Useless, Some(Duration::from_mins(5))),
     ] {
         let mut bench = bench();
         save(&mut bench, "a.md", 2);
