@@ -266,14 +266,28 @@ impl Collection {
     /// See [`Failure`].
     pub(crate) async fn look_through(&self, filter: &Value, with: Value) -> Result<Vec<Read>, Failure> {
         let mut all = Vec::new();
+        self.look_at_each(filter, with, |read| all.push(read)).await?;
+        Ok(all)
+    }
+
+    /// The same one after the other, for who does not need them all at once.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn look_at_each(
+        &self,
+        filter: &Value,
+        with: Value,
+        mut look: impl FnMut(Read),
+    ) -> Result<(), Failure> {
         let mut offset = Value::Null;
         loop {
             let asked = json!({"filter": filter, "limit": PAGE, "with_payload": with, "offset": offset});
             let mut page = self.ask(Verb::Post, "/points/scroll", Some(asked)).await?;
-            all.extend(read(page["points"].take()));
+            read(page["points"].take()).into_iter().for_each(&mut look);
             offset = page["next_page_offset"].take();
             if offset.is_null() {
-                return Ok(all);
+                return Ok(());
             }
         }
     }
