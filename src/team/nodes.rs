@@ -71,12 +71,14 @@ impl Nodes {
     }
 }
 
-/// Whether this is wrong with the node that was asked, so that another may answer: it is gone, it is late, it is no longer
-/// or not yet a part of the cluster, or what it asked of others broke on the way. A disk that is full is so for all.
+/// Whether this is wrong with the node that was asked, so that another may answer: it is gone, or it is late. Qdrant says 408
+/// where it waited for another node in vain, 500 where an update reached none of the active replicas or was broken off, and
+/// 503 where it knows of no active replica of a shard; a gateway before it says 502 to 504. A disk that is full is no such
+/// case: what one node has no room for the others have to keep, too.
 fn is_the_nodes_own(error: &RestError) -> bool {
     match error {
         RestError::Broken(_) | RestError::Late(_) => true,
-        RestError::Refused(status, body) => matches!(status, 500 | 502..=504) && !Failure::is_full(*status, body),
+        RestError::Refused(status, body) => matches!(status, 408 | 500 | 502..=504) && !Failure::is_full(*status, body),
         RestError::Key(_) => false,
     }
 }

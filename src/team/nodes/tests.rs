@@ -52,6 +52,7 @@ async fn a_node_that_is_gone_costs_nothing_and_one_that_hangs_its_share() {
         (vec![Answers(200, 7), Answers(200, 1)], 0, 7, vec![(0, 0)]),
         (vec![Breaks, Answers(200, 7)], 1, 7, vec![(0, 0), (1, 0)]),
         (vec![Answers(503, 3), Breaks, Answers(200, 7)], 2, 10, vec![(0, 0), (1, 3), (2, 3)]),
+        (vec![Answers(408, 3), Answers(500, 3), Answers(200, 7)], 2, 13, vec![(0, 0), (1, 3), (2, 6)]),
         (vec![Hangs, Answers(200, 7)], 1, 157, vec![(0, 0), (1, 150)]),
         (vec![Hangs, Hangs, Answers(200, 7)], 2, 207, vec![(0, 0), (1, 100), (2, 200)]),
         // One that is slow is not given up for one that hangs, or that fails.
