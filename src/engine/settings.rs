@@ -143,6 +143,8 @@ impl Default for SearchConfig {
 pub struct TeamConfig {
     /// Where its server is.
     pub url: String,
+    /// Other nodes of the same cluster: asked where `url` does not answer.
+    pub replicas: Vec<String>,
     /// What it is called there.
     pub collection: String,
     /// Where the key is, if the server asks for one.
@@ -160,6 +162,7 @@ impl TeamConfig {
     pub fn new(url: impl Into<String>, collection: impl Into<String>) -> Self {
         TeamConfig {
             url: url.into(),
+            replicas: Vec::new(),
             collection: collection.into(),
             key: KeyConfig::default(),
             ca_file: None,

@@ -206,9 +206,10 @@ fn failed(failure: Failure) -> CallError {
 
 impl Team {
     fn open(shared: &Arc<Shared>, name: &str, config: &TeamConfig, published: &Published) -> Result<Self, String> {
-        let collection = || {
-            RestServer::new(&config.url, HEADER, &config.key, config.ca_file.as_deref())
-                .map(|s| Collection::new(s, &config.collection))
+        let node = |url: &String| RestServer::new(url, HEADER, &config.key, config.ca_file.as_deref());
+        let collection = || -> Result<Collection, String> {
+            let others = config.replicas.iter().map(node).collect::<Result<_, String>>()?;
+            Ok(Collection::replicated(node(&config.url)?, others, &config.collection))
         };
         let (background, urgent) = (shared.provider.background()?, shared.provider.urgent()?);
         let kept = match collection() {
@@ -244,10 +245,11 @@ impl Team {
         match &self.collection {
             Err(why) => info.problem = Some(why.clone()),
             Ok(collection) => {
-                collection.host().clone_into(&mut info.host);
                 let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
                 info.problem =
                     self.background.block_on(ask(&collection, &mut info)).err().map(|failure| failure.message);
+                // Of several nodes the one that answered.
+                collection.host().clone_into(&mut info.host);
             }
         }
         for kept in &self.kept {

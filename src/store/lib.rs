@@ -22,27 +22,6 @@ mod mark;
 mod peek;
 pub mod record;
 mod salvage;
-/// Writes down which version has opened a store. Without it a message says less, and nothing else changes.
-fn sign(dir: &Path) {
-    let file = dir.join(WRITTEN_BY);
-    if std::fs::read_to_string(&file).is_ok_and(|known| known.trim() == PROGRAM) {
-        return;
-    }
-    if let Err(error) = std::fs::write(&file, format!("{PROGRAM}\n")) {
-        tracing::debug!(%error, "which version opened the store could not be written down");
-    }
-}
-
-/// Which version of the program opened a store last, whose database is this folder; `None` if none has said so.
-fn written_by(database: &Path) -> Option<String> {
-    /// Bytes of a version at most.
-    const LONGEST: usize = 40;
-    let text = std::fs::read_to_string(database.with_file_name(WRITTEN_BY)).ok()?;
-    let version = text.trim();
-    let is_version = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte));
-    (!version.is_empty() && version.len() <= LONGEST && is_version).then(|| version.to_owned())
-}
-
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -513,4 +492,25 @@ fn nothing_at(path: &VaultPath) -> NoteRecord {
         decided: (Reason::NoteRemoved, 0),
         chunks: Vec::new(),
     }
+}
+
+/// Writes down which version has opened a store. Without it a message says less, and nothing else changes.
+fn sign(dir: &Path) {
+    let file = dir.join(WRITTEN_BY);
+    if std::fs::read_to_string(&file).is_ok_and(|known| known.trim() == PROGRAM) {
+        return;
+    }
+    if let Err(error) = std::fs::write(&file, format!("{PROGRAM}\n")) {
+        tracing::debug!(%error, "which version opened the store could not be written down");
+    }
+}
+
+/// Which version of the program opened a store last, whose database is this folder; `None` if none has said so.
+fn written_by(database: &Path) -> Option<String> {
+    /// Bytes of a version at most.
+    const LONGEST: usize = 40;
+    let text = std::fs::read_to_string(database.with_file_name(WRITTEN_BY)).ok()?;
+    let version = text.trim();
+    let is_version = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte));
+    (!version.is_empty() && version.len() <= LONGEST && is_version).then(|| version.to_owned())
 }

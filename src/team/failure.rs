@@ -63,15 +63,24 @@ impl Failure {
         };
         Failure { kind, message }
     }
+
+    /// Whether a server says by this that its disk is full.
+    pub(crate) fn is_full(status: u16, body: &[u8]) -> bool {
+        tells_full(status, &said(body))
+    }
+}
+
+fn tells_full(status: u16, said: &str) -> bool {
+    let full = ["no space left", "disk usage", "out of disk", "wal buffer size exceeds"];
+    status == 507 || full.iter().any(|word| said.to_lowercase().contains(word))
 }
 
 fn refused(status: u16, said: &str, host: &str, name: &str) -> (Kind, String) {
-    let full = ["no space left", "disk usage", "out of disk", "WAL buffer size exceeds"];
     match status {
         401 => (Kind::Forbidden, format!("{host} asks for a key; name its file in `[team] key_file`")),
         403 => (Kind::Forbidden, format!("the key is not allowed this in the collection `{name}` at {host}: {said}")),
         404 => (Kind::Missing, format!("there is no collection `{name}` at {host}; `situated team init` makes it")),
-        _ if status == 507 || full.iter().any(|word| said.to_lowercase().contains(&word.to_lowercase())) => {
+        _ if tells_full(status, said) => {
             (Kind::Unavailable, format!("the disk of {host} is full: {said}; it goes on when there is room"))
         }
         400 | 422 if said.contains("dimension") => {

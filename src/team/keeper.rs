@@ -12,7 +12,7 @@ use crate::failure::{Failure, Kind};
 use crate::point::{Document, points};
 use crate::publish::{Effect, Event, Publisher};
 use crate::server::{Collection, is};
-use crate::verify::{Differences, compare};
+use crate::verify::{Comparison, Differences};
 
 /// Points of one request: about two megabytes.
 const POINTS: usize = 256;
@@ -124,9 +124,10 @@ impl Keeper {
         let source = self.source.clone();
         let wanted = local(move || source.wanted()).await?;
         let of_vault = json!({"must": [is("vault", &self.who.vault), is(WHAT, "chunk")]});
-        let found = self.collection.look_through(&of_vault, json!(true)).await?;
+        let mut comparison = Comparison::default();
+        self.collection.look_at_each(&of_vault, json!(true), |read| comparison.look(read)).await?;
         let known = self.claimed().await?;
-        let (mut differences, strays) = compare(&found, &wanted, known.revision);
+        let (mut differences, strays) = comparison.with(&wanted, known.revision);
         let foreign = json!({"must": [{"is_empty": {"key": WHAT}}]});
         differences.foreign = self.collection.count(&foreign).await? as usize;
         for some in strays.chunks(POINTS) {

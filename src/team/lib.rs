@@ -17,6 +17,7 @@ mod contexts;
 mod failure;
 mod ids;
 mod keeper;
+mod nodes;
 pub mod point;
 mod publish;
 mod rarities;

@@ -82,6 +82,11 @@ pub struct Publisher {
     there: BTreeMap<String, String>,
     /// Notes whose text could not be had as the store knows it: it is about to change.
     held: BTreeSet<String>,
+    /// What follows from these three: notes that are to be written. Looked for once, and kept, since looking through all
+    /// notes for each revision takes a time that grows with their square.
+    to_write: BTreeSet<String>,
+    /// And notes that are to be taken away.
+    to_remove: BTreeSet<String>,
     /// What is being made visible.
     writing: BTreeMap<String, String>,
     /// Points that are to be deleted: of these notes, below these numbers.
@@ -98,6 +103,8 @@ impl Default for Publisher {
             wanted: None,
             there: BTreeMap::new(),
             held: BTreeSet::new(),
+            to_write: BTreeSet::new(),
+            to_remove: BTreeSet::new(),
             writing: BTreeMap::new(),
             old: Vec::new(),
             revision: 0,
@@ -114,7 +121,7 @@ impl Publisher {
 
     /// Notes that are still to be written or taken away.
     pub fn left(&self) -> usize {
-        self.to_write().count() + self.to_remove().count()
+        self.to_write.len() + self.to_remove.len()
     }
 
     /// Notes that readers see.
@@ -133,11 +140,13 @@ impl Publisher {
             (stage, Event::Wanted(wanted)) => {
                 self.held.clear();
                 self.wanted = Some(wanted);
+                self.compare_all();
                 (stage == Stage::Working).then(|| self.next())
             }
             (Stage::Working, Event::Amiss(paths)) => {
                 // No note is in this state, so that it is written anew and what is there goes.
-                self.there.extend(paths.into_iter().map(|path| (path, String::new())));
+                self.there.extend(paths.iter().map(|path| (path.clone(), String::new())));
+                paths.iter().for_each(|path| self.compare(path));
                 Some(self.next())
             }
             (_, Event::Failed(failure)) => Some(self.fail(failure)),
@@ -160,7 +169,10 @@ impl Publisher {
             }
             (Stage::Writing, Event::Written(written)) => {
                 let asked = std::mem::take(&mut self.writing);
-                self.held.extend(asked.into_keys().filter(|path| !written.contains_key(path)));
+                for path in asked.into_keys().filter(|path| !written.contains_key(path)) {
+                    self.to_write.remove(&path);
+                    self.held.insert(path);
+                }
                 self.writing = written;
                 if self.writing.is_empty() {
                     return Some(self.next());
@@ -174,7 +186,10 @@ impl Publisher {
                 let written = std::mem::take(&mut self.writing);
                 let replaced = written.keys().filter(|path| self.there.contains_key(*path));
                 self.old = replaced.map(|path| (path.clone(), self.revision)).collect();
-                self.there.extend(written);
+                for (path, state) in written {
+                    self.there.insert(path.clone(), state);
+                    self.compare(&path);
+                }
                 Some(self.next())
             }
             (Stage::Sweeping, Event::Swept) => Some(self.next()),
@@ -197,16 +212,31 @@ impl Publisher {
         }
         self.old = twice.into_iter().filter_map(|path| best.get(&path).map(|(at, _)| (path.clone(), *at))).collect();
         self.there = best.into_iter().map(|(path, (_, state))| (path, state)).collect();
+        self.compare_all();
     }
 
-    fn to_write(&self) -> impl Iterator<Item = (&String, &String)> {
+    /// Looks anew at what is to be done about every note.
+    fn compare_all(&mut self) {
+        let Some(wanted) = &self.wanted else { return };
         let differs = |(path, state): &(&String, &String)| self.there.get(*path) != Some(*state);
-        self.wanted.iter().flatten().filter(differs).filter(|(path, _)| !self.held.contains(*path))
+        let open = |(path, _): &(&String, &String)| !self.held.contains(*path);
+        self.to_write = wanted.iter().filter(differs).filter(open).map(|(path, _)| path.clone()).collect();
+        self.to_remove = self.there.keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
     }
 
-    fn to_remove(&self) -> impl Iterator<Item = &String> {
-        let gone = |path: &&String| self.wanted.as_ref().is_some_and(|wanted| !wanted.contains_key(*path));
-        self.there.keys().filter(gone)
+    /// Looks anew at what is to be done about one note.
+    fn compare(&mut self, path: &str) {
+        let Some(wanted) = &self.wanted else { return };
+        let (wanted, there) = (wanted.get(path), self.there.get(path));
+        let put = |set: &mut BTreeSet<String>, belongs: bool| {
+            if belongs {
+                set.insert(path.to_owned());
+            } else {
+                set.remove(path);
+            }
+        };
+        put(&mut self.to_write, wanted.is_some() && wanted != there && !self.held.contains(path));
+        put(&mut self.to_remove, wanted.is_none() && there.is_some());
     }
 
     fn next(&mut self) -> Effect {
@@ -214,17 +244,21 @@ impl Publisher {
             self.stage = Stage::Sweeping;
             return Effect::Sweep(std::mem::take(&mut self.old));
         }
-        let writing: BTreeMap<String, String> =
-            self.to_write().take(NOTES).map(|(path, state)| (path.clone(), state.clone())).collect();
+        let wanted = self.wanted.as_ref();
+        let state = |path: &String| Some((path.clone(), wanted?.get(path)?.clone()));
+        let writing: BTreeMap<String, String> = self.to_write.iter().take(NOTES).filter_map(state).collect();
         if !writing.is_empty() {
             self.stage = Stage::Writing;
             let paths = writing.keys().cloned().collect();
             self.writing = writing;
             return Effect::Write(self.revision + 1, paths);
         }
-        let gone: Vec<String> = self.to_remove().take(NOTES).cloned().collect();
+        let gone: Vec<String> = self.to_remove.iter().take(NOTES).cloned().collect();
         if !gone.is_empty() {
-            gone.iter().for_each(|path| drop(self.there.remove(path)));
+            for path in &gone {
+                self.there.remove(path);
+                self.to_remove.remove(path);
+            }
             self.stage = Stage::Sweeping;
             return Effect::Sweep(gone.into_iter().map(|path| (path, self.revision + 1)).collect());
         }

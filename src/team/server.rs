@@ -1,5 +1,6 @@
 //! A collection at a server: the few requests that are needed, typed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use provider::rest::{RestServer, Verb};
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use crate::collection::{self, DENSE, Described, Quantisation, VaultState, WHAT, WORDS};
 use crate::failure::{Failure, Kind};
 use crate::ids;
+use crate::nodes::Nodes;
 
 /// How long anything may take that nobody waits for at a terminal.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,10 +19,10 @@ const PAGE: usize = 4096;
 /// The oldest version that knows all that is asked: vectors of several windows, and queries in steps.
 const OLDEST: (u32, u32) = (1, 10);
 
-/// A collection. Cheap to clone.
+/// A collection. Cheap to clone; clones ask the same node first.
 #[derive(Clone, Debug)]
 pub struct Collection {
-    server: RestServer,
+    nodes: Arc<Nodes>,
     name: String,
     patience: Duration,
 }
@@ -48,7 +50,12 @@ pub(crate) struct Read {
 impl Collection {
     /// The collection of this name. Opens no connection yet.
     pub fn new(server: RestServer, name: &str) -> Self {
-        Collection { server, name: name.to_owned(), patience: PATIENCE }
+        Collection::replicated(server, Vec::new(), name)
+    }
+
+    /// The same in a cluster, whose `others` are asked where `server` does not answer.
+    pub fn replicated(server: RestServer, others: Vec<RestServer>, name: &str) -> Self {
+        Collection { nodes: Arc::new(Nodes::new(server, others)), name: name.to_owned(), patience: PATIENCE }
     }
 
     /// The same, every request to which ends after `patience`.
@@ -62,21 +69,21 @@ impl Collection {
         &self.name
     }
 
-    /// Host, and port if it is not the scheme's own.
+    /// Host that answered last, and port if it is not the scheme's own.
     pub fn host(&self) -> &str {
-        self.server.host()
+        self.nodes.current().host()
     }
 
-    /// Host that notes and queries go to; `None` for an address of this machine.
+    /// Hosts that notes and queries go to, in words; `None` for addresses of this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        self.server.leaves_to()
+        let hosts = self.nodes.leave_to();
+        (!hosts.is_empty()).then(|| hosts.join(" or "))
     }
 
     async fn ask(&self, verb: Verb, path: &str, body: Option<Value>) -> Result<Value, Failure> {
         let body = body.map_or_else(Vec::new, |body| body.to_string().into_bytes());
         let path = format!("/collections/{}{path}", self.name);
-        let answer = self.server.ask(verb, &path, body, self.patience).await;
-        let answer = answer.map_err(|error| Failure::of(error, self.host(), &self.name))?;
+        let answer = self.nodes.ask((verb, &path), body, self.patience, &self.name).await?;
         let mut answer: Value = serde_json::from_slice(&answer).map_err(|_| self.odd())?;
         Ok(answer["result"].take())
     }
@@ -92,8 +99,7 @@ impl Collection {
     /// # Errors
     /// It is too old, or no such server.
     pub async fn version(&self) -> Result<String, Failure> {
-        let answer = self.server.ask(Verb::Get, "/", Vec::new(), self.patience).await;
-        let answer = answer.map_err(|error| Failure::of(error, self.host(), &self.name))?;
+        let answer = self.nodes.ask((Verb::Get, "/"), Vec::new(), self.patience, &self.name).await?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|_| self.odd())?;
         let version = answer["version"].as_str().ok_or_else(|| self.odd())?;
         let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
@@ -267,14 +273,28 @@ impl Collection {
     /// See [`Failure`].
     pub(crate) async fn look_through(&self, filter: &Value, with: Value) -> Result<Vec<Read>, Failure> {
         let mut all = Vec::new();
+        self.look_at_each(filter, with, |read| all.push(read)).await?;
+        Ok(all)
+    }
+
+    /// The same one after the other, for who does not need them all at once.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn look_at_each(
+        &self,
+        filter: &Value,
+        with: Value,
+        mut look: impl FnMut(Read),
+    ) -> Result<(), Failure> {
         let mut offset = Value::Null;
         loop {
             let asked = json!({"filter": filter, "limit": PAGE, "with_payload": with, "offset": offset});
             let mut page = self.ask(Verb::Post, "/points/scroll", Some(asked)).await?;
-            all.extend(read(page["points"].take()));
+            read(page["points"].take()).into_iter().for_each(&mut look);
             offset = page["next_page_offset"].take();
             if offset.is_null() {
-                return Ok(all);
+                return Ok(());
             }
         }
     }

@@ -52,46 +52,73 @@ impl Differences {
     }
 }
 
-/// Compares what was found, of one vault, with what the store has; also the ids of points that nobody needs.
-pub(crate) fn compare(found: &[Read], wanted: &BTreeMap<String, String>, revision: u64) -> (Differences, Vec<String>) {
-    let mut differences = Differences { notes: wanted.len(), points: found.len(), ..Differences::default() };
-    let mut strays = Vec::new();
-    let mut notes: BTreeMap<String, Vec<(&str, Payload)>> = BTreeMap::new();
-    for Read { id, payload, .. } in found {
-        let read: Option<Payload> = serde_json::from_value(payload.clone()).ok();
-        if let Some(read) = read.filter(|read| read.revision <= revision) {
-            notes.entry(read.path.clone()).or_default().push((id, read));
-        } else {
-            // Nobody sees it, or nobody understands it.
-            differences.left_over += 1;
-            strays.push(id.clone());
-        }
+/// Of a point what the comparison needs: a collection's texts are not held in memory for it.
+#[derive(Debug)]
+struct Looked {
+    id: String,
+    revision: u64,
+    position: u32,
+    /// Chunks of its note.
+    chunks: u32,
+    state: String,
+    /// Whether it is as it was written.
+    sound: bool,
+}
+
+/// The points of a vault, looked at one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Comparison {
+    points: usize,
+    notes: BTreeMap<String, Vec<Looked>>,
+    /// Points that nobody understands.
+    odd: Vec<String>,
+}
+
+impl Comparison {
+    /// Looks at a point.
+    pub(crate) fn look(&mut self, Read { id, payload, .. }: Read) {
+        self.points += 1;
+        let Ok(read) = serde_json::from_value::<Payload>(payload) else { return self.odd.push(id) };
+        let sound = read.sum == read.reckoned();
+        let Payload { path, revision, position, chunks, state, .. } = read;
+        self.notes.entry(path).or_default().push(Looked { id, revision, position, chunks, state, sound });
     }
-    for (path, points) in &notes {
-        let newest = points.iter().map(|(_, read)| read.revision).max();
-        let Some(state) = wanted.get(path) else {
-            differences.extra.push(path.clone());
-            strays.extend(points.iter().map(|(id, _)| (*id).to_owned()));
-            continue;
-        };
-        let (current, old): (Vec<_>, Vec<_>) = points.iter().partition(|(_, read)| Some(read.revision) == newest);
-        differences.left_over += old.len();
-        strays.extend(old.into_iter().map(|(id, _)| (*id).to_owned()));
-        if !is_whole(&current) {
-            differences.damaged.push(path.clone());
-        } else if current.iter().any(|(_, read)| read.state != *state) {
-            differences.outdated.push(path.clone());
+
+    /// Compares all that was looked at with what the store has; also the ids of points that nobody needs.
+    pub(crate) fn with(self, wanted: &BTreeMap<String, String>, revision: u64) -> (Differences, Vec<String>) {
+        let Comparison { points, mut notes, odd: mut strays } = self;
+        let mut differences = Differences { notes: wanted.len(), points, ..Differences::default() };
+        for points in notes.values_mut() {
+            // Nobody sees what is above.
+            strays.extend(points.extract_if(.., |point| point.revision > revision).map(|point| point.id));
         }
+        differences.left_over = strays.len();
+        notes.retain(|_, points| !points.is_empty());
+        differences.missing = wanted.keys().filter(|path| !notes.contains_key(*path)).cloned().collect();
+        for (path, points) in notes {
+            let newest = points.iter().map(|point| point.revision).max();
+            let Some(state) = wanted.get(&path) else {
+                differences.extra.push(path);
+                strays.extend(points.into_iter().map(|point| point.id));
+                continue;
+            };
+            let (current, old): (Vec<_>, Vec<_>) = points.into_iter().partition(|point| Some(point.revision) == newest);
+            differences.left_over += old.len();
+            strays.extend(old.into_iter().map(|point| point.id));
+            if !is_whole(&current) {
+                differences.damaged.push(path);
+            } else if current.iter().any(|point| point.state != *state) {
+                differences.outdated.push(path);
+            }
+        }
+        (differences, strays)
     }
-    differences.missing = wanted.keys().filter(|path| !notes.contains_key(*path)).cloned().collect();
-    (differences, strays)
 }
 
 /// Whether these are all chunks of a note, each once and as it was written.
-fn is_whole(points: &[&(&str, Payload)]) -> bool {
-    let positions: BTreeSet<u32> = points.iter().map(|(_, read)| read.position).collect();
-    let is_well = |read: &Payload| read.chunks as usize == points.len() && read.sum == read.reckoned();
-    positions.len() == points.len() && points.iter().all(|(_, read)| is_well(read))
+fn is_whole(points: &[Looked]) -> bool {
+    let positions: BTreeSet<u32> = points.iter().map(|point| point.position).collect();
+    positions.len() == points.len() && points.iter().all(|point| point.sound && point.chunks as usize == points.len())
 }
 
 #[cfg(test)]

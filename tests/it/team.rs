@@ -73,6 +73,18 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
         ("[team.handbook]\nurl = \"http://qdrant.example.org\"\ncollection = \"a\"\n", "in the clear"),
         ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a/b\"\n", "write a name of letters"),
         (
+            "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = \"http://127.0.0.1:2\"\ncollection = \"a\"\n",
+            "write a list of addresses",
+        ),
+        (
+            "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = [\"http://qdrant.example.org\"]\ncollection = \"a\"\n",
+            "in the clear",
+        ),
+        (
+            "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = [\"http://127.0.0.1:1/\"]\ncollection = \"a\"\n",
+            "stands twice",
+        ),
+        (
             "[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a\"\napi_key = \"x\"\n",
             "no key stands in this file",
         ),
@@ -93,10 +105,11 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
     }
     place.configure(
         "publish = \"handbook\"\n[team.handbook]\nurl = \"https://q.example:6333\"\ncollection = \"a\"\n\
-         key_command = \"pass q\"\nca_file = \"/etc/ca.pem\"\n",
+         replicas = [\"https://r.example:6333\"]\nkey_command = \"pass q\"\nca_file = \"/etc/ca.pem\"\n",
     );
     let shown = out(&place.run(&["config", "show"]));
     assert!(shown.contains("[team.handbook]") && shown.contains("publish = \"handbook\""), "{shown}");
+    assert!(shown.contains("replicas = [\"https://r.example:6333\"]"), "{shown}");
     assert!(shown.contains("ca_file = \"/etc/ca.pem\""), "{shown}");
     assert!(!shown.contains("pass q"), "{shown}");
 }

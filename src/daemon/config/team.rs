@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::keys::{HIDDEN, TEAM, TEAM_KEYS};
 use super::raw::{RawTable, Reader};
-use super::units;
+use super::units::{self, Placed, Value};
 use context::settings::KeyConfig;
 use engine::settings::TeamConfig;
 use protocol::folders::SHOWN_CONFIG;
@@ -34,6 +34,7 @@ pub(super) fn read(raw: &RawTable, reader: &mut Reader<'_>) -> Option<(String, T
         let full = format!("{full}.{name}");
         match name.as_str() {
             "url" => config.url = reader.take(&full, placed, units::address)?,
+            "replicas" => config.replicas = replicas(&full, placed, reader)?,
             "collection" => config.collection = reader.take(&full, placed, collection)?,
             "key_file" => key.file = reader.take(&full, placed, units::key_file),
             "key_command" => key.command = reader.take(&full, placed, units::words),
@@ -48,7 +49,32 @@ pub(super) fn read(raw: &RawTable, reader: &mut Reader<'_>) -> Option<(String, T
         }
     }
     config.key = key;
+    one_of_each(&full, raw, &config, reader);
     (!config.url.is_empty() && !config.collection.is_empty()).then_some((name, config))
+}
+
+/// Other nodes of a cluster, each once.
+fn replicas(key: &str, placed: &Placed<Value>, reader: &mut Reader<'_>) -> Option<Vec<String>> {
+    let Value::List(items) = &placed.value else {
+        let message = "write a list of addresses, such as `replicas = [\"https://qdrant-2.example.org:6333\"]`";
+        reader.problem_at(key, placed.line, placed.column, message.to_owned());
+        return None;
+    };
+    items.iter().map(|item| reader.take(key, item, units::address)).collect()
+}
+
+/// A node that stands twice would be asked twice, where another one may live.
+fn one_of_each(team: &str, raw: &RawTable, config: &TeamConfig, reader: &mut Reader<'_>) {
+    let Some(placed) = raw.get("replicas") else { return };
+    let plain = |url: &String| url.trim_end_matches('/').to_ascii_lowercase();
+    let mut known = vec![plain(&config.url)];
+    for url in &config.replicas {
+        if known.contains(&plain(url)) {
+            let message = format!("`{}` stands twice among `url` and `replicas`", url.escape_debug());
+            reader.problem_at(&format!("{team}.replicas"), placed.line, placed.column, message);
+        }
+        known.push(plain(url));
+    }
 }
 
 /// A collection's name becomes a part of an address.
@@ -59,8 +85,12 @@ fn collection(value: &units::Value) -> Result<String, String> {
 
 /// Keys and values in force.
 pub(super) fn values(config: &TeamConfig) -> Vec<(&'static str, String)> {
-    let TeamConfig { url, collection, key, ca_file, timeout, search } = config;
-    let mut values = vec![("url", quoted(url)), ("collection", quoted(collection))];
+    let TeamConfig { url, replicas, collection, key, ca_file, timeout, search } = config;
+    let mut values = vec![("url", quoted(url))];
+    if !replicas.is_empty() {
+        values.push(("replicas", list(replicas)));
+    }
+    values.push(("collection", quoted(collection)));
     values.extend(key.file.as_ref().map(|file| ("key_file", quoted(&file.to_string_lossy()))));
     values.extend(key.command.as_ref().map(|_| ("key_command", HIDDEN.to_owned())));
     values.extend(key.credential.as_ref().map(|name| ("key_credential", quoted(name))));
@@ -79,6 +109,7 @@ pub(super) fn sample() -> String {
     for (key, about) in TEAM_KEYS {
         let value = match key {
             "url" => quoted("https://qdrant.example.org:6333"),
+            "replicas" => list(&["https://qdrant-2.example.org:6333".to_owned()]),
             "collection" => quoted("handbook"),
             "key_file" => quoted(&format!("{SHOWN_CONFIG}/handbook-key")),
             "key_command" => quoted("pass show handbook"),
@@ -90,6 +121,10 @@ pub(super) fn sample() -> String {
         let _ = writeln!(out, "# {about}\n#   {key} = {value}");
     }
     out
+}
+
+fn list(texts: &[String]) -> String {
+    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }
 
 fn quoted(text: &str) -> String {

@@ -122,6 +122,7 @@ impl Driven {
     fn tell(&mut self, store: &BTreeMap<String, String>) {
         let next = self.plan.on(Event::Wanted(store.clone()));
         self.next = self.next.take().filter(|effect| *effect != Effect::Rest).or(next);
+        assert_planned(&self.plan, None);
     }
 
     /// Does one thing, if there is one.
@@ -130,7 +131,29 @@ impl Driven {
         let event = model.carry_out(&effect, store, fault);
         model.assert_whole();
         self.next = self.plan.on(event);
+        assert_planned(&self.plan, self.next.as_ref());
         true
+    }
+}
+
+/// What is kept of what differs is what all notes, looked through, say; and a revision has the first of them.
+fn assert_planned(plan: &Publisher, next: Option<&Effect>) {
+    let wanted = || plan.wanted.iter().flatten();
+    let differs =
+        |(path, state): &(&String, &String)| plan.there.get(*path) != Some(*state) && !plan.held.contains(*path);
+    let to_write: Vec<&String> = wanted().filter(differs).map(|(path, _)| path).collect();
+    let gone = |path: &&String| plan.wanted.as_ref().is_some_and(|wanted| !wanted.contains_key(*path));
+    let to_remove: Vec<&String> = plan.there.keys().filter(gone).collect();
+    assert_eq!(plan.to_write.iter().collect::<Vec<_>>(), to_write);
+    assert_eq!(plan.to_remove.iter().collect::<Vec<_>>(), to_remove);
+    assert_eq!(plan.left(), to_write.len() + to_remove.len());
+    match next {
+        Some(Effect::Write(revision, paths)) => {
+            assert_eq!(*revision, plan.revision + 1);
+            assert_eq!(paths.iter().collect::<Vec<_>>(), to_write.into_iter().take(NOTES).collect::<Vec<_>>());
+        }
+        Some(Effect::Rest) => assert_eq!((to_write.len(), to_remove.len()), (0, 0)),
+        _ => {}
     }
 }
 
@@ -172,6 +195,56 @@ proptest! {
         prop_assert_eq!(seen, store.clone());
         prop_assert_eq!(model.points.len(), store.len() * POINTS as usize, "something is left over");
         prop_assert_eq!((keeper.plan.left(), keeper.plan.notes()), (0, store.len()));
+    }
+}
+
+/// Notes by number, each in a state of so many.
+fn some_notes() -> impl Strategy<Value = BTreeMap<String, String>> {
+    let note = (0..300_u16, 0..3_u8).prop_map(|(note, state)| (format!("n{note:03}"), format!("state {state}")));
+    proptest::collection::btree_map(0..300_u16, note, 0..250).prop_map(|notes| notes.into_values().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// More notes than a revision has; some of them cannot be read, and some are found amiss.
+    #[test]
+    fn the_plan_is_that_of_looking_through_all_notes(
+        before in some_notes(), after in some_notes(), unreadable in some_notes(), amiss in some_notes(),
+    ) {
+        let mut plan = Publisher::default();
+        plan.on(Event::Wanted(before.clone()));
+        let mut effect = Some(plan.begin());
+        let (mut model, mut store, mut told, mut turns) = (Model::default(), before, 0, 0);
+        while let Some(now) = effect.take() {
+            turns += 1;
+            prop_assert!(turns < 200, "it does not come to rest");
+            let event = match (now, told) {
+                (Effect::Rest, 0) => {
+                    store.clone_from(&after);
+                    told = 1;
+                    Event::Wanted(after.clone())
+                }
+                (Effect::Rest, 1) => {
+                    told = 2;
+                    Event::Amiss(amiss.keys().filter(|path| store.contains_key(*path)).cloned().collect())
+                }
+                (Effect::Rest, _) => break,
+                (now, _) => match model.carry_out(&now, &store, None) {
+                    Event::Written(mut written) => {
+                        // What cannot be read is not written either.
+                        let revision = model.revision + 1;
+                        written.retain(|path, _| !unreadable.contains_key(path));
+                        model.points.retain(|(path, at, ..)| *at < revision || !unreadable.contains_key(path));
+                        Event::Written(written)
+                    }
+                    event => event,
+                },
+            };
+            effect = plan.on(event);
+            assert_planned(&plan, effect.as_ref());
+        }
+        prop_assert_eq!(told, 2);
     }
 }
 

@@ -20,6 +20,12 @@ fn read(path: &str, revision: u64) -> Vec<Read> {
         .collect()
 }
 
+fn compare(found: &[Read], wanted: &BTreeMap<String, String>, revision: u64) -> (Differences, Vec<String>) {
+    let mut comparison = Comparison::default();
+    found.iter().cloned().for_each(|read| comparison.look(read));
+    comparison.with(wanted, revision)
+}
+
 fn wanted(paths: &[&str]) -> BTreeMap<String, String> {
     paths.iter().map(|path| ((*path).to_owned(), document(path, &[], &["one", "two"]).state)).collect()
 }
