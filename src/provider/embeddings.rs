@@ -22,7 +22,7 @@ use super::{FailureKind, Health};
 use context::cost::{Usage, estimate_tokens};
 use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
-use wire::EmbedWire;
+pub(super) use wire::EmbedWire;
 
 pub use wire::PerCall;
 

@@ -27,6 +27,7 @@ mod eval;
 mod expansion;
 mod first_version;
 mod folders;
+mod fuzz;
 mod generations;
 mod graph;
 mod grep;
