@@ -22,9 +22,15 @@ use super::{FailureKind, Health};
 use context::cost::{Usage, estimate_tokens};
 use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
-pub(super) use wire::EmbedWire;
+use wire::EmbedWire;
 
 pub use wire::PerCall;
+
+/// What [`EmbedWire::read`] makes of an answer: for fuzzing.
+#[cfg(any(test, fuzzing))]
+pub(super) fn read(body: &[u8], documents: &[TextGroup]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
+    EmbedWire::read(body, documents)
+}
 
 /// Longest answer: the most texts of a call, at 4,096 dimensions written out in full.
 const MOST_ANSWER: usize = 64 << 20;

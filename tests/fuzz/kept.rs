@@ -1,11 +1,12 @@
 //! Runs a body over the kept corpus of its target, and over mutations of it: seeded, so that every run is the same. What
-//! libFuzzer does better where there is a nightly toolchain, in a second or two of each `cargo test`.
+//! libFuzzer does better where there is a nightly toolchain, in a second or two of each `cargo test`. With
+//! `SITUATED_TEST_MUTATIONS=100` a hundred times as many.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Mutations of one file at most.
-const OF_ONE: usize = 400;
+/// How often the usual number of mutations is tried.
+const VARIABLE: &str = "SITUATED_TEST_MUTATIONS";
 
 /// What formats are made of, put in where a mutation inserts.
 const PIECES: [&[u8]; 24] = [
@@ -59,7 +60,8 @@ pub(crate) fn run(target: &str, mutations: usize, body: impl Fn(&[u8])) {
     paths.sort();
     let kept: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
     assert!(!kept.is_empty(), "{target} has no corpus");
-    let of_one = (mutations / kept.len()).clamp(1, OF_ONE);
+    let times = std::env::var(VARIABLE).ok().map_or(1, |times| times.parse().expect("a number of times"));
+    let of_one = mutations * times / kept.len() + 1;
     let mut chance = Chance(target.bytes().fold(0, |seed, byte| seed * 31 + u64::from(byte)));
     for (path, bytes) in paths.iter().zip(&kept) {
         once(path, bytes, &body);

@@ -6,6 +6,7 @@ use situated::daemon::config::{Config, Overrides};
 
 use input::Folder;
 
+#[allow(dead_code, reason = "each body uses what it needs")]
 #[path = "../input.rs"]
 mod input;
 

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use index::chunk::cut;
-use note::chunk::{ChunkConfig, Strategy};
+use note::chunk::{ChunkConfig, Strategy, Tools, chunk};
 use note::{Note, NoteRules, Private, VaultPath};
 
 /// Names, for each way in which a file is read.
@@ -72,9 +71,23 @@ fn whole(note: &Note) {
     assert!(note.warnings.iter().all(|warning| (1..=last).contains(&warning.line)));
 }
 
+/// Where words begin: as like tokens as matters for where a note is cut.
+fn words(text: &str) -> Vec<u32> {
+    let begins =
+        |(at, c): (usize, char)| !c.is_whitespace() && text[..at].chars().next_back().is_none_or(char::is_whitespace);
+    text.char_indices().filter(|place| begins(*place)).map(|(at, _)| at as u32).collect()
+}
+
+/// How often each letter stands in a text, in place of its meaning.
+fn letters(text: &str) -> Vec<f32> {
+    let mut counts = vec![0.0; 26];
+    text.bytes().filter(u8::is_ascii_lowercase).for_each(|byte| counts[usize::from(byte - b'a')] += 1.0);
+    counts
+}
+
 /// Chunks are in order, and no word is lost between them.
 fn chunks(note: &Note, config: &ChunkConfig) {
-    let chunks = cut(note, config);
+    let chunks = chunk(note, config, &Tools { token_starts: &words(&note.text), embed: &letters });
     assert!(!chunks.is_empty(), "a note without text is found by its title");
     let ids: HashSet<_> = chunks.iter().map(|chunk| chunk.id).collect();
     assert_eq!(ids.len(), chunks.len(), "ids are unique");

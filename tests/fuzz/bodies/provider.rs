@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, HeaderValue};
 
-use crate::embeddings::EmbedWire;
+use crate::embeddings;
 use crate::wire::{Answer, Rerank, Wire, batch, parsed};
 use context::cost::{self, Usage};
 use context::models::{Model, Price, Rates, Thinking};
@@ -13,6 +13,7 @@ use context::settings::{ContextConfig, Provider};
 
 use input::Input;
 
+#[allow(dead_code, reason = "each body uses what it needs")]
 #[path = "../input.rs"]
 mod input;
 
@@ -179,7 +180,7 @@ pub fn embeddings(bytes: &[u8]) {
     let texts = usize::from(input.below(3)) + 1;
     let groups = [vec![vec!["a".to_owned()]; texts], vec![vec!["a".to_owned(); texts]]];
     for documents in &groups {
-        match EmbedWire::read(input.0, documents) {
+        match embeddings::read(input.0, documents) {
             Ok((vectors, tokens)) => {
                 assert_eq!(vectors.len(), texts, "one for each text");
                 assert!(vectors.iter().all(|vector| vector.len() == vectors[0].len() && !vector.is_empty()));

@@ -16,6 +16,7 @@ use note::fingerprint::{ContextKey, InputHash, SectionKey, Sketch, TextHash};
 
 use input::{Folder, Input};
 
+#[allow(dead_code, reason = "each body uses what it needs")]
 #[path = "../input.rs"]
 mod input;
 
