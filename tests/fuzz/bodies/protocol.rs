@@ -21,7 +21,10 @@ pub(crate) fn line(bytes: &[u8]) {
     if let Some(id) = &request.id {
         written["id"] = json!(id);
     }
-    assert_eq!(envelope::parse(written.to_string().as_bytes()).as_ref(), Ok(&request));
+    // A fraction, or what is too great for an integer, may change in its last place when it is written and read.
+    if request.params.values().all(is_exact) {
+        assert_eq!(envelope::parse(written.to_string().as_bytes()).as_ref(), Ok(&request));
+    }
     let named = Method::from_name(&request.method);
     assert!(named.is_none_or(|method| method.name() == request.method));
     for &method in Method::ALL {
@@ -29,6 +32,16 @@ pub(crate) fn line(bytes: &[u8]) {
             Ok(call) => assert_eq!(call.method(), method),
             Err(error) => answered(request.id.as_ref(), &error),
         }
+    }
+}
+
+/// Whether there is no number in a value but integers.
+fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !number.is_f64(),
+        Value::Array(items) => items.iter().all(is_exact),
+        Value::Object(object) => object.values().all(is_exact),
+        _ => true,
     }
 }
 
