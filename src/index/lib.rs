@@ -56,6 +56,9 @@ pub use links::Side;
 pub use meant::{Corrected, Meant};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
+/// What is fuzzed of the dense lane.
+#[cfg(any(test, fuzzing))]
+pub use vector::fuzz::kernels as fuzz_kernels;
 pub use vector::{Coder, Matrix, Rows, WindowVector};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.

@@ -8,6 +8,9 @@
 mod best;
 mod code;
 mod dot;
+#[cfg(any(test, fuzzing))]
+#[path = "../../tests/fuzz/bodies/kernels.rs"]
+pub mod fuzz;
 mod matrix;
 mod rotation;
 mod scan;

@@ -1,13 +1,17 @@
 //! Front matter: cut by hand, read as strict YAML, and by a lenient reader where vaults hold what is
 //! no YAML. Nothing here can lose a note: at worst the front matter is read as text.
 
+mod repeated;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
+use serde_saphyr::DuplicateKeyPolicy;
 
 use super::dates::Named;
 use super::{OwnDays, Warning, dates, lenient, outline};
+use repeated::Unrepeated;
 
 /// The longest front matter in bytes; the strict reader's budget is measured for it.
 const LONGEST: usize = 64 * 1024;
@@ -116,12 +120,10 @@ fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     None
 }
 
-/// Reads YAML 1.2 with the two liberties that notes need: the last of equal keys wins, and what YAML
-/// takes for a comment, a nested list or a decimal (`tags: #a`, `up: [[Note]]`, `title: 007`) is read as
-/// it was meant. Fails with the 1-based line of the trouble.
-fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
+/// How YAML is read, with what becomes of a key that stands twice.
+fn options(duplicate_keys: DuplicateKeyPolicy) -> serde_saphyr::Options {
     // An alias bomb has to stop within milliseconds; 64 KiB of honest properties stay far below.
-    let options = serde_saphyr::options! {
+    serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 32,
             flow_nesting_limit: 32,
@@ -134,12 +136,18 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
             max_total_replayed_events: 4_000,
             max_replay_stack_depth: 8,
         },
-        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        duplicate_keys: duplicate_keys,
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
         strict_booleans: true,
         with_snippet: false,
-    };
-    let mut properties = match serde_saphyr::from_str_with_options(yaml, options) {
+    }
+}
+
+/// Reads YAML 1.2 with the two liberties that notes need: the last of equal keys wins, and what YAML
+/// takes for a comment, a nested list or a decimal (`tags: #a`, `up: [[Note]]`, `title: 007`) is read as
+/// it was meant. Fails with the 1-based line of the trouble.
+fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
+    let mut properties = match serde_saphyr::from_str_with_options(yaml, options(DuplicateKeyPolicy::LastWins)) {
         Ok(Value::Object(properties)) => properties,
         Ok(Value::Null) => return Ok(Map::new()),
         Ok(_) => return Err(1),
@@ -159,6 +167,12 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
         }
     }
     Ok(properties)
+}
+
+/// Whether a key stands twice in YAML that can be read otherwise, in whatever way it is written: quoted, with a tag or an
+/// anchor, behind a `?`.
+pub(super) fn repeats_a_key(yaml: &str) -> bool {
+    serde_saphyr::from_str_with_options::<Unrepeated>(yaml, options(DuplicateKeyPolicy::Error)).is_err()
 }
 
 /// Whether a property of this name holds tags.

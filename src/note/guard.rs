@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::frontmatter::{Cut, Reading, is_tags};
+use super::frontmatter::{Cut, Reading, is_tags, repeats_a_key};
 use super::lenient;
 use super::private::{TAG, is_private};
 
@@ -32,7 +32,10 @@ pub(super) fn look(text: &str, start: usize, cut: &Cut) -> Guard {
 fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
     let block = &text[cut.block.clone()];
     let is_broken = match cut.reading {
-        Reading::Strict => lines(block).any(|line| names_tags_twice(block, line)),
+        // The second look is for keys that only YAML knows for the same; few notes name the tag.
+        Reading::Strict => {
+            lines(block).any(|line| names_tags_twice(block, line)) || (mentions(block) && repeats_a_key(block))
+        }
         Reading::Lenient => true,
         Reading::Text => block.lines().any(lenient::is_property),
         Reading::None => return unfinished(&text[start..]),

@@ -26,6 +26,12 @@ use wire::EmbedWire;
 
 pub use wire::PerCall;
 
+/// What [`EmbedWire::read`] makes of an answer: for fuzzing.
+#[cfg(any(test, fuzzing))]
+pub(super) fn read(body: &[u8], documents: &[TextGroup]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
+    EmbedWire::read(body, documents)
+}
+
 /// Longest answer: the most texts of a call, at 4,096 dimensions written out in full.
 const MOST_ANSWER: usize = 64 << 20;
 

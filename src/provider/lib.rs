@@ -12,6 +12,9 @@ mod circuit_breaker;
 mod client;
 mod embedder;
 mod embeddings;
+#[cfg(any(test, fuzzing))]
+#[path = "../../tests/fuzz/bodies/provider.rs"]
+pub mod fuzz;
 pub mod hub;
 mod key;
 mod keyring;

@@ -146,6 +146,13 @@ impl Line {
     }
 }
 
+/// The line that says what a line says, if it is taken: for fuzzing.
+#[cfg(any(test, fuzzing))]
+pub(super) fn rewritten(line: &[u8]) -> Option<Vec<u8>> {
+    let Imported { key, record, path, notes } = Line::parse(line).ok()?;
+    serde_json::to_vec(&Line::new(key, path.as_deref(), notes, record)).ok()
+}
+
 /// A context that is brought in.
 struct Imported {
     key: ContextKey,

@@ -44,6 +44,8 @@ use super::{StoreError, salvage};
 use context::{ContextRecord, Expansion};
 pub(crate) use entries::id;
 use entries::{Draft, Entries, Place};
+#[cfg(any(test, fuzzing))]
+pub(super) use frames::MAGIC;
 pub(super) use frames::{HEAD, scan};
 pub use holders::Holder;
 use note::VaultPath;

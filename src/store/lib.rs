@@ -16,6 +16,9 @@ mod compact;
 mod damage;
 mod exchange;
 mod flush;
+#[cfg(any(test, fuzzing))]
+#[path = "../../tests/fuzz/bodies/store.rs"]
+pub mod fuzz;
 mod journal;
 mod keep;
 mod mark;

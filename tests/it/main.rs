@@ -26,6 +26,7 @@ mod embedders;
 mod eval;
 mod expansion;
 mod folders;
+mod fuzz;
 mod generations;
 mod graph;
 mod grep;

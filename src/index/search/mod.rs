@@ -16,6 +16,9 @@ mod expect;
 pub mod filter;
 mod fold;
 mod fuse;
+#[cfg(any(test, fuzzing))]
+#[path = "../../../tests/fuzz/bodies/query.rs"]
+pub mod fuzz;
 mod gather;
 mod hit;
 mod lanes;

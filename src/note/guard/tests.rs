@@ -38,6 +38,12 @@ fn broken_front_matter_that_names_a_private_tag_is_private() {
         "---\ntags: [work]\ntags: [private]\n---\nx",
         "---\nTags: [private]\ntags: [work]\n---\nx",
         "---\ntags: private\ntitle: x\ntags:\n  - work\n---\nx",
+        // The same, where only YAML knows that the keys are one.
+        "---\ntags: [private]\n? tags\n: [work]\n---\nx",
+        "---\ntags: [private]\n\"\\x74ags\": [work]\n---\nx",
+        "---\ntags: [private]\n&a tags: [work]\n---\nx",
+        "---\ntags: [private]\n!!str tags: [work]\n---\nx",
+        "---\ntags: [private]\n!r tags: [work]\n---\nx",
         // Indented as no YAML is.
         "---\ntitle: x\n  tags: [private]\n---\nx",
         "---\ntags:\n- work\n - private\n---\nx",

@@ -307,7 +307,7 @@ fn answer(text: String, said: Finish, counted: Counted, prompt: &Prompt, token_f
     let Counted { input, output, cache_read, cache_write } = counted;
     let mut usage =
         Usage { input: input.unwrap_or(0), output: output.unwrap_or(0), cache_read, cache_write, estimated: false };
-    if usage.input + cache_read + cache_write == 0 {
+    if usage.input == 0 && cache_read == 0 && cache_write == 0 {
         usage.input = u64::from(prompt.tokens);
         usage.estimated = true;
     }

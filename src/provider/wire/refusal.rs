@@ -252,7 +252,8 @@ impl Said {
         said.lower.make_ascii_lowercase();
         // `x-amzn-errortype: ThrottlingException:http://…`
         let aws = headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok());
-        said.codes.extend(aws.and_then(|code| code.split(':').next()).map(str::to_owned));
+        let aws = aws.and_then(|code| code.split(':').next()).filter(|code| is_code(code));
+        said.codes.extend(aws.map(str::to_owned));
         said.codes.iter_mut().for_each(|code| code.make_ascii_lowercase());
         said
     }
@@ -266,9 +267,8 @@ impl Said {
             },
             Value::Array(items) if depth < 4 => items.iter().take(8).for_each(|item| self.gather(item, depth + 1)),
             Value::Object(object) if depth < 4 => {
-                if let Some(code) = value.pointer("/details/error_code").and_then(Value::as_str) {
-                    self.codes.push(code.to_owned());
-                }
+                let detail = value.pointer("/details/error_code").and_then(Value::as_str).filter(|code| is_code(code));
+                self.codes.extend(detail.map(str::to_owned));
                 for key in ["code", "type", "error_type", "__type"] {
                     let code = object.get(key).and_then(Value::as_str).filter(|code| is_code(code));
                     // AWS writes `com.amazon.coral.service#AccessDeniedException`.

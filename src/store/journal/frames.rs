@@ -4,7 +4,7 @@ use crate::codec;
 use crate::damage::Damage;
 use crate::v1::Entry;
 
-pub(super) const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];
+pub(crate) const MAGIC: [u8; 4] = [0xC7, 0x73, 0xF5, 0x0A];
 pub(crate) const HEAD: usize = 8;
 
 /// The largest payload: a context is some hundred words, so even one imported from elsewhere is far
