@@ -66,7 +66,7 @@ impl fmt::Display for Refused {
 impl Refused {
     fn all() -> Vec<Refused> {
         use Refused::{Descriptors, DescriptorsFromStart, Inodes, Memory, Pages, Stopped, Watches};
-        let mut all: Vec<Refused> = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512].map(Pages).into();
+        let mut all: Vec<Refused> = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 56, 64, 128, 512].map(Pages).into();
         all.extend([0, 1, 2, 3, 4, 6, 8].map(Inodes));
         all.extend([0, 1, 2, 3, 5, 8].map(Descriptors));
         all.extend([8, 12, 16, 20, 24, 28, 32, 40, 48].map(DescriptorsFromStart));
@@ -155,6 +155,8 @@ fn call(program: &str, args: &[&str]) -> Result<()> {
 struct Seen {
     answered: usize,
     asked: usize,
+    /// What searches were told that were not answered.
+    unanswered: Vec<String>,
     /// What `status` said, or the last line of one that ended.
     told: Option<String>,
     ended: bool,
@@ -200,7 +202,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
             "| {refused} | {} of {} | {how} | {:.1} s | {} |",
             seen.answered, seen.asked, seen.recovered, seen.twice
         );
-        eprintln!("{row} {}", seen.wrong.join("; "));
+        eprintln!("{row} {}{}", seen.wrong.join("; "), seen.unanswered.first().map_or("", String::as_str));
         rows.push(row);
         failures.extend(seen.wrong.iter().map(|wrong| format!("{refused}: {wrong}")));
     }
@@ -316,8 +318,11 @@ fn work(lab: &Lab, home: &Path, daemon: &mut Daemon, edits: &mut usize, rng: &mu
         seen.asked += 1;
         match connected.call("search", &json!({"query": lab::WORD, "limit": 5})) {
             Ok(answer) if answer["hits"][0].is_object() => seen.answered += 1,
-            Ok(_) => {}
-            Err(_) => client = None,
+            Ok(answer) => seen.unanswered.push(format!("nothing found, warnings {}", answer["warnings"])),
+            Err(error) => {
+                seen.unanswered.push(error.to_string());
+                client = None;
+            }
         }
         if let Ok(status) = connected_status(&mut client) {
             seen.told = status["problems"][0].as_str().map(str::to_owned).or(seen.told.take());

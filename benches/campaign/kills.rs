@@ -30,6 +30,9 @@ const KEPT_TRACED: Duration = Duration::from_millis(400);
 /// A boundary that is not reached by then is given up, and the kill is one at random.
 const GIVEN_UP: Duration = Duration::from_millis(2500);
 
+/// How long the daemon may take to write what is lacking.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Kills between two looks at what has become of it all.
 const ROUND: usize = 50;
 
@@ -143,7 +146,7 @@ fn at_boundary(lab: &Lab, home: &Path, boundary: Boundary, rng: &mut Rng, seen: 
 fn look(lab: &Lab, home: &Path, seen: &Seen) -> Result<Value> {
     lab.model.latency(Duration::ZERO);
     let mut daemon = lab.start(home)?;
-    let Start::Serves(mut client, status) = lab::await_start(&mut daemon)? else {
+    let Start::Serves(mut client, status) = lab::await_start_for(&mut daemon, PATIENCE)? else {
         bail!("it does not serve after the last kill: {}", std::fs::read_to_string(home.join("log"))?);
     };
     let contexts = lab::contexts(&mut client)?;

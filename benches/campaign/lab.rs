@@ -113,7 +113,12 @@ pub(crate) enum Start {
 
 /// Waits until a daemon is at rest, or has ended.
 pub(crate) fn await_start(daemon: &mut Daemon) -> Result<Start> {
-    let until = Instant::now() + PATIENCE;
+    await_start_for(daemon, PATIENCE)
+}
+
+/// The same for as long as that: a daemon that has contexts to write is at rest once they are.
+pub(crate) fn await_start_for(daemon: &mut Daemon, patience: Duration) -> Result<Start> {
+    let until = Instant::now() + patience;
     let mut client = None;
     while Instant::now() < until {
         if let Some(code) = daemon.exited()? {

@@ -28,6 +28,9 @@ const LENGTH: Duration = Duration::from_secs(20);
 /// How long the model takes.
 const LATENCY: Duration = Duration::from_millis(40);
 
+/// How long a daemon may take to write what was lost.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// An answer that came so long before is on the disk, though every call to the system is traced.
 const KEPT: f64 = 0.4;
 
@@ -115,7 +118,7 @@ fn moments(lab: &Lab, over: &AtomicBool) -> Vec<Moment> {
 fn start(lab: &Lab, home: &Path, before: &[(String, Vec<u32>)]) -> Result<(usize, bool)> {
     let from = lab.model.calls();
     let mut daemon = lab.start(home)?;
-    let Start::Serves(mut client, status) = lab::await_start(&mut daemon)? else {
+    let Start::Serves(mut client, status) = lab::await_start_for(&mut daemon, PATIENCE)? else {
         bail!("it does not serve: {}", fs::read_to_string(home.join("log"))?);
     };
     lab::all_found(&mut client, NOTES)?;
