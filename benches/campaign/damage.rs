@@ -104,7 +104,7 @@ enum Outcome {
 
 pub(crate) fn run(asked: &Asked) -> Result<()> {
     let (from, only) = (asked.number("--from", 0)? as usize, option(&asked.args, "--only"));
-    let lab = Lab::new(NOTES)?;
+    let lab = Lab::new(asked, NOTES)?;
     let whole = lab.path("whole");
     let mut daemon = lab.start(&whole)?;
     let mut client = daemon.client()?;

@@ -1,5 +1,6 @@
 //! A vault whose contexts were paid for, and the daemon over it.
 
+use std::collections::HashMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +10,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::Asked;
 use crate::common::daemon::{Client, Daemon};
 use crate::model::Model;
-
-pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_situated");
 
 /// The user that `root` becomes where permissions must bind.
 const NOBODY: u32 = 65534;
@@ -51,12 +51,14 @@ pub(crate) struct Lab {
     dir: TempDir,
     pub(crate) vault: PathBuf,
     pub(crate) model: Model,
+    /// What is started as the daemon.
+    pub(crate) program: String,
     settings: String,
 }
 
 impl Lab {
     /// With so many notes.
-    pub(crate) fn new(notes: usize) -> Result<Lab> {
+    pub(crate) fn new(asked: &Asked, notes: usize) -> Result<Lab> {
         let dir = tempfile::Builder::new().prefix("situated-campaign").tempdir()?;
         let (vault, model) = (dir.path().join("vault"), Model::start());
         std::fs::create_dir(&vault)?;
@@ -64,7 +66,7 @@ impl Lab {
             "{}\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n\n[budget]\nday = 1000.0\n",
             model.config("anthropic", "")
         );
-        let lab = Lab { dir, vault, model, settings };
+        let lab = Lab { dir, vault, model, program: asked.program(), settings };
         (0..notes).try_for_each(|n| lab.save(n, 0))?;
         Ok(lab)
     }
@@ -81,7 +83,21 @@ impl Lab {
 
     /// A daemon that keeps its data in `home`.
     pub(crate) fn start(&self, home: &Path) -> Result<Daemon> {
-        Daemon::configured(EXE, home, &self.vault, &self.settings)
+        self.start_as(&self.program, home)
+    }
+
+    /// The same by a program that becomes the daemon.
+    pub(crate) fn start_as(&self, program: &str, home: &Path) -> Result<Daemon> {
+        Daemon::configured(program, home, &self.vault, &self.settings)
+    }
+
+    /// Questions that the model was asked more often than once: each time but the first.
+    pub(crate) fn asked_again(&self) -> usize {
+        let mut questions: HashMap<(String, Vec<u32>), usize> = HashMap::new();
+        for question in self.model.asked() {
+            *questions.entry((question.document, question.wanted)).or_default() += 1;
+        }
+        questions.values().map(|times| times - 1).sum()
     }
 }
 
@@ -97,7 +113,12 @@ pub(crate) enum Start {
 
 /// Waits until a daemon is at rest, or has ended.
 pub(crate) fn await_start(daemon: &mut Daemon) -> Result<Start> {
-    let until = Instant::now() + PATIENCE;
+    await_start_for(daemon, PATIENCE)
+}
+
+/// The same for as long as that: a daemon that has contexts to write is at rest once they are.
+pub(crate) fn await_start_for(daemon: &mut Daemon, patience: Duration) -> Result<Start> {
+    let until = Instant::now() + patience;
     let mut client = None;
     while Instant::now() < until {
         if let Some(code) = daemon.exited()? {

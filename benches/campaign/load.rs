@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use crate::Asked;
 use crate::common::daemon::{Client, Daemon, Usage};
 use crate::common::{self, percentile, rng::Rng};
-use crate::lab;
 
 /// Connections that offer together what is too much; a daemon takes 64 unless it is configured.
 const CONNECTIONS: usize = 50;
@@ -48,7 +47,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let dir = tempfile::Builder::new().prefix("situated-campaign").tempdir()?;
     let (vault, home) = (dir.path().join("vault"), dir.path().join("home"));
     common::vault::generate(&vault, notes, asked.seed)?;
-    let mut daemon = Daemon::start(lab::EXE, &home, &vault)?;
+    let mut daemon = Daemon::start(&asked.program(), &home, &vault)?;
     let mut client = daemon.client()?;
     daemon.indexed(&mut client)?;
     let queries = Arc::new(queries(&vault, asked.seed)?);

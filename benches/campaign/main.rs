@@ -1,18 +1,23 @@
-//! What breaks a daemon: its files damaged, itself killed, more asked than it can do. Each campaign is a program that
-//! prints one table; what was found by them stands in `tests/CAMPAIGNS.md`.
+//! What breaks a daemon: its files damaged, itself killed, the power lost, what it needs refused, more asked than it can do,
+//! hours of use. Each campaign is a program that prints one table; what was found by them stands in `tests/CAMPAIGNS.md`.
 //!
 //! ```text
 //! cargo bench --bench campaign -- damage [--seed 1] [--from 0] [--only journal]
-//! cargo bench --bench campaign -- kills  [--seed 1] [--runs 100]
+//! cargo bench --bench campaign -- kills  [--seed 1] [--runs 100] [--at random|boundaries|both]
+//! cargo bench --bench campaign -- power  [--seed 1] [--runs 100]
+//! cargo bench --bench campaign -- disk   [--seed 1] [--only inodes]
 //! cargo bench --bench campaign -- load   [--seed 1] [--notes 2000] [--seconds 10]
+//! cargo bench --bench campaign -- soak   [--seed 1] [--minutes 120] [--warm-up 15] [--notes 400] [--samples FILE]
 //! ```
 //!
-//! The same seed gives the same damage and the same edits. Damage and kills are as true of a build for tests, which is
+//! `power`, and kills at boundaries, need `strace`; `disk` needs root and `unshare`. `--program FILE` starts another daemon
+//! than the one that was built. The same seed gives the same damage and the same edits. Damage and kills are as true of a build for tests, which is
 //! there sooner: `cargo bench --profile dev --bench campaign -- damage`.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod damage;
+mod disk;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/it/http.rs"]
 mod http;
@@ -22,6 +27,8 @@ mod load;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/it/model.rs"]
 mod model;
+mod power;
+mod soak;
 
 use anyhow::{Context, Result, bail};
 use common::option;
@@ -33,6 +40,11 @@ struct Asked {
 }
 
 impl Asked {
+    /// The daemon: the one that was built, or another.
+    fn program(&self) -> String {
+        option(&self.args, "--program").unwrap_or_else(|| env!("CARGO_BIN_EXE_situated").to_owned())
+    }
+
     /// A number that was given, or another.
     fn number(&self, name: &str, default: u64) -> Result<u64> {
         option(&self.args, name).map_or(Ok(default), |n| n.parse().with_context(|| format!("{name} takes a number")))
@@ -51,11 +63,15 @@ fn main() -> Result<()> {
             Some(code) => std::process::exit(code),
             None => damage::run(&asked),
         },
+        Some("disk") if !asked.args.iter().any(|arg| arg == "--apart") => std::process::exit(disk::apart()?),
+        Some("disk") => disk::run(&asked),
         Some("kills") => kills::run(&asked),
+        Some("power") => power::run(&asked),
         Some("load") => load::run(&asked),
+        Some("soak") => soak::run(&asked),
         Some(other) if other.parse::<u64>().is_err() => bail!("there is no campaign `{other}`"),
         _ => {
-            println!("campaign: say which: damage, kills, load");
+            println!("campaign: say which: damage, disk, kills, load, power, soak");
             Ok(())
         }
     }
