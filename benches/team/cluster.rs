@@ -207,6 +207,13 @@ async fn search(
         // Every query stands in some note, which is never taken away.
         if answer.is_some_and(|answer| answer.found.is_empty()) {
             told.empty.fetch_add(1, Ordering::Relaxed);
+            let seen = reader.collection().vaults().await.map(|all| all.iter().map(|v| v.revision).collect::<Vec<_>>());
+            let again = reader.search(&asked, deadline).await.map(|answer| answer.found.len());
+            let (host, is_away) = (reader.collection().host(), told.away.load(Ordering::Relaxed));
+            eprintln!(
+                "nothing found for `{}` at {host} ({is_away} away), revision {seen:?}; again: {again:?}",
+                asked.words
+            );
         }
     }
     Ok((calm, troubled))

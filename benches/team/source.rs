@@ -70,7 +70,7 @@ impl Vault {
             let Some(text) = self.text(rng.pick::<String>(paths)) else { continue };
             let lines: Vec<Vec<&str>> = text
                 .lines()
-                .map(|line| line.split(' ').filter(|word| word.chars().all(char::is_alphabetic)).collect())
+                .map(|line| line.split_whitespace().filter(|word| word.chars().all(char::is_alphabetic)).collect())
                 .filter(|words: &Vec<&str>| words.len() >= 8)
                 .collect();
             if lines.is_empty() {
