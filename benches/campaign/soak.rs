@@ -189,8 +189,14 @@ fn moods(soak: &Soak, model: &Model, config: &Path) {
         soak.wait(FAULT);
         model.always(None);
         model.latency(Duration::ZERO);
-        if turn % 7 == 6 {
-            budget(soak, config, "0.0", "1000.0");
+        match turn % 7 {
+            // A model whose answers cannot be used is left alone for half an hour: its user says when it is well again.
+            4 => {
+                let resumed = Client::connect(&soak.socket).and_then(|mut client| client.call("resume", &json!({})));
+                soak.count("resume", ending(&resumed));
+            }
+            6 => budget(soak, config, "0.0", "1000.0"),
+            _ => {}
         }
     }
 }

@@ -8,7 +8,7 @@ mod packs;
 mod spellings;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -207,6 +207,8 @@ pub(super) struct Documents {
     uncommitted: Vec<NoteNo>,
     /// Notes whose documents went down with a failed writer.
     lost: Vec<NoteNo>,
+    /// Those of them that have not been committed since.
+    lacking: HashSet<NoteNo>,
 }
 
 impl Documents {
@@ -251,6 +253,7 @@ impl Documents {
             read,
             uncommitted: Vec::new(),
             lost: Vec::new(),
+            lacking: HashSet::new(),
         }
     }
 
@@ -312,10 +315,11 @@ impl Documents {
 
     /// Writes the documents of a note. `known` says that it may have some already.
     pub(super) fn put(&mut self, note: &NoteEntry, chunks: &[ChunkDoc], known: bool) -> Result<(), LexicalError> {
+        // Before anything can fail: what fails is lost, and named as that.
+        self.uncommitted.push(note.no);
         if self.found.remove(&note.no).is_some() || known {
             self.delete(note.no)?;
         }
-        self.uncommitted.push(note.no);
         let language = self.language(note, chunks);
         if self.bulk.is_none() {
             // The note brings all its words: another that brought them may have gone since.
@@ -434,7 +438,9 @@ impl Documents {
             commit.commit().map(drop)
         })?;
         self.changed = false;
-        self.uncommitted.clear();
+        for no in self.uncommitted.drain(..) {
+            self.lacking.remove(&no);
+        }
         Ok(())
     }
 
@@ -471,6 +477,11 @@ impl Documents {
         std::mem::take(&mut self.lost)
     }
 
+    /// Notes whose documents were lost and are not there again; some may be gone since.
+    pub(super) fn lacking(&self) -> impl Iterator<Item = NoteNo> {
+        self.lacking.iter().copied()
+    }
+
     /// Number of segments that the next view would have.
     pub(super) fn segments(&self) -> usize {
         self.index.searchable_segment_ids().map_or(0, |ids| ids.len())
@@ -490,6 +501,7 @@ impl Documents {
             self.writer = None;
             // Its threads have ended, and read no more of what they were handed.
             self.handed = self.read.load(Ordering::Relaxed);
+            self.lacking.extend(&self.uncommitted);
             self.lost.append(&mut self.uncommitted);
         }
         done

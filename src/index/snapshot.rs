@@ -157,10 +157,16 @@ impl Index {
         self.documents.remove(note)
     }
 
-    /// Makes everything since the last call visible as one new snapshot. Never waits for the disk.
+    /// Makes everything since the last call visible as one new snapshot. Never waits for the disk. Fails while notes lack
+    /// the words that [`Index::take_lost`] named: the snapshot before finds them as they were, one without would not
+    /// find them at all.
     pub fn publish(&mut self, seq: u64) -> Result<Arc<Snapshot>, LexicalError> {
         self.seq = seq;
         let words = self.documents.publish(seq)?;
+        let lacking = self.documents.lacking().filter(|no| self.tables.notes.get(*no).is_some()).count();
+        if lacking > 0 {
+            return Err(LexicalError::Failed(format!("words of {lacking} notes are still to be written again")));
+        }
         Ok(Arc::new(Snapshot { tables: self.tables.clone(), words, seq, without_contexts: OnceLock::new() }))
     }
 
@@ -180,8 +186,7 @@ impl Index {
         self.documents.set_bulk(None)
     }
 
-    /// Notes whose words were lost since the last call because a write failed (a full disk, say); they are
-    /// found by vector and name only, until they are put again.
+    /// Notes whose words were lost since the last call because a write failed (a full disk, say): to be put again.
     pub fn take_lost(&mut self) -> Vec<NoteNo> {
         self.documents.take_lost()
     }

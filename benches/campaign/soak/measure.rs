@@ -7,13 +7,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 
 use super::{SHARE, Soak};
-use crate::common::daemon::{Daemon, Usage};
+use crate::common::daemon::{Client, Daemon, Usage};
 use crate::common::{files, percentile};
 
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_secs(5);
+
+/// Notes that wait to be indexed and are no backlog.
+const BEHIND: u64 = 20;
 
 /// What may be more at the end than in the first quarter.
 const MORE: f64 = 1.05;
@@ -63,8 +67,11 @@ impl Samples {
             let usage = Usage::of(daemon.pid()).context("the daemon has no entry in /proc")?;
             let share = (usage.cpu - cpu) / last.elapsed().as_secs_f64();
             (cpu, last) = (usage.cpu, Instant::now());
-            let pause = soak.pause.load(Ordering::Relaxed) as f64 * (share / SHARE).clamp(0.9, 1.1);
-            soak.pause.store(pause.clamp(20e3, 5e6) as u64, Ordering::Relaxed);
+            // A daemon that others keep from the processor takes little of it, and is not to be given more for that.
+            let is_behind = pending(&soak.socket).is_none_or(|pending| pending > BEHIND);
+            let faster_or_slower = if is_behind { 1.5 } else { (share / SHARE).clamp(0.9, 1.1) };
+            let pause = soak.pause.load(Ordering::Relaxed) as f64 * faster_or_slower;
+            soak.pause.store(pause.clamp(50e3, 10e6) as u64, Ordering::Relaxed);
 
             let proc = PathBuf::from(format!("/proc/{}", daemon.pid()));
             let count = |dir: &str| fs::read_dir(proc.join(dir)).map_or(0.0, |entries| entries.count() as f64);
@@ -121,6 +128,12 @@ impl Samples {
         }
         grown
     }
+}
+
+/// Notes that wait to be indexed; `None` if the daemon does not say in time.
+fn pending(socket: &Path) -> Option<u64> {
+    let status = Client::connect(socket).and_then(|mut client| client.call("status", &json!({}))).ok()?;
+    status["vaults"][0]["pending"].as_u64()
 }
 
 /// Bytes of the databases in a data folder.

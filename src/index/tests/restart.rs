@@ -141,3 +141,44 @@ fn segment_files_of_one_note() -> usize {
     built(dir.path(), false);
     segment_files(&dir.path().join("words")).len()
 }
+
+/// Whoever published meanwhile would show a note that is found neither by its old words nor by its new ones.
+#[cfg(unix)]
+#[test]
+fn a_note_whose_words_could_not_be_written_is_found_as_it_was_until_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let (words, away) = (dir.path().join("words"), dir.path().join("away"));
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "1.md"), chunks(1, &["old"])).unwrap();
+    index.put(note(2, 2, "2.md"), chunks(2, &["other"])).unwrap();
+    let before = index.publish(2).unwrap();
+
+    std::fs::rename(&words, &away).unwrap();
+    let put = index.put(note(1, 3, "1.md"), chunks(1, &["new"]));
+    assert!(put.is_err() || index.publish(3).is_err());
+    std::fs::rename(&away, &words).unwrap();
+    assert_eq!(index.take_lost(), [1]);
+    let error = index.publish(3).unwrap_err().to_string();
+    assert!(error.contains("words of 1 notes are still to be written again"), "{error}");
+    assert_eq!(finds(&before, "old other"), ["1:0", "2:0"]);
+
+    index.put(note(1, 3, "1.md"), chunks(1, &["new"])).unwrap();
+    assert_eq!(finds(&index.publish(4).unwrap(), "old new other"), ["1:0", "2:0"]);
+}
+
+/// A note that is gone lacks nothing.
+#[cfg(unix)]
+#[test]
+fn words_that_were_lost_with_their_note_keep_nothing_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (words, away) = (dir.path().join("words"), dir.path().join("away"));
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "1.md"), chunks(1, &["old"])).unwrap();
+    index.publish(1).unwrap();
+    std::fs::rename(&words, &away).unwrap();
+    let put = index.put(note(1, 2, "1.md"), chunks(1, &["new"]));
+    assert!(put.is_err() || index.publish(2).is_err());
+    std::fs::rename(&away, &words).unwrap();
+    index.remove(1).unwrap();
+    assert_eq!(finds(&index.publish(3).unwrap(), "old new"), Vec::<String>::new());
+}
