@@ -20,15 +20,17 @@ fn word(n: usize) -> String {
     format!("Mar{}{}{}", at(n), at(n / 12), at(n / 7))
 }
 
+/// A section of its own words.
+fn section(n: usize) -> String {
+    let (place, owner, vendor) = (word(n), word(n + 200), word(n + 400));
+    format!(
+        "## The {place} rollout\n\nThe rollout in {place} slipped because the contract with {vendor} was late, and \
+         {owner} renegotiates every clause of it with their lawyers before anything else is signed.\n\n"
+    )
+}
+
 /// A note whose every section is a chunk of its own.
 fn long_note(sections: usize) -> String {
-    let section = |n: usize| {
-        let (place, owner, vendor) = (word(n), word(n + 200), word(n + 400));
-        format!(
-            "## The {place} rollout\n\nThe rollout in {place} slipped because the contract with {vendor} was late, and \
-             {owner} renegotiates every clause of it with their lawyers before anything else is signed.\n\n"
-        )
-    };
     format!("# Yearly report\n\n{}", (0..sections).map(section).collect::<String>())
 }
 
@@ -214,7 +216,7 @@ fn a_model_that_writes_nothing_usable_is_shown_a_handful_of_notes() {
     let model = good_model();
     model.always(Some(Answer::Text(String::new())));
     let notes: Vec<(String, String)> =
-        (0..60).map(|n| (format!("{n}.md"), long_note(1).replace("Yearly", &word(n)))).collect();
+        (0..60).map(|n| (format!("{n}.md"), format!("# Yearly report\n\n{}", section(n)))).collect();
     let place = Place::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
     place.configure(&model.config("anthropic", "concurrency = 2"));
     let mut daemon = start(&place);
@@ -228,7 +230,9 @@ fn a_model_that_writes_nothing_usable_is_shown_a_handful_of_notes() {
     model.always(None);
     daemon.resume();
     wait_written(&mut daemon);
-    assert_eq!(daemon.contextualized(), 60);
+    // Three answers that could not be used are the end of a note's tries for the day.
+    let written = daemon.contextualized() as usize;
+    assert!((60 - calls / 3..=60).contains(&written), "{written} of 60");
 }
 
 #[test]

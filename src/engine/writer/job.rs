@@ -55,7 +55,7 @@ pub(super) async fn carry_out(
     let mut note =
         Note { author, tell, vault, root, path, pending, account, store, shown, left, draining, narrow, held };
     note.take_unkept().await;
-    if !private {
+    if !private && note.held.is_none() {
         note.take_given().await;
     }
     while !note.left.is_empty() && note.held.is_none() {
@@ -102,7 +102,8 @@ enum Asked {
 impl Note<'_> {
     /// Keeps what was bought before and could not be written then.
     async fn take_unkept(&mut self) {
-        let left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
+        let mut left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
+        left.sort_unstable_by_key(|(n, ..)| *n);
         for (n, key, tries) in left {
             if let Some(record) = self.author.unkept.take(&self.root, &self.path, key) {
                 self.keep(n, key, tries, record, ContextEvent::Given).await;
