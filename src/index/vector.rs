@@ -10,7 +10,7 @@ mod code;
 mod dot;
 #[cfg(any(test, fuzzing))]
 #[path = "../../tests/fuzz/bodies/kernels.rs"]
-pub mod fuzz;
+pub(super) mod fuzz;
 mod matrix;
 mod rotation;
 mod scan;

@@ -1,8 +1,6 @@
 //! What is fuzzed of what is public, over the kept corpus. The other bodies are tests of the crates whose private parts
-//! they call: `fuzz::tests` in `store`, `provider`, `index` and the program itself. `tests/fuzz/Cargo.toml` says the rest.
+//! they call: `fuzz::tests` in `store`, `provider` and `index`. `tests/fuzz/Cargo.toml` says the rest.
 
-#[path = "../fuzz/bodies/config.rs"]
-mod config;
 #[path = "../fuzz/bodies/note.rs"]
 mod note;
 #[path = "../fuzz/bodies/protocol.rs"]

@@ -16,9 +16,6 @@ pub mod results;
 mod activation;
 mod connection;
 mod follow;
-#[cfg(all(any(test, fuzzing), unix))]
-#[path = "../../../tests/fuzz/bodies/session.rs"]
-pub mod fuzz;
 mod local;
 mod methods;
 mod outbox;

@@ -480,3 +480,12 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn counts_of_any_size_are_taken_as_they_are_said() {
+    let most = json!({"input_tokens": u64::MAX, "output_tokens": u64::MAX, "cache_read_input_tokens": 1});
+    let body = json!({"content": [{"type": "text", "text": "x"}], "usage": most}).to_string();
+    let wire = wire(&config(Provider::Anthropic), &model(Provider::Anthropic, "m"));
+    let usage = wire.read(body.as_bytes(), &prompt("", "", "x", 10)).unwrap().usage;
+    assert_eq!((usage.input, usage.output, usage.cache_read, usage.estimated), (u64::MAX, u64::MAX, 1, false));
+}

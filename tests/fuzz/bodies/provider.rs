@@ -17,8 +17,8 @@ use input::Input;
 #[path = "../input.rs"]
 mod input;
 
-/// A word that stands in the bodies of the corpus, as a note's own might; no error may repeat it.
-const SECRET: &str = "Kestrel";
+/// Words that stand in the bodies of the corpus, as those of a note might; no error may repeat them. A code is no such words.
+const SECRET: &str = "Kestrel nests";
 
 /// The longest message of a refusal, in characters: 120 of the provider's own words, and ours.
 const LONGEST_MESSAGE: usize = 1000;

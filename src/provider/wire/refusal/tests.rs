@@ -298,3 +298,14 @@ fn messages_quote_a_little_and_nothing_secret() {
     let missing = refused(Provider::Ollama, 404, &json!({"error": "model 'x' not found"}).to_string());
     assert!(missing.message.contains("`ollama pull some-model`"), "{}", missing.message);
 }
+
+/// What calls itself a code may be any text, of a note too.
+#[test]
+fn a_code_that_is_none_is_not_repeated() {
+    let body = json!({"error": {"details": {"error_code": "Kestrel nests\nwas here\u{1b}[31m"}, "message": "no"}});
+    let refusal = refused(Provider::Anthropic, 404, &body.to_string());
+    assert!(!refusal.message.contains("Kestrel") && !refusal.message.contains('\n'), "{}", refusal.message);
+    let headers = headers(&[("x-amzn-errortype", "Kestrel nests here")]);
+    let refusal = wire(Provider::Bedrock).refusal(400, &headers, b"", SystemTime::UNIX_EPOCH);
+    assert!(!refusal.message.contains("Kestrel"), "{}", refusal.message);
+}
