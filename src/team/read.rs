@@ -16,6 +16,10 @@ use crate::point::{Payload, plain};
 use crate::rarities::Rarities;
 use crate::server::{Collection, Read, is};
 
+/// Points that a search of the server's graph of vectors keeps in view. With its default of 100 it found .80 of the ten
+/// nearest of 14,243 chunks, with this .94, in 4.9 ms rather than 3.7 (`SCALE.md`).
+const LOOKED_AT: u32 = 1024;
+
 /// What is asked.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -229,7 +233,7 @@ async fn look(
     }
     let lanes = [(dense, DENSE), (words, WORDS)];
     let lanes: Vec<(&Value, &str)> = lanes.iter().filter_map(|(query, lane)| Some((query.as_ref()?, *lane))).collect();
-    let params = json!({"quantization": {"rescore": true, "oversampling": 2.0}});
+    let params = json!({"hnsw_ef": LOOKED_AT, "quantization": {"rescore": true, "oversampling": 2.0}});
     let mut searches = Vec::new();
     for (query, using) in &lanes {
         searches.push(json!({
