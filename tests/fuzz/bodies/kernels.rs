@@ -9,7 +9,7 @@ use crate::embed::Vector;
 
 use input::Input;
 
-#[allow(dead_code, reason = "each body uses what it needs")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "each body stands alone, and uses what it needs")]
 #[path = "../input.rs"]
 mod input;
 
@@ -89,6 +89,7 @@ fn codes(query: Vec<i8>, rows: Vec<Vec<i8>>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "each body stands alone")]
 #[path = "../kept.rs"]
 mod kept;
 

@@ -146,6 +146,7 @@ fn is_plain(value: &serde_json::Value) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "each body stands alone")]
 #[path = "../kept.rs"]
 mod kept;
 

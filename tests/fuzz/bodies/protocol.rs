@@ -77,6 +77,7 @@ pub(crate) fn stream(bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "each body stands alone")]
 #[path = "../kept.rs"]
 mod kept;
 

@@ -13,7 +13,7 @@ use context::settings::{ContextConfig, Provider};
 
 use input::Input;
 
-#[allow(dead_code, reason = "each body uses what it needs")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "each body stands alone, and uses what it needs")]
 #[path = "../input.rs"]
 mod input;
 
@@ -205,6 +205,7 @@ pub fn embeddings(bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "each body stands alone")]
 #[path = "../kept.rs"]
 mod kept;
 

@@ -41,6 +41,7 @@ fn is_plain(required: &Required) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "each body stands alone")]
 #[path = "../kept.rs"]
 mod kept;
 

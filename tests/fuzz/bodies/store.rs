@@ -16,7 +16,7 @@ use note::fingerprint::{ContextKey, InputHash, SectionKey, Sketch, TextHash};
 
 use input::{Folder, Input};
 
-#[allow(dead_code, reason = "each body uses what it needs")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "each body stands alone, and uses what it needs")]
 #[path = "../input.rs"]
 mod input;
 
@@ -326,6 +326,7 @@ pub fn contexts(bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "each body stands alone")]
 #[path = "../kept.rs"]
 mod kept;
 
