@@ -85,7 +85,7 @@ impl Service {
         match self.embedder.health() {
             Health::Stopped(why) => Some(format!("the embedder {name} is not asked any more: {why}")),
             Health::Open(wait, why) => {
-                let at = crate::runtime::clock_in(wait);
+                let at = crate::clock_in(wait);
                 Some(format!("the embedder {name} does not answer and is asked again at {at}: {why}"))
             }
             Health::Good => self.worker.as_ref().and_then(Worker::held),

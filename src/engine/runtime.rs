@@ -136,7 +136,10 @@ impl GenerationRuntime {
         match writer.author.client.health() {
             Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
             Health::Open(wait, why) => {
-                return Some(format!("the model does not answer and is asked again at {}: {why}", clock_in(wait)));
+                return Some(format!(
+                    "the model does not answer and is asked again at {}: {why}",
+                    crate::clock_in(wait)
+                ));
             }
             Health::Good => {}
         }
@@ -145,19 +148,12 @@ impl GenerationRuntime {
         let wait = until.saturating_duration_since(machine::now());
         // What waits for seconds, or goes on when a budget does, has no time that anybody could make use of.
         let again = if wait > LOOK_AGAIN && writer.author.outcomes.is_useless() {
-            format!("; it is asked again at {}", clock_in(wait))
+            format!("; it is asked again at {}", crate::clock_in(wait))
         } else {
             String::new()
         };
         Some(format!("{why}{again} ({waiting} notes wait)"))
     }
-}
-
-/// The time of day in so long, for people; empty if there is none.
-pub(super) fn clock_in(wait: Duration) -> String {
-    // Rounded up: whoever looks then finds it asked.
-    let at = machine::zoned().checked_add(wait.saturating_add(Duration::from_millis(999)));
-    at.map_or_else(|_| String::new(), |at| at.strftime("%H:%M:%S").to_string())
 }
 
 /// The configuration as a generation has it; `None` if there is none of that name.

@@ -216,9 +216,10 @@ fn a_model_that_writes_nothing_usable_is_shown_a_handful_of_notes() {
     let model = good_model();
     model.always(Some(Answer::Text(String::new())));
     let notes: Vec<(String, String)> =
-        (0..60).map(|n| (format!("{n}.md"), format!("# Yearly report\n\n{}", section(n)))).collect();
+        (0..60).map(|n| (format!("{n}.md"), format!("# Yearly report\n\n{}{}", section(n), section(n + 60)))).collect();
     let place = Place::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
-    place.configure(&model.config("anthropic", "concurrency = 2"));
+    let context = model.config("anthropic", "form = \"chunk\"\nconcurrency = 2");
+    place.configure(&format!("{context}{SMALL_CHUNKS}"));
     let mut daemon = start(&place);
     daemon.wait_for("the user is told", |status| status.problems.concat().contains("could be used"));
     eventually("what was under way is answered", || model.answered() as usize == model.calls());
@@ -230,9 +231,9 @@ fn a_model_that_writes_nothing_usable_is_shown_a_handful_of_notes() {
     model.always(None);
     daemon.resume();
     wait_written(&mut daemon);
-    // Three answers that could not be used are the end of a note's tries for the day.
+    // Three answers that could not be used are the end of a passage's tries for the day.
     let written = daemon.contextualized() as usize;
-    assert!((60 - calls / 3..=60).contains(&written), "{written} of 60");
+    assert!((120 - calls / 3..=120).contains(&written), "{written} of 120");
 }
 
 #[test]

@@ -227,15 +227,18 @@ impl Daemon {
     /// Waits until a condition on the status holds; returns the status.
     pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Status) -> bool) -> Status {
         let until = Instant::now() + PATIENCE;
+        let mut last = None;
         loop {
             assert!(self.child.try_wait().unwrap().is_none(), "the daemon ended: {}", self.log());
             if UnixStream::connect(&self.socket).is_ok()
                 && let Ok(status) = self.try_ask(&StatusRequest::default())
-                && holds(&status)
             {
-                return status;
+                if holds(&status) {
+                    return status;
+                }
+                last = Some((status.state, status.problems, status.contexts));
             }
-            assert!(Instant::now() < until, "not {what} in time: {}", self.log());
+            assert!(Instant::now() < until, "not {what} in time: {last:?}\n{}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -168,7 +168,7 @@ fn words_found_elsewhere_weigh_as_in_one_index_of_all() {
     let [mut whole, mut here] = [0, 1].map(|at| Index::open(dirs[at].path(), 2).unwrap());
     (0..40).for_each(|at| put(&mut whole, at));
     // Of those that are here none has the rare word.
-    let is_here = |at: usize| at % 4 < 2 && at % 9 != 0;
+    let is_here = |at: usize| at % 4 < 2 && !at.is_multiple_of(9);
     (0..40).filter(|at| is_here(*at)).for_each(|at| put(&mut here, at));
     let [whole, here] = [whole, here].map(|mut index| index.publish(1).unwrap());
     let there: Vec<usize> = (0..40).filter(|at| !is_here(*at)).collect();
