@@ -217,7 +217,9 @@ fn understood(call: &str, data: &Path, open: &mut HashMap<u32, Open>) -> Vec<Did
             None
         }
         "lseek" => {
-            descriptor(args).and_then(|number| open.get_mut(&number)).map(|file| file.at = returned);
+            if let Some(file) = descriptor(args).and_then(|number| open.get_mut(&number)) {
+                file.at = returned;
+            }
             None
         }
         "write" | "writev" => file().map(|(number, path)| {
