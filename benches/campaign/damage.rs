@@ -106,10 +106,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let (from, only) = (asked.number("--from", 0)? as usize, option(&asked.args, "--only"));
     let lab = Lab::new(asked, NOTES)?;
     let whole = lab.path("whole");
-    let mut daemon = lab.start(&whole)?;
-    let mut client = daemon.client()?;
-    daemon.indexed(&mut client)?;
-    daemon.written(&mut client)?;
+    let (daemon, mut client) = lab.start_whole(&whole)?;
     let paid = lab::contexts(&mut client)?;
     if paid == 0 {
         bail!("nothing was bought: {}", fs::read_to_string(whole.join("log"))?);

@@ -172,10 +172,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let (mut rng, only) = (Rng::new(asked.seed), option(&asked.args, "--only"));
     let lab = Lab::new(asked, NOTES)?;
     let whole = lab.path("whole");
-    let mut daemon = lab.start(&whole)?;
-    let mut client = daemon.client()?;
-    daemon.indexed(&mut client)?;
-    daemon.written(&mut client)?;
+    let (daemon, client) = lab.start_whole(&whole)?;
     let address_space = address_space(daemon.pid())?;
     drop(client);
     daemon.stop()?;

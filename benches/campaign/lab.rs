@@ -86,7 +86,16 @@ impl Lab {
         self.start_as(&self.program, home)
     }
 
-    /// The same by a program that becomes the daemon.
+    /// The same, once all notes are indexed and have their contexts.
+    pub(crate) fn start_whole(&self, home: &Path) -> Result<(Daemon, Client)> {
+        let mut daemon = self.start(home)?;
+        let mut client = daemon.client()?;
+        daemon.indexed(&mut client)?;
+        daemon.written(&mut client)?;
+        Ok((daemon, client))
+    }
+
+    /// A daemon by a program that becomes it.
     pub(crate) fn start_as(&self, program: &str, home: &Path) -> Result<Daemon> {
         Daemon::configured(program, home, &self.vault, &self.settings)
     }

@@ -1,6 +1,4 @@
 use std::cell::RefCell;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -8,6 +6,7 @@ use context::settings::KeyConfig;
 
 use super::*;
 use crate::failure::Kind;
+use crate::testing::answering;
 
 /// What a node does with a request.
 #[derive(Clone, Copy, Debug)]
@@ -96,33 +95,8 @@ async fn if_none_answers_it_ends_in_time_with_what_the_first_said() {
 }
 
 /// A node at which every request is answered with this; and how many there were. `None`: nobody listens there.
-fn node(answer: Option<&'static str>) -> (RestServer, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let count = Arc::new(AtomicUsize::new(0));
-    let server = RestServer::new(&url, "api-key", &KeyConfig::default(), None).unwrap();
-    if let Some(answer) = answer {
-        let count = count.clone();
-        std::thread::spawn(move || {
-            for mut client in listener.incoming().flatten() {
-                let mut request = BufReader::new(client.try_clone().unwrap());
-                let mut length = 0;
-                loop {
-                    let mut line = String::new();
-                    if request.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
-                        break;
-                    }
-                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap();
-                    }
-                }
-                request.take(length).read_to_end(&mut Vec::new()).unwrap();
-                count.fetch_add(1, Ordering::Relaxed);
-                client.write_all(answer.as_bytes()).unwrap();
-            }
-        });
-    }
-    (server, count)
+fn node(answer: Option<&str>) -> (RestServer, Arc<AtomicUsize>) {
+    answering(answer.map(str::to_owned))
 }
 
 const LONG: Duration = Duration::from_secs(60);

@@ -1,33 +1,10 @@
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
-
-use context::settings::KeyConfig;
-
 use super::*;
+use crate::testing;
 
 /// A collection at a server that answers every request with this.
-fn answering(status: u16, body: &'static str) -> Collection {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for mut client in listener.incoming().flatten() {
-            let mut request = BufReader::new(client.try_clone().unwrap());
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                if request.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
-                    break;
-                }
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-            }
-            request.take(length).read_to_end(&mut Vec::new()).unwrap();
-            let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-            client.write_all((head + body).as_bytes()).unwrap();
-        }
-    });
-    Collection::new(RestServer::new(&url, "api-key", &KeyConfig::default(), None).unwrap(), "handbook")
+fn answering(status: u16, body: &str) -> Collection {
+    let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    Collection::new(testing::answering(Some(head + body)).0, "handbook")
 }
 
 #[tokio::test]
