@@ -41,7 +41,7 @@ const NOTES: [(&str, &str); 3] = [
 ];
 
 /// The versions whose folders are kept; the first is 0.1.
-const VERSIONS: [&str; 1] = ["first-version"];
+const VERSIONS: [&str; 2] = ["first-version", "0.2.0"];
 
 fn fixture(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(version)
