@@ -7,6 +7,7 @@
 mod packs;
 mod spellings;
 mod view;
+mod writer;
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tantivy::index::IndexSettings;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy, UserOperation};
+use tantivy::indexer::UserOperation;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::store::Compressor;
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
@@ -28,15 +29,9 @@ use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 use packs::Packer;
 use spellings::Spellings;
 pub(super) use view::View;
+use writer::writer;
 
 const ANALYZER: &str = "words";
-/// Memory of a writer that follows saves: the least that tantivy allows.
-const SMALL_HEAP: usize = 15_000_000;
-/// Memory of a thread of a writer that builds a vault's first index: each time it is full a segment ends.
-const BULK_HEAP: usize = 48_000_000;
-/// Processors from which on a bulk has two threads. Each thread writes segments of its own, so that two of them write and
-/// merge every word twice; one takes a third of what a first index costs, and keeps up with the others of three.
-const MANY_PROCESSORS: usize = 4;
 /// Text handed to the writer that its threads have not read yet: with more they are made to finish, which ends their
 /// segments, but bounds the queue in front of them.
 const MOST_QUEUED: u64 = 16 << 20;
@@ -539,51 +534,6 @@ impl From<TantivyError> for Failure {
             error => Failure::Damaged(format!("it does not open: {error}")),
         }
     }
-}
-
-/// Threads that write the words of a bulk.
-fn bulk_threads() -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    if processors < MANY_PROCESSORS { 1 } else { 2 }
-}
-
-/// `bulk` is run on the thread that starts the threads of a bulk; without one, single saves are written.
-fn writer(index: &tantivy::Index, bulk: Option<fn()>) -> tantivy::Result<IndexWriter> {
-    let (threads, heap) = if bulk.is_some() { (bulk_threads(), BULK_HEAP) } else { (1, SMALL_HEAP) };
-    let options = IndexWriterOptions::builder()
-        .num_worker_threads(threads)
-        .memory_budget_per_thread(heap)
-        .num_merge_threads(1)
-        .build();
-    let start = || {
-        if let Some(prepare) = bulk {
-            prepare();
-        }
-        index.writer_with_options(options)
-    };
-    // Threads have the priority of whoever starts them: those of a bulk give way to everything else.
-    let writer = if bulk.is_some() {
-        let started = std::thread::scope(|scope| scope.spawn(start).join());
-        started.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
-    } else {
-        start()?
-    };
-    // What a writer leaves behind that died, or failed, within a commit has names that this one would give again.
-    writer.garbage_collect_files().wait()?;
-    if bulk.is_some() {
-        // While a vault is built both cores are wanted for building; its segments are merged once, afterwards.
-        writer.set_merge_policy(Box::new(NoMergePolicy));
-        return Ok(writer);
-    }
-    // Segments of a size within 8 times each other are merged by six: a save of one note starts merges of a
-    // few documents only, and 100,000 chunks lie in about five to ten segments.
-    let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(6);
-    policy.set_min_layer_size(256);
-    policy.set_level_log_size(3.0);
-    policy.set_del_docs_ratio_before_merge(0.3);
-    writer.set_merge_policy(Box::new(policy));
-    Ok(writer)
 }
 
 fn scan(view: &View) -> HashMap<NoteNo, Stored> {

@@ -291,6 +291,24 @@ fn saves_do_not_pile_up_segments_or_files() {
 }
 
 #[test]
+fn a_bulk_without_an_end_does_not_pile_up_segments() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.begin_bulk(|| ()).unwrap();
+    for seq in 1..=200 {
+        let no = (seq % 50 + 1) as NoteNo;
+        index.put(note(no, seq, &format!("{no}.md")), chunks(no, &["a text", "an edit"])).unwrap();
+        index.publish(seq).unwrap();
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while index.segments() > 100 {
+        assert!(std::time::Instant::now() < deadline, "{} segments", index.segments());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(index.publish(200).unwrap().note_count(), 50);
+}
+
+#[test]
 fn hostile_texts_are_only_texts() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
