@@ -4,13 +4,13 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::Asked;
 use crate::common::daemon::{Client, Daemon, Usage};
@@ -50,7 +50,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let mut daemon = Daemon::start(&asked.program(), &home, &vault)?;
     let mut client = daemon.client()?;
     daemon.indexed(&mut client)?;
-    let queries = Arc::new(queries(&vault, asked.seed)?);
+    let queries = queries(&vault, asked.seed)?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
 
     let socket = daemon.socket().to_owned();
@@ -141,94 +141,109 @@ fn queries(vault: &Path, seed: u64) -> Result<Vec<String>> {
     Ok(queries)
 }
 
-/// So many clients ask, each again as soon as it is answered.
-fn closed_loop(socket: &Path, queries: &Arc<Vec<String>>, clients: usize, length: Duration) -> Result<Seen> {
-    let until = Instant::now() + length;
-    let threads: Vec<_> = (0..clients)
-        .map(|n| {
-            let (mut client, queries) = (Client::connect(socket)?, Arc::clone(queries));
-            Ok(std::thread::spawn(move || {
-                let mut seen = Seen::default();
-                for query in queries.iter().cycle().skip(n * 37) {
-                    if Instant::now() >= until {
-                        break;
-                    }
-                    match client.timed("search", &json!({"query": query})) {
-                        Ok((took, _)) => seen.answered.push(took),
-                        Err(_) => seen.failed += 1,
-                    }
-                }
-                seen
-            }))
-        })
-        .collect::<Result<_>>()?;
-    let mut all = Seen::default();
-    threads.into_iter().for_each(|thread| all.add(thread.join().expect("it does not panic")));
-    Ok(all)
+/// What is read of an answer: whoever asks runs on the processors that the daemon has.
+#[derive(Deserialize)]
+struct Answer {
+    id: u64,
+    error: Option<Refusal>,
 }
 
-/// Asks `rate` times a second, whatever is answered.
-fn open_loop(socket: &Path, queries: &Arc<Vec<String>>, rate: f64, length: Duration) -> Result<Seen> {
-    let start = Instant::now();
-    let threads: Vec<_> = (0..CONNECTIONS)
-        .map(|n| {
-            let stream = UnixStream::connect(socket)?;
-            let queries = Arc::clone(queries);
-            Ok(std::thread::spawn(move || connection(&stream, &queries, n, rate / CONNECTIONS as f64, start, length)))
-        })
-        .collect::<Result<_>>()?;
-    let mut all = Seen::default();
-    for thread in threads {
-        all.add(thread.join().expect("it does not panic")?);
+#[derive(Deserialize)]
+struct Refusal {
+    data: Option<Data>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    kind: String,
+}
+
+impl Seen {
+    /// Takes the next answer to a request that was due at a time of its id.
+    fn hear(&mut self, reader: &mut impl BufRead, line: &mut String, due: impl Fn(u64) -> Instant) -> bool {
+        line.clear();
+        if reader.read_line(line).unwrap_or(0) == 0 {
+            return false;
+        }
+        let took = |id| due(id).elapsed().as_secs_f64() * 1e3;
+        match serde_json::from_str(line) {
+            Ok(Answer { id, error: None }) => self.answered.push(took(id)),
+            Ok(Answer { id, error: Some(Refusal { data: Some(data) }) }) if data.kind == "busy" => {
+                self.busy.push(took(id));
+            }
+            _ => self.failed += 1,
+        }
+        true
     }
+}
+
+/// A query as a line of the protocol.
+fn request(id: usize, query: &str) -> String {
+    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "search", "params": {"query": query}}))
+}
+
+/// So many clients ask, each again as soon as it is answered.
+fn closed_loop(socket: &Path, queries: &[String], clients: usize, length: Duration) -> Result<Seen> {
+    let until = Instant::now() + length;
+    let ask = |n: usize, stream: UnixStream| -> Result<Seen> {
+        let (mut reader, mut line, mut seen) = (BufReader::new(&stream), String::new(), Seen::default());
+        for query in queries.iter().cycle().skip(n * 37) {
+            let asked = Instant::now();
+            if asked >= until {
+                break;
+            }
+            (&stream).write_all(request(0, query).as_bytes())?;
+            if !seen.hear(&mut reader, &mut line, |_| asked) {
+                bail!("the daemon hung up");
+            }
+        }
+        Ok(seen)
+    };
+    let mut all = Seen::default();
+    std::thread::scope(|scope| -> Result<()> {
+        let streams = (0..clients).map(|_| connect(socket)).collect::<Result<Vec<_>>>()?;
+        let ask = &ask;
+        let threads: Vec<_> =
+            streams.into_iter().enumerate().map(|(n, stream)| scope.spawn(move || ask(n, stream))).collect();
+        threads.into_iter().try_for_each(|thread| {
+            all.add(thread.join().expect("it does not panic")?);
+            Ok(())
+        })
+    })?;
     Ok(all)
 }
 
-/// One connection of [`open_loop`]: one thread asks on time, another hears what comes.
-fn connection(
-    stream: &UnixStream,
-    queries: &[String],
-    n: usize,
-    rate: f64,
-    start: Instant,
-    length: Duration,
-) -> Result<Seen> {
+fn connect(socket: &Path) -> Result<UnixStream> {
+    let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(Duration::from_secs(15)))?;
     stream.set_write_timeout(Some(Duration::from_secs(15)))?;
-    // When each was due; a client that has to wait in its own `write` has waited too.
-    let due = |k: usize| start + Duration::from_secs_f64((k as f64 + n as f64 / CONNECTIONS as f64) / rate);
-    let count = (length.as_secs_f64() * rate) as usize;
+    Ok(stream)
+}
+
+/// Asks `rate` times a second, whatever is answered, over one connection after the other. One thread asks on time; each
+/// connection has one that hears what comes.
+fn open_loop(socket: &Path, queries: &[String], rate: f64, length: Duration) -> Result<Seen> {
+    let streams = (0..CONNECTIONS).map(|_| connect(socket)).collect::<Result<Vec<_>>>()?;
+    let count = (length.as_secs_f64() * rate) as usize / CONNECTIONS * CONNECTIONS;
+    let start = Instant::now();
+    let due = |id: u64| start + Duration::from_secs_f64(id as f64 / rate);
+    let mut all = Seen::default();
     std::thread::scope(|scope| {
-        let heard = scope.spawn(|| {
+        let hear = |stream| {
             let (mut reader, mut line, mut seen) = (BufReader::new(stream), String::new(), Seen::default());
-            for heard in 0..count {
-                line.clear();
-                if reader.read_line(&mut line).unwrap_or(0) == 0 {
-                    seen.failed += count - heard;
-                    break;
-                }
-                let Ok(answer) = serde_json::from_str::<Value>(&line) else {
-                    seen.failed += 1;
-                    continue;
-                };
-                let due = due(answer["id"].as_u64().unwrap_or(0) as usize);
-                let took = due.elapsed().as_secs_f64() * 1e3;
-                match answer.get("error") {
-                    None => seen.answered.push(took),
-                    Some(error) if error["data"]["kind"] == "busy" => seen.busy.push(took),
-                    Some(_) => seen.failed += 1,
-                }
-            }
+            let expected = count / CONNECTIONS;
+            let heard = (0..expected).take_while(|_| seen.hear(&mut reader, &mut line, due)).count();
+            seen.failed += expected - heard;
             seen
-        });
-        for k in 0..count {
-            std::thread::sleep(due(k).saturating_duration_since(Instant::now()));
-            let query = &queries[(n * 37 + k) % queries.len()];
-            let request = json!({"jsonrpc": "2.0", "id": k, "method": "search", "params": {"query": query}});
-            let mut to = stream;
-            to.write_all(format!("{request}\n").as_bytes()).context("asking")?;
+        };
+        let ears: Vec<_> = streams.iter().map(|stream| scope.spawn(move || hear(stream))).collect();
+        for id in 0..count {
+            std::thread::sleep(due(id as u64).saturating_duration_since(Instant::now()));
+            let mut to = &streams[id % CONNECTIONS];
+            to.write_all(request(id, &queries[id * 37 % queries.len()]).as_bytes()).context("asking")?;
         }
-        Ok(heard.join().expect("it does not panic"))
+        ears.into_iter().for_each(|ear| all.add(ear.join().expect("it does not panic")));
+        Ok(all)
     })
 }
 

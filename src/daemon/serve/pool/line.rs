@@ -2,9 +2,10 @@
 //!
 //! A queue that is full all the time helps nobody: each call waits as long as it is, and not one more is done. So a burst
 //! may fill it and is worked off; but when another comes while somebody has waited for longer than the line's patience, it is a
-//! flood: no more wait than can run at once, the oldest are refused, and so it stays until nobody had to be refused for as
-//! long. Whose place is next is the client's that has the fewest; where one client fills the queue, its last call gives way
-//! to another client's first.
+//! flood: no more wait than can run at once, the oldest give way to those that come, and so it stays until nobody had to be
+//! refused for as long. So what is answered in a flood has hardly waited. Whose place is next is the client's that has the
+//! fewest; where one client fills the queue, its last call gives way to another client's first, and no call gives way to
+//! one of a client that has more.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -141,13 +142,26 @@ impl State {
         let room = self.room.map(|room| if flooded.is_some() { room.min(self.places) } else { room });
         if room.is_some_and(|room| self.waiting.len() >= room) {
             self.flooded_until = flooded.map(|patience| Instant::now() + patience);
-            self.make_way(client)?;
+            if flooded.is_some() { self.displace(client)? } else { self.make_way(client)? }
         }
         let (turn, wait) = oneshot::channel();
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.waiting.push(Waiting { ticket, client, since: Instant::now(), turn });
         Ok((ticket, wait))
+    }
+
+    /// Refuses the oldest call whose client has, with what runs, as many as `client` would have.
+    fn displace(&mut self, client: usize) -> Result<(), Full> {
+        let has = |client: usize| {
+            let waiting = self.waiting.iter().map(|waiting| waiting.client);
+            waiting.chain(self.running.iter().copied()).filter(|other| *other == client).count()
+        };
+        let full = self.full();
+        let oldest = self.waiting.iter().position(|waiting| has(waiting.client) > has(client)).ok_or(full)?;
+        // It may have left.
+        let _ = self.waiting.remove(oldest).turn.send(Err(full));
+        Ok(())
     }
 
     /// Refuses the last call of the client that has the most in a full queue, if it has more than `client` would have.

@@ -39,8 +39,20 @@ async fn a_burst_is_worked_off_and_a_flood_is_refused() {
     assert!(burst.iter_mut().all(waits), "nobody else comes, so all are answered, late as that is");
     let mut more = ask(&line, 99);
     let left: Vec<bool> = burst.iter_mut().map(waits).collect();
-    assert_eq!(left.iter().filter(|waits| **waits).count(), 2, "two run, so two wait: {left:?}");
-    assert!(left[18] && left[19] && is_refused(&mut more), "the oldest have waited for too long");
+    assert!(waits(&mut more), "the newest has not waited yet");
+    assert!(left[19] && left.iter().filter(|waits| **waits).count() == 1, "two run, so two wait: {left:?}");
+    drop(running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_flood_no_call_gives_way_to_a_client_that_has_more() {
+    let line = Line::new(1, Some(10), Some(PATIENCE));
+    let running = line.enter(1).await.unwrap();
+    let mut modest = ask(&line, 2);
+    tokio::time::advance(PATIENCE * 2).await;
+    assert!(is_refused(&mut ask(&line, 1)) && waits(&mut modest), "one of its calls runs");
+    let mut another = ask(&line, 3);
+    assert!(waits(&mut another) && is_refused(&mut modest), "it has none");
     drop(running);
 }
 
@@ -50,12 +62,13 @@ async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
     let running = line.enter(0).await.unwrap();
     let mut first = ask(&line, 1);
     tokio::time::advance(PATIENCE * 2).await;
-    assert!(is_refused(&mut ask(&line, 2)) && waits(&mut first), "one runs, so one waits");
+    let mut second = ask(&line, 2);
+    assert!(waits(&mut second) && is_refused(&mut first), "one runs, so one waits");
     drop(running);
-    let Poll::Ready(Ok(place)) = look(&mut first) else { panic!("its turn has come") };
-    let mut third = ask(&line, 3);
-    assert!(waits(&mut third) && is_refused(&mut ask(&line, 4)), "the queue was empty for a moment only");
-    drop(third);
+    let Poll::Ready(Ok(place)) = look(&mut second) else { panic!("its turn has come") };
+    let (mut third, mut fourth) = (ask(&line, 3), ask(&line, 4));
+    assert!(waits(&mut fourth) && is_refused(&mut third), "the queue was empty for a moment only");
+    drop(fourth);
     tokio::time::advance(PATIENCE * 2).await;
     let mut burst: Vec<_> = (10..20).map(|client| ask(&line, client)).collect();
     assert!(burst.iter_mut().all(waits), "there is room for a burst again");
