@@ -1,5 +1,6 @@
 //! The cached vectors of one embedder, for decisions, embedding, loading and searches: a [`VectorFile`] behind a lock.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -65,12 +66,17 @@ impl VectorCache {
         self.file.lock().holds(input)
     }
 
-    /// Appends vectors, not fsynced. Inputs that have one keep it.
+    /// Keeps vectors, not fsynced. Inputs that have one keep it.
     pub fn put(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
         let mut file = self.file.lock();
         file.put(vectors)?;
         *self.rows.write() = file.rows();
         Ok(())
+    }
+
+    /// See [`VectorFile::give_up`].
+    pub(super) fn give_up(&self, live: &HashSet<InputHash>) {
+        self.file.lock().give_up(live);
     }
 
     /// How many inputs have a vector.

@@ -47,12 +47,12 @@ pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
 }
 
 /// An input, and that of its text without the context.
-fn with_text_alone(input: InputHash) -> [InputHash; 2] {
+pub(super) fn with_text_alone(input: InputHash) -> [InputHash; 2] {
     [input, hash_without_context(input)]
 }
 
 /// The vectors that notes name, and the bytes that the database took when it was opened.
-fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), StoreError> {
+pub(super) fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), StoreError> {
     let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
     if !sled.exists() {
         return Ok((HashSet::new(), 0));

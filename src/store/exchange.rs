@@ -180,7 +180,8 @@ impl Store {
                 }
             }
         }
-        let archived: Vec<_> = guarded(|| self.trees.archived().collect()).map_err(|f| self.fault(f))?;
+        let archived: Vec<_> =
+            self.database.with(|trees| guarded(|| trees.archived().collect())).map_err(|f| self.fault(f))?;
         let mut keys: Vec<ContextKey> = self.journal.keys();
         keys.sort_unstable();
         for key in archived.into_iter().map(|(key, _)| key).chain(keys) {

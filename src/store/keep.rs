@@ -177,7 +177,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub fn value(&self, name: &str) -> Result<Option<String>, StoreError> {
-        match self.trees.value(name) {
+        match self.database.with(|trees| trees.value(name)) {
             Err(Fault::Damaged(_)) => Ok(None),
             other => other.map_err(|fault| self.fault(fault)),
         }
@@ -188,7 +188,7 @@ impl Store {
     /// # Errors
     /// The database cannot be written.
     pub fn set_value(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
-        let set = self.trees.set_value(name, value).and_then(|()| self.trees.flush(true));
+        let set = self.database.with(|trees| trees.set_value(name, value).and_then(|()| trees.flush(true)));
         set.map_err(|fault| self.fault(fault))
     }
 }

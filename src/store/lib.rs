@@ -14,6 +14,7 @@ mod cache;
 mod codec;
 mod compact;
 mod damage;
+mod database;
 mod exchange;
 mod flush;
 #[cfg(any(test, fuzzing))]
@@ -42,7 +43,7 @@ use platform::files::{Private as _, bytes_on_disk};
 use codec::Counters;
 use context::ContextRecord;
 use context::plan::Reason;
-use flush::Flusher;
+use database::Database;
 use index::embed::Vector;
 use journal::{Journal, NoteEvent};
 use note::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context_key};
@@ -129,9 +130,7 @@ pub struct NoteWrite {
 /// nothing half done.
 pub struct Store {
     dir: PathBuf,
-    /// Before the trees: it lets go of them first.
-    flusher: Flusher,
-    trees: Trees,
+    database: Database,
     counters: Mutex<Counters>,
     journal: Journal,
     vectors: Mutex<Arc<VectorCache>>,
@@ -200,8 +199,7 @@ impl Store {
         let vectors = Arc::new(vectors?);
         let store = Store {
             dir: dir.to_path_buf(),
-            flusher: Flusher::start(trees.clone())?,
-            trees,
+            database: Database::new(trees)?,
             counters: Mutex::new(scan.counters),
             journal,
             vectors: Mutex::new(vectors),
@@ -236,9 +234,7 @@ impl Store {
 
     /// Carries out all writes or none; they are on the disk a moment later.
     fn commit(&self, writes: &Writes) -> Result<(), Fault> {
-        self.trees.commit(writes)?;
-        self.flusher.committed();
-        Ok(())
+        self.database.commit(writes)
     }
 
     fn fault(&self, fault: Fault) -> StoreError {
@@ -247,7 +243,7 @@ impl Store {
 
     /// All notes, in order of path.
     pub fn notes(&self) -> Result<Vec<NoteRecord>, StoreError> {
-        self.trees.notes().map_err(|fault| self.fault(fault))
+        self.database.with(Trees::notes).map_err(|fault| self.fault(fault))
     }
 
     /// All notes, in order of path, as the scan at start decoded them: free the first time, unless
@@ -259,20 +255,20 @@ impl Store {
 
     /// One note.
     pub fn note(&self, path: &VaultPath) -> Result<Option<NoteRecord>, StoreError> {
-        self.trees.note(path).map_err(|fault| self.fault(fault))
+        self.database.with(|trees| trees.note(path)).map_err(|fault| self.fault(fault))
     }
 
     /// The contexts of a note's chunks, in order; empty if the note is not known. A template's context comes
     /// back without text and sketch.
     pub fn contexts(&self, path: &VaultPath) -> Result<Vec<ContextRecord>, StoreError> {
-        let mut contexts = self.trees.contexts(path).map_err(|fault| self.fault(fault))?;
+        let mut contexts = self.database.with(|trees| trees.contexts(path)).map_err(|fault| self.fault(fault))?;
         self.journal.expand(&mut contexts);
         Ok(contexts)
     }
 
     /// A context of the archive, with what was written beside it.
     fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
-        let mut archived = self.trees.archived_under(key).map_err(|fault| self.fault(fault))?;
+        let mut archived = self.database.with(|trees| trees.archived_under(key)).map_err(|fault| self.fault(fault))?;
         self.journal.expand(archived.as_mut_slice());
         Ok(archived)
     }
@@ -401,12 +397,16 @@ impl Store {
 
     /// Starts writing what is buffered; `durable` waits until it is on the disk.
     pub fn flush(&self, durable: bool) -> Result<(), StoreError> {
-        let seq = self.seq();
+        self.flush_at(self.seq(), durable)
+    }
+
+    /// Writes what is buffered, the last of which is the change of this number.
+    fn flush_at(&self, seq: u64, durable: bool) -> Result<(), StoreError> {
         if durable {
             self.journal.sync()?;
             self.vectors().sync()?;
         }
-        self.trees.flush(durable).map_err(|fault| self.fault(fault))?;
+        self.database.with(|trees| trees.flush(durable)).map_err(|fault| self.fault(fault))?;
         if durable {
             salvage::sync_dir(&self.dir)?;
             mark::write(&self.lock, seq);

@@ -360,3 +360,31 @@ fn a_compaction_that_was_cut_short_is_settled() {
     assert!(opened.quarantined.is_some() && !old.exists());
     assert_eq!(store.notes().unwrap(), record);
 }
+
+#[test]
+fn an_open_store_gives_back_what_edits_took_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    store.apply_many((0..100).map(|n| put(&format!("note {n:03}.md"), 10, 0)).collect()).unwrap();
+    store.flush(true).unwrap();
+    assert_eq!(store.reclaim().unwrap(), None, "nothing is to be had");
+    for n in 10..90 {
+        store.set_value("large", Some(&n.to_string().repeat(100_000))).unwrap();
+    }
+    store.set_value("large", None).unwrap();
+    let (notes, seq) = (store.notes().unwrap(), store.seq());
+    let report = store.reclaim().unwrap().expect("what is gone takes more than what is there");
+    assert!(report.after < report.before / 2, "{report:?}");
+    assert_eq!(store.reclaim().unwrap(), None, "it was done just now");
+    // What it held is there, what comes is taken, and both are there after a kill.
+    let (at, write) = put("note 100.md", 3, 0);
+    store.apply(&at, write).unwrap();
+    store.flush(true).unwrap();
+    let killed = tempfile::tempdir().unwrap();
+    damage::copy_all(dir.path(), killed.path());
+    let (copy, opened) = open(killed.path());
+    assert_eq!(opened, Opened { notes: 101, ..Opened::default() });
+    assert_eq!((&copy.notes().unwrap()[..100], copy.seq()), (&notes[..], seq + 1));
+    let at = path("note 003.md");
+    assert_eq!(copy.contexts(&at).unwrap(), store.contexts(&at).unwrap());
+}

@@ -4,6 +4,7 @@
 //! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
 //! another process of this program would already have been stopped at the store's own lock.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -18,7 +19,7 @@ use super::record::NoteRecord;
 use super::salvage::{self, Fault, guarded};
 use context::ContextRecord;
 use note::VaultPath;
-use note::fingerprint::{ContextKey, context_key};
+use note::fingerprint::{ContextKey, InputHash, context_key};
 
 /// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
 /// the pages that are being written; sled's default is a gigabyte.
@@ -251,6 +252,19 @@ impl Trees {
         })
     }
 
+    /// The inputs that notes name.
+    pub(super) fn inputs(&self) -> Result<HashSet<InputHash>, Fault> {
+        guarded(|| {
+            let mut inputs = HashSet::new();
+            for entry in &self.notes {
+                let (path, bytes) = entry?;
+                let note = codec::decode_note(&path, &bytes)?;
+                inputs.extend(note.chunks.iter().flat_map(|chunk| &chunk.inputs));
+            }
+            Ok(inputs)
+        })
+    }
+
     /// One note.
     pub(super) fn note(&self, path: &VaultPath) -> Result<Option<NoteRecord>, Fault> {
         let key = path.as_str().as_bytes();
@@ -347,6 +361,19 @@ impl Trees {
                 machine::synced(&self.path);
             }
             Ok(())
+        })
+    }
+
+    /// Bytes of all keys and values.
+    pub(super) fn bytes(&self) -> Result<u64, Fault> {
+        let all = [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values];
+        guarded(|| {
+            let mut bytes = 0;
+            for entry in all.into_iter().flat_map(sled::Tree::iter) {
+                let (key, value) = entry?;
+                bytes += (key.len() + value.len()) as u64;
+            }
+            Ok(bytes)
         })
     }
 

@@ -2,11 +2,12 @@
 //!
 //! A header (magic, format version, dimensions, identity, checksum), then records of one size: the input's
 //! hash, the scale as a little-endian `f32`, one byte per dimension, four bytes of checksum. Records are
-//! only ever appended and not fsynced: a vector can be made again, a lost one costs microseconds. Memory
-//! holds a map from input to record; the vectors stay on disk, where the index looks at them through a map of the file
-//! ([`index::Matrix`]). A checksum is looked at when its record is asked for: a search takes records as they are.
+//! appended, or take the place of one that was given up long ago ([`VectorFile::give_up`]), and are not fsynced: a vector
+//! can be made again, a lost one costs microseconds. Memory holds a map from input to record; the vectors stay on disk,
+//! where the index looks at them through a map of the file ([`index::Matrix`]). A checksum is looked at when its record
+//! is asked for: a search takes records as they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ use super::{StoreError, codec, salvage};
 use index::Rows;
 use index::embed::Vector;
 use note::fingerprint::InputHash;
+
+/// Vectors that no note names and that are kept whatever the number of those that are named.
+pub(super) const SPARE: usize = 1000;
 
 const MAGIC: [u8; 8] = *b"SITUVEC\x01";
 
@@ -32,6 +36,12 @@ pub(super) struct VectorFile {
     /// The file up to its last record; `None` where the system does not show files as memory.
     mapped: Option<Mapped>,
     dirty: bool,
+    /// Records that are written over next, the oldest first.
+    free: VecDeque<u32>,
+    /// Records that were given up last: a search that is under way may still look at them.
+    resting: Vec<u32>,
+    /// Where the oldest record is looked for: records are given up, and so written over, in a ring.
+    hand: u32,
 }
 
 /// Name of the file: readable, and unique by a hash of the identity.
@@ -130,8 +140,19 @@ impl VectorFile {
             file.set_len(head + records * size).map_err(fail)?;
         }
         let records = u32::try_from(records).map_err(|_| fail(io::ErrorKind::FileTooLarge.into()))?;
-        let (file, index, mapped) = (Arc::new(file), HashMap::new(), None);
-        let mut file = VectorFile { file, path, head, dimensions, records, index, mapped, dirty: false };
+        let mut file = VectorFile {
+            file: Arc::new(file),
+            path,
+            head,
+            dimensions,
+            records,
+            index: HashMap::new(),
+            mapped: None,
+            dirty: false,
+            free: VecDeque::new(),
+            resting: Vec::new(),
+            hand: 0,
+        };
         file.map();
         file.read_inputs().map_err(|error| StoreError::io(&file.path, &error))?;
         Ok(file)
@@ -209,36 +230,61 @@ impl VectorFile {
         (self.rows()?.get(record)? == &*vector.values).then_some(record)
     }
 
-    /// Appends the vectors of inputs that have none yet.
+    /// Keeps the vectors of inputs that have none yet.
     pub(super) fn put(&mut self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
         let fail = |message: String| StoreError::Io { path: self.path.clone(), message };
-        let mut bytes = Vec::new();
-        let mut inputs = Vec::new();
-        let mut fresh = HashSet::new();
-        for (input, vector) in vectors {
-            if vector.values.len() != self.dimensions {
-                let wrong = vector.values.len();
-                return Err(fail(format!("a vector has {wrong} dimensions instead of {}", self.dimensions)));
-            }
-            if !self.index.contains_key(input) && fresh.insert(*input) {
-                encode(*input, vector, &mut bytes);
-                inputs.push(*input);
-            }
+        if let Some((_, wrong)) = vectors.iter().find(|(_, vector)| vector.values.len() != self.dimensions) {
+            let wrong = wrong.values.len();
+            return Err(fail(format!("a vector has {wrong} dimensions instead of {}", self.dimensions)));
         }
-        if inputs.is_empty() {
+        let mut fresh = HashSet::new();
+        let mut is_new = |input: &InputHash| !self.index.contains_key(input) && fresh.insert(*input);
+        let lacking: Vec<&(InputHash, Vector)> = vectors.iter().filter(|(input, _)| is_new(input)).collect();
+        if lacking.is_empty() {
             return Ok(());
         }
-        let end = self.place(self.records);
+        let (over, appended) = lacking.split_at(lacking.len().min(self.free.len()));
+        let over: Vec<(u32, &(InputHash, Vector))> = self.free.drain(..over.len()).zip(over.iter().copied()).collect();
+        let mut bytes = Vec::new();
+        for (record, (input, vector)) in &over {
+            bytes.clear();
+            encode(*input, vector, &mut bytes);
+            write_all_at(&self.file, &bytes, self.place(*record)).map_err(|error| fail(error.to_string()))?;
+        }
+        bytes.clear();
+        appended.iter().for_each(|(input, vector)| encode(*input, vector, &mut bytes));
         // Written at its place, not at the file's end: what a failed write left behind is written over.
-        write_all_at(&self.file, &bytes, end).map_err(|error| fail(error.to_string()))?;
+        write_all_at(&self.file, &bytes, self.place(self.records)).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
         machine::wrote(&self.path);
-        for input in inputs {
-            self.index.insert(input, self.records);
+        self.index.extend(over.iter().map(|(record, (input, _))| (*input, *record)));
+        for (input, _) in appended {
+            self.index.insert(*input, self.records);
             self.records += 1;
         }
         self.map();
         Ok(())
+    }
+
+    /// Gives up the oldest vectors that are not `live`, beyond half as many as are and [`SPARE`]: the newest of them make
+    /// undo and branch switches cheap. Those of the call before are written over from here on. Nobody may be about to
+    /// name one that is not live.
+    pub(super) fn give_up(&mut self, live: &HashSet<InputHash>) {
+        self.free.extend(self.resting.drain(..));
+        let mut idle: Vec<(u32, InputHash)> = self
+            .index
+            .iter()
+            .filter(|(input, _)| !live.contains(input))
+            .map(|(input, record)| (*record, *input))
+            .collect();
+        let most = (self.index.len() - idle.len()) / 2 + SPARE;
+        let hand = self.hand;
+        idle.sort_unstable_by_key(|(record, _)| (*record < hand, *record));
+        for (record, input) in idle.iter().take(idle.len().saturating_sub(most)) {
+            self.index.remove(input);
+            self.resting.push(*record);
+            self.hand = record + 1;
+        }
     }
 
     /// Waits until everything is on the disk.

@@ -22,6 +22,7 @@ mod reader;
 mod rebuild;
 pub(super) mod scan;
 mod turn;
+mod upkeep;
 mod vectors;
 mod watch;
 mod work_queue;
@@ -61,6 +62,7 @@ use provider::{EmbedError, Embedder};
 use reader::Reader;
 use scan::{Extent, Findings};
 use store::Store;
+use upkeep::Upkeep;
 use vault::Hint;
 use vault::root::{RootId, VaultError};
 use vault::settings::VaultConfig;
@@ -157,6 +159,7 @@ pub(super) struct Indexer {
     buyer: Buyer,
     vectors: PendingVectors,
     migration: Option<EmbedderMigration>,
+    upkeep: Upkeep,
     /// What happened when it was opened.
     opened: Vec<String>,
 }
@@ -301,6 +304,7 @@ impl Indexer {
             buyer: Buyer::new(engine.runtime(&shared.generation)),
             vectors: PendingVectors::default(),
             migration,
+            upkeep: Upkeep::new(now),
             opened: opened_notes.collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;

@@ -199,6 +199,23 @@ impl Indexer {
         self.buy(|buyer, at, work| buyer.poll_batches(at, work));
         self.buy(|buyer, at, work| buyer.poll_run(at, work));
         self.refresh_status();
+        self.keep_files_small();
+    }
+
+    /// Gives back what the store's files take for nothing, once in a while and when nobody waits for anything.
+    fn keep_files_small(&mut self) {
+        let throttle = &self.actor.engine.throttle;
+        let rests = !self.has_work() && !self.notes.is_at_work() && self.is_drained() && self.notes.failure.is_none();
+        if throttle.is_paused() || throttle.level() != Brake::Off || !rests || !self.upkeep.take_due(machine::now()) {
+            return;
+        }
+        let began = machine::now();
+        let reclaimed = self.notes.commit.pipeline.store.reclaim();
+        if let Ok(Some(gained)) = &reclaimed {
+            let (before, after, took) = (gained.before, gained.after, machine::since(began));
+            tracing::info!(vault = self.actor.place.vault.name, before, after, ?took, "the database was made smaller");
+        }
+        self.notes.attempt(reclaimed.map(drop).map_err(Into::into));
     }
 
     /// What there is to do, unless the user has paused it.

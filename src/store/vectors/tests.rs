@@ -150,3 +150,48 @@ fn compacting_drops_repeats_and_the_oldest_garbage() {
     compact(dir.path(), &live).unwrap();
     assert_eq!(fs::read(dir.path().join("vectors-x-8.bin")).unwrap(), b"garbage");
 }
+
+#[test]
+fn those_that_nobody_names_are_written_over_and_the_file_grows_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = open(dir.path());
+    let input = |n: u32| {
+        let mut hash = [7; 16];
+        hash[..4].copy_from_slice(&n.to_le_bytes());
+        InputHash(hash)
+    };
+    let vector = |n: u32| vector((n % 251) as u8);
+    // As notes are edited: 200 are named at a time, and each is replaced again and again.
+    let mut live = HashSet::new();
+    let mut lengths = Vec::new();
+    for round in 0..200_u32 {
+        let fresh: Vec<_> = (round * 100..round * 100 + 200).map(|n| (input(n), vector(n))).collect();
+        file.put(&fresh).unwrap();
+        live = fresh.iter().map(|(input, _)| *input).collect();
+        file.give_up(&live);
+        for n in round * 100..round * 100 + 200 {
+            let (record, found) = file.get(input(n), true).unwrap();
+            assert_eq!((&found, file.rows().unwrap().get(record)), (&vector(n), Some(&*vector(n).values)), "{n}");
+        }
+        // What was given up in the last call is as it was.
+        for record in &file.resting {
+            let mut bytes = vec![0; record_size(DIMENSIONS)];
+            read_exact_at(&file.file, &mut bytes, file.place(*record)).unwrap();
+            assert!(input_of(&bytes).is_some_and(|input| !live.contains(&input)));
+        }
+        lengths.push(file.records);
+    }
+    // Those that are named, half as many and the spare, and the two hundred that rest or are free.
+    assert_eq!(lengths.last(), lengths.get(60), "{lengths:?}");
+    assert!(*lengths.last().unwrap() <= 200 + 100 + SPARE as u32 + 200, "{lengths:?}");
+    let newest: Vec<u32> = (0..20_100).filter(|n| file.holds(input(*n))).collect();
+    assert_eq!(newest.len(), 200 + 100 + SPARE);
+    assert!(newest.windows(2).all(|two| two[0] + 1 == two[1]) && newest.last() == Some(&20_099), "the newest stay");
+    file.sync().unwrap();
+    drop(file);
+    // After a restart the old records that are left are known again, until they are given up.
+    let mut file = open(dir.path());
+    assert!(live.iter().all(|input| file.get(*input, false).is_some()));
+    file.give_up(&live);
+    assert!(live.iter().all(|input| file.get(*input, true).is_some()));
+}

@@ -1,0 +1,27 @@
+//! When an indexer sees to it that its files take no more than they need: what edits write over is given back only if
+//! somebody does.
+
+use std::time::{Duration, Instant};
+
+/// How often it is looked at: whoever saves a note in that very moment waits.
+const EVERY: Duration = Duration::from_mins(5);
+
+/// When it is time again.
+pub(super) struct Upkeep {
+    due: Instant,
+}
+
+impl Upkeep {
+    pub(super) fn new(now: Instant) -> Self {
+        Upkeep { due: now + EVERY }
+    }
+
+    /// Whether it is time; whoever asks does it.
+    pub(super) fn take_due(&mut self, now: Instant) -> bool {
+        let is_due = now >= self.due;
+        if is_due {
+            self.due = now + EVERY;
+        }
+        is_due
+    }
+}

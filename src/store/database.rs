@@ -1,0 +1,113 @@
+//! The database while the store is open: its trees, and the thread that puts what is committed on the disk. It can be
+//! closed, made smaller and opened again under those who use it: they wait until it is there again.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::RwLock;
+use platform::files::Room;
+
+use super::flush::Flusher;
+use super::salvage::Fault;
+use super::tree::{Trees, Writes};
+use super::vectors::SPARE;
+use super::{CompactReport, Store, StoreError, bytes_in, compact, mark};
+
+/// What a database may take beside what is in it: sled writes segments of half a megabyte, several at a time.
+const SLACK: u64 = 4 << 20;
+
+/// The database, which is closed for a moment when it is made smaller.
+pub(super) struct Database {
+    open: RwLock<Option<Open>>,
+    /// Bytes of its files from which on it is worth to look how much of them is needed.
+    look_from: AtomicU64,
+    /// Vectors from which on it is worth to look which of them are still named.
+    look_at_vectors_from: AtomicUsize,
+}
+
+struct Open {
+    /// Before the trees: it lets go of them first.
+    flusher: Flusher,
+    trees: Trees,
+}
+
+impl Open {
+    fn new(trees: Trees) -> Result<Self, StoreError> {
+        Ok(Open { flusher: Flusher::start(trees.clone())?, trees })
+    }
+}
+
+impl Database {
+    pub(super) fn new(trees: Trees) -> Result<Self, StoreError> {
+        let open = RwLock::new(Some(Open::new(trees)?));
+        Ok(Database { open, look_from: AtomicU64::new(SLACK), look_at_vectors_from: AtomicUsize::new(SPARE) })
+    }
+
+    /// Does something with the trees.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&Trees) -> Result<T, Fault>) -> Result<T, Fault> {
+        match &*self.open.read() {
+            Some(open) => work(&open.trees),
+            None => Err(Fault::Environment("it could not be opened again after it was made smaller".to_owned())),
+        }
+    }
+
+    /// Carries out all writes or none; they are on the disk a moment later.
+    pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
+        self.with(|trees| trees.commit(writes))?;
+        self.open.read().iter().for_each(|open| open.flusher.committed());
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Makes the store's files smaller, or at least no larger, where they take much more than what is in them: the
+    /// database is copied, and vectors that no note names any more are written over by those to come. Who uses the
+    /// store waits meanwhile: a tenth of a second for a thousand notes. Nobody may be about to write a note whose
+    /// vectors are put already. Tells what the copy gained.
+    ///
+    /// # Errors
+    /// The database cannot be read, or not opened again: then everything fails until the store is opened anew. One that
+    /// merely could not be made smaller is as it was.
+    pub fn reclaim(&self) -> Result<Option<CompactReport>, StoreError> {
+        self.give_up_vectors()?;
+        let sled = self.dir.join(compact::SLED);
+        let before = bytes_in(&sled);
+        let look_from = &self.database.look_from;
+        if before < look_from.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let needed = self.database.with(Trees::bytes).map_err(|fault| self.fault(fault))?;
+        let free = Room::at(&self.dir).map_or(u64::MAX, |room| room.free);
+        if before < needed * 3 / 2 + SLACK || free < 2 * needed + SLACK {
+            look_from.store(before + before / 4, Ordering::Relaxed);
+            return Ok(None);
+        }
+        // Nobody changes anything from here on.
+        let counters = self.counters.lock();
+        self.flush_at(counters.seq, true)?;
+        let mut open = self.database.open.write();
+        *open = None;
+        let made = compact::compact_sled(&self.dir, mark::read(&self.lock));
+        *open = Some(Open::new(Trees::open(&sled).map_err(|fault| self.fault(fault))?)?);
+        drop(open);
+        let after = bytes_in(&sled);
+        look_from.store(after + after / 4 + SLACK / 2, Ordering::Relaxed);
+        if let Err(error) = made {
+            tracing::warn!(%error, "the database could not be made smaller");
+            return Ok(None);
+        }
+        Ok(Some(CompactReport { before, after }))
+    }
+
+    /// Lets those to come take the place of vectors that no note names any more, once there are enough of them.
+    fn give_up_vectors(&self) -> Result<(), StoreError> {
+        let (vectors, look_from) = (self.vectors(), &self.database.look_at_vectors_from);
+        if vectors.len() < look_from.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let named = self.database.with(Trees::inputs).map_err(|fault| self.fault(fault))?;
+        vectors.give_up(&named.into_iter().flat_map(compact::with_text_alone).collect());
+        let kept = vectors.len();
+        look_from.store(kept + kept / 8 + SPARE / 4, Ordering::Relaxed);
+        Ok(())
+    }
+}
