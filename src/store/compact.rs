@@ -1,8 +1,7 @@
-//! Giving space back, offline. sled's file never shrinks: freed segments are only used again.
+//! Giving space back. sled's file never shrinks: freed segments are only used again.
 //!
 //! The database is copied into `sled.new` and read back, then the names are swapped: `sled` becomes
-//! `sled.old`, `sled.new` becomes `sled`, and `sled.old` goes once the new one opened and scanned under its
-//! name. A crash leaves one of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the
+//! `sled.old`, `sled.new` becomes `sled`, and `sled.old` goes once the new one opened under its name. A crash leaves one of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the
 //! swap was cut in half: the old one is put back), both (the old one goes after a good scan, or stands in
 //! for a damaged one), and a `sled.new` that nobody waits for.
 
@@ -52,8 +51,8 @@ pub(super) fn with_text_alone(input: InputHash) -> [InputHash; 2] {
 }
 
 /// The vectors that notes name, and the bytes that the database took when it was opened.
-pub(super) fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), StoreError> {
-    let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
+fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), StoreError> {
+    let sled = dir.join(SLED);
     if !sled.exists() {
         return Ok((HashSet::new(), 0));
     }
@@ -64,28 +63,37 @@ pub(super) fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHas
     if scan.counters.seq < on_disk {
         return Err(at(Fault::Damaged("changes that had been on the disk are missing".into())));
     }
-    let copied = trees.copy_to(&new).and_then(|()| trees.lengths());
+    copy(dir, &trees)?;
     drop(trees);
-    let checked = copied.and_then(|expected| {
-        let (copy, copied) = open(&new)?;
-        if copy.lengths()? == expected && copied.notes == scan.notes && copied.counters == scan.counters {
-            Ok(())
-        } else {
-            Err(Fault::Environment("the copy is not like the original".into()))
-        }
-    });
-    if let Err(fault) = checked {
-        // The original was only read. A half copy must not take the space that was to be gained.
-        let _ = fs::remove_dir_all(&new);
-        return Err(fault.at(&new));
-    }
     let live = scan.notes.into_iter().flat_map(|note| note.chunks).flat_map(|chunk| chunk.inputs);
     let live = live.flat_map(with_text_alone).collect();
     // A small database is a little larger when it is new: then the one that is there is as compact as it gets.
-    if bytes_in(&new) >= opened {
-        fs::remove_dir_all(&new).map_err(|error| StoreError::io(&new, &error))?;
-        return Ok((live, opened.saturating_sub(closed)));
+    if bytes_in(&dir.join(NEW)) >= opened {
+        settle(dir)?;
+    } else {
+        swap(dir)?;
     }
+    Ok((live, opened.saturating_sub(closed)))
+}
+
+/// Copies an open database, which nobody may change meanwhile, and reads the copy back.
+pub(super) fn copy(dir: &Path, trees: &Trees) -> Result<(), StoreError> {
+    let new = dir.join(NEW);
+    let copied = trees.copy_to(&new).and_then(|()| {
+        let differs = || Fault::Environment("the copy is not like the original".into());
+        if trees.holds_the_same_as(&Trees::open(&new)?)? { Ok(()) } else { Err(differs()) }
+    });
+    copied.map_err(|fault| {
+        // The original was only read. A half copy must not take the space that was to be gained.
+        let _ = fs::remove_dir_all(&new);
+        fault.at(&new)
+    })
+}
+
+/// Puts the copy of a database, which is closed, in its place; the copy, opened there. If it does not open, the database
+/// is where it was.
+pub(super) fn swap(dir: &Path) -> Result<Trees, StoreError> {
+    let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
     let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| StoreError::io(from, &e));
     rename(&sled, &old)?;
     if let Err(error) = rename(&new, &sled) {
@@ -93,15 +101,17 @@ pub(super) fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHas
         return Err(error);
     }
     salvage::sync_dir(dir)?;
-    match open(&sled) {
-        Ok(_) => remove_old(dir)?,
+    match Trees::open(&sled) {
+        Ok(trees) => {
+            remove_old(dir)?;
+            Ok(trees)
+        }
         Err(fault) => {
             rename(&sled, &new)?;
             rename(&old, &sled)?;
-            return Err(fault.at(&new));
+            Err(fault.at(&new))
         }
     }
-    Ok((live, opened.saturating_sub(closed)))
 }
 
 /// Opens and scans; every paid context counts as known, for none is looked up here.

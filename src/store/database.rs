@@ -10,7 +10,7 @@ use super::flush::Flusher;
 use super::salvage::Fault;
 use super::tree::{Trees, Writes};
 use super::vectors::SPARE;
-use super::{CompactReport, Store, StoreError, bytes_in, compact, mark};
+use super::{CompactReport, Store, StoreError, bytes_in, compact};
 
 /// What a database may take beside what is in it: sled writes segments of half a megabyte, several at a time.
 const SLACK: u64 = 4 << 20;
@@ -61,7 +61,7 @@ impl Database {
 impl Store {
     /// Makes the store's files smaller, or at least no larger, where they take much more than what is in them: the
     /// database is copied, and vectors that no note names any more are written over by those to come. Who uses the
-    /// store waits meanwhile: a tenth of a second for a thousand notes. Nobody may be about to write a note whose
+    /// store waits meanwhile. Nobody may be about to write a note whose
     /// vectors are put already. Tells what the copy gained.
     ///
     /// # Errors
@@ -77,24 +77,27 @@ impl Store {
         }
         let needed = self.database.with(Trees::bytes).map_err(|fault| self.fault(fault))?;
         let free = Room::at(&self.dir).map_or(u64::MAX, |room| room.free);
+        look_from.store(before + before / 4, Ordering::Relaxed);
         if before < needed * 3 / 2 + SLACK || free < 2 * needed + SLACK {
-            look_from.store(before + before / 4, Ordering::Relaxed);
             return Ok(None);
         }
         // Nobody changes anything from here on.
         let counters = self.counters.lock();
         self.flush_at(counters.seq, true)?;
         let mut open = self.database.open.write();
-        *open = None;
-        let made = compact::compact_sled(&self.dir, mark::read(&self.lock));
-        *open = Some(Open::new(Trees::open(&sled).map_err(|fault| self.fault(fault))?)?);
-        drop(open);
-        let after = bytes_in(&sled);
-        look_from.store(after + after / 4 + SLACK / 2, Ordering::Relaxed);
-        if let Err(error) = made {
+        if let Err(error) = open.as_ref().map_or(Ok(()), |open| compact::copy(&self.dir, &open.trees)) {
             tracing::warn!(%error, "the database could not be made smaller");
             return Ok(None);
         }
+        *open = None;
+        let trees = compact::swap(&self.dir).or_else(|error| {
+            tracing::warn!(%error, "the database could not be made smaller");
+            // What was there before is in its place again.
+            Trees::open(&sled).map_err(|fault| self.fault(fault))
+        })?;
+        *open = Some(Open::new(trees)?);
+        let after = bytes_in(&sled);
+        look_from.store(after + after / 4 + SLACK / 2, Ordering::Relaxed);
         Ok(Some(CompactReport { before, after }))
     }
 

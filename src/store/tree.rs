@@ -366,10 +366,9 @@ impl Trees {
 
     /// Bytes of all keys and values.
     pub(super) fn bytes(&self) -> Result<u64, Fault> {
-        let all = [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values];
         guarded(|| {
             let mut bytes = 0;
-            for entry in all.into_iter().flat_map(sled::Tree::iter) {
+            for entry in self.all().into_iter().flat_map(sled::Tree::iter) {
                 let (key, value) = entry?;
                 bytes += (key.len() + value.len()) as u64;
             }
@@ -383,14 +382,7 @@ impl Trees {
         const BATCH: usize = 256;
         let new = Self::open(path)?;
         guarded(|| {
-            let pairs = [
-                (&self.meta, &new.meta),
-                (&self.notes, &new.notes),
-                (&self.contexts, &new.contexts),
-                (&self.archive, &new.archive),
-                (&self.values, &new.values),
-            ];
-            for (from, to) in pairs {
+            for (from, to) in self.all().into_iter().zip(new.all()) {
                 let mut batch = sled::Batch::default();
                 for (n, entry) in from.iter().enumerate() {
                     let (key, value) = entry?;
@@ -406,10 +398,26 @@ impl Trees {
         new.flush(true)
     }
 
-    /// Number of keys per tree, to compare a copy with its original.
-    pub(super) fn lengths(&self) -> Result<[usize; 5], Fault> {
-        let all = [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values];
-        guarded(|| Ok(all.map(sled::Tree::len)))
+    /// Whether every tree has the same keys and values as that of a copy.
+    pub(super) fn holds_the_same_as(&self, copy: &Trees) -> Result<bool, Fault> {
+        guarded(|| {
+            for (one, other) in self.all().into_iter().zip(copy.all()) {
+                let mut others = other.iter();
+                for entry in one {
+                    if others.next().transpose()?.is_none_or(|other| Ok(other) != entry) {
+                        return Ok(false);
+                    }
+                }
+                if others.next().is_some() {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    fn all(&self) -> [&sled::Tree; 5] {
+        [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values]
     }
 }
 
