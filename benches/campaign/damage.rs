@@ -175,7 +175,7 @@ fn part(name: &Path) -> String {
     let parts = name.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
     let plain = parts.map(|part| {
         let (stem, ending) = part.rsplit_once('.').map_or((part.as_str(), ""), |(stem, ending)| (stem, ending));
-        let is_number = stem.len() > 6 && stem.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        let is_number = stem.len() > 6 && stem.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '-' | '.'));
         match () {
             () if part.starts_with("vault-") => "*".to_owned(),
             () if part.starts_with("vectors-") => "vectors-*.bin".to_owned(),

@@ -25,6 +25,12 @@ use store::StoreError;
 const PATH_COLUMNS: usize = 36;
 const REASON_COLUMNS: usize = 17;
 
+/// Files that the daemon may open at once, as the unit for systemd has it: many vaults, and many clients.
+const OPEN_FILES: u64 = 8192;
+
+/// With fewer it would fail at this or that: one vault, a provider and a client take some fifty.
+const FEWEST_FILES: u64 = 64;
+
 /// `situated run [VAULT]`.
 pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     let overrides = Overrides { vault: args.vault, ..session.overrides() };
@@ -36,6 +42,16 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
             crate::daemon::config::ConfigErrors::EXIT_CODE,
             format!(
                 "no vault to watch: {file}; name one (`situated run ~/Notes`), or let `situated init` write a configuration"
+            ),
+        ));
+    }
+    let files = platform::process::open_files(OPEN_FILES);
+    if files < FEWEST_FILES {
+        return Err(CliFailure::new(
+            exit::IO,
+            format!(
+                "the daemon may open {files} files at once, and needs {FEWEST_FILES} at least: raise the limit (`ulimit -n \
+                 1024` in a shell, `LimitNOFILE=1024` in a unit)"
             ),
         ));
     }

@@ -10,7 +10,9 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub use system::{confine, in_own_group, kill_group, leave_own_console, resident_bytes, shell, thread_time};
+pub use system::{
+    confine, in_own_group, kill_group, leave_own_console, open_files, resident_bytes, shell, thread_time,
+};
 
 #[cfg(test)]
 mod tests {

@@ -116,7 +116,7 @@ impl Batches {
     }
 
     /// What came of the requests of a batch that has [ended](BatchState::Ended), in no order. A result that cannot be
-    /// read is left out.
+    /// read is left out; where none can, what came is no list of results.
     ///
     /// `requests` are those that were handed in, to check answers against; an answer to one that is not among them
     /// (a restart may have lost them) is taken as it is.
@@ -137,15 +137,16 @@ impl Batches {
         };
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
         let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
-        if best.unread > 0 {
+        if best.lacking(&prompts) > 0 {
             // The answers are paid for: worth a second look, in case it was the way that spoiled them.
             if let Ok(second) = shared.call(rules, &attempt).await
-                && second.value.unread < best.unread
+                && second.value.lacking(&prompts) < best.lacking(&prompts)
             {
                 best = second.value;
             }
-            if best.unread > 0 {
-                tracing::warn!(host = shared.transport.host(), lines = best.unread, "results that cannot be read");
+            let lines = best.lacking(&prompts);
+            if lines > 0 {
+                tracing::warn!(host = shared.transport.host(), lines, "results that are missing, or cannot be read");
             }
         }
         Ok(best.results)
@@ -204,6 +205,16 @@ struct Read {
     unread: usize,
 }
 
+impl Read {
+    /// Requests without a result, or lines without a request. Of somebody else's batch none is missed.
+    fn lacking(&self, prompts: &HashMap<&str, &Prompt>) -> usize {
+        match self.results.iter().filter(|(id, _)| prompts.contains_key(id.as_str())).count() {
+            0 => self.unread,
+            found => self.unread.max(prompts.len().saturating_sub(found)),
+        }
+    }
+}
+
 impl Shared {
     fn rules(&self) -> Rules {
         Rules { each: self.timeout, whole: self.deadline, unsure: true, urgent: false }
@@ -228,6 +239,7 @@ impl Shared {
             let reply = reply.map_err(late)?.map_err(broken)?;
             return Err(missing(self.refused(reply.status, &reply)));
         }
+        let status = response.status().as_u16();
         let mut lines = Lines::new(response);
         let mut found = Read { results: Vec::new(), unread: 0 };
         // The whole takes as long as it takes; each line must come in time.
@@ -249,6 +261,12 @@ impl Shared {
                 Ok(result) => found.results.push(result),
                 Err(_) => found.unread += 1,
             }
+        }
+        if found.results.is_empty() {
+            // A batch holds one request at least: this is a page, or an error, of somebody on the way. Taken for the end of
+            // the batch, it would lose all that was paid for.
+            let message = "what came holds no result of the batch".to_owned();
+            return Err(self.named(Fault::broken(status, message)));
         }
         Ok(found)
     }

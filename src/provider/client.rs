@@ -380,6 +380,7 @@ impl<W: Protocol> Shared<W> {
                 Ok(Err(fault)) => fault,
                 Err(_) => self.named(Fault::late(limit)),
             };
+            let fault = fault.without_key(key.as_deref());
             let (provider, host) = (self.provider, self.transport.host());
             tracing::debug!(provider, host, status = fault.status, attempt = state.all, "an attempt failed");
             payment.failed(flight, fault.maybe_billed).await;

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use platform::files::{is_open_to_others, mode, open_at_once, owner};
 use platform::process::{in_own_group, kill_group, shell};
-use secrecy::SecretString;
 use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretString};
 
 use context::settings::{KeyConfig, Provider};
 use index::embed::settings::EmbedProvider;
@@ -51,6 +51,30 @@ pub(super) enum Key {
         /// Of temporary credentials.
         session: Option<SecretString>,
     },
+}
+
+/// Characters of a key that give it away.
+const TELLING: usize = 4;
+
+impl Key {
+    /// A text without the key, and without the beginning of it that a quotation was cut off in.
+    pub(super) fn kept_from(&self, text: &str) -> String {
+        let secrets: Vec<&SecretString> = match self {
+            Key::Bearer(key) => vec![key],
+            Key::Aws { access, secret, session } => [access, secret].into_iter().chain(session).collect(),
+        };
+        let mut text = text.to_owned();
+        for secret in secrets.into_iter().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty()) {
+            text = text.replace(secret, "…");
+            let beginnings = secret.char_indices().map(|(end, _)| &secret[..end]).skip(TELLING);
+            if let Some(cut) =
+                beginnings.map(|part| format!("{part}…")).filter(|part| text.contains(part.as_str())).last()
+            {
+                text = text.replace(&cut, "…");
+            }
+        }
+        text
+    }
 }
 
 /// Whose key is looked for.

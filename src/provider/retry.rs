@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::key::Key;
 use super::wire::{Field, Refusal, RefusalKind};
 use super::{Failure, FailureKind};
 
@@ -72,6 +73,14 @@ impl Fault {
             status: None,
             message: failure.message,
             maybe_billed: failure.maybe_billed,
+        }
+    }
+
+    /// The same without the key: some servers repeat it when they refuse it.
+    pub(super) fn without_key(self, key: Option<&Key>) -> Self {
+        match key {
+            Some(key) => Fault { message: key.kept_from(&self.message), ..self },
+            None => self,
         }
     }
 

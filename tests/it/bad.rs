@@ -46,6 +46,28 @@ fn a_vault_that_is_none_is_told_before_anything_is_done() {
 }
 
 #[test]
+fn a_limit_of_open_files_is_raised_and_one_that_cannot_be_is_told() {
+    let place = Place::with(&[("a.md", "# A\n\nA heron.\n")]);
+    let limited = |limit: &str| {
+        let mut command = place.command();
+        let program = command.get_program().to_owned();
+        let within = format!("ulimit {limit}; exec \"$0\" \"$@\"");
+        let mut shell = Command::new("sh");
+        shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command = shell;
+        command.arg("-c").arg(within).arg(program).arg("run").arg(&place.vault);
+        command
+    };
+    let (code, said) = failed(&mut limited("-n 24"));
+    assert_eq!((code, said.lines().count()), (74, 1), "{said}");
+    assert!(said.contains("24 files at once") && said.contains("ulimit -n"), "{said}");
+    assert!(!place.data().exists(), "nothing is begun");
+    let mut daemon = place.spawn_command(&mut limited("-S -n 24"));
+    daemon.wait_idle();
+    assert_eq!(daemon.holding("heron"), ["a.md"]);
+}
+
+#[test]
 fn a_vault_inside_another_or_around_the_data_is_told() {
     let place = Place::with(&[("inner/a.md", "# A\n")]);
     place.configure(&format!("\n[[vault]]\nname = \"inner\"\npath = {:?}\n", place.vault.join("inner")));

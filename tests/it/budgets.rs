@@ -68,10 +68,11 @@ fn wait_stopped(daemon: &mut Daemon, model: &Model) {
     wait_served(daemon, model);
 }
 
-/// Waits until every answer is a context that the daemon serves.
+/// Waits until every answer is a context that the daemon serves, and none is under way: between two answers of calls that
+/// were made together the first is served too.
 fn wait_served(daemon: &mut Daemon, model: &Model) {
     let until = Instant::now() + PATIENCE;
-    while daemon.contextualized() != model.answered() {
+    while today(daemon).unsettled_calls > 0 || daemon.contextualized() != model.answered() {
         let stats = daemon.ask(&StatsRequest::default());
         assert!(Instant::now() < until, "{} answers: {stats:?}", model.answered());
         std::thread::sleep(Duration::from_millis(20));

@@ -392,10 +392,16 @@ impl NoteIndexer {
         if self.failure.is_none() {
             tracing::error!(%error, vault, "writing failed; it is tried again");
         }
+        let error = error.to_string();
+        let hint = if error.contains("Too many open files") {
+            "raise the limit of open files (`LimitNOFILE=` of a unit, `ulimit -n` in a shell)"
+        } else {
+            "is the disk full?"
+        };
         let reopen_at = self.failure.take().map_or_else(|| machine::now() + TRY_AGAIN, |failure| failure.reopen_at);
         let why = format!(
             "changes of vault `{vault}` cannot be written ({error}); what was indexed before is found, and the rest is \
-             tried again every {} s: is the disk full?",
+             tried again every {} s: {hint}",
             TRY_AGAIN.as_secs()
         );
         self.failure = Some(WriteFailure { why, reopen_at });

@@ -52,5 +52,15 @@ pub fn confine(memory: u64, seconds: u64) {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
 }
 
+/// Lets this process open so many files at once, or as many as the system lets it; how many that are.
+pub fn open_files(wanted: u64) -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let now = current.unwrap_or(u64::MAX);
+    let more = wanted.min(maximum.unwrap_or(u64::MAX));
+    let raised = more > now && setrlimit(Resource::Nofile, Rlimit { current: Some(more), maximum }).is_ok();
+    if raised { more } else { now }
+}
+
 /// Nothing to leave: no Unix opens a window for a program.
 pub fn leave_own_console() {}

@@ -88,6 +88,11 @@ pub fn confine(memory: u64, seconds: u64) {
     }
 }
 
+/// Lets this process open so many files at once: as many as there is memory for.
+pub fn open_files(_wanted: u64) -> u64 {
+    u64::MAX
+}
+
 /// Leaves the console if no other program has it: the Task Scheduler opens one for what it starts, with a window.
 pub fn leave_own_console() {
     let mut programs = [0; 2];

@@ -116,6 +116,17 @@ async fn a_batch_that_may_be_under_way_is_not_handed_in_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_batch_that_nobody_answers_is_given_up_after_an_hour_and_may_be_under_way() {
+    let server = FaultyServer::script(vec![state("in_progress", false).how(How::Never)]);
+    let (_, batches) = batches(&server);
+    let handing_in = tokio::spawn(async move { batches.submit(&requests()).await });
+    until(|| server.count() == 1).await;
+    tokio::time::advance(Duration::from_mins(61)).await;
+    let failure = handing_in.await.unwrap().unwrap_err();
+    assert_eq!((failure.kind, failure.maybe_billed, server.count()), (FailureKind::Unavailable, true, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_batch_that_is_gone_stops_nothing() {
     let server = FaultyServer::script(vec![error(404)]);
     let (client, batches) = batches(&server);
@@ -165,6 +176,28 @@ async fn results_that_cannot_be_read_are_looked_at_twice() {
     let server = FaultyServer::script(vec![Answer::new(200, spoiled)]);
     assert_eq!(hurried(batches(&server).1.results("b", &[])).await.unwrap().len(), 1);
     assert_eq!(server.count(), 2);
+    // A server that gives fewer lines than there were requests.
+    let (few, all) = (succeeded("one", "One."), ["one", "two", "three", "four"].map(|id| succeeded(id, "A caption.")));
+    let server = FaultyServer::script(vec![Answer::new(200, few.clone()), Answer::new(200, all.join("\n"))]);
+    assert_eq!(hurried(batches(&server).1.results("b", &requests())).await.unwrap().len(), 4);
+    // A batch of somebody else lacks none of ours.
+    let server = FaultyServer::script(vec![Answer::new(200, succeeded("theirs", "Theirs."))]);
+    assert_eq!(hurried(batches(&server).1.results("b", &requests())).await.unwrap().len(), 1);
+    assert_eq!(server.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_in_place_of_results_is_not_the_end_of_a_batch() {
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
+    for page in ["<html>\nWho are you?\n</html>", error, "", "\n\n", "{\"custom"] {
+        let whole = succeeded("one", "One.");
+        let server = FaultyServer::script(vec![Answer::new(200, page), Answer::new(200, whole)]);
+        assert_eq!(hurried(batches(&server).1.results("b", &requests()[..1])).await.unwrap().len(), 1, "{page}");
+        let server = FaultyServer::script(vec![Answer::new(200, page)]);
+        let failure = hurried(batches(&server).1.results("b", &requests())).await.unwrap_err();
+        assert_eq!((failure.kind, server.count()), (FailureKind::Unavailable, 4), "{page}: {failure}");
+        assert!(failure.message.contains("no result of the batch"), "{failure}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -390,8 +390,10 @@ fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said
     }
 }
 
-/// The beginning of a provider's words on one line, without anything that looks like a key.
+/// The beginning of a provider's words on one line, without anything that looks like a key, and up to a bracket behind
+/// which it may repeat the request.
 fn quote(text: &str) -> String {
+    let text = text.split('{').next().unwrap_or_default();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = words.map(|word| if is_secret(word) { "…" } else { word }).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTED) {
