@@ -151,7 +151,11 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
         Ok(Value::Object(properties)) => properties,
         Ok(Value::Null) => return Ok(Map::new()),
         Ok(_) => return Err(1),
-        Err(error) => return Err(error.location().map_or(1, |place| place.line() as u32)),
+        // Counted here: to YAML a lone carriage return ends a line too, and to a note only a line feed does.
+        Err(error) => {
+            let before = error.location().map_or(0, |place| place.span().offset() as usize);
+            return Err(1 + yaml.chars().take(before).filter(|c| *c == '\n').count() as u32);
+        }
     };
     let meant = |(key, value): (&String, &Value)| value.is_f64() || (is_tags(key) && holds_null(value));
     if properties.iter().any(meant) {

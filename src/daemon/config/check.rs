@@ -38,7 +38,8 @@ impl Check<'_> {
             Some(ValueOrigin::File(file, line)) => (Some(file.clone()), Some(*line)),
             _ => (None, None),
         };
-        self.problems.push(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message });
+        let (key, message) = (Some(units::without_secrets(key)), units::without_secrets(&message));
+        self.problems.push(Problem { file, line, column: line.map(|_| 1), key, message });
     }
 
     /// Reports a relation between two values at the line where one of them was written.

@@ -157,7 +157,7 @@ impl Merge {
         self.types = types;
         // Last, for they begin as what `[context]` says.
         for raw in generations {
-            self.generation(raw, &mut reader);
+            self.generation(path, raw, &mut reader);
         }
         self.problems.append(&mut reader.problems);
     }
@@ -166,7 +166,7 @@ impl Merge {
         self.origins.insert(key, ValueOrigin::File(file.to_path_buf(), line));
     }
 
-    fn generation(&mut self, raw: RawTable, reader: &mut Reader<'_>) {
+    fn generation(&mut self, file: &Path, raw: RawTable, reader: &mut Reader<'_>) {
         let Placed { value: name, line, column } = raw.name;
         let full = format!("generation.{name}");
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -176,8 +176,10 @@ impl Merge {
         }
         let mut config = self.config.clone();
         for (key, placed) in &raw.entries {
-            let Some(known) = keys::find("context", key) else { continue };
-            reader.take(&format!("{full}.{key}"), placed, |value| (known.set)(&mut config, value));
+            let (Some(known), full) = (keys::find("context", key), format!("{full}.{key}")) else { continue };
+            if reader.take(&full, placed, |value| (known.set)(&mut config, value)).is_some() {
+                self.note_origin(file, full, placed.line);
+            }
         }
         self.config.engine.generations.insert(name, config.engine.context);
     }
@@ -393,7 +395,8 @@ impl Merge {
 
 /// A problem that stands at no line of the file.
 fn unplaced(key: Option<String>, message: String) -> Problem {
-    Problem { file: None, line: None, column: None, key, message: super::units::without_passwords(message) }
+    let key = key.map(|key| units::without_secrets(&key));
+    Problem { file: None, line: None, column: None, key, message: units::without_secrets(&message) }
 }
 
 /// Takes one of [`SIZES`] over.

@@ -5,6 +5,9 @@
 //! no key can be known to one of them and unknown to another.
 
 mod check;
+#[cfg(any(test, fuzzing))]
+#[path = "../../../tests/fuzz/bodies/config.rs"]
+pub mod fuzz;
 mod keys;
 mod layers;
 mod paths;

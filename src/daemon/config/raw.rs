@@ -93,8 +93,8 @@ impl<'a> Reader<'a> {
 
     /// Notes a problem whose place is known already.
     pub(super) fn problem_at(&mut self, key: &str, line: u32, column: u32, message: String) {
-        let (file, key) = (Some(self.file.to_path_buf()), (!key.is_empty()).then(|| key.to_owned()));
-        let message = units::without_passwords(message);
+        let (file, key) = (Some(self.file.to_path_buf()), (!key.is_empty()).then(|| units::without_secrets(key)));
+        let message = units::without_secrets(&message);
         self.problems.push(Problem { file, line: Some(line), column: Some(column), key, message });
     }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{HIDDEN, KEYS, SECTIONS, VAULT_KEYS};
+use super::keys::{HIDDEN, KEYS, Key, SECTIONS, VAULT_KEYS};
 use super::{Config, Loaded, ValueOrigin, VaultConfig, team, units};
-use context::settings::{KindPrompt, Provider};
+use context::settings::{ContextConfig, KindPrompt, Provider};
 use note::chunk::ChunkConfig;
 use protocol::folders::SHOWN_CONFIG;
 
@@ -48,6 +48,10 @@ impl Loaded {
         for model in &self.config.engine.context.models {
             values.push(shown(format!("context.models.{}", model.model), model.table.clone()));
         }
+        for (name, context) in &self.config.engine.generations {
+            let value = |(key, value)| shown(format!("generation.{name}.{key}"), value);
+            values.extend(self.generation_values(context).into_iter().map(value));
+        }
         for (name, config) in &self.config.engine.teams {
             let value = |(key, value)| shown(format!("team.{name}.{key}"), value);
             values.extend(team::values(config).into_iter().map(value));
@@ -81,11 +85,16 @@ impl Loaded {
                 _ => {}
             }
         }
-        for (name, config) in &self.config.engine.teams {
-            let _ = writeln!(out, "\n[team.{name}]");
-            lines.extend(team::values(config).into_iter().map(|(key, value)| {
+        let generations = self.config.engine.generations.iter();
+        let generations =
+            generations.map(|(name, context)| (format!("generation.{name}"), self.generation_values(context)));
+        let teams = self.config.engine.teams.iter();
+        let teams = teams.map(|(name, config)| (format!("team.{name}"), team::values(config)));
+        for (table, values) in generations.chain(teams) {
+            let _ = writeln!(out, "\n[{table}]");
+            lines.extend(values.into_iter().map(|(key, value)| {
                 let hidden = if value == HIDDEN { "# " } else { "" };
-                (format!("{hidden}{key} = {value}"), self.origin(&format!("team.{name}.{key}")).to_string())
+                (format!("{hidden}{key} = {value}"), self.origin(&format!("{table}.{key}")).to_string())
             }));
             push_aligned(&mut out, &mut lines, origin);
         }
@@ -100,6 +109,15 @@ impl Loaded {
             push_aligned(&mut out, &mut lines, origin);
         }
         out
+    }
+
+    /// What a generation has otherwise than `[context]`: it begins as that.
+    fn generation_values(&self, context: &ContextConfig) -> Vec<(&'static str, String)> {
+        let mut config = self.config.clone();
+        config.engine.context = context.clone();
+        let value = |key: &Key| (key.get)(&config).filter(|value| (key.get)(&self.config).as_ref() != Some(value));
+        let keys = KEYS.iter().filter(|key| key.section == "context");
+        keys.filter_map(|key| Some((key.name, value(key)?))).collect()
     }
 
     /// The tables of `[chunk]`.

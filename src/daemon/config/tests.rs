@@ -76,6 +76,32 @@ fn no_problem_repeats_the_password_of_an_address() {
     }
 }
 
+/// Nor in the name of a key, a vault or a kind of notes, which relations between values repeat.
+#[test]
+fn no_problem_repeats_a_password_or_a_key_that_became_a_name() {
+    let bench = Bench::new();
+    for secret in ["https://u:hunter2@host.example", "sk-ant-api03-hunter2-0123456789"] {
+        for text in [
+            "[[vault]]\nname = \"SECRET\"\npath = \"NOTES\"\n[[vault]]\nname = \"SECRET\"\npath = \"NOTES\"\n",
+            "[[vault]]\npath = \"NOTES\"\npublish = \"SECRET\"\n",
+            "data_dir = \"NOTES/SECRET\"\n[[vault]]\npath = \"NOTES\"\n",
+            "[context]\n\"SECRET\" = 1\n",
+            "[\"SECRET\"]\n",
+            "[team.\"SECRET\"]\nurl = 1\n",
+            "[chunk.types.\"SECRET\"]\nmax = 20\n",
+            "[context]\nprovider = \"SECRET\"\n",
+            "[embed]\ndimensions = \"SECRET\"\n",
+            "[context]\nexpansion = \"questions\"\n[[context.prompt]]\nkind = \"SECRET\"\npreset = \"situate\"\n",
+        ] {
+            let problems = bench.problems(&text.replace("SECRET", secret), &[]).concat();
+            assert!(!problems.is_empty() && !problems.contains("hunter2"), "{text}: {problems}");
+        }
+    }
+    // A name is no key because it begins like one.
+    let problems = bench.problems("[[vault]]\nname = \"/sk-notes\"\npath = \"NOTES\"\npublish = \"sk-team\"\n", &[]);
+    assert!(problems.concat().contains("sk-notes") && problems.concat().contains("sk-team"), "{problems:?}");
+}
+
 #[test]
 fn every_value_of_the_file_arrives() {
     let bench = Bench::new();
@@ -333,6 +359,15 @@ fn what_is_shown_gives_the_same_configuration_again() {
     let shown = first.show(true);
     assert!(shown.lines().any(|l| l.starts_with("quiet = \"70ms\"") && l.contains("config.toml:12")), "{shown}");
     assert!(shown.lines().any(|l| l.starts_with("limit = 20") && l.ends_with("# default")), "{shown}");
+}
+
+/// What is shown has whole ones.
+#[test]
+fn a_part_of_a_millisecond_does_not_count() {
+    let bench = Bench::new();
+    let first = bench.load("[watch]\nquiet = \"1.5ms\"\nburst = \"0.0155s\"", &[]).unwrap();
+    assert_eq!(bench.load(&first.show(false), &[]).unwrap().config, first.config);
+    assert_eq!(first.config.engine.watch.burst, Duration::from_millis(15));
 }
 
 #[test]

@@ -95,7 +95,8 @@ pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result
     };
     let duration = Duration::try_from_secs_f64(seconds).map_err(|_| format!("{} is too long", value.shown()))?;
     if range.contains(&duration) {
-        Ok(duration)
+        // In whole milliseconds, as it is shown.
+        Ok(Duration::from_millis(duration.as_millis() as u64))
     } else {
         Err(format!(
             "{} is out of range: {} to {}",
@@ -376,20 +377,41 @@ pub(super) fn address(value: &Value) -> Result<String, String> {
     Ok(text)
 }
 
-/// A message without the names and passwords of the addresses in it: who typed one at the wrong key reads it in a log, too.
-pub(super) fn without_passwords(message: String) -> String {
-    const SCHEME_END: &str = "://";
+/// A message, or a name in it, without the names and passwords of addresses and without providers' keys: who typed one
+/// at the wrong place reads it in a log, too.
+pub(super) fn without_secrets(message: &str) -> String {
+    without_keys(&without_passwords(message))
+}
+
+fn without_passwords(message: &str) -> String {
+    /// With one more slash, which is lost where a path is made of an address.
+    const SCHEME_END: &str = ":/";
     let mut shown = String::new();
-    let mut rest = message.as_str();
+    let mut rest = message;
     while let Some(at) = rest.find(SCHEME_END) {
-        let (scheme, address) = rest.split_at(at + SCHEME_END.len());
+        let address = rest[at + 1..].trim_start_matches('/');
+        let (scheme, address) = rest.split_at(rest.len() - address.len());
         let end = address.find(|c: char| c.is_whitespace() || "/?#`\"'".contains(c)).unwrap_or(address.len());
         let host = address[..end].rfind('@').unwrap_or(0);
         shown.push_str(scheme);
         shown.push_str(if host > 0 { "…" } else { "" });
         rest = &address[host..];
     }
-    if shown.is_empty() { message } else { shown + rest }
+    shown + rest
+}
+
+fn without_keys(message: &str) -> String {
+    /// The shortest key, an AWS one; a shorter word only begins like one.
+    const SHORTEST: usize = 20;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let hidden = |piece: &str| {
+        let (word, rest) = piece.split_at(piece.trim_end_matches(|c| !is_part(c)).len());
+        match KEYS_BEGIN.iter().find(|beginning| word.len() >= SHORTEST && word.starts_with(**beginning)) {
+            Some(beginning) => format!("{beginning}…{rest}"),
+            None => piece.to_owned(),
+        }
+    };
+    message.split_inclusive(|c| !is_part(c)).map(hidden).collect()
 }
 
 /// Whether a host, as an address spells it, is this machine.
@@ -411,9 +433,12 @@ pub(super) fn where_keys_go(section: &str) -> String {
     }
 }
 
+/// What providers' keys begin with.
+const KEYS_BEGIN: [&str; 3] = ["sk-", "AKIA", "ABSK"];
+
 /// Whether a text looks like a provider's key: such a text is never repeated.
 fn looks_like_a_key(text: &str) -> bool {
-    ["sk-", "AKIA", "ABSK", "Bearer "].iter().any(|beginning| text.starts_with(beginning))
+    KEYS_BEGIN.iter().chain(&["Bearer "]).any(|beginning| text.starts_with(beginning))
 }
 
 /// The path of a file with a key. What was typed may be the key itself, so it is not repeated.

@@ -16,6 +16,9 @@ pub mod results;
 mod activation;
 mod connection;
 mod follow;
+#[cfg(all(unix, any(test, fuzzing)))]
+#[path = "../../../tests/fuzz/bodies/session.rs"]
+pub mod fuzz;
 mod local;
 mod methods;
 mod outbox;

@@ -138,8 +138,15 @@ fn what_is_no_yaml_is_read_line_by_line() {
         assert_eq!(cut.front.properties.get(key), Some(&value), "{yaml}");
         assert_eq!(warnings.len(), 1, "{yaml}");
     }
-    let (_, warnings) = read_all("---\na: 1\ntitle: Foo: bar\n---\n");
-    assert_eq!(warnings[0].line, 3);
+    for (text, line) in [
+        ("---\na: 1\ntitle: Foo: bar\n---\n", 3),
+        ("---\na: 1\r\ntitle: Foo: bar\r\n---\r\n", 3),
+        // YAML counts more lines than the note has.
+        ("---\na: ü\r\r\r\ntitle: Foo: bar\n---\n", 3),
+        ("---\na: 1\r\r\r\rtitle: Foo: bar\n---\n", 2),
+    ] {
+        assert_eq!(read_all(text).1[0].line, line, "{text:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod address;
 mod anthropic;
 pub(super) mod batch;
 mod bedrock;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod made;
 mod ollama;
 mod openai;
 mod refusal;

@@ -6,43 +6,11 @@
 
 use std::time::Duration;
 
+pub(super) use super::made::{model, prompt};
 use super::*;
-use context::models::{Price, Thinking};
+use context::models::Thinking;
 use context::prompt;
-use context::prompt::Form;
 use context::settings::Dialect;
-
-pub(super) fn model(provider: Provider, id: &str) -> Model {
-    Model {
-        provider,
-        id: id.to_owned(),
-        known: true,
-        sampling: false,
-        thinking: Thinking::Omit,
-        output_cap: None,
-        json_schema: false,
-        min_cache_tokens: None,
-        context_size: 100_000,
-        token_factor: 1.0,
-        price: Price::Unknown,
-    }
-}
-
-pub(super) fn prompt(system: &str, document: &str, task: &str, max_tokens: u32) -> Prompt {
-    Prompt {
-        form: Form::Chunk,
-        system: system.to_owned(),
-        document: document.to_owned(),
-        task: task.to_owned(),
-        wanted: vec![1],
-        json: false,
-        expansion: false,
-        max_tokens,
-        cache: false,
-        cut: false,
-        tokens: 100,
-    }
-}
 
 pub(super) fn config(provider: Provider) -> ContextConfig {
     ContextConfig { provider, ..ContextConfig::default() }

@@ -1,10 +1,14 @@
 //! The bytes of a file of a vault: decoded, its front matter read, parsed, cut into chunks.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use note::chunk::{ChunkConfig, Strategy, Tools, chunk};
-use note::{Note, NoteRules, Private, VaultPath};
+use note::{BlockKind, Note, NoteRules, Private, VaultPath};
+
+use whole::whole;
+
+#[path = "whole.rs"]
+mod whole;
 
 /// Names, for each way in which a file is read.
 const NAMES: [&str; 8] =
@@ -29,51 +33,6 @@ pub(crate) fn note(bytes: &[u8]) {
     for overlap_percent in [0, 30] {
         chunks(&note, &ChunkConfig { strategy, target: 20, min: 6, max: 30, overlap_percent });
     }
-}
-
-/// Every span lies in the text, and sections and blocks are in order without a gap.
-fn whole(note: &Note) {
-    let text = note.text.as_str();
-    let inside = |span: &Range<usize>| assert!(text.get(span.clone()).is_some(), "{span:?} is no span of the text");
-    let begins_line = |at: usize| at == note.body || matches!(text.as_bytes()[at - 1], b'\n' | b'\r');
-    assert!(text.is_char_boundary(note.body));
-
-    let mut at = note.body;
-    for section in &note.sections {
-        assert_eq!(section.span.start, at, "sections follow each other");
-        at = section.span.end;
-        inside(&section.span);
-        inside(&section.content);
-        assert!(section.content.start >= section.span.start && section.content.end == section.span.end);
-        assert_eq!(section.path.last().copied(), section.heading);
-        assert_eq!(note.heading_path(section).len(), section.path.len());
-    }
-    assert_eq!(at, text.len(), "sections reach to the end");
-    let keys: HashSet<_> = note.sections.iter().map(|section| section.key).collect();
-    assert_eq!(keys.len(), note.sections.len(), "keys are unique");
-
-    at = note.body;
-    for block in &note.blocks {
-        assert!(block.span.start >= at && block.span.start < block.span.end, "blocks are in order");
-        at = block.span.end;
-        inside(&block.span);
-        assert!(block.cuts.is_sorted_by(|a, b| a < b));
-        for cut in &block.cuts {
-            assert!(block.span.start < *cut && *cut < block.span.end && begins_line(*cut), "{block:?}");
-            assert!(text.is_char_boundary(*cut));
-        }
-    }
-    assert!(note.links.is_sorted_by_key(|link| link.span.start));
-    note.links.iter().for_each(|link| inside(&link.span));
-    assert!(note.hidden.is_sorted_by(|a, b| a.end <= b.start));
-    note.hidden.iter().for_each(inside);
-    for (id, caret) in &note.block_ids {
-        assert!(text[*caret..].starts_with('^') && text[caret + 1..].starts_with(id.as_str()));
-    }
-    let lines = note.line_index();
-    let last = note.line_of(text.len());
-    assert_eq!(lines.line_of(text.len()), last);
-    assert!(note.warnings.iter().all(|warning| (1..=last).contains(&warning.line)));
 }
 
 /// Where words begin: as like tokens as matters for where a note is cut.

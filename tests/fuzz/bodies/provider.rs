@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{HeaderMap, HeaderValue};
 
 use crate::embeddings;
-use crate::wire::{Answer, Rerank, Wire, batch, parsed};
+use crate::wire::{Answer, Rerank, Wire, batch, made, parsed};
 use context::cost::{self, Usage};
-use context::models::{Model, Price, Rates, Thinking};
-use context::prompt::{Form, Prompt};
+use context::models::{Price, Rates};
+use context::prompt::Prompt;
 use context::settings::{ContextConfig, Provider};
 
 use input::Input;
@@ -26,42 +26,15 @@ const LONGEST_MESSAGE: usize = 1000;
 /// The longest wait that is granted: an hour.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-fn model(provider: Provider) -> Model {
-    Model {
-        provider,
-        id: "test".to_owned(),
-        known: true,
-        sampling: false,
-        thinking: Thinking::Omit,
-        output_cap: None,
-        json_schema: false,
-        min_cache_tokens: None,
-        context_size: 100_000,
-        token_factor: 1.0,
-        price: Price::Unknown,
-    }
-}
-
 fn wire(choice: u8) -> Wire {
     const ALL: [Provider; 3] = [Provider::Anthropic, Provider::OpenAi, Provider::Ollama];
     let provider = ALL[usize::from(choice) % ALL.len()];
-    Wire::new(&ContextConfig { provider, ..ContextConfig::default() }, &model(provider)).expect("it has an address")
+    Wire::new(&ContextConfig { provider, ..ContextConfig::default() }, &made::model(provider, "test"))
+        .expect("it has an address")
 }
 
 fn prompt() -> Prompt {
-    Prompt {
-        form: Form::Chunk,
-        system: "S".to_owned(),
-        document: "D".to_owned(),
-        task: "T".to_owned(),
-        wanted: vec![1],
-        json: false,
-        expansion: false,
-        max_tokens: 100,
-        cache: false,
-        cut: false,
-        tokens: 50,
-    }
+    made::prompt("S", "D", "T", 100)
 }
 
 /// No error says what stands in an answer, which may be of a note.

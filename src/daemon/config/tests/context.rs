@@ -350,6 +350,25 @@ fn a_command_for_the_key_is_not_shown() {
 }
 
 #[test]
+fn generations_are_shown_by_what_differs_from_the_plain_one() {
+    let bench = Bench::new();
+    let file = "[context]\nmax_words = 60\n[generation.short]\nmax_words = 30\nmodel = \"m\"\n\
+                key_command = \"echo very-secret\"\n[generation.same]\nmax_words = 60\n";
+    let first = bench.load(file, &[]).unwrap();
+    let shown = first.show(true);
+    assert!(shown.lines().any(|l| l.starts_with("max_words = 30") && l.ends_with("config.toml:4")), "{shown}");
+    assert!(shown.contains("\n[generation.same]\n") && !shown.contains("very-secret"), "{shown}");
+    let values = first.values();
+    let value = |key: &str| values.iter().find(|value| value.key == key).map(|value| value.value.as_str());
+    assert_eq!(value("generation.short.model"), Some("\"m\""));
+    assert_eq!(value("generation.short.key_command"), Some("(set)"));
+    assert_eq!(value("generation.same.max_words"), None);
+    let mut again = bench.load(&shown, &[]).unwrap().config.engine.generations;
+    again.get_mut("short").unwrap().key.command = Some("echo very-secret".to_owned());
+    assert_eq!(again, first.config.engine.generations);
+}
+
+#[test]
 fn what_is_kept_of_a_model_does_not_depend_on_how_it_is_written() {
     let bench = Bench::new();
     let models = |text: &str| bench.load(text, &[]).unwrap().config.engine.context.models;
