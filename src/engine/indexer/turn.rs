@@ -205,7 +205,9 @@ impl Indexer {
     /// Gives back what the store's files take for nothing, once in a while and when nobody waits for anything.
     fn keep_files_small(&mut self) {
         let throttle = &self.actor.engine.throttle;
-        let rests = !self.has_work() && !self.notes.is_at_work() && self.is_drained() && self.notes.failure.is_none();
+        // No note is looked at, and no vectors are there that a note does not name yet; contexts may be under way.
+        let (notes, vectors) = (&self.notes, self.vectors.waiting());
+        let rests = !notes.is_at_work() && notes.failure.is_none() && vectors == 0 && !self.is_migrating();
         if throttle.is_paused() || throttle.level() != Brake::Off || !rests || !self.upkeep.take_due(machine::now()) {
             return;
         }

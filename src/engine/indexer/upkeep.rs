@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 /// How often it is looked at: whoever saves a note in that very moment waits.
-const EVERY: Duration = Duration::from_mins(5);
+const EVERY: Duration = Duration::from_mins(1);
 
 /// When it is time again.
 pub(super) struct Upkeep {
