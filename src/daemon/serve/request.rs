@@ -1,5 +1,6 @@
 //! One request on its way: its turn, its deadline, its cancellation, the job that it waits for, its one answer.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use super::outbox::Outbox;
 use super::pool::Pools;
 use super::results::WatchAnswer;
 use engine::handle::{CallError, Cancel};
-use protocol::envelope::{self, Id, RpcError};
+use protocol::envelope::{self, ErrorKind, Id, RpcError};
 use protocol::events::Watched;
 use protocol::jobs::Job;
 use protocol::notification::{Progress, Text};
@@ -86,7 +87,13 @@ impl Shared {
             let _place = place;
             work()
         };
-        match tokio::task::spawn_blocking(work).await {
+        // Where the system has no thread to give, tokio panics here, and a client would wait for ever. What it was handed is
+        // done once there is one, and gives its place back then.
+        let Ok(handed) = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(work))) else {
+            let why = "the system has no thread for the request: it is short of memory, or a limit of tasks is reached";
+            return Err(RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(1_000));
+        };
+        match handed.await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => Err(RpcError::internal("the request met a fault and was given up")),
             Err(_) => Err(CallError::Stopping.into()),
