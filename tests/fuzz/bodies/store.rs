@@ -208,7 +208,9 @@ pub fn journal(bytes: &[u8]) {
     let readable = |said: &Said| -> Said { said.iter().filter(|(_, found)| !found.is_empty()).cloned().collect() };
     assert_eq!(readable(&said(&compacted)), readable(&before), "nothing is lost by compaction");
 
-    let (at, tags, new) = (path(9), Vec::new(), paid(200));
+    // One that no entry can be: a context that is known under its key already is not written again.
+    let new = ContextRecord { text: "a new context".to_owned(), ..paid(200) };
+    let (at, tags) = (path(9), Vec::new());
     let contexts = vec![(key(1), &new)];
     compacted.record(vec![NoteEvent::Held { path: &at, tags: &tags, contexts }]).expect("it can be written to");
     drop(compacted);
