@@ -39,19 +39,7 @@ fn prompt() -> Prompt {
 }
 
 fn model(provider: Provider) -> Model {
-    Model {
-        provider,
-        id: "model-1".to_owned(),
-        known: true,
-        sampling: true,
-        thinking: Thinking::Effort("none"),
-        output_cap: None,
-        json_schema: false,
-        min_cache_tokens: None,
-        context_size: 100_000,
-        token_factor: 1.0,
-        price: Price::Unknown,
-    }
+    Model { sampling: true, thinking: Thinking::Effort("none"), ..super::wire::made::model(provider, "model-1") }
 }
 
 /// Long limits, so that a slow machine fails no test that is not about them.

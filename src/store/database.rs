@@ -45,17 +45,23 @@ impl Database {
 
     /// Does something with the trees.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Trees) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.with_open(|open| work(&open.trees))
+    }
+
+    fn with_open<T>(&self, work: impl FnOnce(&Open) -> Result<T, Fault>) -> Result<T, Fault> {
         match &*self.open.read() {
-            Some(open) => work(&open.trees),
+            Some(open) => work(open),
             None => Err(Fault::Environment("it could not be opened again after it was made smaller".to_owned())),
         }
     }
 
     /// Carries out all writes or none; they are on the disk a moment later.
     pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
-        self.with(|trees| trees.commit(writes))?;
-        self.open.read().iter().for_each(|open| open.flusher.committed());
-        Ok(())
+        self.with_open(|open| {
+            open.trees.commit(writes)?;
+            open.flusher.committed();
+            Ok(())
+        })
     }
 }
 
