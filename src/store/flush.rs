@@ -31,7 +31,8 @@ pub(super) struct Flusher {
 
 /// A flush that is one of a simulation's jobs.
 struct Played {
-    trees: Trees,
+    /// Nothing once the database is closed.
+    trees: Arc<Mutex<Option<Trees>>>,
     /// Whether it is queued.
     queued: Arc<AtomicBool>,
 }
@@ -44,7 +45,7 @@ impl Played {
         let (trees, queued) = (self.trees.clone(), self.queued.clone());
         machine::later("store-flush", AFTER, move || {
             queued.store(false, Ordering::Relaxed);
-            flush(&trees);
+            trees.lock().iter().for_each(flush);
         });
     }
 }
@@ -55,7 +56,7 @@ impl Flusher {
         let (committed, inbox) = mpsc::sync_channel(1);
         let (end, ended) = mpsc::channel();
         if machine::is_simulated() {
-            let played = Some(Played { trees, queued: Arc::default() });
+            let played = Some(Played { trees: Arc::new(Mutex::new(Some(trees))), queued: Arc::default() });
             return Ok(Flusher { committed: None, ended: Mutex::new(ended), played });
         }
         let run = move || {
@@ -78,7 +79,8 @@ impl Flusher {
 
 impl Drop for Flusher {
     fn drop(&mut self) {
-        (self.committed, self.played) = (None, None);
+        self.committed = None;
+        self.played.take().into_iter().for_each(|played| *played.trees.lock() = None);
         let _ = self.ended.get_mut().recv_timeout(PATIENCE);
     }
 }

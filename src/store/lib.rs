@@ -44,6 +44,7 @@ use codec::Counters;
 use context::ContextRecord;
 use context::plan::Reason;
 use database::Database;
+pub use database::Reclaimed;
 use index::embed::Vector;
 use journal::{Journal, NoteEvent};
 use note::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context_key};

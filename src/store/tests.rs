@@ -367,15 +367,18 @@ fn an_open_store_gives_back_what_edits_took_and_goes_on() {
     let (store, _) = open(dir.path());
     store.apply_many((0..100).map(|n| put(&format!("note {n:03}.md"), 10, 0)).collect()).unwrap();
     store.flush(true).unwrap();
-    assert_eq!(store.reclaim().unwrap(), None, "nothing is to be had");
+    assert_eq!(store.reclaim().unwrap(), Reclaimed::Nothing, "nothing is to be had");
     for n in 10..90 {
         store.set_value("large", Some(&n.to_string().repeat(100_000))).unwrap();
     }
     store.set_value("large", None).unwrap();
     let (notes, seq) = (store.notes().unwrap(), store.seq());
-    let report = store.reclaim().unwrap().expect("what is gone takes more than what is there");
+    let reclaimed = store.reclaim().unwrap();
+    let Reclaimed::Space(report) = reclaimed else {
+        panic!("what is gone takes more than what is there: {reclaimed:?}");
+    };
     assert!(report.after < report.before / 2, "{report:?}");
-    assert_eq!(store.reclaim().unwrap(), None, "it was done just now");
+    assert_eq!(store.reclaim().unwrap(), Reclaimed::Nothing, "it was done just now");
     // What it held is there, what comes is taken, and both are there after a kill.
     let (at, write) = put("note 100.md", 3, 0);
     store.apply(&at, write).unwrap();
@@ -387,4 +390,32 @@ fn an_open_store_gives_back_what_edits_took_and_goes_on() {
     assert_eq!((&copy.notes().unwrap()[..100], copy.seq()), (&notes[..], seq + 1));
     let at = path("note 003.md");
     assert_eq!(copy.contexts(&at).unwrap(), store.contexts(&at).unwrap());
+}
+
+#[test]
+fn pages_that_were_read_or_written_are_given_back_and_the_store_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    for n in 0..20 {
+        store.apply_many((0..100).map(|m| put(&format!("note {n} {m}.md"), 10, 0)).collect()).unwrap();
+    }
+    assert!(store.drop_pages().unwrap(), "all of them were written");
+    assert!(!store.drop_pages().unwrap(), "nothing was read since");
+    // While others read and write.
+    let (at, write) = put("another.md", 3, 0);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| (0..8).map(|_| store.notes().unwrap().len()).collect::<Vec<_>>());
+        let writer = scope.spawn(|| (0..200).for_each(|n| store.set_value("n", Some(&n.to_string())).unwrap()));
+        let dropped = (0..8).filter(|_| store.drop_pages().unwrap()).count();
+        assert!(reader.join().unwrap().into_iter().all(|count| count == 2000));
+        writer.join().unwrap();
+        assert!(dropped > 0 || store.drop_pages().unwrap(), "all was read");
+    });
+    store.apply(&at, write).unwrap();
+    store.flush(true).unwrap();
+    let killed = tempfile::tempdir().unwrap();
+    damage::copy_all(dir.path(), killed.path());
+    let (copy, opened) = open(killed.path());
+    assert_eq!(opened, Opened { notes: 2001, ..Opened::default() });
+    assert_eq!((copy.seq(), copy.value("n").unwrap().as_deref()), (2001, Some("199")));
 }

@@ -7,6 +7,8 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +24,13 @@ use note::VaultPath;
 use note::fingerprint::{ContextKey, InputHash, context_key};
 
 /// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
-/// the pages that are being written; sled's default is a gigabyte.
+/// the pages that are being written; sled's default is a gigabyte. sled drops a page only once 64 accesses have come
+/// to one of its 256 queues (`lru.rs`): up to some 60 MB stay whatever is said here, until the database is closed
+/// ([`super::Store::drop_pages`]).
 const CACHE_BYTES: u64 = 8 << 20;
+
+/// What reading or writing one value may bring into sled's cache beside it: a page with its neighbours.
+const PAGE_BYTES: u64 = 4 << 10;
 
 /// How often sled's own thread cleans up behind what was overwritten. What is committed our own puts on the disk
 /// ([`super::flush`]), so that nobody wakes while nothing happens.
@@ -47,6 +54,8 @@ pub(super) struct Trees {
     archive: sled::Tree,
     values: sled::Tree,
     path: PathBuf,
+    /// Bytes that came into sled's cache since the database was opened, at most.
+    touched: Arc<AtomicU64>,
 }
 
 /// Which tree an operation is about.
@@ -168,6 +177,7 @@ impl Trees {
             archive: db.open_tree("archive")?,
             values: db.open_tree("values")?,
             path: path.to_path_buf(),
+            touched: Arc::default(),
             db,
         })
     }
@@ -192,9 +202,9 @@ impl Trees {
     fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool) -> Result<Scan, Fault> {
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
         let mut scan = Scan::default();
-        let mut contexts = self.contexts.iter();
+        let mut contexts = self.all_of(&self.contexts);
         // On one thread: two were no quicker, and left 10 MB of holes in their arenas.
-        for note in &self.notes {
+        for note in self.all_of(&self.notes) {
             let (path, bytes) = note?;
             let note = codec::decode_note(&path, &bytes)?;
             let (key, bytes) = contexts.next().ok_or_else(torn)??;
@@ -218,12 +228,30 @@ impl Trees {
                 scan.unknown.push((key, context));
             }
         }
-        for value in &self.values {
+        for value in self.all_of(&self.values) {
             // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
             value?;
         }
         scan.counters = self.read_counters(&scan.notes)?;
         Ok(scan)
+    }
+
+    /// Bytes that sled may hold of the database's pages.
+    pub(super) fn cached_at_most(&self) -> u64 {
+        self.touched.load(Ordering::Relaxed)
+    }
+
+    /// One value was read or written.
+    fn touched_one(&self, bytes: &[u8]) {
+        self.touched.fetch_add(PAGE_BYTES + bytes.len() as u64, Ordering::Relaxed);
+    }
+
+    /// All values of a tree are read, which is counted as they come.
+    fn all_of<'a>(&'a self, tree: &'a sled::Tree) -> impl Iterator<Item = sled::Result<(sled::IVec, sled::IVec)>> + 'a {
+        tree.iter().inspect(|entry| {
+            let bytes = entry.as_ref().map_or(0, |(key, value)| key.len() + value.len());
+            self.touched.fetch_add(bytes as u64, Ordering::Relaxed);
+        })
     }
 
     fn read_counters(&self, notes: &[NoteRecord]) -> Result<Counters, Fault> {
@@ -248,7 +276,7 @@ impl Trees {
                 let (path, bytes) = entry?;
                 Ok(codec::decode_note(&path, &bytes)?)
             };
-            self.notes.iter().map(decode).collect()
+            self.all_of(&self.notes).map(decode).collect()
         })
     }
 
@@ -256,7 +284,7 @@ impl Trees {
     pub(super) fn inputs(&self) -> Result<HashSet<InputHash>, Fault> {
         guarded(|| {
             let mut inputs = HashSet::new();
-            for entry in &self.notes {
+            for entry in self.all_of(&self.notes) {
                 let (path, bytes) = entry?;
                 let note = codec::decode_note(&path, &bytes)?;
                 inputs.extend(note.chunks.iter().flat_map(|chunk| &chunk.inputs));
@@ -270,6 +298,7 @@ impl Trees {
         let key = path.as_str().as_bytes();
         guarded(|| {
             let bytes = self.notes.get(key)?;
+            self.touched_one(bytes.as_deref().unwrap_or_default());
             Ok(bytes.map(|bytes| codec::decode_note(key, &bytes)).transpose()?)
         })
     }
@@ -282,6 +311,7 @@ impl Trees {
             let both = (&self.notes, &self.contexts)
                 .transaction(|(notes, contexts)| Ok((notes.get(key)?, contexts.get(key)?)));
             let (Some(note), Some(contexts)) = both.map_err(aborted)? else { return Ok(Vec::new()) };
+            [&note, &contexts].into_iter().for_each(|bytes| self.touched_one(bytes));
             let note = codec::decode_note(key, &note)?;
             Ok(codec::decode_contexts_of(&note.chunks, &contexts)?)
         })
@@ -291,13 +321,14 @@ impl Trees {
     pub(super) fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, Fault> {
         guarded(|| {
             let bytes = self.archive.get(key.0)?;
+            self.touched_one(bytes.as_deref().unwrap_or_default());
             Ok(bytes.map(|bytes| codec::decode_context(&bytes)).transpose()?)
         })
     }
 
     /// The whole archive. The caller runs it under [`guarded`].
     pub(super) fn archived(&self) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
-        self.archive.iter().map(|entry| {
+        self.all_of(&self.archive).map(|entry| {
             let (key, bytes) = entry?;
             let key = <[u8; 16]>::try_from(&*key)
                 .map_err(|_| Fault::Damaged("a key of the archive has another length".into()))?;
@@ -347,6 +378,7 @@ impl Trees {
             });
             done.map_err(aborted)
         })?;
+        writes.0.iter().for_each(|(_, _, value)| self.touched_one(value.as_deref().unwrap_or_default()));
         machine::wrote(&self.path);
         Ok(())
     }
@@ -368,7 +400,7 @@ impl Trees {
     pub(super) fn bytes(&self) -> Result<u64, Fault> {
         guarded(|| {
             let mut bytes = 0;
-            for entry in self.all().into_iter().flat_map(sled::Tree::iter) {
+            for entry in self.all().into_iter().flat_map(|tree| self.all_of(tree)) {
                 let (key, value) = entry?;
                 bytes += (key.len() + value.len()) as u64;
             }

@@ -308,6 +308,9 @@ impl NoteIndexer {
         self.announce();
         if self.work.has_no_batch() {
             self.end_bulk();
+            // What was written passed through the database's pages.
+            let dropped = self.commit.pipeline.store.drop_pages();
+            self.attempt(dropped.map(drop).map_err(Into::into));
             crate::host::give_memory_back();
         }
         self.end_batches(finished, Ended::Done);

@@ -21,6 +21,7 @@ use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
 use protocol::jobs::{JobKind, Scope};
 use protocol::status::EmbedStatus;
+use store::{CompactReport, Reclaimed};
 use vault::RescanReason;
 
 impl Indexer {
@@ -199,11 +200,11 @@ impl Indexer {
         self.buy(|buyer, at, work| buyer.poll_batches(at, work));
         self.buy(|buyer, at, work| buyer.poll_run(at, work));
         self.refresh_status();
-        self.keep_files_small();
+        self.keep_store_small();
     }
 
-    /// Gives back what the store's files take for nothing, once in a while and when nobody waits for anything.
-    fn keep_files_small(&mut self) {
+    /// Gives back what the store takes for nothing, once in a while and when nobody waits for anything.
+    fn keep_store_small(&mut self) {
         let throttle = &self.actor.engine.throttle;
         // No note is looked at, and no vectors are there that a note does not name yet; contexts may be under way.
         let (notes, vectors) = (&self.notes, self.vectors.waiting());
@@ -213,9 +214,12 @@ impl Indexer {
         }
         let began = machine::now();
         let reclaimed = self.notes.commit.pipeline.store.reclaim();
-        if let Ok(Some(gained)) = &reclaimed {
-            let (before, after, took) = (gained.before, gained.after, machine::since(began));
+        if let Ok(Reclaimed::Space(CompactReport { before, after })) = reclaimed {
+            let took = machine::since(began);
             tracing::info!(vault = self.actor.place.vault.name, before, after, ?took, "the database was made smaller");
+        }
+        if matches!(reclaimed, Ok(Reclaimed::Space(_) | Reclaimed::Pages)) {
+            crate::host::give_memory_back();
         }
         self.notes.attempt(reclaimed.map(drop).map_err(Into::into));
     }

@@ -1,5 +1,5 @@
-//! When an indexer sees to it that its files take no more than they need: what edits write over is given back only if
-//! somebody does.
+//! When an indexer sees to it that its store takes no more than it needs: disk space that edits wrote over, and pages in
+//! memory, are given back only if somebody does.
 
 use std::time::{Duration, Instant};
 

@@ -56,7 +56,8 @@ impl Committer {
         self.known = known.into();
         self.index.drop_unknown()?;
         self.publish()?;
-        // Records and vectors went through the hands of several threads.
+        // Records and vectors went through the hands of several threads, and all records through the database's pages.
+        self.pipeline.store.drop_pages()?;
         crate::host::give_memory_back();
         Ok(again)
     }
