@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use crate::Asked;
 use crate::common::daemon::{Client, Daemon};
-use crate::common::{option, rng::Rng};
+use crate::common::{files, option, rng::Rng};
 use crate::model::{Answer, Model};
-use measure::Samples;
+use measure::{Samples, Taken};
 use notes::Notes;
 
 /// How much of one core the daemon is kept at, so that hours of it leave room for other work.
@@ -115,15 +115,20 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         seen
     })?;
 
-    // Whatever failed is over now: the daemon comes to rest by itself and lacks nothing.
+    // Whatever failed is over now: once its user says that the model is well, the daemon lacks nothing.
     model.always(None);
     model.latency(Duration::ZERO);
     let mut client = daemon.client()?;
+    client.call("resume", &json!({}))?;
     let rested = daemon.written(&mut client);
     let found = soak.notes.lock().expect("no holder panics").check(&mut client);
     let cost = client.call("cost", &json!({}))?["today"].clone();
+    // The daemon sees to its store once a minute, if anything happens at all.
+    std::thread::sleep(Duration::from_secs(65));
+    client.call("sync", &json!({"wait": true}))?;
+    let old = Taken::now(&daemon, &home)?;
     daemon.stop()?;
-    // What a database holds is less than what its file takes, which never shrinks while a daemon runs.
+    let twins = twins(asked, &home, &vault, &settings("1000.0"));
     let compacted = compacted(&asked.program(), &home)?;
     println!("{count} notes, seed {}, {minutes} minutes and a warm-up of {warm_up} in them\n", asked.seed);
     let grown = samples.table(60.0 * warm_up as f64);
@@ -136,11 +141,43 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         cost["unsettled_calls"],
         cost["contexts"]
     );
-    println!("database at the end, and once it is compacted: {:.1}, {:.1} kB", compacted.0 / 1e3, compacted.1 / 1e3);
+    println!("\n| at rest | resident, MB | of it anonymous | database, MB | words, vectors and the rest |");
+    println!("|---|---|---|---|---|");
+    let [restarted, made_anew] = twins?;
+    for (name, taken) in [
+        ("at the end", old),
+        ("started again over the same files", restarted),
+        ("made anew, with the contexts", made_anew),
+    ] {
+        println!("| {name} | {taken} |");
+    }
+    println!("\ndatabase, once it is compacted: {:.1} MB of {:.1}", compacted.1 / 1e6, compacted.0 / 1e6);
     let rested = rested.context("it does not come to rest once the model is well")?;
     println!("at the end: {}, problems {}", rested["state"], rested["problems"]);
     found?;
     if grown.is_empty() { Ok(()) } else { bail!("more at the end than at the beginning: {}", grown.join(", ")) }
+}
+
+/// What a daemon at rest takes that starts over the files of one that has stopped, and one that knows no more than the
+/// vault and the contexts that were bought.
+fn twins(asked: &Asked, home: &Path, vault: &Path, settings: &str) -> Result<[Taken; 2]> {
+    let rest = |home: &Path| -> Result<Taken> {
+        let mut daemon = Daemon::configured(&asked.program(), home, vault, settings)?;
+        let mut client = daemon.client()?;
+        daemon.indexed(&mut client)?;
+        daemon.written(&mut client)?;
+        let taken = Taken::now(&daemon, home)?;
+        daemon.stop()?;
+        Ok(taken)
+    };
+    let restarted = rest(home)?;
+    let anew = home.with_file_name("anew");
+    for file in files(&home.join("data"))?.iter().filter(|file| file.ends_with("contexts.journal")) {
+        let to = anew.join(file.strip_prefix(home)?);
+        to.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::copy(file, to)?;
+    }
+    Ok([restarted, rest(&anew)?])
 }
 
 /// Bytes of the database before and after `situated compact`.

@@ -38,6 +38,9 @@ pub enum BatchState {
     Ended,
     /// The provider does not know it, or has thrown its results away: nothing is to be had from it.
     Gone,
+    /// Something answers 404 in words that are not the provider's: a portal, a proxy, a wrong address. The batch may be
+    /// there.
+    OutOfReach,
 }
 
 /// A batch that the provider has.
@@ -101,7 +104,7 @@ impl Batches {
         let (shared, wire) = self.parts()?;
         let attempt = async |with: With| {
             let call = wire.batch_poll(id, with.key.as_deref()).map_err(Fault::never)?;
-            let reply = shared.about_batches(call).await?;
+            let reply = shared.about_batch(call).await?;
             batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
         };
         match shared.call(shared.rules(), attempt).await {
@@ -110,7 +113,8 @@ impl Batches {
                 BatchStatus { stage: Stage::Ended, .. } => BatchState::Gone,
                 BatchStatus { stage: Stage::InProgress | Stage::Canceling, .. } => BatchState::InProgress,
             }),
-            Err(end) if end.status == Some(404) => Ok(BatchState::Gone),
+            Err(end) if end.status == Some(404) && end.failure.kind == FailureKind::Rejected => Ok(BatchState::Gone),
+            Err(end) if end.status == Some(404) => Ok(BatchState::OutOfReach),
             Err(end) => Err(end.failure),
         }
     }
@@ -122,7 +126,7 @@ impl Batches {
     /// (a restart may have lost them) is taken as it is.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if there are no results (any more); else as [`CompletionClient::complete`].
+    /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`].
     pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
         let (shared, wire) = self.parts()?;
         let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
@@ -220,8 +224,31 @@ impl Shared {
         Rules { each: self.timeout, whole: self.deadline, unsure: true, urgent: false }
     }
 
+    /// Asks about batches. A 404, whoever says it, means that there are none at this address.
     async fn about_batches(&self, call: Call) -> Result<Reply, Fault> {
-        self.send(call.method, call.request).await.map_err(missing)
+        self.send(call.method, call.request).await.map_err(|fault| match fault.status {
+            Some(404) => {
+                let message = "the batch is gone, or there are no batches at this address (404)".to_owned();
+                Fault { next: Next::Never(FailureKind::Rejected), message, ..fault }
+            }
+            _ => fault,
+        })
+    }
+
+    /// Asks about a batch that the provider had. A 404 means that it has it no more only in the provider's words.
+    async fn about_batch(&self, call: Call) -> Result<Reply, Fault> {
+        let sent = self.transport.send(call.method, call.request).await;
+        let reply = sent.map_err(|broken| self.named(broken.into()))?;
+        if reply.status == 404 { Err(self.missing(&reply)) } else { self.whole(reply) }
+    }
+
+    fn missing(&self, reply: &Reply) -> Fault {
+        let (kind, message) = if batch::is_missing(&reply.body) {
+            (FailureKind::Rejected, "the batch is gone (404)")
+        } else {
+            (FailureKind::Unavailable, "a 404 that is not the provider's: does something stand in between?")
+        };
+        Fault { next: Next::Never(kind), message: message.to_owned(), ..self.refused(404, reply) }
     }
 
     async fn read_results(
@@ -237,7 +264,7 @@ impl Shared {
         if !response.status().is_success() {
             let reply = timeout(self.timeout, self.transport.finish(response)).await;
             let reply = reply.map_err(late)?.map_err(broken)?;
-            return Err(missing(self.refused(reply.status, &reply)));
+            return Err(if reply.status == 404 { self.missing(&reply) } else { self.refused(reply.status, &reply) });
         }
         let status = response.status().as_u16();
         let mut lines = Lines::new(response);
@@ -284,18 +311,6 @@ impl Shared {
             Next::Never(kind) => kind,
         };
         Failure { kind, message: fault.message, maybe_billed: false }
-    }
-}
-
-/// That a batch is not there says nothing about the model.
-fn missing(fault: Fault) -> Fault {
-    match fault.status {
-        Some(404) => Fault {
-            next: Next::Never(FailureKind::Rejected),
-            message: "the batch is gone, or there are no batches at this address (404)".to_owned(),
-            ..fault
-        },
-        _ => fault,
     }
 }
 

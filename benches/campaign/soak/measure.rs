@@ -1,5 +1,6 @@
 //! What the daemon takes, every few seconds, and the quarters of that.
 
+use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -139,6 +140,28 @@ fn pending(socket: &Path) -> Option<u64> {
 /// Bytes of the databases in a data folder.
 pub(super) fn database(data: &Path) -> f64 {
     Disk::of(data).database
+}
+
+/// What a daemon takes at a moment.
+pub(super) struct Taken {
+    usage: Usage,
+    disk: Disk,
+}
+
+impl Taken {
+    pub(super) fn now(daemon: &Daemon, home: &Path) -> Result<Taken> {
+        let usage = Usage::of(daemon.pid()).context("the daemon has no entry in /proc")?;
+        Ok(Taken { usage, disk: Disk::of(&home.join("data")) })
+    }
+}
+
+/// As cells of a table, in megabytes.
+impl Display for Taken {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (resident, anonymous) = (self.usage.rss as f64 / 1e6, self.usage.anonymous as f64 / 1e6);
+        let (database, rest) = (self.disk.database / 1e6, self.disk.rest / 1e6);
+        write!(f, "{resident:.1} | {anonymous:.1} | {database:.1} | {rest:.1}")
+    }
 }
 
 /// Bytes of the data folder, by what becomes of them.

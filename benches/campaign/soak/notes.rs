@@ -1,5 +1,7 @@
-//! Who edits: the vault changes all the time and stays as large as it is.
+//! Who edits: the vault changes all the time and stays as large as it is. Most edits bring back a text that a note had
+//! before, for what a model wrote for a new text is kept for ever: what else grows is to be seen beside that.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,18 +14,36 @@ use crate::common::daemon::Client;
 use crate::common::rng::Rng;
 use crate::common::vault::{Writer, generate};
 
+/// Texts that a note has had before edits bring one of them back.
+const TEXTS: usize = 4;
+
+/// How many edits are of a new text thereafter.
+const NEW: f64 = 1.0 / 40.0;
+
+/// Notes that are deleted, of which the first is the next that comes back.
+const DELETED: usize = 40;
+
 struct Note {
     /// Within the vault.
     path: String,
     text: String,
     /// The text before the last edit, which an undo brings back.
     before: Option<String>,
+    /// The last [`TEXTS`] that it had.
+    texts: VecDeque<String>,
+}
+
+impl Note {
+    fn new(path: String, text: String) -> Note {
+        Note { path, texts: VecDeque::from([text.clone()]), text, before: None }
+    }
 }
 
 pub(super) struct Notes {
     dir: PathBuf,
     writer: Writer,
     live: Vec<Note>,
+    deleted: VecDeque<Note>,
     /// Bytes of all texts at the start, and now.
     goal: usize,
     bytes: usize,
@@ -38,10 +58,11 @@ impl Notes {
         let mut live = Vec::new();
         for file in common::notes(dir)? {
             let path = file.strip_prefix(dir)?.to_string_lossy().into_owned();
-            live.push(Note { path, text: fs::read_to_string(&file)?, before: None });
+            live.push(Note::new(path, fs::read_to_string(&file)?));
         }
         let bytes = live.iter().map(|note| note.text.len()).sum();
-        Ok(Notes { dir: dir.to_owned(), writer: Writer::new(count, seed ^ 1), live, goal: bytes, bytes, serial: 0 })
+        let writer = Writer::new(count, seed ^ 1);
+        Ok(Notes { dir: dir.to_owned(), writer, live, deleted: VecDeque::new(), goal: bytes, bytes, serial: 0 })
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -93,20 +114,37 @@ impl Notes {
             fs::write(&beside, &text)?;
             fs::rename(&beside, &file)?;
         }
-        self.bytes = self.bytes - self.live[n].text.len() + text.len();
-        let before = std::mem::replace(&mut self.live[n].text, text);
-        self.live[n].before = Some(before);
+        let note = &mut self.live[n];
+        self.bytes = self.bytes - note.text.len() + text.len();
+        if !note.texts.contains(&text) {
+            note.texts.push_back(text.clone());
+            if note.texts.len() > TEXTS {
+                note.texts.pop_front();
+            }
+        }
+        note.before = Some(std::mem::replace(&mut note.text, text));
         Ok(())
+    }
+
+    /// A text that a note had before, unless it is time for a new one.
+    fn known(&self, n: usize, rng: &mut Rng) -> Option<String> {
+        let note = &self.live[n];
+        let others: Vec<&String> = note.texts.iter().filter(|text| **text != note.text).collect();
+        let is_new = note.texts.len() < TEXTS || rng.chance(NEW);
+        (!is_new).then(|| (*rng.pick(&others)).clone())
     }
 
     /// Another paragraph in the place of one.
     fn edit(&mut self, n: usize, rng: &mut Rng) -> Result<()> {
+        if let Some(text) = self.known(n, rng) {
+            return self.save(n, text, rng);
+        }
         let text = self.live[n].text.clone();
         let blocks: Vec<&str> = text.split("\n\n").collect();
         let plain = |block: &&str| block.len() > 60 && block.starts_with(char::is_alphabetic) && !block.contains('\n');
         let at: Vec<usize> = (0..blocks.len()).filter(|i| plain(&blocks[*i])).collect();
         if at.is_empty() {
-            return self.rewrite(n, rng);
+            return self.write_anew(n, rng);
         }
         let at = *rng.pick(&at);
         let paragraph = self.fitting(blocks[at].len(), |writer| {
@@ -127,6 +165,13 @@ impl Notes {
     }
 
     fn rewrite(&mut self, n: usize, rng: &mut Rng) -> Result<()> {
+        match self.known(n, rng) {
+            Some(text) => self.save(n, text, rng),
+            None => self.write_anew(n, rng),
+        }
+    }
+
+    fn write_anew(&mut self, n: usize, rng: &mut Rng) -> Result<()> {
         let (like, old) = (rng.below(self.live.len()), self.live[n].text.len());
         let text = self.fitting(old, |writer| writer.note(like));
         self.save(n, text, rng)
@@ -145,18 +190,29 @@ impl Notes {
     fn delete(&mut self, n: usize) -> Result<()> {
         let note = self.live.swap_remove(n);
         self.bytes -= note.text.len();
-        Ok(fs::remove_file(self.dir.join(note.path))?)
+        let removed = fs::remove_file(self.dir.join(&note.path));
+        self.deleted.push_back(note);
+        Ok(removed?)
     }
 
+    /// Brings back a note that was deleted, or makes one.
     fn create(&mut self, rng: &mut Rng) -> Result<()> {
-        self.serial += 1;
-        let like = rng.below(self.live.len());
-        let text = self.fitting(0, |writer| writer.note(like));
-        fs::create_dir_all(self.dir.join("inbox"))?;
-        let path = format!("inbox/New {}.md", self.serial);
-        fs::write(self.dir.join(&path), &text)?;
-        self.bytes += text.len();
-        self.live.push(Note { path, text, before: None });
+        let is_new = self.deleted.len() <= DELETED || rng.chance(NEW);
+        let back = if is_new { None } else { self.deleted.pop_front() };
+        let note = match back {
+            Some(note) => note,
+            None => {
+                self.serial += 1;
+                let like = rng.below(self.live.len());
+                let text = self.fitting(0, |writer| writer.note(like));
+                Note::new(format!("inbox/New {}.md", self.serial), text)
+            }
+        };
+        let file = self.dir.join(&note.path);
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(file, &note.text)?;
+        self.bytes += note.text.len();
+        self.live.push(note);
         Ok(())
     }
 }

@@ -33,6 +33,10 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// One that is none of ours is found out by its results, so this may be generous.
 const CLOCKS_DIFFER: i64 = 600;
 
+/// How long the provider keeps answers, seconds, from when a batch was handed in
+/// (<https://docs.claude.com/en/docs/build-with-claude/batch-processing>).
+const KEPT: i64 = 29 * 24 * 60 * 60;
+
 /// How often a batch that may have been handed in is looked for before it is handed in again: the provider may take
 /// a moment to list it.
 const LOOKS: u32 = 2;
@@ -305,6 +309,8 @@ impl Work {
                 match self.batches.poll(&id).await {
                     Ok(BatchState::Ended) => self.take(at, &id, found).await?,
                     Ok(BatchState::Gone) => self.lose(at).await?,
+                    Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at).await?,
+                    Ok(BatchState::OutOfReach) => tracing::debug!("something else answers in the provider's place"),
                     Ok(BatchState::InProgress) => {}
                     // It is asked about again; `status` tells what is wrong with the provider.
                     Err(failure) => tracing::debug!(kind = ?failure.kind, "a batch could not be asked about"),
@@ -316,6 +322,11 @@ impl Work {
             pause(&mut self.control, wait).await?;
             wait = longer(wait);
         }
+    }
+
+    /// Whether the provider has thrown away whatever was answered.
+    fn is_past(&self) -> bool {
+        now_s() - self.state.began > KEPT
     }
 
     async fn items(&self, at: usize) -> Result<Vec<Item>, Halt> {

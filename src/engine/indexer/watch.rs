@@ -17,11 +17,13 @@ pub(super) struct VaultWatch {
     watcher: Option<Watcher>,
     /// Why it is polled instead of watched.
     polled: Option<String>,
+    /// Whether it is polled only because it could not be watched.
+    failed: bool,
 }
 
 impl VaultWatch {
     pub(super) fn new(disk: Arc<dyn Disk>, policy: Arc<Policy>) -> Self {
-        VaultWatch { disk, policy, watcher: None, polled: None }
+        VaultWatch { disk, policy, watcher: None, polled: None, failed: false }
     }
 
     /// Begins to watch a vault, or notes that it must be polled.
@@ -35,7 +37,7 @@ impl VaultWatch {
         let remote = self.disk.needs_polling(&vault.path);
         let poll = vault.poll.unwrap_or(remote.is_some());
         self.polled = poll.then(|| remote.unwrap_or("as configured").to_owned());
-        self.watcher = None;
+        (self.watcher, self.failed) = (None, false);
         if poll {
             return;
         }
@@ -43,7 +45,7 @@ impl VaultWatch {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(error) => {
                 tracing::warn!(%error, vault = vault.name, "this vault is polled instead of watched");
-                self.polled = Some(error.to_string());
+                (self.polled, self.failed) = (Some(error.to_string()), true);
             }
         }
     }
@@ -92,6 +94,9 @@ impl VaultWatch {
 
     /// What keeps the vault from being watched as it should.
     pub(super) fn problem(&self) -> Option<String> {
-        self.watcher.as_ref().and_then(Watcher::problem)
+        match &self.watcher {
+            Some(watcher) => watcher.problem(),
+            None => self.polled.clone().filter(|_| self.failed),
+        }
     }
 }

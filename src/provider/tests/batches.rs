@@ -128,7 +128,8 @@ async fn a_batch_that_nobody_answers_is_given_up_after_an_hour_and_may_be_under_
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_gone_stops_nothing() {
-    let server = FaultyServer::script(vec![error(404)]);
+    let gone = r#"{"type":"error","error":{"type":"not_found_error","message":"no such batch"}}"#;
+    let server = FaultyServer::script(vec![Answer::new(404, gone)]);
     let (client, batches) = batches(&server);
     hurried(async {
         assert_eq!(batches.poll("msgbatch_1").await.unwrap(), BatchState::Gone);
@@ -142,6 +143,22 @@ async fn a_batch_that_is_gone_stops_nothing() {
     let server = FaultyServer::script(vec![state("ended", false)]);
     let (_, batches) = super::batches::batches(&server);
     assert_eq!(hurried(batches.poll("msgbatch_1")).await.unwrap(), BatchState::Gone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_404_that_is_not_the_providers_loses_no_batch() {
+    for said in ["<html>Log in to the hotel's network</html>", r#"{"detail":"Not Found"}"#, ""] {
+        let server = FaultyServer::script(vec![Answer::new(404, said)]);
+        let (client, batches) = batches(&server);
+        hurried(async {
+            assert_eq!(batches.poll("msgbatch_1").await.unwrap(), BatchState::OutOfReach);
+            assert_eq!(batches.results("msgbatch_1", &[]).await.unwrap_err().kind, FailureKind::Unavailable);
+            // Nothing was handed in where there are no batches.
+            assert_eq!(batches.submit(&requests()).await.unwrap_err().kind, FailureKind::Rejected);
+        })
+        .await;
+        assert_eq!(client.health(), Health::Good);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,6 +25,13 @@ pub(crate) const MOST_BYTES: usize = 250_000_000;
 
 const PATH: &str = "/v1/messages/batches";
 
+/// Whether the body of a 404 is the provider's own word that it does not have what was asked for
+/// (<https://docs.claude.com/en/api/errors>).
+pub(crate) fn is_missing(body: &[u8]) -> bool {
+    let told = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    told["error"]["type"] == "not_found_error"
+}
+
 /// A request with its method.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
