@@ -2,6 +2,8 @@
 //! properties. A note that is being typed, or was written in part, must not become public for a moment: a user who makes
 //! it private writes a tag, and only a tag that can be read can be taken away again.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::frontmatter::{Cut, Reading, is_tags, repeats_a_key};
@@ -75,12 +77,47 @@ fn unfinished(text: &str) -> Option<&str> {
 
 /// Whether the private tag stands in a text as a word: in a list that is not closed, under a key that is not one.
 fn mentions(block: &str) -> bool {
-    let block = block.to_lowercase();
+    let block = unescaped(block).to_lowercase();
     let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     block.match_indices(TAG).any(|(at, _)| {
         let (before, after) = (block[..at].chars().next_back(), block[at + TAG.len()..].chars().next());
         !word(before) && !word(after)
     })
+}
+
+/// A text with what YAML's double quotes let be written otherwise (YAML 1.2.2, 5.7): characters by their numbers, and
+/// lines that go on in the next.
+fn unescaped(block: &str) -> Cow<'_, str> {
+    if !block.contains('\\') {
+        return Cow::Borrowed(block);
+    }
+    let mut out = String::with_capacity(block.len());
+    let mut rest = block;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let digits = match after.chars().next() {
+            Some('x') => 2,
+            Some('u') => 4,
+            Some('U') => 8,
+            _ => 0,
+        };
+        let number = after.get(1..=digits).and_then(|number| u32::from_str_radix(number, 16).ok());
+        rest = match number.filter(|_| digits > 0).and_then(char::from_u32) {
+            Some(char) => {
+                out.push(char);
+                &after[1 + digits..]
+            }
+            None if after.starts_with(['\n', '\r']) => after.trim_start(),
+            None => {
+                // Two of them stand for one, which begins nothing.
+                let taken = after.chars().next().map_or(0, char::len_utf8);
+                out.push_str(&after[..taken]);
+                &after[taken..]
+            }
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// Whether a property called tags, however deep, names a private one.

@@ -95,12 +95,20 @@ fn from_io(error: &io::Error) -> Fault {
 
 /// Whether the text of an error, as sled repeats it in panics and in errors that it wraps again, speaks
 /// of the machine and not of the data: ENOSPC, EACCES, EPERM, EROFS, EDQUOT, EMFILE, ENFILE, EFBIG, EIO,
-/// ENOMEM, in the numbers that Linux and macOS share or have of their own.
+/// ENOMEM, and EAGAIN for a thread that cannot be started, in the numbers that Linux and macOS share or have of their own.
 fn names_environment(text: &str) -> bool {
-    ["StorageFull", "PermissionDenied", "ReadOnlyFilesystem", "QuotaExceeded", "FileTooLarge", "OutOfMemory"]
-        .iter()
-        .any(|kind| text.contains(kind))
-        || [28, 13, 1, 30, 122, 69, 24, 23, 27, 5, 12]
+    [
+        "StorageFull",
+        "PermissionDenied",
+        "ReadOnlyFilesystem",
+        "QuotaExceeded",
+        "FileTooLarge",
+        "OutOfMemory",
+        "WouldBlock",
+    ]
+    .iter()
+    .any(|kind| text.contains(kind))
+        || [28, 13, 1, 30, 122, 69, 24, 23, 27, 5, 12, 11, 35]
             .iter()
             .any(|code| text.contains(&format!("os error {code})")) || text.contains(&format!("code: {code},")))
 }

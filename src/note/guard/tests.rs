@@ -44,6 +44,11 @@ fn broken_front_matter_that_names_a_private_tag_is_private() {
         "---\ntags: [private]\n&a tags: [work]\n---\nx",
         "---\ntags: [private]\n!!str tags: [work]\n---\nx",
         "---\ntags: [private]\n!r tags: [work]\n---\nx",
+        // The private tag, as only YAML reads it.
+        "---\ntags: [work]\ntags: [\"\\x70rivate\"]\n---\nx",
+        "---\ntags: [\"pri\\u0076ate\"]\n\"\\x74ags\": [work]\n---\nx",
+        "---\ntags: [work, \"\\U00000070rivate\"\n---\nx",
+        "---\ntags: [\"priv\\\n  ate\"]\ntags: [work]\n---\nx",
         // Indented as no YAML is.
         "---\ntitle: x\n  tags: [private]\n---\nx",
         "---\ntags:\n- work\n - private\n---\nx",

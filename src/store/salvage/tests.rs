@@ -4,7 +4,7 @@ use super::*;
 fn only_damage_is_damage() {
     use io::ErrorKind as Kind;
     let io = |error: io::Error| Fault::from(sled::Error::Io(error));
-    for code in [28, 13, 30, 122, 24, 5] {
+    for code in [28, 13, 30, 122, 24, 5, 11] {
         let fault = io(io::Error::from_raw_os_error(code));
         assert!(matches!(fault, Fault::Environment(_)), "{code}: {fault:?}");
         // sled wraps errors of its other threads again.
@@ -22,8 +22,11 @@ fn a_panic_is_a_fault_without_its_words() {
     let fault = guarded::<()>(|| panic!("private words")).unwrap_err();
     let Fault::Damaged(message) = &fault else { panic!("{fault:?}") };
     assert!(message.contains("salvage/tests.rs") && !message.contains("private"), "{message}");
-    let fault = guarded::<()>(|| panic!("write: Os {{ code: 28, kind: StorageFull }}")).unwrap_err();
-    assert!(matches!(fault, Fault::Environment(_)), "{fault:?}");
+    for code in [28, 11] {
+        let error = io::Error::from_raw_os_error(code);
+        let fault = guarded(|| Err::<(), _>(error).map_err(|error| panic!("{error:?}"))).unwrap_err();
+        assert!(matches!(fault, Fault::Environment(_)), "{fault:?}");
+    }
 }
 
 #[test]
