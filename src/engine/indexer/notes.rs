@@ -403,8 +403,8 @@ impl NoteIndexer {
         };
         let reopen_at = self.failure.take().map_or_else(|| machine::now() + TRY_AGAIN, |failure| failure.reopen_at);
         let why = format!(
-            "changes of vault `{vault}` cannot be written ({error}); what was indexed before is found, and the rest is \
-             tried again every {} s: {hint}",
+            "changes of vault `{vault}` cannot be written ({error}); notes that have not changed since are found, and \
+             the rest is tried again every {} s: {hint}",
             TRY_AGAIN.as_secs()
         );
         self.failure = Some(WriteFailure { why, reopen_at });

@@ -1,9 +1,9 @@
 //! A queue for a few places: bounded, fair to clients, and short when more come than can be done.
 //!
 //! A queue that is full all the time helps nobody: each call waits as long as it is, and not one more is done. So a burst
-//! may fill it and is worked off; but when another comes while somebody has waited for longer than the line's patience, it is a
-//! flood: no more wait than can run at once, the oldest give way to those that come, and so it stays until nobody had to be
-//! refused for as long. So what is answered in a flood has hardly waited. Whose place is next is the client's that has the
+//! may fill it and is worked off; but when another comes while many wait and somebody has waited for longer than the line's
+//! patience, it is a flood: no more wait than can run at once, the oldest give way to those that come, and so it stays until
+//! nobody had to be refused for as long. So what is answered in a flood has hardly waited. Whose place is next is the client's that has the
 //! fewest; where one client fills the queue, its last call gives way to another client's first, and no call gives way to
 //! one of a client that has more.
 
@@ -14,6 +14,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+
+/// So many may wait for each place however long it takes: as many clients that ask one by one, each again once it is
+/// answered, are no flood, and on a busy machine they wait for longer than any patience.
+const FEW: usize = 4;
 
 /// A queue and its places.
 pub(super) struct Line(Arc<Mutex<State>>);
@@ -121,8 +125,8 @@ impl State {
     fn flooded(&self) -> Option<Duration> {
         let now = Instant::now();
         let is_over = |patience: &Duration| {
-            self.waiting.first().is_some_and(|oldest| now - oldest.since > *patience)
-                || self.flooded_until.is_some_and(|until| now < until)
+            let waits_long = self.waiting.first().is_some_and(|oldest| now - oldest.since > *patience);
+            waits_long && self.waiting.len() > FEW * self.places || self.flooded_until.is_some_and(|until| now < until)
         };
         self.patience.filter(is_over).filter(|_| self.clients() > self.places)
     }

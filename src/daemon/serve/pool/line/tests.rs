@@ -28,6 +28,13 @@ fn is_refused(entering: &mut Entering<'_>) -> bool {
     matches!(look(entering), Poll::Ready(Err(_)))
 }
 
+/// Has a line with one place, which is taken, take what comes next for a flood.
+async fn flood(line: &Line) {
+    let _waiting: Vec<_> = (100..=100 + FEW).map(|client| ask(line, client)).collect();
+    tokio::time::advance(PATIENCE * 2).await;
+    assert!(waits(&mut ask(line, 99)), "the newest has not waited yet");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_burst_is_worked_off_and_a_flood_is_refused() {
     let line = Line::new(2, Some(20), Some(PATIENCE));
@@ -48,8 +55,8 @@ async fn a_burst_is_worked_off_and_a_flood_is_refused() {
 async fn in_a_flood_no_call_gives_way_to_a_client_that_has_more() {
     let line = Line::new(1, Some(10), Some(PATIENCE));
     let running = line.enter(1).await.unwrap();
+    flood(&line).await;
     let mut modest = ask(&line, 2);
-    tokio::time::advance(PATIENCE * 2).await;
     assert!(is_refused(&mut ask(&line, 1)) && waits(&mut modest), "one of its calls runs");
     let mut another = ask(&line, 3);
     assert!(waits(&mut another) && is_refused(&mut modest), "it has none");
@@ -60,8 +67,8 @@ async fn in_a_flood_no_call_gives_way_to_a_client_that_has_more() {
 async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
     let line = Line::new(1, Some(10), Some(PATIENCE));
     let running = line.enter(0).await.unwrap();
+    flood(&line).await;
     let mut first = ask(&line, 1);
-    tokio::time::advance(PATIENCE * 2).await;
     let mut second = ask(&line, 2);
     assert!(waits(&mut second) && is_refused(&mut first), "one runs, so one waits");
     drop(running);
@@ -77,19 +84,22 @@ async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn many_who_ask_one_by_one_are_no_flood_however_long_they_do() {
-    let line = Line::new(2, Some(20), Some(PATIENCE));
-    let mut running = vec![(0, line.enter(0).await.unwrap()), (1, line.enter(1).await.unwrap())];
-    let mut waiting: Vec<_> = (2..8).map(|client| (client, ask(&line, client))).collect();
-    for _ in 0..100 {
-        tokio::time::advance(PATIENCE / 10).await;
-        let (client, place) = running.remove(0);
-        drop(place);
-        let (next, mut turn) = waiting.remove(0);
-        let Poll::Ready(Ok(place)) = look(&mut turn) else { panic!("its turn has come") };
-        running.push((next, place));
-        let mut again = ask(&line, client);
-        assert!(waits(&mut again), "nobody waits for long");
-        waiting.push((client, again));
+    // Some whose turn is short, and fewer whose turn takes longer than the line's patience.
+    for (clients, turn_takes) in [(15, PATIENCE / 10), (2 + 2 * FEW, PATIENCE * 2)] {
+        let line = Line::new(2, Some(20), Some(PATIENCE));
+        let mut running = vec![(0, line.enter(0).await.unwrap()), (1, line.enter(1).await.unwrap())];
+        let mut waiting: Vec<_> = (2..clients).map(|client| (client, ask(&line, client))).collect();
+        for _ in 0..100 {
+            tokio::time::advance(turn_takes / 2).await;
+            let (client, place) = running.remove(0);
+            drop(place);
+            let (next, mut turn) = waiting.remove(0);
+            let Poll::Ready(Ok(place)) = look(&mut turn) else { panic!("its turn has come") };
+            running.push((next, place));
+            let mut again = ask(&line, client);
+            assert!(waits(&mut again), "{clients} clients");
+            waiting.push((client, again));
+        }
     }
 }
 
