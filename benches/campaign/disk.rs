@@ -290,9 +290,7 @@ fn one(lab: &Lab, whole: &Path, refused: Refused, space: u64, edits: &mut usize,
     seen.twice = lab.asked_again() - asked_again;
     // Without memory, or a thread, the language lets a program do nothing but end.
     let may_panic = matches!(refused, Refused::Memory(_)) && seen.ended;
-    // What the daemon says of a panic that it caught is no panic.
-    let panics = |line: &str| line.starts_with("thread '") && line.contains("panicked at");
-    if log(&home).lines().any(panics) && !may_panic {
+    if panics(&log(&home)) && !may_panic {
         seen.wrong.push("it panics".to_owned());
     }
     Ok(seen)
@@ -335,6 +333,14 @@ fn work(lab: &Lab, home: &Path, daemon: &mut Daemon, edits: &mut usize, rng: &mu
         seen.unanswered.push(format!("the last save is not found: {answer:?}"));
     }
     Ok(())
+}
+
+/// Whether a thread ended where it must not. What the daemon says of a panic that it caught is none; nor is what tokio says
+/// where it has no thread for a request, which is told `busy` then.
+fn panics(log: &str) -> bool {
+    let lines: Vec<&str> = log.lines().collect();
+    let panics = |line: &str| line.starts_with("thread '") && line.contains("panicked at");
+    lines.windows(2).any(|two| panics(two[0]) && !two[1].starts_with("OS can't spawn worker thread"))
 }
 
 /// What a daemon that has ended said at last: why it could not go on, and not what the language adds to that.

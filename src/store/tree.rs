@@ -8,10 +8,11 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use platform::files;
 use sled::Transactional;
 use sled::transaction::TransactionError;
@@ -149,6 +150,28 @@ impl Drop for Lazy {
     }
 }
 
+/// Whether the system gives as many threads as sled starts for itself. It waits for ever for those that it does not get
+/// when the first database is opened (`threadpool.rs`), and keeps those that it gets.
+fn threads_can_be_had() -> Result<(), Fault> {
+    /// Seven for its pool, and one that flushes.
+    const THREADS: usize = 8;
+    static THERE: AtomicBool = AtomicBool::new(false);
+    if THERE.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        // They live side by side until it is let go.
+        let _closed = gate.lock();
+        (0..THREADS).try_for_each(|_| {
+            let thread = thread::Builder::new().name("store-try".to_owned()).spawn_scoped(scope, || drop(gate.lock()));
+            thread.map(drop).map_err(|error| Fault::Environment(format!("the system gives no more threads: {error}")))
+        })
+    })?;
+    THERE.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
 impl Trees {
     /// Opens or creates the database in `path`.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
@@ -164,6 +187,7 @@ impl Trees {
     }
 
     fn open_once(path: &Path) -> Result<Self, Fault> {
+        threads_can_be_had()?;
         // Threads inherit it from the thread that starts them; sled starts all of its when a database is opened.
         let _lazy = Lazy::begin();
         // `Config::mode` is read by nothing in this version of sled, so it is not set.

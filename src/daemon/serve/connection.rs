@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 use super::SWEEP;
 use super::follow;
 use super::local::{self, Stream};
-use super::methods::{self, RunningCall};
+use super::methods::{self, Reply, RunningCall};
 use super::outbox::{self, Outbox};
 use super::request::{Accepted, Running, Shared};
 use super::results;
-use engine::handle::CallError;
+use engine::handle::{CallError, Cancel};
 use protocol::daemon::Nothing;
 use protocol::envelope::{self, Id, Refused, Request, RpcError};
 use protocol::events::{EVENTS, Notice, SubscribeRequest, Subscribed};
@@ -196,6 +196,7 @@ impl Connection {
             Ok(AnyCall::Ping(_)) => envelope::body(&Nothing {}).map(Some),
             Ok(AnyCall::Subscribe(wanted)) => self.subscribe(*wanted, id.as_ref()).await.map(|()| None),
             Ok(AnyCall::Cancel(ref asked)) if asked.id.is_some() => self.cancel(asked).map(Some),
+            Ok(call @ AnyCall::Shutdown(_)) => self.at_once(call),
             Ok(call) => return self.start(id, RunningCall::new(call)).await,
             Err(error) => Err(error),
         };
@@ -205,6 +206,14 @@ impl Connection {
             (Some(id), Err(error)) => self.outbox.reply(envelope::error_line(Some(&id), &error)).await,
         }
         None
+    }
+
+    /// Carries out what takes no time and must not wait for a thread, which the system may not have.
+    fn at_once(&self, call: AnyCall) -> Result<Option<Vec<u8>>, RpcError> {
+        match (self.shared.backend().dispatch)(RunningCall::new(call), &Cancel::new())? {
+            Reply::Body(body) => Ok(Some(body)),
+            Reply::Wait(_) => Ok(None),
+        }
     }
 
     async fn start(&mut self, id: Option<Id>, call: RunningCall) -> Option<End> {

@@ -306,6 +306,21 @@ async fn searches_over_their_deadline_give_their_places_back() {
     assert_eq!(client.next().await.unwrap()["result"]["query"], "quick");
 }
 
+#[test]
+fn a_daemon_is_told_to_end_also_where_no_thread_is_left() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let only = tokio::task::spawn_blocking(move || wait.recv());
+        let mut client = Fake::new().connect();
+        client.ask(1, "shutdown", json!({})).await;
+        let reply = tokio::time::timeout(PATIENCE, client.next()).await.expect("an answer").unwrap();
+        assert_eq!(reply["result"]["method"], "shutdown");
+        drop(end);
+        only.await.unwrap().unwrap_err();
+    });
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_queue_refuses_at_once_and_others_are_answered() {
     let fake = Fake::new();
