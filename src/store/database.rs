@@ -69,7 +69,7 @@ impl Database {
     fn with_open<T>(&self, work: impl FnOnce(&Open) -> Result<T, Fault>) -> Result<T, Fault> {
         match &*self.open.read() {
             Some(open) => work(open),
-            None => Err(Fault::Environment("it could not be opened again after it was made smaller".to_owned())),
+            None => Err(Fault::Environment("it could not be opened again after it was closed for a moment".to_owned())),
         }
     }
 

@@ -199,14 +199,13 @@ impl Notes {
     fn create(&mut self, rng: &mut Rng) -> Result<()> {
         let is_new = self.deleted.len() <= DELETED || rng.chance(NEW);
         let back = if is_new { None } else { self.deleted.pop_front() };
-        let note = match back {
-            Some(note) => note,
-            None => {
-                self.serial += 1;
-                let like = rng.below(self.live.len());
-                let text = self.fitting(0, |writer| writer.note(like));
-                Note::new(format!("inbox/New {}.md", self.serial), text)
-            }
+        let note = if let Some(note) = back {
+            note
+        } else {
+            self.serial += 1;
+            let like = rng.below(self.live.len());
+            let text = self.fitting(0, |writer| writer.note(like));
+            Note::new(format!("inbox/New {}.md", self.serial), text)
         };
         let file = self.dir.join(&note.path);
         file.parent().map_or(Ok(()), fs::create_dir_all)?;

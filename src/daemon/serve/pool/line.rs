@@ -1,11 +1,11 @@
 //! A queue for a few places: bounded, fair to clients, and short when more come than can be done.
 //!
 //! A queue that is full all the time helps nobody: each call waits as long as it is, and not one more is done. So a burst
-//! may fill it and is worked off; but when another comes while many wait and somebody has waited for longer than the line's
-//! patience, it is a flood: no more wait than can run at once, the oldest give way to those that come, and so it stays until
-//! nobody had to be refused for as long. So what is answered in a flood has hardly waited. Whose place is next is the client's that has the
-//! fewest; where one client fills the queue, its last call gives way to another client's first, and no call gives way to
-//! one of a client that has more.
+//! may fill it and is worked off; but when another comes while many wait and somebody has waited for longer than the
+//! line's patience, it is a flood: no more wait than can run at once, the oldest give way to those that come, and so it
+//! stays until nobody had to be refused for as long. So what is answered in a flood has hardly waited. Whose place is
+//! next is the client's that has the fewest; where one client fills the queue, its last call gives way to another
+//! client's first, and no call gives way to one of a client that has more.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
