@@ -30,6 +30,14 @@ pub enum Required {
 }
 
 impl Required {
+    /// That it is not met; of what is not to be met, that it is.
+    fn negated(self) -> Required {
+        match self {
+            Required::Not(part) => *part,
+            part => Required::Not(Box::new(part)),
+        }
+    }
+
     /// What is asked for together, apart.
     pub(in crate::search) fn parts(&self) -> &[Required] {
         match self {
@@ -165,7 +173,7 @@ impl Parser {
                         all(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
                     }
                 };
-                together.extend(part.map(|part| if not { Required::Not(Box::new(part)) } else { part }));
+                together.extend(part.map(|part| if not { part.negated() } else { part }));
             }
             any.extend(all(together));
         }

@@ -26,6 +26,8 @@ fn operators_bind_as_people_expect() {
         ("boats AND NOT sails", "boats", "boats AND NOT sails"),
         ("boats AND NOT (sails OR oars)", "boats", "boats AND NOT (sails OR oars)"),
         ("boats -(sails oars)", "boats", "NOT (sails AND oars)"),
+        ("boats -(sails -(oars -(poles)))", "boats oars", "NOT (sails AND NOT (oars AND NOT poles))"),
+        ("boats -(-(sails))", "boats sails", "sails"),
         ("NOT NOT boats OR x1", "boats x1", "boats OR x1"),
         ("\"dry dock\" OR harbour", "dry dock harbour", "\"dry dock\" OR harbour"),
         ("tag:work OR tag:\"at home\"", "", "tag:work OR tag:\"at home\""),
