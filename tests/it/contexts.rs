@@ -344,7 +344,9 @@ fn the_sync_comes_by_itself_and_can_be_switched_off() {
         let model = Model::start();
         model.always(Some(Answer::Text("I'm sorry, but I can't help with that.".into())));
         let place = place(&model, "");
-        let sync = format!("\n[sync]\ninterval = \"1s\"\nbackground = {background}\n");
+        // Not so soon that it comes more than once while the model refuses: then it is left alone for minutes.
+        let interval = Duration::from_secs(4);
+        let sync = format!("\n[sync]\ninterval = \"{}s\"\nbackground = {background}\n", interval.as_secs());
         place.configure(&format!("{}{SMALL_CHUNKS}{sync}", model.config("anthropic", "")));
         let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
         let status = daemon.wait_for("all was tried", |status| status.contexts.failed == 3 && at_rest(status));
@@ -360,7 +362,7 @@ fn the_sync_comes_by_itself_and_can_be_switched_off() {
             let calls = model.calls();
             daemon.stop();
             // After downtime longer than the interval it would be due at once.
-            std::thread::sleep(Duration::from_millis(1100));
+            std::thread::sleep(interval + Duration::from_millis(100));
             let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
             let status = daemon.wait_for("it is at rest", at_rest);
             assert_eq!((model.calls(), status.contexts.failed), (calls, 3));
