@@ -38,6 +38,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let node = Node::start(&program, folder.path(), &[], None).await?;
     let collection = Collection::new(node.server()?, NAME);
     vault.init(&collection).await?;
+    let (links, kept) = (arguments.number("--links", 0)?, arguments.number("--construct", 0)?);
+    if links > 0 || kept > 0 {
+        let graph = json!({"hnsw_config": {"m": links.max(16), "ef_construct": kept.max(100)}});
+        node.patch(&format!("/collections/{NAME}"), &graph)?;
+    }
     println!("| what | |\n|---|---|");
     row("notes, MB of text", format!("{notes}, {:.1}", vault.bytes() as f64 / 1e6));
     fill(&vault, &node, &collection).await?;
@@ -232,14 +237,19 @@ fn asked((words, vector): &(String, Vector), condition: Option<&Condition>) -> A
 
 /// How many of the nearest chunks the dense lane finds, by what it looks at first.
 async fn recall(node: &Node, queries: &[(String, Vector)], what: &str) -> Result<()> {
+    let members = |seen: u64| json!({"hnsw_ef": seen, "quantization": {"rescore": true, "oversampling": 2.0}});
     let ways = [
         ("not quantised", json!({"quantization": {"ignore": true}})),
+        ("twice as many, then exactly", json!({"quantization": {"rescore": true, "oversampling": 2.0}})),
+        ("256 in view", members(256)),
+        ("512 in view", members(512)),
+        ("1,024 in view, as members search", members(1024)),
+        ("2,048 in view", members(2048)),
         (
-            "as searches do it (2 times as many, then exactly)",
-            json!({"quantization": {"rescore": true, "oversampling": 2.0}}),
+            "1,024 in view, 4 times as many, then exactly",
+            json!({"hnsw_ef": 1024, "quantization": {"rescore": true, "oversampling": 4.0}}),
         ),
-        ("4 times as many, then exactly", json!({"quantization": {"rescore": true, "oversampling": 4.0}})),
-        ("quantised alone", json!({"quantization": {"rescore": false}})),
+        ("1,024 in view, quantised alone", json!({"hnsw_ef": 1024, "quantization": {"rescore": false}})),
     ];
     let mut exact = Vec::new();
     let began = Instant::now();

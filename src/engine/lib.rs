@@ -223,7 +223,7 @@ impl Engine {
     }
 
     fn start_on(config: Settings, socket: PathBuf, reload: Reload, disk: Arc<dyn Disk>) -> std::io::Result<Engine> {
-        host::map_large_blocks();
+        host::tune_allocator();
         let (events, inbox) = mpsc::channel();
         let provider = ProviderRuntime::new(host::background_thread);
         let shared = Arc::new(assemble(&config, Control::new(events, socket, reload), provider)?);
