@@ -72,7 +72,7 @@ impl Refused {
         all.extend([8, 12, 16, 24, 32, 48, 63, 64, 80, 96].map(DescriptorsFromStart));
         all.extend([0, 1].map(Watches));
         all.extend([300, 500, 700, 800, 900, 950, 1000].map(Memory));
-        all.push(Stopped(20));
+        all.extend([20, 240].map(Stopped));
         all
     }
 

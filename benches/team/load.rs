@@ -45,7 +45,20 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     }
     println!("| what | |\n|---|---|");
     row("notes, MB of text", format!("{notes}, {:.1}", vault.bytes() as f64 / 1e6));
+    // Below so many kilobytes the server makes no graph of a segment; by itself it takes this number.
+    let graphs_from = |kilobytes: u64| {
+        let optimizers = json!({"optimizers_config": {"indexing_threshold": kilobytes}});
+        node.patch(&format!("/collections/{NAME}"), &optimizers)
+    };
+    let later = arguments.has("--graph-later");
+    if later {
+        graphs_from(0)?;
+    }
     fill(&vault, &node, &collection).await?;
+    if later {
+        standing(&node).await?;
+        graphs_from(10_000)?;
+    }
     settle(&node, "the same, until the collection is in order").await?;
     standing(&node).await?;
     let asked = queries_of(&vault, queries);

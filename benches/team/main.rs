@@ -2,7 +2,7 @@
 //! keeper and asked by the real reader. `src/team/SCALE.md` has what came of it.
 //!
 //! ```text
-//! cargo bench -p team --bench scale -- load --qdrant EXE [--notes 10000] [--queries 200] [--bits] [--links 16] [--construct 100] [--dir DIR]
+//! cargo bench -p team --bench scale -- load --qdrant EXE [--notes 10000] [--queries 200] [--bits] [--graph-later] [--links 16] [--construct 100] [--dir DIR]
 //! cargo bench -p team --bench scale -- cluster --qdrant EXE [--notes 2000] [--deadline-ms 1000] [--dir DIR]
 //! cargo bench -p team --bench scale -- plan [--notes 200000]
 //! ```

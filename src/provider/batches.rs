@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use reqwest::Method;
-use tokio::time::timeout;
 
 use super::client::{CompletionClient, Rules, Shared, With};
+use super::patience::timeout;
 use super::reply::Reply;
 use super::retry::{Fault, Next};
 use super::transport::Lines;

@@ -7,13 +7,14 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use reqwest::Method;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::bill::Bill;
 use super::circuit_breaker::{CircuitBreaker, Pass, Shown};
 use super::keyring::{Found, Keyring};
 use super::ledger::{OverBudget, Purpose, Settled};
 use super::limiter::{AdaptiveLimiter, Place};
+use super::patience::timeout;
 use super::reply::{Broken, Reply};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
 use super::spender::{Account, Payment, Purchase, Unanswered};

@@ -21,6 +21,7 @@ mod keyring;
 pub mod ledger;
 mod limiter;
 pub mod models;
+mod patience;
 mod reply;
 mod rerank;
 pub mod rest;

@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use reqwest::{Method, Response};
-use tokio::time::timeout;
 
 use super::bill::Bill;
 use super::client::{CompletionClient, Rules, Shared, With};
+use super::patience::timeout;
 use super::retry::{Fault, Next};
 use super::spender::{Account, Unanswered};
 use super::transport::MOST_BODY;
