@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use context::settings::KeyConfig;
 use index::embed::{Vector, builtin};
-use provider::rest::Verb;
+use provider::rest::{RestServer, Verb};
 use serde_json::{Value, json};
-use team::{Asked, Collection, Condition, Done, Reader, Source as _};
+use team::{Asked, Collection, Condition, Described, Done, Reader, Source as _};
 
 use super::Arguments;
 use super::common::daemon::Usage;
@@ -38,27 +39,24 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let node = Node::start(&program, folder.path(), &[], None).await?;
     let collection = Collection::new(node.server()?, NAME);
     vault.init(&collection).await?;
-    let (links, kept) = (arguments.number("--links", 0)?, arguments.number("--construct", 0)?);
-    if links > 0 || kept > 0 {
-        let graph = json!({"hnsw_config": {"m": links.max(16), "ef_construct": kept.max(100)}});
+    if arguments.has("--links") {
+        let (links, kept) = (arguments.number("--links", 16)?, arguments.number("--construct", 100)?);
+        let graph = json!({"hnsw_config": {"m": links, "ef_construct": kept}});
         node.patch(&format!("/collections/{NAME}"), &graph)?;
     }
     println!("| what | |\n|---|---|");
     row("notes, MB of text", format!("{notes}, {:.1}", vault.bytes() as f64 / 1e6));
-    // Below so many kilobytes the server makes no graph of a segment; by itself it takes this number.
-    let graphs_from = |kilobytes: u64| {
+    // Below so many kilobytes the server makes no graph of a segment.
+    let graphs_from = |kilobytes: usize| {
         let optimizers = json!({"optimizers_config": {"indexing_threshold": kilobytes}});
         node.patch(&format!("/collections/{NAME}"), &optimizers)
     };
-    let later = arguments.has("--graph-later");
-    if later {
-        graphs_from(0)?;
+    match arguments.number("--graph-from-kb", 0)? {
+        0 => {}
+        kilobytes => graphs_from(kilobytes)?,
     }
-    fill(&vault, &node, &collection).await?;
-    if later {
-        standing(&node).await?;
-        graphs_from(10_000)?;
-    }
+    let most = Duration::from_secs(60 * arguments.number("--minutes", 24 * 60)? as u64);
+    fill(&vault, &node, &collection, most).await?;
     settle(&node, "the same, until the collection is in order").await?;
     standing(&node).await?;
     let asked = queries_of(&vault, queries);
@@ -67,6 +65,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     if arguments.has("--bits") {
         let bits = json!({"quantization_config": {"binary": {"always_ram": true}}});
         node.patch(&format!("/collections/{NAME}"), &bits)?;
+        let described = collection.described().await?.context("it was made with one")?;
+        collection.describe(&Described { bits: true, ..described }).await?;
         settle(&node, "bits in the place of bytes, until in order").await?;
         standing(&node).await?;
         timed("hybrid, with bits", &collection, &asked, None, 1).await?;
@@ -75,12 +75,20 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// Searches a server that was filled by `load`, as it is.
+pub(crate) async fn ask(arguments: &Arguments, url: &str) -> Result<()> {
+    let (notes, queries) = (arguments.number("--notes", 10_000)?, arguments.number("--queries", 200)?);
+    let vault = Vault::generate(notes, 1);
+    let server = RestServer::new(url, "api-key", &KeyConfig::default(), None).map_err(anyhow::Error::msg)?;
+    search(&vault, &Collection::new(server, NAME), &queries_of(&vault, queries)).await
+}
+
 fn row(what: &str, value: impl std::fmt::Display) {
     println!("| {what} | {value} |");
 }
 
-/// Publishes the vault.
-async fn fill(vault: &Arc<Vault>, node: &Node, collection: &Collection) -> Result<()> {
+/// Publishes the vault, or what of it is published within `most`.
+async fn fill(vault: &Arc<Vault>, node: &Node, collection: &Collection, most: Duration) -> Result<()> {
     let own = |usage: Option<Usage>| usage.map_or(0.0, |usage| usage.cpu);
     let before = (own(Usage::of(std::process::id())), node.usage()?.cpu);
     let began = Instant::now();
@@ -95,7 +103,8 @@ async fn fill(vault: &Arc<Vault>, node: &Node, collection: &Collection) -> Resul
         }
     });
     let mut anew = 0;
-    while let Done::Waits(wait, failure) = keeper.turn().await {
+    let until = tokio::time::Instant::now() + most;
+    while let Ok(Done::Waits(wait, failure)) = tokio::time::timeout_at(until, keeper.turn()).await {
         eprintln!("the keeper waits {} s: {failure}", wait.as_secs());
         ensure!(failure.kind.may_pass(), "the keeper does not get through: {failure}");
         anew += 1;
@@ -250,18 +259,16 @@ fn asked((words, vector): &(String, Vector), condition: Option<&Condition>) -> A
 
 /// How many of the nearest chunks the dense lane finds, by what it looks at first.
 async fn recall(node: &Node, queries: &[(String, Vector)], what: &str) -> Result<()> {
-    let members = |seen: u64| json!({"hnsw_ef": seen, "quantization": {"rescore": true, "oversampling": 2.0}});
+    let members =
+        |seen: u64, times: f64| json!({"hnsw_ef": seen, "quantization": {"rescore": true, "oversampling": times}});
     let ways = [
         ("not quantised", json!({"quantization": {"ignore": true}})),
         ("twice as many, then exactly", json!({"quantization": {"rescore": true, "oversampling": 2.0}})),
-        ("256 in view", members(256)),
-        ("512 in view", members(512)),
-        ("1,024 in view, as members search", members(1024)),
-        ("2,048 in view", members(2048)),
-        (
-            "1,024 in view, 4 times as many, then exactly",
-            json!({"hnsw_ef": 1024, "quantization": {"rescore": true, "oversampling": 4.0}}),
-        ),
+        ("1,024 in view", members(1024, 2.0)),
+        ("2,048 in view", members(2048, 2.0)),
+        ("1,024 in view, 4 times as many, then exactly", members(1024, 4.0)),
+        ("1,024 in view, 16 times as many, then exactly", members(1024, 16.0)),
+        ("1,024 in view, 50 times as many, then exactly", members(1024, 50.0)),
         ("1,024 in view, quantised alone", json!({"hnsw_ef": 1024, "quantization": {"rescore": false}})),
     ];
     let mut exact = Vec::new();

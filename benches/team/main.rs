@@ -2,7 +2,9 @@
 //! keeper and asked by the real reader. `src/team/SCALE.md` has what came of it.
 //!
 //! ```text
-//! cargo bench -p team --bench scale -- load --qdrant EXE [--notes 10000] [--queries 200] [--bits] [--graph-later] [--links 16] [--construct 100] [--dir DIR]
+//! cargo bench -p team --bench scale -- load --qdrant EXE [--notes 10000] [--queries 200] [--minutes 50] [--bits] [--dir DIR]
+//!     [--links 16] [--construct 100] [--graph-from-kb 10000]
+//! cargo bench -p team --bench scale -- ask --url URL [--notes 10000] [--queries 200]
 //! cargo bench -p team --bench scale -- cluster --qdrant EXE [--notes 2000] [--deadline-ms 1000] [--dir DIR]
 //! cargo bench -p team --bench scale -- plan [--notes 200000]
 //! ```
@@ -57,10 +59,14 @@ fn main() -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     match arguments.all.first().map(String::as_str) {
         Some("load") => runtime.block_on(load::run(&arguments)),
+        Some("ask") => {
+            let url = option(&arguments.all, "--url").context("--url names a server that `load` filled")?;
+            runtime.block_on(load::ask(&arguments, &url))
+        }
         Some("cluster") => runtime.block_on(cluster::run(&arguments)),
         Some("plan") => plan::run(&arguments),
         // As `cargo bench` and `cargo test` start every bench: there is no server.
         None | Some("--bench" | "--test") => Ok(()),
-        Some(other) => bail!("`{other}`? There are load, cluster and plan"),
+        Some(other) => bail!("`{other}`? There are load, ask, cluster and plan"),
     }
 }

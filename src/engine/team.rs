@@ -274,7 +274,7 @@ impl Team {
             );
             CallError::NotConfigured(message)
         })?;
-        let described: Described = kept.describe().map_err(CallError::Storage)?;
+        let described = Described { bits, ..kept.describe().map_err(CallError::Storage)? };
         let quantisation = if bits { Quantisation::Bit } else { Quantisation::Byte };
         let make = async {
             collection.version().await?;

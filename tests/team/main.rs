@@ -5,6 +5,7 @@
 #![allow(unreachable_pub, reason = "a program has no other users")]
 
 mod faults;
+mod nearest;
 mod notes;
 mod publish;
 mod read;
