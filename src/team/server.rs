@@ -16,8 +16,8 @@ use crate::nodes::Nodes;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Points of a page when a collection is looked through.
 const PAGE: usize = 4096;
-/// The oldest version that knows all that is asked: vectors of several windows, and queries in steps.
-const OLDEST: (u32, u32) = (1, 10);
+/// The oldest version that knows all that is asked: vectors of several windows, and indexes of payloads in files.
+const OLDEST: (u32, u32) = (1, 11);
 
 /// A collection. Cheap to clone; clones ask the same node first.
 #[derive(Clone, Debug)]

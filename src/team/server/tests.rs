@@ -11,7 +11,7 @@ fn answering(status: u16, body: &str) -> Collection {
 async fn a_server_that_is_too_old_or_none_is_told_apart() {
     assert_eq!(answering(200, r#"{"title":"qdrant","version":"1.18.3"}"#).version().await.unwrap(), "1.18.3");
     for (body, says) in [
-        (r#"{"title":"qdrant","version":"1.5.0"}"#, "runs Qdrant 1.5.0, and 1.10 or later is needed"),
+        (r#"{"title":"qdrant","version":"1.5.0"}"#, "runs Qdrant 1.5.0, and 1.11 or later is needed"),
         ("<html>It works!</html>", "does not answer as Qdrant does"),
         (r#"{"title":"another"}"#, "does not answer as Qdrant does"),
     ] {
