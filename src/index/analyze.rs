@@ -19,7 +19,6 @@ mod fold;
 mod initials;
 mod memo;
 
-use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::language::Language;
+use super::scratch::Scratch;
 use class::{ASCII, Class, class, extends_pair};
 use fold::{normalize, stems};
 pub(super) use initials::Initials;
@@ -81,17 +81,15 @@ pub(super) fn each_word_of(
     initials: Option<Initials>,
     mut each: impl FnMut(&Token, Kind),
 ) {
-    thread_local! {
-        /// The stems that were looked up last are likely to be looked up next.
-        static ANALYZER: RefCell<Analyzer> = RefCell::default();
-    }
-    let mut analyzer = ANALYZER.take();
+    /// The stems that were looked up last are likely to be looked up next.
+    static ANALYZERS: Scratch<Analyzer> = Scratch::new();
+    let mut analyzer = ANALYZERS.take().unwrap_or_default();
     let mut stream = analyzer.stream(text, Reading { language, times: 1 });
     stream.initials = initials.filter(|_| Initials::tell(language));
     while stream.advance() {
         each(stream.token, stream.kind);
     }
-    ANALYZER.set(analyzer);
+    ANALYZERS.give(analyzer);
 }
 
 /// All words of `text`, as [`each_word`] gives them.

@@ -30,6 +30,7 @@ mod meant;
 mod nearly;
 mod properties;
 mod query;
+mod scratch;
 pub mod search;
 mod snapshot;
 mod statistics;

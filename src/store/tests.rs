@@ -396,9 +396,11 @@ fn an_open_store_gives_back_what_edits_took_and_goes_on() {
 fn pages_that_were_read_or_written_are_given_back_and_the_store_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
-    for n in 0..20 {
+    for n in 0..30 {
         store.apply_many((0..100).map(|m| put(&format!("note {n} {m}.md"), 10, 0)).collect()).unwrap();
     }
+    // On a slow machine some of it is in buffers, and a small file is left alone.
+    store.flush(true).unwrap();
     assert!(store.drop_pages().unwrap(), "all of them were written");
     assert!(!store.drop_pages().unwrap(), "nothing was read since");
     // While others read and write.
@@ -407,7 +409,7 @@ fn pages_that_were_read_or_written_are_given_back_and_the_store_goes_on() {
         let reader = scope.spawn(|| (0..8).map(|_| store.notes().unwrap().len()).collect::<Vec<_>>());
         let writer = scope.spawn(|| (0..200).for_each(|n| store.set_value("n", Some(&n.to_string())).unwrap()));
         let dropped = (0..8).filter(|_| store.drop_pages().unwrap()).count();
-        assert!(reader.join().unwrap().into_iter().all(|count| count == 2000));
+        assert!(reader.join().unwrap().into_iter().all(|count| count == 3000));
         writer.join().unwrap();
         assert!(dropped > 0 || store.drop_pages().unwrap(), "all was read");
     });
@@ -416,6 +418,6 @@ fn pages_that_were_read_or_written_are_given_back_and_the_store_goes_on() {
     let killed = tempfile::tempdir().unwrap();
     damage::copy_all(dir.path(), killed.path());
     let (copy, opened) = open(killed.path());
-    assert_eq!(opened, Opened { notes: 2001, ..Opened::default() });
-    assert_eq!((copy.seq(), copy.value("n").unwrap().as_deref()), (2001, Some("199")));
+    assert_eq!(opened, Opened { notes: 3001, ..Opened::default() });
+    assert_eq!((copy.seq(), copy.value("n").unwrap().as_deref()), (3001, Some("199")));
 }

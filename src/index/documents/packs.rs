@@ -5,11 +5,11 @@
 //! it stand the number of chunks, the lengths of text and context of each (four bytes each, least significant first), and
 //! then the texts and contexts by turns.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
+use crate::scratch::Scratch;
 use crate::{ChunkDoc, LexicalError};
 
 /// Bytes of texts from which on a pack is full: one is unpacked in some 25 microseconds, and twice as much would make a pack
@@ -88,15 +88,15 @@ pub(super) struct Unpacked {
 impl Unpacked {
     /// Unpacks; `None` if these bytes are no pack.
     pub(super) fn new(packed: &[u8]) -> Option<Self> {
-        // One takes some tens of kilobytes, so each thread keeps its own.
-        thread_local!(static INFLATE: RefCell<Decompress> = RefCell::new(Decompress::new(false)));
+        // One takes some tens of kilobytes.
+        static INFLATE: Scratch<Decompress> = Scratch::new();
         let (length, deflated) = packed.split_at_checked(NUMBER)?;
         let length = number(length).filter(|length| *length <= MOST)?;
         let mut raw = Vec::with_capacity(length);
-        let status = INFLATE.with_borrow_mut(|inflate| {
-            inflate.reset(false);
-            inflate.decompress_vec(deflated, &mut raw, FlushDecompress::Finish)
-        });
+        let mut inflate = INFLATE.take().unwrap_or_else(|| Decompress::new(false));
+        inflate.reset(false);
+        let status = inflate.decompress_vec(deflated, &mut raw, FlushDecompress::Finish);
+        INFLATE.give(inflate);
         if !matches!(status, Ok(Status::StreamEnd)) || raw.len() != length {
             return None;
         }

@@ -5,7 +5,6 @@
 //! two small hash tables are built, at first use. Components are summed in the order of the pieces, one
 //! lane per component and without fused multiplication, so that every machine gives the same vectors.
 
-use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use super::apart::{embed_all_apart, embed_apart, normalise};
@@ -13,6 +12,7 @@ pub use super::safetensors::ModelError;
 use super::safetensors::Tensors;
 use super::tokenizer::{KnownWords, Sink, Tokenizer};
 use super::{Input, Vector};
+use crate::scratch::Scratch;
 
 /// Name and version of the model.
 pub const IDENTITY: &str = "builtin static-v1/2";
@@ -127,16 +127,14 @@ impl BuiltinModel {
         starts
     }
 
-    /// Gives the pieces of `text` to `sink`. A thread that was given long texts knows many words; one that is given
-    /// nothing but queries need not keep any.
+    /// Gives the pieces of `text` to `sink`. Words are kept once a long text was read: for nothing but queries there need not
+    /// be any.
     fn run(&self, text: &str, sink: &mut impl Sink) {
-        thread_local! {
-            static KNOWN: RefCell<KnownWords> = RefCell::default();
-        }
-        if text.len() < LONG && KNOWN.with_borrow(KnownWords::is_empty) {
-            return self.tokenizer.run(text, None, sink);
-        }
-        KNOWN.with_borrow_mut(|known| self.tokenizer.run(text, Some(known), sink));
+        static KNOWN: Scratch<KnownWords> = Scratch::new();
+        let known = KNOWN.take().or_else(|| (text.len() >= LONG).then(KnownWords::default));
+        let Some(mut known) = known else { return self.tokenizer.run(text, None, sink) };
+        self.tokenizer.run(text, Some(&mut known), sink);
+        KNOWN.give(known);
     }
 
     fn sum(&self, ids: &[u16]) -> [f32; DIMENSIONS] {

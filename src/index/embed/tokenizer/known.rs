@@ -54,11 +54,6 @@ impl Word {
 }
 
 impl KnownWords {
-    /// Whether none is kept.
-    pub(in crate::embed) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The pieces of a word with their places in it, if it came lately.
     pub(super) fn get(&self, word: Word) -> Option<&Known> {
         self.0.get(word.place()).filter(|known| known.word == word)
