@@ -280,6 +280,9 @@ fn opinions<'a>(lanes: &[(&Value, &'a str)], answers: &[Vec<Read>]) -> Vec<(&'a 
     let ids = |found: &[Read]| -> HashSet<String> { found.iter().map(|read| read.id.clone()).collect() };
     let (of_one, of_other) = (ids(of_one), ids(of_other));
     let ask = |query: &Value, using: &'a str, of: Vec<&String>| {
+        // Those of others may be numbers.
+        let id = |id: &String| id.parse::<u64>().map_or_else(|_| json!(id), |number| json!(number));
+        let of: Vec<Value> = of.into_iter().map(id).collect();
         let filter = json!({"must": [{"has_id": of}]});
         // Few points, so exactly: the vectors themselves.
         let params = json!({"exact": true});
