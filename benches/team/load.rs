@@ -46,14 +46,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     }
     println!("| what | |\n|---|---|");
     row("notes, MB of text", format!("{notes}, {:.1}", vault.bytes() as f64 / 1e6));
-    // Below so many kilobytes the server makes no graph of a segment.
-    let graphs_from = |kilobytes: usize| {
+    if arguments.has("--graph-from-kb") {
+        // Below so many the server makes no graph of a segment.
+        let kilobytes = arguments.number("--graph-from-kb", 10_000)?;
         let optimizers = json!({"optimizers_config": {"indexing_threshold": kilobytes}});
-        node.patch(&format!("/collections/{NAME}"), &optimizers)
-    };
-    match arguments.number("--graph-from-kb", 0)? {
-        0 => {}
-        kilobytes => graphs_from(kilobytes)?,
+        node.patch(&format!("/collections/{NAME}"), &optimizers)?;
     }
     let most = Duration::from_secs(60 * arguments.number("--minutes", 24 * 60)? as u64);
     fill(&vault, &node, &collection, most).await?;

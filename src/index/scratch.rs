@@ -24,7 +24,7 @@ impl<T> Scratch<T> {
     /// Gives one back. No more are kept than threads can run at once.
     pub(crate) fn give(&self, table: T) {
         static MOST: OnceLock<usize> = OnceLock::new();
-        let most = *MOST.get_or_init(|| std::thread::available_parallelism().map_or(2, |n| n.get().max(2)));
+        let most = *MOST.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).max(2));
         let mut idle = self.0.lock();
         if idle.len() < most {
             idle.push(table);

@@ -18,19 +18,20 @@ pub(crate) const WORDS: &str = "words";
 /// What tells points apart: `chunk`, `vault` or `collection`.
 pub(crate) const WHAT: &str = "situated";
 
-/// Payload fields that conditions ask for, and their types there.
-const FIELDS: [(&str, &str); 11] = [
-    (WHAT, "keyword"),
-    ("vault", "keyword"),
-    ("path", "keyword"),
-    ("folders", "keyword"),
-    ("tags", "keyword"),
-    ("kind_key", "keyword"),
-    ("audience", "keyword"),
-    ("key", "keyword"),
-    ("day", "integer"),
-    ("position", "integer"),
-    ("revision", "integer"),
+/// Payload fields that conditions ask for, their types there, and whether their index lies in a file: with those and the
+/// words in files a chunk takes a third less memory (`SCALE.md`). The others are asked of every point by each search.
+const FIELDS: [(&str, &str, bool); 11] = [
+    (WHAT, "keyword", true),
+    ("vault", "keyword", false),
+    ("path", "keyword", true),
+    ("folders", "keyword", true),
+    ("tags", "keyword", true),
+    ("kind_key", "keyword", true),
+    ("audience", "keyword", true),
+    ("key", "keyword", true),
+    ("day", "integer", true),
+    ("position", "integer", true),
+    ("revision", "integer", false),
 ];
 
 /// How vectors are looked at first: one byte or one bit per value, then exactly.
@@ -65,13 +66,10 @@ pub(crate) fn made_with(dimensions: usize, quantisation: Quantisation) -> Value 
     })
 }
 
-/// The indexes of its payloads. Those that a search asks of every point are in memory; with the others and the words in
-/// files a chunk takes a third less of it (`SCALE.md`).
+/// The indexes of its payloads.
 pub(crate) fn fields() -> impl Iterator<Item = Value> {
-    FIELDS.into_iter().map(|(name, kind)| {
-        let on_disk = !matches!(name, "vault" | "revision");
-        json!({"field_name": name, "field_schema": {"type": kind, "on_disk": on_disk}})
-    })
+    let index = |(name, kind, on_disk)| json!({"field_name": name, "field_schema": {"type": kind, "on_disk": on_disk}});
+    FIELDS.into_iter().map(index)
 }
 
 /// What holds for all of a collection; its own point says so.

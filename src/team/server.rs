@@ -254,9 +254,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`].
     pub async fn delete_ids(&self, ids: &[String]) -> Result<(), Failure> {
-        // Those of others may be numbers.
-        let id = |id: &String| id.parse::<u64>().map_or_else(|_| json!(id), |number| json!(number));
-        let ids: Vec<Value> = ids.iter().map(id).collect();
+        let ids: Vec<Value> = ids.iter().map(|id| id_of(id)).collect();
         self.ask(Verb::Post, "/points/delete?wait=true", Some(json!({"points": ids}))).await.map(drop)
     }
 
@@ -315,6 +313,11 @@ impl Collection {
 /// A condition: that a field has this value.
 pub(crate) fn is(field: &str, value: &str) -> Value {
     json!({"key": field, "match": {"value": value}})
+}
+
+/// An id as a request names it: those of points that others made may be numbers.
+pub(crate) fn id_of(id: &str) -> Value {
+    id.parse::<u64>().map_or_else(|_| json!(id), |number| json!(number))
 }
 
 fn read(points: Value) -> Vec<Read> {

@@ -4,14 +4,12 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use context::settings::KeyConfig;
-use index::Language;
 use index::embed::{Vector, builtin};
-use index::terms::MeanLengths;
-use provider::rest::{RestServer, Verb};
+use provider::rest::Verb;
 use serde_json::Value;
-use team::{Asked, Collection, Described, Done, Quantisation, Reader};
+use team::{Asked, Collection, Done, Quantisation, Reader};
 
-use super::notes::{EMBEDDER, Notes};
+use super::notes::{EMBEDDER, Notes, init_by};
 use super::publish::LONG;
 use super::server::Server;
 
@@ -24,9 +22,7 @@ async fn found(quantisation: Quantisation) -> f64 {
     // By itself it begins with 10 MB.
     let server = Server::start_with(&[("QDRANT__STORAGE__OPTIMIZERS__INDEXING_THRESHOLD_KB", "100")]).await;
     let collection = server.collection();
-    collection.ensure(builtin::DIMENSIONS, quantisation).await.unwrap();
-    let described = Described::new(EMBEDDER, builtin::DIMENSIONS, MeanLengths([20.0, 0.0, 0.0]), &[Language::English]);
-    collection.describe(&Described { bits: quantisation == Quantisation::Bit, ..described }).await.unwrap();
+    init_by(&collection, quantisation).await;
     let texts: Vec<(String, String)> = (0..NOTES).map(|n| (format!("{n}.md"), words(n, 30))).collect();
     let borrowed: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let notes = Notes::new(&borrowed);
@@ -59,7 +55,7 @@ fn dot(one: &[f32], other: &[f32]) -> f32 {
 
 /// Waits until the server has most vectors in an index.
 async fn indexed(server: &Server, collection: &Collection) {
-    let rest = RestServer::new(&server.url, "api-key", &KeyConfig::default(), None).unwrap();
+    let rest = server.rest(&KeyConfig::default());
     let path = format!("/collections/{}", collection.name());
     for _ in 0..1200 {
         let answer = rest.ask(Verb::Get, &path, Vec::new(), LONG).await.unwrap();

@@ -52,10 +52,15 @@ impl Notes {
 
 /// Makes a collection as `situated team init` does.
 pub async fn init(collection: &Collection) {
-    collection.ensure(builtin::DIMENSIONS, Quantisation::Byte).await.unwrap();
+    init_by(collection, Quantisation::Byte).await;
+}
+
+/// The same, whose vectors are looked at like this.
+pub async fn init_by(collection: &Collection, quantisation: Quantisation) {
+    collection.ensure(builtin::DIMENSIONS, quantisation).await.unwrap();
     let mean = MeanLengths([20.0, 0.0, 0.0]);
     let described = Described::new(EMBEDDER, builtin::DIMENSIONS, mean, &[Language::English]);
-    collection.describe(&described).await.unwrap();
+    collection.describe(&Described { bits: quantisation == Quantisation::Bit, ..described }).await.unwrap();
 }
 
 fn state_of(path: &str, text: &str) -> String {

@@ -63,7 +63,7 @@ impl Server {
     }
 
     async fn ready(&self) {
-        let server = RestServer::new(&self.url, "api-key", &KeyConfig::default(), self.ca.as_deref()).unwrap();
+        let server = self.rest(&KeyConfig::default());
         for _ in 0..600 {
             if server.ask(Verb::Get, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
                 return;
@@ -82,7 +82,12 @@ impl Server {
 
     /// A collection by name, with a key.
     pub fn collection_with(&self, name: &str, key: &KeyConfig) -> Collection {
-        Collection::new(RestServer::new(&self.url, "api-key", key, self.ca.as_deref()).unwrap(), name)
+        Collection::new(self.rest(key), name)
+    }
+
+    /// As our own code speaks with it, with a key.
+    pub fn rest(&self, key: &KeyConfig) -> RestServer {
+        RestServer::new(&self.url, "api-key", key, self.ca.as_deref()).unwrap()
     }
 }
 

@@ -24,7 +24,7 @@ pub fn give_memory_back() {
 pub fn tune_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        let threads = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let arenas = libc::c_int::try_from(threads).unwrap_or(libc::c_int::MAX);
         // SAFETY: sets numbers that later allocations look at; it may be called from any thread.
         #[allow(unsafe_code)]
