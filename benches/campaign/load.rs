@@ -57,10 +57,14 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     // The first answers fill caches.
     closed_loop(&socket, &queries, cores, length / 4)?;
     let alone = closed_loop(&socket, &queries, 1, length / 2)?;
+    let processor = || Usage::of(daemon.pid()).map_or(0.0, |usage| usage.cpu);
+    let start = processor();
     let full = closed_loop(&socket, &queries, cores, length)?;
+    let full_took = processor() - start;
     let capacity = full.answered.len() as f64 / length.as_secs_f64();
     let before = Usage::of(daemon.pid()).map_or(0, |usage| usage.rss);
 
+    let start = processor();
     let over = AtomicBool::new(false);
     let most = Mutex::new(before);
     let mut cheap = Seen::default();
@@ -79,6 +83,7 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         loaded = offered?;
         Ok(())
     })?;
+    let loaded_took = processor() - start;
     let most = most.into_inner().expect("no holder panics");
     let again = closed_loop(&socket, &queries, 1, length / 2)?;
     let after = Usage::of(daemon.pid()).map_or(0, |usage| usage.rss);
@@ -94,6 +99,19 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         p(&full.answered, 99.0)
     );
     println!("| offered {TIMES} × as much: answered a second | {goodput:.0} ({:.0} %) |", 100.0 * goodput / capacity);
+    // Whoever asks takes a part of the same cores, and five times as many questions take more.
+    let per_second = [(&full, full_took), (&loaded, loaded_took)].map(|(seen, took)| seen.answered.len() as f64 / took);
+    println!(
+        "| answered in a second of the daemon's processor time: at capacity, then | {:.0}, {:.0} ({:.0} %) |",
+        per_second[0],
+        per_second[1],
+        100.0 * per_second[1] / per_second[0]
+    );
+    println!(
+        "| the daemon's part of the cores: at capacity, then | {:.0}, {:.0} % |",
+        100.0 * full_took / length.as_secs_f64() / cores as f64,
+        100.0 * loaded_took / length.as_secs_f64() / cores as f64
+    );
     println!(
         "| answered: p50, p99, longest | {:.1}, {:.1}, {:.1} ms |",
         p(&loaded.answered, 50.0),
@@ -225,6 +243,7 @@ fn connect(socket: &Path) -> Result<UnixStream> {
 fn open_loop(socket: &Path, queries: &[String], rate: f64, length: Duration) -> Result<Seen> {
     let streams = (0..CONNECTIONS).map(|_| connect(socket)).collect::<Result<Vec<_>>>()?;
     let count = (length.as_secs_f64() * rate) as usize / CONNECTIONS * CONNECTIONS;
+    let requests: Vec<_> = (0..count).map(|id| request(id, &queries[id * 37 % queries.len()])).collect();
     let start = Instant::now();
     let due = |id: u64| start + Duration::from_secs_f64(id as f64 / rate);
     let mut all = Seen::default();
@@ -237,10 +256,10 @@ fn open_loop(socket: &Path, queries: &[String], rate: f64, length: Duration) -> 
             seen
         };
         let ears: Vec<_> = streams.iter().map(|stream| scope.spawn(move || hear(stream))).collect();
-        for id in 0..count {
+        for (id, request) in requests.iter().enumerate() {
             std::thread::sleep(due(id as u64).saturating_duration_since(Instant::now()));
             let mut to = &streams[id % CONNECTIONS];
-            to.write_all(request(id, &queries[id * 37 % queries.len()]).as_bytes()).context("asking")?;
+            to.write_all(request.as_bytes()).context("asking")?;
         }
         ears.into_iter().for_each(|ear| all.add(ear.join().expect("it does not panic")));
         Ok(all)
