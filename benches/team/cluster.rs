@@ -1,5 +1,5 @@
-//! Three nodes that keep everything twice. One after the other is killed while members search and a keeper writes, and is
-//! brought back.
+//! Three nodes that keep everything twice. One after the other is killed, or hangs, while members search and a keeper
+//! writes, and is brought back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,6 +32,7 @@ const RECOVERY: Duration = Duration::from_secs(300);
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let notes = arguments.number("--notes", 2_000)?;
     let deadline = Duration::from_millis(arguments.number("--deadline-ms", 1_000)? as u64);
+    let hangs = arguments.has("--hang");
     let program = arguments.program()?;
     let folder = arguments.folder()?;
     let vault = Vault::generate(notes, 1);
@@ -79,12 +80,23 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     tokio::time::sleep(CALM).await;
     let mut recoveries = Vec::new();
     for (index, node) in (0..NODES).map(|index| (index, format!("{:.0}", index + 1))) {
-        eprintln!("node {node} is killed");
         told.away.store(index + 1, Ordering::Relaxed);
-        nodes[index].kill()?;
-        tokio::time::sleep(AWAY).await;
-        let began = Instant::now();
-        nodes[index].start_again().await?;
+        let began = if hangs {
+            eprintln!("node {node} is held still");
+            nodes[index].hold(true)?;
+            tokio::time::sleep(AWAY).await;
+            nodes[index].hold(false)?;
+            let began = Instant::now();
+            nodes[index].ready().await?;
+            began
+        } else {
+            eprintln!("node {node} is killed");
+            nodes[index].kill()?;
+            tokio::time::sleep(AWAY).await;
+            let began = Instant::now();
+            nodes[index].start_again().await?;
+            began
+        };
         until("every replica is active", async || {
             for node in &nodes {
                 let states = states(node).await?;
@@ -108,7 +120,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         troubled.extend(while_away);
     }
     let (mut keeper, turns) = keeping.await??;
-    row("each killed for; back with all it missed after", format!("{} s; {} s", AWAY.as_secs(), recoveries.join(", ")));
+    let away = if hangs { "each held still for" } else { "each killed for" };
+    row(
+        &format!("{away}; back with all it missed after"),
+        format!("{} s; {} s", AWAY.as_secs(), recoveries.join(", ")),
+    );
     for (what, waits) in [("all nodes there", &calm), ("one away, or coming back", &troubled)] {
         let (p50, p99) = (percentile(waits, 50.0), percentile(waits, 99.0));
         let longest = percentile(waits, 100.0);

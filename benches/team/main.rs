@@ -1,11 +1,11 @@
-//! A team's server with many notes, and a cluster of which a node dies: real servers on the loopback, filled by the real
-//! keeper and asked by the real reader. `src/team/SCALE.md` has what came of it.
+//! A team's server with many notes, and a cluster of which a node dies or hangs: real servers on the loopback, filled by
+//! the real keeper and asked by the real reader. `src/team/SCALE.md` has what came of it.
 //!
 //! ```text
 //! cargo bench -p team --bench scale -- load --qdrant EXE [--notes 10000] [--queries 200] [--minutes 50] [--bits] [--dir DIR]
 //!     [--links 16] [--construct 100] [--graph-from-kb 10000]
 //! cargo bench -p team --bench scale -- ask --url URL [--notes 10000] [--queries 200]
-//! cargo bench -p team --bench scale -- cluster --qdrant EXE [--notes 2000] [--deadline-ms 1000] [--dir DIR]
+//! cargo bench -p team --bench scale -- cluster --qdrant EXE [--notes 2000] [--deadline-ms 1000] [--hang] [--dir DIR]
 //! cargo bench -p team --bench scale -- plan [--notes 200000]
 //! ```
 //!

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use context::settings::KeyConfig;
 use provider::rest::{RestServer, Verb};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::common::{self, daemon::Usage};
@@ -77,13 +78,19 @@ impl Node {
         Ok(())
     }
 
+    /// Holds it still, so that it is silent but keeps its connections, or lets it go on.
+    pub(crate) fn hold(&self, still: bool) -> Result<()> {
+        let process = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("no process")?;
+        Ok(kill_process(process, if still { Signal::STOP } else { Signal::CONT })?)
+    }
+
     /// Starts it again on the same files and ports.
     pub(crate) async fn start_again(&mut self) -> Result<()> {
         self.child = spawn(&self.program, &self.dir, &self.settings, &self.arguments)?;
         self.ready().await
     }
 
-    async fn ready(&self) -> Result<()> {
+    pub(crate) async fn ready(&self) -> Result<()> {
         for _ in 0..1200 {
             if self.server()?.ask(Verb::Get, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
                 return Ok(());
