@@ -20,7 +20,7 @@ pub(crate) const WHAT: &str = "situated";
 
 /// Payload fields that conditions ask for, their types there, and whether their index lies in a file: with those and the
 /// words in files a chunk takes a third less memory (`SCALE.md`). The others are asked of every point by each search.
-const FIELDS: [(&str, &str, bool); 11] = [
+const FIELDS: [(&str, &str, bool); 12] = [
     (WHAT, "keyword", true),
     ("vault", "keyword", false),
     ("path", "keyword", true),
@@ -29,6 +29,7 @@ const FIELDS: [(&str, &str, bool); 11] = [
     ("kind_key", "keyword", true),
     ("audience", "keyword", true),
     ("key", "keyword", true),
+    ("keeper", "keyword", true),
     ("day", "integer", true),
     ("position", "integer", true),
     ("revision", "integer", false),

@@ -178,8 +178,8 @@ impl Keeper {
                 Event::Written(self.write(revision, paths).await?)
             }
             Effect::Raise(revision) => {
-                let state = self.claimed().await?;
-                self.collection.put_vault(&VaultState { revision, ..state }).await?;
+                self.collection.raise(&self.who.vault, &self.who.keeper, revision).await?;
+                self.claimed().await?;
                 Event::Raised
             }
             Effect::Sweep(old) => {

@@ -8,9 +8,10 @@
 //! # How a note is replaced
 //!
 //! The points of a revision are written first, with a number above that of the vault's own point: nobody looks at
-//! them. Then that number is raised, which is one point and so one moment. Then older points of these notes are
-//! deleted. A reader takes points up to the number that it knows, and of each note the highest; if the number is another
-//! one afterwards, it looks again. So no clock is asked, and nothing is half there, whatever dies when.
+//! them. Then that number is raised, which is one point and so one moment, and is not done for a keeper from whom another
+//! has taken the vault. Then older points of these notes are deleted. A reader takes points up to the number that it
+//! knows, and of each note the highest; if the number is another one afterwards, it looks again. So no clock is asked,
+//! and nothing is half there, whatever dies when.
 
 pub mod collection;
 mod contexts;

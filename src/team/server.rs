@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAGE: usize = 4096;
 /// The oldest version that knows all that is asked: vectors of several windows, and indexes of payloads in files.
 const OLDEST: (u32, u32) = (1, 11);
+/// How what stands in one point is written: one node puts such writes in order, with `medium` the first that lives. With
+/// `strong` it is always the same one, and a keeper could not go on while that one is away.
+const IN_ORDER: &str = "?wait=true&ordering=medium";
 
 /// A collection. Cheap to clone; clones ask the same node first.
 #[derive(Clone, Debug)]
@@ -201,6 +204,21 @@ impl Collection {
         self.put_own(ids::of_vault(&state.vault), "vault", json!(state)).await
     }
 
+    /// Raises the number up to which a vault's points are seen, if `keeper` has the vault still: a server that gets this
+    /// late, when another has taken the vault over, changes nothing.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn raise(&self, vault: &str, keeper: &str, revision: u64) -> Result<(), Failure> {
+        let still = [
+            json!({"has_id": [ids::of_vault(vault)]}),
+            is("keeper", keeper),
+            json!({"key": "revision", "range": {"lte": revision}}),
+        ];
+        let change = json!({"payload": {"revision": revision}, "filter": {"must": still}});
+        self.ask(Verb::Post, &format!("/points/payload{IN_ORDER}"), Some(change)).await.map(drop)
+    }
+
     /// How far all of its vaults are.
     ///
     /// # Errors
@@ -228,9 +246,7 @@ impl Collection {
     async fn put_own(&self, id: String, what: &str, mut payload: Value) -> Result<(), Failure> {
         payload[WHAT] = what.into();
         let point = json!({"points": [{"id": id, "vector": {}, "payload": payload}]});
-        // One node puts such writes in order: with `medium` the first that lives. With `strong` it is always the same one, and
-        // a keeper could not go on while that one is away.
-        self.ask(Verb::Put, "/points?wait=true&ordering=medium", Some(point)).await.map(drop)
+        self.ask(Verb::Put, &format!("/points{IN_ORDER}"), Some(point)).await.map(drop)
     }
 
     /// Writes points; returns when they are there for all.

@@ -111,8 +111,17 @@ async fn a_second_keeper_refuses_until_it_is_told_to_take_over() {
     let Done::Waits(_, refused) = second.turn().await else { panic!("two keepers") };
     assert_eq!(refused.kind, Kind::Kept);
     assert!(refused.message.contains("host-one") && refused.message.contains("--take-over"), "{refused}");
+    let before = collection.vault("handbook").await.unwrap().unwrap();
     second.take_over();
     assert_eq!(second.turn().await, Done::Rests);
+    // What the first had on its way comes too late; nor does the second go back by its own.
+    let after = collection.vault("handbook").await.unwrap().unwrap();
+    assert_ne!(before.keeper, after.keeper);
+    collection.raise("handbook", &before.keeper, after.revision + 1).await.unwrap();
+    collection.raise("handbook", &after.keeper, after.revision - 1).await.unwrap();
+    assert_eq!(collection.vault("handbook").await.unwrap().unwrap(), after);
+    collection.raise("handbook", &after.keeper, after.revision + 1).await.unwrap();
+    assert_eq!(collection.vault("handbook").await.unwrap().unwrap().revision, after.revision + 1);
     notes.put("a.md", "okapi");
     let Done::Waits(_, refused) = first.turn().await else { panic!("it goes on") };
     assert_eq!(refused.kind, Kind::Kept);
