@@ -1,0 +1,114 @@
+//! A vault that is empty or gone, and a disk that is full: nothing is taken for deleted too soon, and nothing is lost.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use protocol::status::RunState;
+
+use crate::crash::spawn;
+use crate::requests::{by_words, is_idle_with};
+use crate::small_disk::SmallDisk;
+use crate::support::{Place, assert_like_fresh, eventually, view};
+use crate::writer::{QUERIES, Writer};
+
+#[test]
+fn an_emptied_vault_is_kept_until_a_second_look() {
+    let place = Place::new();
+    let writer = Writer::new(&place, 11, 20);
+    fs::write(place.dir.path().join("config.toml"), "[watch]\ndoubt = \"1s\"\n").unwrap();
+    let daemon = place.start();
+    assert_eq!(daemon.stop(), Some(0));
+    // As a folder looks on which something should be mounted.
+    for path in writer.notes.keys() {
+        fs::remove_file(place.vault.join(path)).unwrap();
+    }
+    let mut daemon = spawn(&place);
+    // The doubt is told before the look that raised it is over.
+    let status = daemon.wait_for("in doubt", |status| {
+        status.state == RunState::Degraded && status.vaults.first().is_some_and(|vault| vault.doubt.is_some())
+    });
+    assert_eq!(status.vaults[0].notes, 20, "dropped at the first look");
+    daemon.wait_for("dropped", |status| is_idle_with(status, 0));
+}
+
+#[test]
+fn a_vault_that_is_back_before_the_second_look_loses_nothing() {
+    let place = Place::new();
+    let writer = Writer::new(&place, 12, 20);
+    let mut daemon = place.start();
+    let expected = view(&mut daemon, &QUERIES);
+    assert_eq!(daemon.stop(), Some(0));
+    let aside = place.dir.path().join("aside");
+    fs::create_dir(&aside).unwrap();
+    let folders: Vec<PathBuf> = fs::read_dir(&place.vault).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for folder in &folders {
+        fs::rename(folder, aside.join(folder.file_name().unwrap())).unwrap();
+    }
+    // The default doubt of a minute is longer than this test.
+    let mut daemon = spawn(&place);
+    daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
+    for folder in &folders {
+        fs::rename(aside.join(folder.file_name().unwrap()), folder).unwrap();
+    }
+    let status = daemon.wait_for("without doubt", |status| {
+        status.state == RunState::Idle && status.vaults.first().is_some_and(|vault| vault.doubt.is_none())
+    });
+    assert_eq!(status.vaults[0].decisions, [], "nothing was dropped and found again");
+    assert_eq!(view(&mut daemon, &QUERIES), expected);
+    writer.check();
+}
+
+#[test]
+fn a_vault_that_is_gone_at_the_start_is_told_of_and_its_index_kept() {
+    let place = Place::new();
+    let writer = Writer::new(&place, 13, 20);
+    let mut daemon = place.start();
+    let expected = view(&mut daemon, &QUERIES);
+    assert_eq!(daemon.stop(), Some(0));
+    let away = place.dir.path().join("away");
+    fs::rename(&place.vault, &away).unwrap();
+    fs::write(place.dir.path().join("config.toml"), format!("[[vault]]\npath = {:?}\n", place.vault)).unwrap();
+    let refused = place.run(&["run"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(78) && said.contains("mounted?"), "{refused:?}");
+    fs::rename(&away, &place.vault).unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert_eq!(view(&mut daemon, &QUERIES), expected);
+    assert_eq!(daemon.status().vaults[0].decisions, [], "nothing was dropped");
+    writer.check();
+}
+
+#[test]
+#[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
+fn a_full_disk_is_told_of_and_loses_nothing() {
+    let place = Place::new();
+    let mut writer = Writer::new(&place, 14, 60);
+    let disk = SmallDisk::mount(&place.data(), "64m");
+    let mut daemon = place.start();
+    let before = daemon.search("heron");
+    disk.fill();
+    for _ in 0..60 {
+        writer.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    writer.place.write("f0/full.md", "# Full\n\nbrimful\n");
+    writer.notes.insert("f0/full.md".to_owned(), "# Full\n\nbrimful\n".to_owned());
+    daemon.wait_for("told of", |status| !status.problems.is_empty());
+    assert!(!before.is_empty() && !daemon.search("heron").is_empty(), "it no longer answers");
+    writer.check();
+    disk.make_room();
+    // While the store is opened anew, an answer may be that this takes a moment.
+    eventually("found when there is room", || {
+        let found = daemon.try_ask(&by_words("brimful"));
+        found.is_ok_and(|found| found.hits.first().is_some_and(|hit| hit.path == "f0/full.md"))
+    });
+    assert_like_fresh(&place, &mut daemon, &QUERIES);
+    daemon.wait_for("well", |status| status.problems.is_empty() && status.state == RunState::Idle);
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = place.start();
+    assert_eq!(daemon.status().problems, [""; 0], "a full disk damages nothing");
+    assert_like_fresh(&place, &mut daemon, &QUERIES);
+    writer.check();
+}
