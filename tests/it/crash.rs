@@ -10,19 +10,8 @@ use protocol::search::{Mode, SearchRequest};
 use protocol::status::RunState;
 
 use crate::requests::{is_idle_with, query};
-use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
+use crate::support::{Place, assert_like_fresh, eventually, view};
 use crate::writer::{QUERIES, Writer};
-
-pub(crate) fn spawn(place: &Place) -> Daemon {
-    place.spawn(&["run", place.vault.to_str().unwrap()])
-}
-
-/// The folder of the vault's store.
-pub(crate) fn store(place: &Place) -> PathBuf {
-    let found = engine::vault_dir(&place.data(), &place.vault.canonicalize().unwrap());
-    assert!(found.is_dir(), "{} is no folder", found.display());
-    found
-}
 
 /// What was moved aside in the store's folder.
 fn moved_aside(store: &Path) -> Vec<PathBuf> {
@@ -35,7 +24,7 @@ fn killed_at_random_moments_while_notes_change() {
     let place = Place::new();
     let mut writer = Writer::new(&place, 20_260_401, 80);
     for _ in 0..12 {
-        let daemon = spawn(&place);
+        let daemon = place.begin();
         let until = Instant::now() + Duration::from_millis(30 + writer.random.below(500));
         while Instant::now() < until {
             writer.step();
@@ -65,7 +54,7 @@ fn killed_during_the_first_index() {
     let place = Place::new();
     let writer = Writer::new(&place, 7, 400);
     for wait in [0, 1, 100, 200] {
-        let mut daemon = spawn(&place);
+        let mut daemon = place.begin();
         if wait == 0 {
             // Before the socket answers.
             std::thread::sleep(Duration::from_millis(20));
@@ -167,7 +156,7 @@ fn a_damaged_store_is_moved_aside_and_made_again() {
     let mut daemon = place.start();
     let expected = view(&mut daemon, &QUERIES);
     assert_eq!(daemon.stop(), Some(0));
-    let store = store(&place);
+    let store = place.store();
     for (name, is_moved, damage) in DAMAGES {
         println!("{name}");
         let before = moved_aside(&store).len();
@@ -203,7 +192,7 @@ fn vectors_that_are_cut_under_a_running_daemon_are_made_again() {
     let writer = Writer::new(&place, 11, 40);
     let mut daemon = place.start();
     let expected = view(&mut daemon, &QUERIES);
-    let vectors = largest(&store(&place), |name| name.starts_with("vectors"));
+    let vectors = largest(&place.store(), |name| name.starts_with("vectors"));
     let length = vectors.metadata().unwrap().len();
     for left in [length / 2 + 3, 10, 0] {
         OpenOptions::new().write(true).open(&vectors).unwrap().set_len(left).unwrap();

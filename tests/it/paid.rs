@@ -10,7 +10,6 @@ use note::{Note, NoteRules, parse};
 use protocol::decision::{Decision, Reason};
 use serde_json::json;
 
-use crate::crash::store;
 use crate::requests::by_words;
 use crate::support::{Daemon, Place, eventually};
 use crate::writer::Random;
@@ -155,7 +154,7 @@ fn a_paid_context_survives_every_edit_and_the_loss_of_the_database() {
     daemon.kill();
 
     // Without the database it comes back from the journal.
-    let store = store(&place);
+    let store = place.store();
     fs::remove_dir_all(store.join("sled")).unwrap();
     fs::write(store.join("sled"), "gone").unwrap();
     let mut daemon = start_configured(&place);

@@ -96,9 +96,26 @@ impl Place {
 
     /// A daemon that is idle.
     pub(crate) fn start(&self) -> Daemon {
-        let mut daemon = self.spawn(&["run", self.vault.to_str().unwrap()]);
+        let mut daemon = self.begin();
         daemon.wait_idle();
         daemon
+    }
+
+    /// A daemon for the vault as it starts.
+    pub(crate) fn begin(&self) -> Daemon {
+        self.spawn(&["run", self.vault.to_str().unwrap()])
+    }
+
+    /// The folder of the vault's store.
+    pub(crate) fn store(&self) -> PathBuf {
+        let found = self.store_path();
+        assert!(found.is_dir(), "{} is no folder", found.display());
+        found
+    }
+
+    /// Where that is to be.
+    pub(crate) fn store_path(&self) -> PathBuf {
+        engine::vault_dir(&self.data(), &self.vault.canonicalize().unwrap())
     }
 
     /// A daemon as it starts.

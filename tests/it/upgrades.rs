@@ -53,13 +53,8 @@ fn thawed(version: &str, model: &Model) -> Place {
     copy_tree(&fixture(version).join("notes"), &place.vault);
     copy_tree(&fixture(version).join("data"), &place.data());
     let frozen = fs::read_dir(place.data().join("vaults")).unwrap().next().unwrap().unwrap().path();
-    fs::rename(frozen, index(&place)).unwrap();
+    fs::rename(frozen, place.store_path()).unwrap();
     place
-}
-
-/// The folder of the vault's index.
-fn index(place: &Place) -> PathBuf {
-    engine::vault_dir(&place.data(), &place.vault.canonicalize().unwrap())
 }
 
 fn configured(model: &Model) -> Place {
@@ -116,7 +111,7 @@ fn what_a_newer_version_wrote_is_left_alone_and_status_says_by_whom_and_what_to_
     const RECORDS: u8 = 200;
     let model = Model::start();
     let place = thawed("first-version", &model);
-    let index = index(&place);
+    let index = place.store_path();
     let payload = b"what is not known yet";
     let sum = blake3::hash(&[&[RECORDS], &payload[..]].concat());
     let newer = [&[RECORDS], &sum.as_bytes()[..8], payload].concat();

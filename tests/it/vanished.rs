@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use protocol::status::RunState;
 
-use crate::crash::spawn;
 use crate::requests::{by_words, is_idle_with};
 use crate::small_disk::SmallDisk;
 use crate::support::{Place, assert_like_fresh, eventually, view};
@@ -23,7 +22,7 @@ fn an_emptied_vault_is_kept_until_a_second_look() {
     for path in writer.notes.keys() {
         fs::remove_file(place.vault.join(path)).unwrap();
     }
-    let mut daemon = spawn(&place);
+    let mut daemon = place.begin();
     // The doubt is told before the look that raised it is over.
     let status = daemon.wait_for("in doubt", |status| {
         status.state == RunState::Degraded && status.vaults.first().is_some_and(|vault| vault.doubt.is_some())
@@ -46,7 +45,7 @@ fn a_vault_that_is_back_before_the_second_look_loses_nothing() {
         fs::rename(folder, aside.join(folder.file_name().unwrap())).unwrap();
     }
     // The default doubt of a minute is longer than this test.
-    let mut daemon = spawn(&place);
+    let mut daemon = place.begin();
     daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
     for folder in &folders {
         fs::rename(aside.join(folder.file_name().unwrap()), folder).unwrap();
