@@ -81,22 +81,19 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let mut recoveries = Vec::new();
     for (index, node) in (0..NODES).map(|index| (index, format!("{:.0}", index + 1))) {
         told.away.store(index + 1, Ordering::Relaxed);
-        let began = if hangs {
-            eprintln!("node {node} is held still");
-            nodes[index].hold(true)?;
-            tokio::time::sleep(AWAY).await;
-            nodes[index].hold(false)?;
-            let began = Instant::now();
-            nodes[index].ready().await?;
-            began
+        eprintln!("node {node} is {}", if hangs { "held still" } else { "killed" });
+        if hangs {
+            nodes[index].hold()?;
         } else {
-            eprintln!("node {node} is killed");
             nodes[index].kill()?;
-            tokio::time::sleep(AWAY).await;
-            let began = Instant::now();
+        }
+        tokio::time::sleep(AWAY).await;
+        let began = Instant::now();
+        if hangs {
+            nodes[index].go_on().await?;
+        } else {
             nodes[index].start_again().await?;
-            began
-        };
+        }
         until("every replica is active", async || {
             for node in &nodes {
                 let states = states(node).await?;

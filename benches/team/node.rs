@@ -78,10 +78,20 @@ impl Node {
         Ok(())
     }
 
-    /// Holds it still, so that it is silent but keeps its connections, or lets it go on.
-    pub(crate) fn hold(&self, still: bool) -> Result<()> {
+    /// Holds it still: it is silent, and keeps its connections.
+    pub(crate) fn hold(&self) -> Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets it go on after that.
+    pub(crate) async fn go_on(&self) -> Result<()> {
+        self.signal(Signal::CONT)?;
+        self.ready().await
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
         let process = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("no process")?;
-        Ok(kill_process(process, if still { Signal::STOP } else { Signal::CONT })?)
+        Ok(kill_process(process, signal)?)
     }
 
     /// Starts it again on the same files and ports.
@@ -90,7 +100,7 @@ impl Node {
         self.ready().await
     }
 
-    pub(crate) async fn ready(&self) -> Result<()> {
+    async fn ready(&self) -> Result<()> {
         for _ in 0..1200 {
             if self.server()?.ask(Verb::Get, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
                 return Ok(());
