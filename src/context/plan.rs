@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 use note::VaultPath;
 use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key, text_hash};
 
-pub use moves::{MissingNote, NoteTraits, match_moves};
+pub use moves::{MissingNote, NewNote, NoteTraits, match_moves};
 pub use pending::PendingContext;
 /// What is done and why are words of the protocol.
 pub use protocol::decision::{Action, Reason};

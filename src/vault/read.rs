@@ -18,6 +18,7 @@ use windows as beneath;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use platform::files::times;
 use thiserror::Error;
@@ -81,6 +82,13 @@ pub(super) fn open_regular(root: &Path, path: &VaultPath) -> Result<(File, FileS
 pub fn file_state(root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {
     let file = beneath::open_to_look(root, path)?;
     regular(&file.metadata()?).ok_or(ReadError::NotAFile)
+}
+
+/// When a file of the vault was made, in nanoseconds since 1970 (UTC); `None` if the file system does not say it, or the file
+/// cannot be looked at.
+pub fn born_ns(root: &Path, path: &VaultPath) -> Option<i64> {
+    let made = beneath::open_to_look(root, path).ok()?.metadata().ok()?.created().ok()?;
+    i64::try_from(made.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
 impl ReadError {

@@ -85,6 +85,29 @@ fn two_notes_from_one_template_get_contexts_of_their_own() {
     assert_eq!((calls, model.calls()), (5, 5), "only the new heading was bought");
 }
 
+/// Most file systems give a new file the number of the one that was deleted last, as when a branch is switched. It is no note
+/// that was renamed and written anew.
+#[test]
+fn a_note_that_is_deleted_as_another_is_made_finds_its_contexts_when_it_comes_back() {
+    let model = Model::start();
+    let place = place(&model);
+    place.write("Aurora.md", FORM);
+    let mut daemon = start(&place);
+    assert_own(&mut daemon, "Aurora.md");
+    daemon.stop();
+    fs::remove_file(place.vault.join("Aurora.md")).unwrap();
+    let other = FORM.replace("## Status", "## Berth").replace("## Crew", "## Hands");
+    place.write("Borealis.md", &other);
+    let mut daemon = start(&place);
+    assert_own(&mut daemon, "Borealis.md");
+    assert_eq!(model.calls(), 2);
+    place.write("Aurora.md", FORM);
+    daemon.ask(&fresh("hull"));
+    assert_own(&mut daemon, "Aurora.md");
+    assert_own(&mut daemon, "Borealis.md");
+    assert_eq!(model.calls(), 2, "it was bought before");
+}
+
 #[test]
 fn what_was_written_for_a_private_note_never_reaches_a_public_one() {
     let model = Model::start();

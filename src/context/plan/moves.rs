@@ -15,6 +15,17 @@ pub struct MissingNote {
     pub known: NoteTraits,
 }
 
+/// A note that the disk has and the store does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewNote {
+    /// Where it is.
+    pub path: VaultPath,
+    /// What it is.
+    pub known: NoteTraits,
+    /// When its file was made, in nanoseconds since 1970 (UTC), if the file system says so.
+    pub born_ns: Option<i64>,
+}
+
 /// What tells that two notes are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteTraits {
@@ -25,23 +36,24 @@ pub struct NoteTraits {
 }
 
 /// Pairs new notes with gone ones: `new path → old path`. First by equal text (the same file name
-/// preferred), then by inode. Every gone note is given away at most once.
-pub fn match_moves(gone: &[MissingNote], new: &[(VaultPath, NoteTraits)]) -> BTreeMap<VaultPath, VaultPath> {
+/// preferred), then by inode, unless the file was made after the gone note was last seen: then it was given the number of one
+/// that was deleted. Every gone note is given away at most once.
+pub fn match_moves(gone: &[MissingNote], new: &[NewNote]) -> BTreeMap<VaultPath, VaultPath> {
     let mut moves = BTreeMap::new();
     if gone.is_empty() || new.is_empty() {
         return moves;
     }
     let mut by_text: HashMap<TextHash, BTreeSet<&VaultPath>> = HashMap::new();
-    let mut by_inode: HashMap<(u64, u64), &VaultPath> = HashMap::new();
+    let mut by_inode: HashMap<(u64, u64), &MissingNote> = HashMap::new();
     for note in gone {
         by_text.entry(note.known.hash).or_default().insert(&note.path);
-        by_inode.extend(note.known.stat.file().map(|file| (file, &note.path)));
+        by_inode.extend(note.known.stat.file().map(|file| (file, note)));
     }
-    let new: BTreeMap<&VaultPath, NoteTraits> = new.iter().map(|(path, known)| (path, *known)).collect();
+    let new: BTreeMap<&VaultPath, &NewNote> = new.iter().map(|note| (&note.path, note)).collect();
     let mut taken: BTreeSet<&VaultPath> = BTreeSet::new();
     let same_name_first = [true, false];
     for same_name in same_name_first {
-        for (path, known) in &new {
+        for (path, NewNote { known, .. }) in &new {
             if moves.contains_key(*path) {
                 continue;
             }
@@ -54,11 +66,13 @@ pub fn match_moves(gone: &[MissingNote], new: &[(VaultPath, NoteTraits)]) -> BTr
             }
         }
     }
-    for (path, known) in &new {
-        if let (false, Some(old)) = (moves.contains_key(*path), known.stat.file().and_then(|file| by_inode.get(&file)))
-            && taken.insert(old)
+    for (path, NewNote { known, born_ns, .. }) in &new {
+        let old = known.stat.file().and_then(|file| by_inode.get(&file));
+        let is_old = |old: &&&MissingNote| born_ns.is_none_or(|born| born <= old.known.stat.ctime_ns);
+        if let (false, Some(old)) = (moves.contains_key(*path), old.filter(is_old))
+            && taken.insert(&old.path)
         {
-            moves.insert((*path).clone(), (*old).clone());
+            moves.insert((*path).clone(), old.path.clone());
         }
     }
     moves

@@ -241,7 +241,7 @@ proptest! {
         };
         let path = |kind: &str, i: usize| VaultPath::parse(&format!("{kind}/{i}.md")).unwrap();
         let mut gone: Vec<MissingNote> = gone.into_iter().enumerate().map(|(i, k)| MissingNote { path: path("old", i), known: known(k) }).collect();
-        let mut new: Vec<_> = new.into_iter().enumerate().map(|(i, k)| (path("new", i), known(k))).collect();
+        let mut new: Vec<_> = new.into_iter().enumerate().map(|(i, k)| NewNote { path: path("new", i), known: known(k), born_ns: None }).collect();
         let forwards = match_moves(&gone, &new);
         gone.reverse();
         new.reverse();
@@ -260,9 +260,33 @@ fn files_whose_inode_nobody_tells_are_known_by_their_text_alone() {
     let traits = |text: u8| NoteTraits { hash: text_hash(&[text]), stat: note::FileStat::default() };
     let path = |name: &str| VaultPath::parse(name).unwrap();
     let gone = [MissingNote { path: path("old.md"), known: traits(1) }];
-    assert!(match_moves(&gone, &[(path("other.md"), traits(2))]).is_empty());
-    let moved = match_moves(&gone, &[(path("other.md"), traits(2)), (path("new.md"), traits(1))]);
+    let [new, other] = [("new.md", 1), ("other.md", 2)].map(|(name, text)| NewNote {
+        path: path(name),
+        known: traits(text),
+        born_ns: None,
+    });
+    assert!(match_moves(&gone, std::slice::from_ref(&other)).is_empty());
+    let moved = match_moves(&gone, &[other, new]);
     assert_eq!(moved.into_iter().collect::<Vec<_>>(), [(path("new.md"), path("old.md"))]);
+}
+
+#[test]
+fn a_file_that_was_given_the_inode_of_a_deleted_one_is_another_note() {
+    let path = |name: &str| VaultPath::parse(name).unwrap();
+    let traits = |text: u8, ctime_ns| NoteTraits {
+        hash: text_hash(&[text]),
+        stat: note::FileStat { ino: 7, ctime_ns, ..Default::default() },
+    };
+    let gone = [MissingNote { path: path("old.md"), known: traits(1, 100) }];
+    let is_moved = |text, born_ns| {
+        let new = NewNote { path: path("new.md"), known: traits(text, 200), born_ns };
+        !match_moves(&gone, &[new]).is_empty()
+    };
+    assert!(is_moved(2, Some(50)), "renamed and written anew in place");
+    assert!(is_moved(2, Some(100)), "looked at in the moment in which it was made");
+    assert!(!is_moved(2, Some(150)));
+    assert!(is_moved(1, Some(150)), "the same text, as by a copy");
+    assert!(is_moved(2, None), "the file system does not say it");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Looking at the disk: what differs from what is known, what is gone, what has moved. Runs on a thread of
 //! its own when there is much to look at, on the indexer's when a single note was saved.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use context::plan::{MissingNote, NoteTraits, match_moves};
+use context::plan::{MissingNote, NewNote, NoteTraits, match_moves};
 use note::fingerprint::{TextHash, text_hash};
 use note::{FileStat, VaultPath};
 use vault::documents::{Documents, FileText};
 use vault::policy::{EntryKind, Policy};
-use vault::read::{ReadError, file_state};
+use vault::read::{ReadError, born_ns, file_state};
 use vault::root::{RootId, VaultError};
 use vault::walk;
 use vault::walk::Skip;
@@ -143,7 +143,7 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
         }
     }
     let read = |path: &VaultPath| documents.read(root, path, max_bytes);
-    let moves = moves(known, &missing, &new, &read);
+    let moves = moves(known, &missing, &new, &read, &|path| born_ns(root, path));
     let given: BTreeSet<&VaultPath> = moves.values().collect();
     let gone = missing.iter().filter(|path| !given.contains(path)).cloned().collect();
     touched.extend(new.into_iter().map(|(path, _)| {
@@ -178,21 +178,25 @@ fn missing(
     missing
 }
 
-/// Reads the new notes to see which of the missing ones they are.
+/// Reads the new notes to see which of the missing ones they are; `born` says when a file was made.
 fn moves(
     known: &KnownNotes,
     missing: &[VaultPath],
     new: &[(VaultPath, FileStat)],
     read: &dyn Fn(&VaultPath) -> Result<FileText, ReadError>,
+    born: &dyn Fn(&VaultPath) -> Option<i64>,
 ) -> std::collections::BTreeMap<VaultPath, VaultPath> {
     if missing.is_empty() || new.is_empty() {
         return std::collections::BTreeMap::new();
     }
     let gone: Vec<MissingNote> =
         missing.iter().filter_map(|path| Some(MissingNote { path: path.clone(), known: *known.get(path)? })).collect();
+    let files: HashSet<_> = gone.iter().filter_map(|note| note.known.stat.file()).collect();
     let identify = |(path, stat): &(VaultPath, FileStat)| {
         let hash = read(path).map_or(TextHash([0; 16]), |source| text_hash(&source.bytes));
-        (path.clone(), NoteTraits { hash, stat: *stat })
+        // Asked for only where it decides.
+        let born_ns = stat.file().filter(|file| files.contains(file)).and_then(|_| born(path));
+        NewNote { path: path.clone(), known: NoteTraits { hash, stat: *stat }, born_ns }
     };
     match_moves(&gone, &new.iter().map(identify).collect::<Vec<_>>())
 }

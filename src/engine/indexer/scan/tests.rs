@@ -22,3 +22,30 @@ fn what_the_system_cannot_look_at_is_not_gone() {
     let look = Look { root: &away, extent: &folder, ..look };
     assert!(scan(&look, &documents, &AtomicBool::new(false)).is_err(), "the root is no folder");
 }
+
+#[test]
+fn a_renamed_note_is_known_by_its_inode_and_a_new_one_with_a_deleted_ones_inode_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let vault = VaultConfig::new("v", dir.path());
+    let policy = Policy::new(dir.path(), &vault).unwrap();
+    let path = |name: &str| VaultPath::parse(name).unwrap();
+    let [old, new] = [path("old.md"), path("new.md")];
+    std::fs::write(dir.path().join("old.md"), "# Old\n\nBefore.\n").unwrap();
+    let stat = file_state(dir.path(), &old).unwrap();
+    assert!(born_ns(dir.path(), &old).is_none_or(|born| born <= stat.ctime_ns), "it was made before it was seen");
+    std::fs::rename(dir.path().join("old.md"), dir.path().join("new.md")).unwrap();
+    std::fs::write(dir.path().join("new.md"), "# New\n\nAfter.\n").unwrap();
+    let moved_from = |stat: FileStat| {
+        let known = KnownNotes::from([(old.clone(), NoteTraits { hash: TextHash([1; 16]), stat })]);
+        let extent = Extent::Some { paths: BTreeSet::from([old.clone(), new.clone()]), folders: BTreeSet::new() };
+        let documents = Documents::new(Box::new(|_| "no documents".into()), None);
+        let look = Look { root: dir.path(), policy: &policy, known: &known, extent: &extent, max_bytes: 1000 };
+        let found = scan(&look, &documents, &AtomicBool::new(false)).unwrap();
+        assert_eq!((found.touched.len(), &found.touched[0].path), (1, &new));
+        (found.touched[0].moved_from.clone(), found.gone)
+    };
+    assert_eq!(moved_from(stat), (Some(old.clone()), vec![]));
+    // As if the note had been seen for the last time before this file was made.
+    let Some(born) = born_ns(dir.path(), &new) else { return };
+    assert_eq!(moved_from(FileStat { ctime_ns: born - 1, ..stat }), (None, vec![old.clone()]));
+}
