@@ -1,7 +1,7 @@
 //! Neural embedders and rerankers from folders in the format of sentence-transformers.
 //!
 //! A [`Transformer`] gives texts their vectors; a [`CrossEncoder`] says how well passages answer a query. Both run on
-//! the CPU in f32, on threads of their own, and can be used by many threads at once. `folder` reads files,
+//! the CPU in f32, but for what a reranker may round, on threads of their own, and can be used by many threads at once. `folder` reads files,
 //! `settings` what they say, `weights` the weights; texts are cut into tokens by `tokens` and put together in a `batch`.
 //! `network` knows the kinds: `bert` (with RoBERTa, XLM-RoBERTa, DistilBERT and MPNet), `modernbert` and `qwen3`, which
 //! are made of `matrix`, `functions` and `attention`; `pooling` and `head` make a vector or a score of what they give.
@@ -124,11 +124,17 @@ impl std::fmt::Debug for Transformer {
 impl Transformer {
     /// Reads the model in `folder`: weights and tokenizer are in memory from then on. Takes a second per gigabyte or so.
     pub fn open(folder: &Path) -> Result<Self, TransformerError> {
+        Self::read(folder, false)
+    }
+
+    /// With its layers rounded if it is to be so, as only a reranker's are.
+    fn read(folder: &Path, rounds: bool) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read(&folder)?;
         // The weights last: what is wrong with the small files is known before a large one is read, or downloaded.
         let pieces = Pieces::read(&folder, &settings)?;
         let weights = Weights::read(&folder)?;
+        let weights = if rounds { weights.rounding() } else { weights };
         let network = Network::read(&weights, &settings.network)?;
         pieces.must_fit(&folder, network.vocabulary())?;
         Ok(Transformer {

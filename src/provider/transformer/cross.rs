@@ -35,14 +35,27 @@ impl std::fmt::Debug for CrossEncoder {
 }
 
 impl CrossEncoder {
-    /// Reads the model in `folder`, which must have one label: how relevant a passage is.
+    /// Reads the model in `folder`, which must have one label: how relevant a passage is. Where a processor is quicker at
+    /// it, the layers' weights are rounded to some eleven bits: that changes scores by some thousandths at most, and nobody
+    /// compares them with those of another machine, as is done with vectors.
     pub fn open(folder: &Path) -> Result<Self, TransformerError> {
+        Self::read(folder, true)
+    }
+
+    /// The same, with all weights as they are.
+    #[cfg(test)]
+    pub(super) fn open_exact(folder: &Path) -> Result<Self, TransformerError> {
+        Self::read(folder, false)
+    }
+
+    fn read(folder: &Path, rounds: bool) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read_reranker(&folder)?;
         let pieces = Pieces::read(&folder, &settings)?;
         let weights = Weights::read(&folder)?;
         // What is no reranker is refused before the rest of it is read.
         let head = network::head(&weights, &settings.network, |token| pieces.id(token))?;
+        let weights = if rounds { weights.rounding() } else { weights };
         let network = Network::read(&weights, &settings.network)?;
         pieces.must_fit(&folder, network.vocabulary())?;
         Ok(CrossEncoder {

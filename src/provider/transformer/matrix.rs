@@ -1,8 +1,13 @@
 //! Matrices and norms of networks, on plain slices of `f32`, row after row.
 //!
-//! Products are computed by the crate `matrixmultiply`, one thread each; whoever calls has several of them under way.
+//! Products are computed by the crate `matrixmultiply`, one thread each, but for those of [`rounded`] numbers; whoever calls has
+//! several of them under way.
+
+mod rounded;
 
 use std::borrow::Cow;
+
+use rounded::Rounded;
 
 /// A stretch of rows within a slice: `count` of `width` values, each beginning `stride` after the one before.
 #[derive(Clone, Copy)]
@@ -76,6 +81,8 @@ pub(super) enum Numbers {
     Single(Box<[f32]>),
     /// The upper half of each `f32` (bfloat16).
     Upper(Box<[u16]>),
+    /// As whole numbers, which no file has.
+    Rounded(Rounded),
 }
 
 /// Rows of a matrix that are widened together: what they take stays in the second cache.
@@ -94,6 +101,15 @@ impl Matrix {
         Matrix { numbers, inputs, outputs }
     }
 
+    /// The same with whole numbers: a little off, and quicker, if this processor is at that.
+    pub(super) fn rounded(self) -> Self {
+        if !rounded::is_quicker() {
+            return self;
+        }
+        let rows: Vec<_> = (0..self.outputs).map(|row| self.row(row)).collect();
+        Matrix { numbers: Numbers::Rounded(Rounded::of(rows.iter().map(|row| &**row), self.inputs)), ..self }
+    }
+
     /// Values of a row.
     pub(super) fn inputs(&self) -> usize {
         self.inputs
@@ -110,16 +126,17 @@ impl Matrix {
         match &self.numbers {
             Numbers::Single(numbers) => Cow::Borrowed(&numbers[range]),
             Numbers::Upper(numbers) => Cow::Owned(numbers[range].iter().map(|half| widened(*half)).collect()),
+            Numbers::Rounded(numbers) => Cow::Owned(numbers.row(row)),
         }
     }
 
     /// `x · weightsᵀ`: for each row of `inputs` values one of `outputs`.
     pub(super) fn apply(&self, x: &[f32]) -> Vec<f32> {
-        let x = Rows::dense(x, self.inputs);
-        let mut out = vec![0.0; x.count * self.outputs];
+        let rows = Rows::dense(x, self.inputs);
+        let mut out = vec![0.0; rows.count * self.outputs];
         match &self.numbers {
             Numbers::Single(numbers) => {
-                product_transposed(x, Rows::dense(numbers, self.inputs), 1.0, &mut out, self.outputs);
+                product_transposed(rows, Rows::dense(numbers, self.inputs), 1.0, &mut out, self.outputs);
             }
             Numbers::Upper(numbers) => {
                 let mut panel = Vec::with_capacity(PANEL * self.inputs);
@@ -127,10 +144,11 @@ impl Matrix {
                     panel.clear();
                     panel.extend(halves.iter().map(|half| widened(*half)));
                     if let Some(out) = out.get_mut(i * PANEL..) {
-                        product_transposed(x, Rows::dense(&panel, self.inputs), 1.0, out, self.outputs);
+                        product_transposed(rows, Rows::dense(&panel, self.inputs), 1.0, out, self.outputs);
                     }
                 }
             }
+            Numbers::Rounded(numbers) => numbers.product(x, &mut out),
         }
         out
     }
@@ -139,15 +157,18 @@ impl Matrix {
     /// several widths, the widest is taken.
     pub(super) fn stacked(parts: Vec<Matrix>) -> Self {
         let (inputs, outputs) = (parts.first().map_or(0, Matrix::inputs), parts.iter().map(Matrix::outputs).sum());
-        let uppers: Option<Vec<&[u16]>> = parts
-            .iter()
-            .map(|part| match &part.numbers {
-                Numbers::Upper(numbers) => Some(&numbers[..]),
-                Numbers::Single(_) => None,
-            })
-            .collect();
-        let numbers = if let Some(uppers) = uppers {
+        let uppers = parts.iter().map(|part| match &part.numbers {
+            Numbers::Upper(numbers) => Some(&**numbers),
+            Numbers::Single(_) | Numbers::Rounded(_) => None,
+        });
+        let rounded = parts.iter().map(|part| match &part.numbers {
+            Numbers::Rounded(numbers) => Some(numbers),
+            Numbers::Single(_) | Numbers::Upper(_) => None,
+        });
+        let numbers = if let Some(uppers) = uppers.collect::<Option<Vec<_>>>() {
             Numbers::Upper(uppers.concat().into())
+        } else if let Some(rounded) = rounded.collect::<Option<Vec<_>>>() {
+            Numbers::Rounded(Rounded::stacked(&rounded))
         } else {
             let rows = parts.iter().flat_map(|part| (0..part.outputs).map(|row| part.row(row)));
             Numbers::Single(rows.flat_map(Cow::into_owned).collect())

@@ -69,17 +69,59 @@ fn scores_are_those_of_other_implementations() {
         serde_json::from_str(include_str!("../../../tests/transformer/pairs.json")).expect("the file is JSON");
     let mut models = 0;
     for tiny in tiny().iter().filter(|tiny| tiny.mode.is_none()) {
-        let model = CrossEncoder::open(written(tiny).path()).expect("a model");
+        let folder = written(tiny);
+        let [model, rounded] =
+            [CrossEncoder::open_exact, CrossEncoder::open].map(|open| open(folder.path()).expect("a model"));
         let theirs: Vec<Vec<f32>> = serde_json::from_value(tiny.answers.clone()).expect("scores");
         for (Pair { query, passages }, theirs) in pairs.iter().zip(theirs) {
             let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
             let ours = model.scores(query, &passages).expect("scores");
             let kind = &tiny.config["model_type"];
             assert!(near(&ours, &theirs, 2e-6), "{kind}: {query:?}\n{ours:?}\n{theirs:?}");
+            let about = rounded.scores(query, &passages).expect("scores");
+            assert!(near(&about, &theirs, 2e-3), "{kind}: {query:?}\n{about:?}\n{theirs:?}");
         }
         models += 1;
     }
     assert_eq!(models, 8);
+}
+
+/// What rounding does to a real network, of which there is an embedder at hand and no reranker.
+#[test]
+#[ignore = "needs all-MiniLM-L6-v2: SITUATED_TEST_MINILM names its folder"]
+fn rounded_layers_hardly_change_vectors() {
+    #[derive(Deserialize)]
+    struct Golden {
+        text: String,
+        vector: Vec<f32>,
+    }
+    let folder = PathBuf::from(std::env::var_os("SITUATED_TEST_MINILM").expect("SITUATED_TEST_MINILM names a folder"));
+    let golden: Vec<Golden> =
+        serde_json::from_str(include_str!("../../../tests/transformer/minilm.json")).expect("the file is JSON");
+    let texts: Vec<&str> = golden.iter().map(|golden| golden.text.as_str()).collect();
+    let [exact, rounded] = [false, true].map(|rounds| {
+        let model = Transformer::read(&folder, rounds).expect("the model");
+        model.embed(&texts, TextRole::Document).expect("vectors")
+    });
+    let cosine = |a: &[f32], b: &[f32]| {
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+    };
+    let least = |one: &[Vec<f32>]| {
+        let alike = one.iter().zip(&golden).map(|(one, golden)| cosine(one, &golden.vector));
+        alike.fold(1.0, f32::min)
+    };
+    let mut apart = 0.0_f32;
+    for (one, other) in exact.iter().zip(&rounded) {
+        for (one_of, other_of) in exact.iter().zip(&rounded) {
+            apart = apart.max((cosine(one, one_of) - cosine(other, other_of)).abs());
+        }
+    }
+    let (as_is, rounded) = (least(&exact), least(&rounded));
+    eprintln!(
+        "least cosine with theirs: {as_is:.6}, rounded {rounded:.6}; two texts' cosine changes by {apart:.6} at most"
+    );
+    assert!(rounded >= 0.9998 && apart <= 0.005);
 }
 
 #[test]

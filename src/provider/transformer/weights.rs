@@ -22,6 +22,7 @@ pub(super) struct Weights<'a> {
     file: RefCell<File>,
     header: Header,
     hash: blake3::Hash,
+    rounds: bool,
 }
 
 impl<'a> Weights<'a> {
@@ -42,7 +43,12 @@ impl<'a> Weights<'a> {
         let header = Header::read(&start, length).map_err(|error| folder.damaged(FILE, error.to_string()))?;
         file.rewind().map_err(unread)?;
         let hash = blake3::Hasher::new().update_reader(&mut file).map_err(unread)?.finalize();
-        Ok(Weights { folder, file: RefCell::new(file), header, hash })
+        Ok(Weights { folder, file: RefCell::new(file), header, hash, rounds: false })
+    }
+
+    /// The same, of which layers get rounded matrices ([`Matrix::rounded`]).
+    pub(super) fn rounding(self) -> Self {
+        Weights { rounds: true, ..self }
     }
 
     /// Of the bytes of the file.
@@ -80,6 +86,7 @@ impl<'a> Weights<'a> {
     pub(super) fn linear(&self, name: &str, inputs: usize, outputs: usize) -> Result<Linear, TransformerError> {
         let (weights, bias) = (format!("{name}.weight"), format!("{name}.bias"));
         let weights = self.matrix(&weights, outputs, inputs)?;
+        let weights = if self.rounds { weights.rounded() } else { weights };
         let bias = if self.has(&bias) { Some(self.row(&bias, outputs)?) } else { None };
         Ok(Linear { weights, bias })
     }
