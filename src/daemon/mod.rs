@@ -111,6 +111,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         .worker_threads(threads.min(4))
         // One more, for a reload that a signal asks for.
         .max_blocking_threads(crate::daemon::serve::MOST_THREADS + 1)
+        .thread_keep_alive(machine::THREAD_KEEP_ALIVE)
         .enable_all()
         .build()?;
     tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");

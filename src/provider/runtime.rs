@@ -70,6 +70,7 @@ fn start(name: &str, on_start: fn()) -> Result<Lane, String> {
         .enable_all()
         .thread_name(name)
         .on_thread_start(on_start)
+        .thread_keep_alive(machine::THREAD_KEEP_ALIVE)
         .build()
         .map_err(|error| format!("no runtime for asking providers: {error}"))?;
     let handle = runtime.handle().clone();
