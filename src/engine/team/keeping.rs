@@ -68,9 +68,10 @@ impl Kept {
         kept
     }
 
-    /// Has it begin anew now.
+    /// Has it begin anew now. What failed before says nothing of that.
     pub(super) fn wake(&self) {
         self.anew.store(true, Ordering::Relaxed);
+        self.status.lock().problem = None;
         self.wake.notify_one();
     }
 
