@@ -233,9 +233,9 @@ fn query(words: &str) -> LexicalQuery {
 fn searches(criterion: &mut Criterion, snapshot: &Snapshot, target: &Vector) {
     // As deep as a search asks.
     let exact = snapshot.exact();
-    measure(criterion, "dense/all", || snapshot.dense(target, &|_| true, 300));
-    measure(criterion, "dense/all, looked at once", || exact.dense(target, &|_| true, 300));
-    measure(criterion, "dense/one in ten allowed", || snapshot.dense(target, &|row| row % 10 == 0, 300));
+    measure(criterion, "dense/all", || snapshot.dense(target, None, 300));
+    measure(criterion, "dense/all, looked at once", || exact.dense(target, None, 300));
+    measure(criterion, "dense/one in ten allowed", || snapshot.dense(target, Some(&|row| row % 10 == 0), 300));
     let some: Vec<Row> = (0..snapshot.rows() as Row).step_by(50).collect();
     measure(criterion, "dense/one in fifty, looked at one by one", || snapshot.dense_among(target, &some, 300));
     let w = word;

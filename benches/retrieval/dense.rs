@@ -77,7 +77,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
     let mut times = [Vec::new(), Vec::new()];
     for vector in vectors.iter().cycle().step_by(17).take(TIMES) {
         for (snapshot, times) in [&once, &*twice].into_iter().zip(&mut times) {
-            times.push(time(|| snapshot.dense(vector, &|_| true, DEPTH)).as_secs_f64() * 1e3);
+            times.push(time(|| snapshot.dense(vector, None, DEPTH)).as_secs_f64() * 1e3);
         }
     }
     let [one, two] = times.map(|times| percentile(&times, 50.0));
@@ -87,8 +87,8 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<()> {
 
 /// The share of the `k` exact best that are among what two looks find.
 fn recall(once: &Snapshot, twice: &Snapshot, vector: &Vector, k: usize) -> f64 {
-    let one = once.dense(vector, &|_| true, k);
-    let found: HashSet<Row> = twice.dense(vector, &|_| true, DEPTH).into_iter().map(|(row, _)| row).collect();
+    let one = once.dense(vector, None, k);
+    let found: HashSet<Row> = twice.dense(vector, None, DEPTH).into_iter().map(|(row, _)| row).collect();
     one.iter().filter(|(row, _)| found.contains(row)).count() as f64 / one.len().max(1) as f64
 }
 

@@ -407,9 +407,9 @@ impl Snapshot {
         place.map_or(Ok(Vec::new()), |place| self.words.in_expansion(query, place))
     }
 
-    /// The `k` best chunks by cosine (best window of each), best first. In a large vault some of the last may be others that
+    /// The `k` best chunks by cosine (best window of each), best first, of those that `allowed` admits, or all. In a large vault some of the last may be others that
     /// are nearly as good: the nearest are looked for by one bit per value first.
-    pub fn dense(&self, query: &Vector, allowed: &Allowed<'_>, k: usize) -> Vec<(Row, f32)> {
+    pub fn dense(&self, query: &Vector, allowed: Option<&Allowed<'_>>, k: usize) -> Vec<(Row, f32)> {
         dense(&self.tables.windows.scan(query, k), allowed)
     }
 
@@ -437,11 +437,10 @@ impl Snapshot {
             return Ok((self.find_in(corpus, words, allowed, k)?, self.dense_among(vector, rows, k)));
         }
         let scan = self.tables.windows.scan(vector, k);
-        let among: &Allowed<'_> = allowed.unwrap_or(&|_| true);
         if scan.halves().is_none() {
-            return Ok((self.find_in(corpus, words, allowed, k)?, dense(&scan, among)));
+            return Ok((self.find_in(corpus, words, allowed, k)?, dense(&scan, allowed)));
         }
-        let (found, dense) = aside(|| dense(&scan, among), || self.find_in(corpus, words, allowed, k));
+        let (found, dense) = aside(|| dense(&scan, allowed), || self.find_in(corpus, words, allowed, k));
         Ok((found?, dense))
     }
 
@@ -559,7 +558,7 @@ impl<'a> Corpus<'a> {
 }
 
 /// What a scan finds, by two threads where that is quicker: one core alone does not read memory as fast as it can be read.
-fn dense(scan: &Scan<'_>, allowed: &Allowed<'_>) -> Vec<(Row, f32)> {
+fn dense(scan: &Scan<'_>, allowed: Option<&Allowed<'_>>) -> Vec<(Row, f32)> {
     let found = match scan.halves() {
         None => scan.part(scan.whole(), allowed),
         Some([one, other]) => {

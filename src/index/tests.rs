@@ -86,7 +86,7 @@ fn put_replace_remove_and_old_snapshots() {
     assert_eq!(fourth.rows(), 6, "the row of the removed note was used again");
     assert!(fourth.text(99).is_err() && fourth.chunk(99).is_none());
 
-    let (hits, best) = (second.dense(&vector(0, 1), &|_| true, 1), second.row_of(id(1, 0)).unwrap());
+    let (hits, best) = (second.dense(&vector(0, 1), None, 1), second.row_of(id(1, 0)).unwrap());
     assert!(hits[0].1 > 0.999 && [best, second.row_of(id(2, 0)).unwrap()].contains(&hits[0].0));
     assert_eq!(second.dense_of(&vector(0, 1), &[hits[0].0, 99])[1].to_bits(), 0f32.to_bits());
     assert_eq!(second.vectors(best), [vector(0, 1)]);
@@ -103,11 +103,11 @@ fn filters_are_asked_before_the_cut() {
     let allowed = |row: Row| snapshot.chunk(row).is_some_and(|c| c.note > 57);
     let hits = snapshot.lexical(&query("same words"), &allowed, 5).unwrap();
     assert_eq!(hits.len(), 3);
-    let near = snapshot.dense(&vector(0, 1), &allowed, 5);
+    let near = snapshot.dense(&vector(0, 1), Some(&allowed), 5);
     assert_eq!(near.len(), 3);
     let rows: Vec<Row> = (0..snapshot.rows() as Row).filter(|row| allowed(*row)).collect();
     assert_eq!(snapshot.dense_among(&vector(0, 1), &rows, 5), near, "looked at one by one");
-    assert_eq!(snapshot.exact().dense(&vector(0, 1), &allowed, 5), near);
+    assert_eq!(snapshot.exact().dense(&vector(0, 1), Some(&allowed), 5), near);
     assert_eq!(snapshot.lexical(&query("same"), &|_| true, 0).unwrap(), []);
 }
 
@@ -379,7 +379,7 @@ proptest! {
         for (snapshot, map) in kept {
             let expected: Vec<String> = map.iter().flat_map(|(no, count)| (0..*count).map(move |p| format!("{no}:{p}"))).collect();
             prop_assert_eq!(finds(&snapshot, "word"), expected.clone());
-            prop_assert_eq!(snapshot.dense(&vector(0, 1), &|_| true, 99).len(), expected.len());
+            prop_assert_eq!(snapshot.dense(&vector(0, 1), None, 99).len(), expected.len());
             prop_assert_eq!((snapshot.note_count(), snapshot.chunk_count()), (map.len(), expected.len()));
             for (no, count) in map {
                 for position in 0..count as u32 {

@@ -46,7 +46,7 @@ struct Block {
     /// Of the signs of the slots' rotated values, the first word of each slot, then the second of each: so slots are
     /// compared side by side.
     signs: Vec<Column>,
-    /// The factor of each slot's signs.
+    /// The factor of each slot's signs; no number for a free slot.
     factors: Vec<f32>,
     /// The chunk that each slot belongs to.
     owners: Vec<Row>,
@@ -132,7 +132,7 @@ impl Windows {
             let (block, at) = place(slot);
             let block = Arc::make_mut(&mut self.blocks[block]);
             block.owners[at] = NONE;
-            block.scales[at] = 0.0;
+            (block.scales[at], block.factors[at]) = (0.0, f32::NAN);
             slot = std::mem::replace(&mut block.next[at], NONE);
         }
     }

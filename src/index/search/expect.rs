@@ -49,7 +49,7 @@ pub fn expect(
             place(&mut expected, snapshot, &all, at, &own, options, hits);
         } else if let Some(vector) = lanes::telling(vector.as_ref()).filter(|_| options.mode != Mode::Lexical) {
             // Nothing that counts; how near it comes is worth knowing all the same.
-            let near = snapshot.dense(vector, &|_| true, snapshot.rows());
+            let near = snapshot.dense(vector, None, snapshot.rows());
             if let Some(at) = near.iter().position(|(row, _)| own.contains(row)) {
                 let (row, score) = near[at];
                 expected.lines = snapshot.chunk(row).map(|chunk| chunk.lines);

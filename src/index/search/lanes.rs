@@ -57,7 +57,7 @@ pub(super) fn run(
     let only = only.as_ref().map(|only| only as &Allowed<'_>);
     let near = |vector| match &few {
         Some(rows) => snapshot.dense_among(vector, rows, depth),
-        None => snapshot.dense(vector, only.unwrap_or(&|_| true), depth),
+        None => snapshot.dense(vector, only, depth),
     };
     let (lexical, dense) = match (mode, vector) {
         (Mode::Dense, vector) => (Vec::new(), vector.map(near)),
@@ -78,7 +78,7 @@ pub(super) fn beside(
     allowed: &Allowed<'_>,
     depth: usize,
 ) -> Vec<Candidate> {
-    let dense = vector.map(|vector| (vector, snapshot.dense(vector, allowed, depth)));
+    let dense = vector.map(|vector| (vector, snapshot.dense(vector, Some(allowed), depth)));
     joined(snapshot, lexical, dense)
 }
 

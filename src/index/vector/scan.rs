@@ -107,8 +107,8 @@ impl<'a> Scan<'a> {
         (blocks * BLOCK * bytes >= LARGE).then_some([0..blocks / 2, blocks / 2..blocks])
     }
 
-    /// Looks at some blocks. `allowed` is asked only for chunks that would take a place.
-    pub(crate) fn part(&self, blocks: Range<usize>, allowed: &Allowed<'_>) -> Found {
+    /// Looks at some blocks, for chunks that `allowed` admits, or all. It is asked only for those that would take a place.
+    pub(crate) fn part(&self, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Found {
         match &self.look {
             Look::None => Found::Best(Best::new(0)),
             Look::Exact => Found::Best(self.exact(blocks, allowed)),
@@ -135,7 +135,7 @@ impl<'a> Scan<'a> {
         self.best_of(&slots)
     }
 
-    fn exact(&self, blocks: Range<usize>, allowed: &Allowed<'_>) -> Best {
+    fn exact(&self, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Best {
         let (mut best, mut products) = (Best::new(self.k), Vec::with_capacity(BLOCK));
         let mut rows = Vec::with_capacity(BLOCK);
         for block in self.windows.blocks.get(blocks).unwrap_or_default() {
@@ -149,7 +149,8 @@ impl<'a> Scan<'a> {
             for (at, ((product, scale), owner)) in products.iter().zip(&block.scales).zip(&block.owners).enumerate() {
                 let cosine = *product as f32 * scale * self.query.scale;
                 let is_shown = || rows.get(at).is_none_or(|row| !row.is_empty());
-                if cosine >= best.threshold && *owner != NONE && is_shown() && allowed(*owner) {
+                let is_allowed = || allowed.is_none_or(|allowed| allowed(*owner));
+                if cosine >= best.threshold && *owner != NONE && is_shown() && is_allowed() {
                     best.push(*owner, cosine);
                 }
             }
@@ -157,15 +158,15 @@ impl<'a> Scan<'a> {
         best
     }
 
-    fn first(&self, asked: &Asked, most: usize, blocks: Range<usize>, allowed: &Allowed<'_>) -> Likely {
-        let (mut likely, mut estimates) = (Likely::new(most), [0.0; BLOCK]);
-        let (mut hits, begins) = ([0u8; BLOCK], (blocks.start * BLOCK..).step_by(BLOCK));
+    fn first(&self, asked: &Asked, most: usize, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Likely {
+        let (mut likely, mut estimates, mut hits) = (Likely::new(most), [0.0; BLOCK], [0u8; BLOCK]);
+        let begins = (blocks.start * BLOCK..).step_by(BLOCK);
         for (block, begin) in self.windows.blocks.get(blocks).unwrap_or_default().iter().zip(begins) {
             let estimates = asked.estimates(&block.signs, &block.factors, &mut estimates);
             for &at in reaching(likely.threshold, estimates, &mut hits) {
                 let at = usize::from(at);
-                let owner = block.owners[at];
-                if owner != NONE && allowed(owner) {
+                // Of a slot that is free the estimate is no number, so it reaches nothing.
+                if allowed.is_none_or(|allowed| allowed(block.owners[at])) {
                     likely.push((begin + at) as u32, estimates[at]);
                 }
             }

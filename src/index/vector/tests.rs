@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::dot::{dots, dots_of};
 use super::*;
+use crate::Allowed;
 
 const DIMENSIONS: usize = 8;
 
@@ -63,8 +64,16 @@ impl Matrix for Table {
     }
 }
 
+/// A filter.
+const NO_THIRD: &Allowed<'_> = &|row| !row.is_multiple_of(3);
+
 /// What `nearest` must give, the slow way.
-fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Row, f32)> {
+fn brute(
+    rows: &BTreeMap<Row, Vec<Vector>>,
+    query: &Vector,
+    k: usize,
+    allowed: Option<&Allowed<'_>>,
+) -> Vec<(Row, f32)> {
     let cosine = |v: &Vector| {
         let sum: i32 = v.values.iter().zip(&query.values).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
         sum as f32 * v.scale * query.scale
@@ -73,7 +82,7 @@ fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Ro
         .iter()
         .filter_map(|(row, vectors)| {
             let best = vectors.iter().filter(|v| v.scale != 0.0).map(cosine).reduce(f32::max)?;
-            (query.scale != 0.0 && row % 3 != 0).then_some((*row, best))
+            (query.scale != 0.0 && allowed.is_none_or(|allowed| allowed(*row))).then_some((*row, best))
         })
         .collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -81,13 +90,24 @@ fn brute(rows: &BTreeMap<Row, Vec<Vector>>, query: &Vector, k: usize) -> Vec<(Ro
     all
 }
 
-/// What a search finds: in so many parts, with a second look at `most` windows or with one look.
+/// What a search finds of [`NO_THIRD`]: in so many parts, with a second look at `most` windows or with one look.
 fn found(windows: &Windows, query: &Vector, k: usize, most: Option<usize>, parts: usize) -> Vec<(Row, f32)> {
-    let allowed = |row: Row| !row.is_multiple_of(3);
+    found_of(windows, query, k, most, parts, Some(NO_THIRD))
+}
+
+/// As [`found`], of what is allowed.
+fn found_of(
+    windows: &Windows,
+    query: &Vector,
+    k: usize,
+    most: Option<usize>,
+    parts: usize,
+    allowed: Option<&Allowed<'_>>,
+) -> Vec<(Row, f32)> {
     let mut all = Width::all().into_iter().map(|width| {
         let scan = Scan::looking(windows, query, k, most, width);
         let end = scan.whole().end;
-        let part = |part: usize| scan.part(end * part / parts..end * (part + 1) / parts, &allowed);
+        let part = |part: usize| scan.part(end * part / parts..end * (part + 1) / parts, allowed);
         let found = (0..parts).map(part).reduce(|one, other| one.join(other)).expect("a part");
         scan.finish(found)
     });
@@ -126,6 +146,7 @@ proptest! {
         query in vector(),
         k in 0usize..40,
         parts in 1usize..4,
+        filtered in any::<bool>(),
     ) {
         let table = Arc::new(Table::new());
         let mut windows = Windows::new(DIMENSIONS, Some(table.clone()));
@@ -140,12 +161,14 @@ proptest! {
             rows.insert(row, vectors);
         }
         for (windows, rows) in kept.into_iter().chain([(windows, rows)]) {
-            let expected = brute(&rows, &query, k);
-            prop_assert_eq!(&found(&windows, &query, k, None, parts), &expected);
+            let allowed = filtered.then_some(NO_THIRD);
+            let expected = brute(&rows, &query, k, allowed);
+            prop_assert_eq!(&found_of(&windows, &query, k, None, parts, allowed), &expected);
             // As many as there are: all of them are looked at again.
-            prop_assert_eq!(&found(&windows, &query, k, Some(windows.blocks.len() * BLOCK), parts), &expected);
-            let allowed = rows.keys().copied().filter(|row| !row.is_multiple_of(3));
-            prop_assert_eq!(&windows.scan(&query, k).among(allowed), &expected);
+            let all = Some(windows.blocks.len() * BLOCK);
+            prop_assert_eq!(&found_of(&windows, &query, k, all, parts, allowed), &expected);
+            let these = rows.keys().copied().filter(|row| allowed.is_none_or(|allowed| allowed(*row)));
+            prop_assert_eq!(&windows.scan(&query, k).among(these), &expected);
             for (row, vectors) in &rows {
                 let usable: Vec<Vector> = vectors.iter().filter(|v| v.scale != 0.0).cloned().collect();
                 prop_assert!(windows.vectors(*row).iter().map(|window| &window.vector).eq(&usable));
@@ -169,7 +192,7 @@ proptest! {
         prop_assert_eq!(&hits, &found(&windows, &query, k, Some(most), 1));
         prop_assert!(hits.len() <= k.min(most));
         prop_assert!(hits.iter().all(|(row, cosine)| row % 3 != 0 && *cosine <= windows.cosines(&query, &[*row])[0]));
-        let exact = brute(&(0..).zip(vectors.chunks(2).map(<[Vector]>::to_vec)).collect(), &query, k);
+        let exact = brute(&(0..).zip(vectors.chunks(2).map(<[Vector]>::to_vec)).collect(), &query, k, Some(NO_THIRD));
         prop_assert!(hits.iter().zip(&exact).all(|(hit, best)| hit.1 <= best.1), "nothing is better than the best");
     }
 }
@@ -195,23 +218,23 @@ fn a_large_matrix_is_looked_at_twice_and_what_is_near_is_found() {
     assert!(windows.few(30) == 2 * windows.few(15) && windows.few(2000) < 3000);
     let near: Vec<Row> = (0..30).map(|at| at * 100 + 7).collect();
     let scan = windows.scan(&query, 30);
-    let found = scan.finish(scan.part(scan.whole(), &|_| true));
-    assert!(matches!(scan.part(scan.whole(), &|_| true), scan::Found::Likely(_)));
+    let found = scan.finish(scan.part(scan.whole(), None));
+    assert!(matches!(scan.part(scan.whole(), None), scan::Found::Likely(_)));
     let mut rows: Vec<Row> = found.iter().map(|(row, _)| *row).collect();
     rows.sort_unstable();
     assert_eq!(rows, near);
     assert!(found.iter().all(|(row, cosine)| cosine.to_bits() == windows.cosines(&query, &[*row])[0].to_bits()));
     // Of what a filter leaves nothing is lost, however far it is.
     let far = |row: Row| row.is_multiple_of(300);
-    let all = scan.finish(scan.part(scan.whole(), &far));
+    let all = scan.finish(scan.part(scan.whole(), Some(&far)));
     assert_eq!(all, scan.among((0..3000).filter(|row| far(*row))));
     assert_eq!(all.len(), 10);
     windows.clear(7, &mut free);
     let scan = windows.scan(&query, 30);
-    let found = scan.finish(scan.part(scan.whole(), &|_| true));
+    let found = scan.finish(scan.part(scan.whole(), None));
     assert!(found.iter().all(|(row, _)| *row != 7));
     let everything = windows.scan(&query, 2000);
-    assert!(matches!(everything.part(everything.whole(), &|_| true), scan::Found::Best(_)));
+    assert!(matches!(everything.part(everything.whole(), None), scan::Found::Best(_)));
 }
 
 #[test]
