@@ -23,24 +23,46 @@ const BEHIND: u64 = 20;
 /// What may be more at the end than in the first quarter.
 const MORE: f64 = 1.05;
 
-/// What is measured: a name, the unit's size, and whether it must not grow. What was paid for is kept for ever, and a log
-/// grows to its bound.
-const MEASURED: [(&str, f64, bool); 10] = [
-    ("resident, MB", 1e6, true),
-    ("of it anonymous, MB", 1e6, true),
-    ("descriptors", 1.0, true),
-    ("threads", 1.0, true),
-    ("database, kB", 1e3, true),
-    ("words, vectors and the rest, kB", 1e3, true),
-    ("journal and ledger (kept for ever), kB", 1e3, false),
-    ("log (two files of 5 MB at most), kB", 1e3, false),
-    ("the vault itself, kB", 1e3, false),
-    ("processor, % of a core", 0.01, false),
+/// Bytes of the database that a context takes which was bought, whatever becomes of its note: its archive keeps it.
+const CONTEXT: f64 = 1e3;
+
+/// How what is measured is judged.
+#[derive(Clone, Copy, PartialEq)]
+enum Judged {
+    /// The medians of the first quarter and of the last are to be about the same.
+    ByMedian,
+    /// The least of them are, but for what was bought: it grows and is made smaller by turns.
+    ByLeast,
+    /// What was paid for is kept for ever, and a log grows to its bound.
+    Not,
+}
+
+/// What is measured: a name, the unit's size, and how it is judged.
+const MEASURED: [(&str, f64, Judged); 11] = [
+    ("resident, MB", 1e6, Judged::ByMedian),
+    ("of it anonymous, MB", 1e6, Judged::ByMedian),
+    ("descriptors", 1.0, Judged::ByMedian),
+    ("threads", 1.0, Judged::ByMedian),
+    ("database, kB", 1e3, Judged::ByLeast),
+    ("words, vectors and the rest, kB", 1e3, Judged::ByMedian),
+    ("journal and ledger (kept for ever), kB", 1e3, Judged::Not),
+    ("log (two files of 5 MB at most), kB", 1e3, Judged::Not),
+    ("the vault itself, kB", 1e3, Judged::Not),
+    ("processor, % of a core", 0.01, Judged::Not),
+    (BOUGHT, 1.0, Judged::Not),
 ];
+
+const BOUGHT: &str = "contexts bought";
+
+/// A sample: what [`MEASURED`] names.
+type Row = [f64; MEASURED.len()];
+
+/// Least, median and most of what was measured in a quarter.
+type Quarter = (f64, f64, f64);
 
 pub(super) struct Samples {
     /// Seconds since the start, and what [`MEASURED`] names.
-    taken: Vec<(f64, [f64; MEASURED.len()])>,
+    taken: Vec<(f64, Row)>,
     file: Option<File>,
 }
 
@@ -91,6 +113,7 @@ impl Samples {
                 disk.log,
                 vault,
                 share,
+                bought(&soak.socket).or(self.taken.last().map(|(_, row)| row[row.len() - 1])).unwrap_or(0.0),
             ];
             let seconds = start.elapsed().as_secs_f64();
             if let Some(file) = &mut self.file {
@@ -102,33 +125,54 @@ impl Samples {
         Ok(())
     }
 
-    /// Prints medians and maxima of the quarters after the warm-up; the names of what grew.
+    /// Prints what was measured in the quarters after the warm-up; the names of what grew.
     pub(super) fn table(&self, warm_up: f64) -> Vec<&'static str> {
         let taken: Vec<_> = self.taken.iter().filter(|(seconds, _)| *seconds > warm_up).collect();
         let quarters: Vec<_> = taken.chunks(taken.len().div_ceil(4).max(1)).collect();
         println!("| median, most | 1st quarter | 2nd | 3rd | 4th | 4th to 1st | |\n|---|---|---|---|---|---|---|");
-        let mut grown = Vec::new();
-        for (column, (name, unit, must_not_grow)) in MEASURED.into_iter().enumerate() {
-            let column = |quarter: &[&(f64, [f64; MEASURED.len()])]| -> (f64, f64) {
-                let values: Vec<f64> = quarter.iter().map(|(_, row)| row[column] / unit).collect();
-                (percentile(&values, 50.0), percentile(&values, 100.0))
+        let of = |column: usize| -> Vec<Quarter> {
+            let quarter = |quarter: &&[&(f64, Row)]| {
+                let values: Vec<f64> = quarter.iter().map(|(_, row)| row[column]).collect();
+                (percentile(&values, 0.0), percentile(&values, 50.0), percentile(&values, 100.0))
             };
-            let medians: Vec<(f64, f64)> = quarters.iter().map(|quarter| column(quarter)).collect();
-            let cells: Vec<String> = medians.iter().map(|(median, most)| format!("{median:.1}, {most:.1}")).collect();
-            let (first, last) = (medians.first().map_or(0.0, |m| m.0), medians.last().map_or(0.0, |m| m.0));
-            let verdict = match must_not_grow {
-                false => "",
-                true if last <= first * MORE => "holds",
-                true => {
+            quarters.iter().map(quarter).collect()
+        };
+        let ends = |quarters: &[Quarter]| quarters.first().copied().zip(quarters.last().copied()).unwrap_or_default();
+        let (first, last) = ends(&of(MEASURED.len() - 1));
+        let kept = CONTEXT * (last.1 - first.1);
+        let mut grown = Vec::new();
+        for (column, (name, unit, judged)) in MEASURED.into_iter().enumerate() {
+            let quarters = of(column);
+            let (first, last) = ends(&quarters);
+            let (before, after, kept) = match judged {
+                Judged::ByLeast => (first.0, last.0, kept),
+                Judged::ByMedian | Judged::Not => (first.1, last.1, 0.0),
+            };
+            let verdict = match judged {
+                Judged::Not => "",
+                _ if after <= before * MORE + kept => "holds",
+                _ => {
                     grown.push(name);
                     "**grows**"
                 }
             };
-            let change = if first > 0.0 { 100.0 * (last / first - 1.0) } else { 0.0 };
+            let cell = |(least, median, most): &Quarter| {
+                let least = if judged == Judged::ByLeast { format!("{:.1}, ", least / unit) } else { String::new() };
+                format!("{least}{:.1}, {:.1}", median / unit, most / unit)
+            };
+            let cells: Vec<String> = quarters.iter().map(cell).collect();
+            let change = if before > 0.0 { 100.0 * (after / before - 1.0) } else { 0.0 };
+            let name = if judged == Judged::ByLeast { format!("{name}: least, median, most") } else { name.to_owned() };
             println!("| {name} | {} | {change:+.1} % | {verdict} |", cells.join(" | "));
         }
         grown
     }
+}
+
+/// Contexts that were bought so far; `None` if the daemon does not say in time.
+fn bought(socket: &Path) -> Option<f64> {
+    let cost = Client::connect(socket).and_then(|mut client| client.call("cost", &json!({}))).ok()?;
+    cost["this_month"]["contexts"].as_f64()
 }
 
 /// Notes that wait to be indexed; `None` if the daemon does not say in time.
