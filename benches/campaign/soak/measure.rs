@@ -49,10 +49,11 @@ const MEASURED: [(&str, f64, Judged); 11] = [
     ("log (two files of 5 MB at most), kB", 1e3, Judged::Not),
     ("the vault itself, kB", 1e3, Judged::Not),
     ("processor, % of a core", 0.01, Judged::Not),
-    (BOUGHT, 1.0, Judged::Not),
+    ("contexts bought", 1.0, Judged::Not),
 ];
 
-const BOUGHT: &str = "contexts bought";
+/// Which of them the contexts are that were bought.
+const BOUGHT: usize = MEASURED.len() - 1;
 
 /// A sample: what [`MEASURED`] names.
 type Row = [f64; MEASURED.len()];
@@ -113,7 +114,7 @@ impl Samples {
                 disk.log,
                 vault,
                 share,
-                bought(&soak.socket).or(self.taken.last().map(|(_, row)| row[row.len() - 1])).unwrap_or(0.0),
+                bought(&soak.socket).or(self.taken.last().map(|(_, row)| row[BOUGHT])).unwrap_or(0.0),
             ];
             let seconds = start.elapsed().as_secs_f64();
             if let Some(file) = &mut self.file {
@@ -138,7 +139,7 @@ impl Samples {
             quarters.iter().map(quarter).collect()
         };
         let ends = |quarters: &[Quarter]| quarters.first().copied().zip(quarters.last().copied()).unwrap_or_default();
-        let (first, last) = ends(&of(MEASURED.len() - 1));
+        let (first, last) = ends(&of(BOUGHT));
         let kept = CONTEXT * (last.1 - first.1);
         let mut grown = Vec::new();
         for (column, (name, unit, judged)) in MEASURED.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Products of matrices whose values are rounded to whole numbers of some eleven bits: half the bytes of `f32`, and twice as
-//! quick or more where a processor multiplies and adds pairs of them at once, as those with AVX2 do, and with VNNI all the more.
+//! Products of matrices whose values are rounded to whole numbers of some eleven bits: half the bytes of `f32`, and nearly twice as
+//! quick where a processor multiplies and adds pairs of them at once, as those with AVX2 do, and with VNNI a little more.
 //!
 //! Each row has a factor of its own, so that its greatest value takes all of the bits. Their number is as high as sums allow: no
 //! sum of products leaves 32 bits, whatever the values, so all processors compute the same.
