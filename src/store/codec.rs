@@ -25,6 +25,16 @@ const HEAD: usize = 1 + 8;
 /// The largest payload: a note of 8 MiB that consists of headings stays below it.
 const MOST: u64 = 64 << 20;
 
+/// The hash of a context's bytes, which names it within the journal and the archive.
+pub(super) type Id = [u8; 16];
+
+/// The name of a context, from its encoded bytes.
+pub(super) fn id(record: &[u8]) -> Id {
+    let mut id = [0; 16];
+    id.copy_from_slice(&blake3::hash(record).as_bytes()[..16]);
+    id
+}
+
 /// Counters of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counters {
@@ -155,6 +165,19 @@ pub(super) fn decode_context(bytes: &[u8]) -> Result<ContextRecord, Damage> {
     match (contexts.pop(), contexts.is_empty()) {
         (Some(context), true) => Ok(context),
         _ => Err(Damage::Shape("one context was expected".into())),
+    }
+}
+
+/// A context's name.
+pub(super) fn encode_id(id: Id) -> Result<Vec<u8>, Damage> {
+    seal(&id)
+}
+
+/// The name in the bytes.
+pub(super) fn decode_id(bytes: &[u8]) -> Result<Id, Damage> {
+    match unseal(bytes)? {
+        (1, payload) => read(payload),
+        (other, _) => Err(Damage::Version(other)),
     }
 }
 

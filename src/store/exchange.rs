@@ -10,8 +10,7 @@ use std::io::{BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::salvage::guarded;
-use super::tree::Writes;
+use super::tree::{Trees, Writes};
 use super::{ArchivedAll, Holder, Store, StoreError};
 use context::{ContextRecord, Expansion, Making, Origin, Spent};
 use note::PRIVATE_TAG;
@@ -180,11 +179,10 @@ impl Store {
                 }
             }
         }
-        let archived: Vec<_> =
-            self.database.with(|trees| guarded(|| trees.archived().collect())).map_err(|f| self.fault(f))?;
-        let mut keys: Vec<ContextKey> = self.journal.keys();
+        let mut keys = self.database.with(Trees::archive_keys).map_err(|fault| self.fault(fault))?;
+        keys.extend(self.journal.keys());
         keys.sort_unstable();
-        for key in archived.into_iter().map(|(key, _)| key).chain(keys) {
+        for key in keys {
             if seen.insert(key) {
                 self.export_under(key, None, templates, &mut out)?;
             }

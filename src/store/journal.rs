@@ -37,12 +37,11 @@ mod frames;
 mod holders;
 mod rewrite;
 
-use super::codec;
+use super::codec::{self, Id, id};
 use super::damage::Damage;
 use super::v1::Entry;
 use super::{StoreError, salvage};
 use context::{ContextRecord, Expansion};
-pub(crate) use entries::id;
 use entries::{Draft, Entries, Place};
 #[cfg(any(test, fuzzing))]
 pub(super) use frames::MAGIC;
@@ -198,7 +197,7 @@ impl Journal {
 
     /// What was written beside the context of this name. Of what cannot be read there is none: the context serves
     /// without.
-    fn expansion(&self, of: &entries::Id) -> Expansion {
+    fn expansion(&self, of: &Id) -> Expansion {
         let place = self.with_entries(|entries| entries.expansion(of));
         place
             .and_then(|(offset, length)| {

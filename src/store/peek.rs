@@ -109,7 +109,7 @@ pub fn journaled(dir: &Path) -> Result<Vec<(ContextKey, ContextRecord)>, StoreEr
             Ok(Entry::Context { keys, record }) => {
                 if let Ok(context) = codec::decode_context(&record) {
                     found.extend(keys.into_iter().map(|key| (key, context.clone())));
-                    by_id.insert(super::journal::id(&record), context);
+                    by_id.insert(codec::id(&record), context);
                 }
             }
             Ok(Entry::Alias { key, of }) => {

@@ -1,4 +1,4 @@
-//! The database: five sled trees, their full scan, and the one transaction.
+//! The database: seven sled trees, their full scan, and the one transaction.
 //!
 //! An open that succeeds proves nothing, so every value is decoded once at start. sled keeps its lock for
 //! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
@@ -23,6 +23,9 @@ use super::salvage::{self, Fault, guarded};
 use context::ContextRecord;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, InputHash, context_key};
+
+mod archive;
+mod copy;
 
 /// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
 /// the pages that are being written; sled's default is a gigabyte. sled drops a page only once 64 accesses have come
@@ -52,7 +55,12 @@ pub(super) struct Trees {
     meta: sled::Tree,
     notes: sled::Tree,
     contexts: sled::Tree,
+    /// Archived contexts by key, as version 0.2.0 wrote them; nothing is added.
     archive: sled::Tree,
+    /// Archived contexts by name ([`codec::id`]).
+    archived: sled::Tree,
+    /// The names of those that were archived last, by key.
+    archive_keys: sled::Tree,
     values: sled::Tree,
     path: PathBuf,
     /// Bytes that came into sled's cache since the database was opened, at most.
@@ -65,7 +73,8 @@ enum Tree {
     Meta,
     Notes,
     Contexts,
-    Archive,
+    Archived,
+    ArchiveKeys,
 }
 
 /// What a transaction does.
@@ -106,12 +115,6 @@ impl Writes {
         let key = path.as_str().as_bytes();
         self.0.push((Tree::Notes, key.to_vec(), None));
         self.0.push((Tree::Contexts, key.to_vec(), None));
-    }
-
-    /// Puts a context into the archive.
-    pub(super) fn archive(&mut self, key: ContextKey, context: &ContextRecord) -> Result<(), Fault> {
-        self.0.push((Tree::Archive, key.0.to_vec(), Some(codec::encode_contexts([context])?)));
-        Ok(())
     }
 
     /// Sets the counters.
@@ -199,6 +202,8 @@ impl Trees {
             notes: db.open_tree("notes")?,
             contexts: db.open_tree("contexts")?,
             archive: db.open_tree("archive")?,
+            archived: db.open_tree("archived")?,
+            archive_keys: db.open_tree("archive keys")?,
             values: db.open_tree("values")?,
             path: path.to_path_buf(),
             touched: Arc::default(),
@@ -246,12 +251,7 @@ impl Trees {
         if contexts.next().is_some() {
             return Err(torn());
         }
-        for entry in self.archived() {
-            let (key, context) = entry?;
-            if context.is_paid() && !is_known(key, None) {
-                scan.unknown.push((key, context));
-            }
-        }
+        scan.unknown = self.scan_archive(|key| is_known(key, None))?;
         for value in self.all_of(&self.values) {
             // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
             value?;
@@ -341,25 +341,6 @@ impl Trees {
         })
     }
 
-    /// A context of the archive.
-    pub(super) fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, Fault> {
-        guarded(|| {
-            let bytes = self.archive.get(key.0)?;
-            self.touched_one(bytes.as_deref().unwrap_or_default());
-            Ok(bytes.map(|bytes| codec::decode_context(&bytes)).transpose()?)
-        })
-    }
-
-    /// The whole archive. The caller runs it under [`guarded`].
-    pub(super) fn archived(&self) -> impl Iterator<Item = Result<(ContextKey, ContextRecord), Fault>> {
-        self.all_of(&self.archive).map(|entry| {
-            let (key, bytes) = entry?;
-            let key = <[u8; 16]>::try_from(&*key)
-                .map_err(|_| Fault::Damaged("a key of the archive has another length".into()))?;
-            Ok((ContextKey(key), codec::decode_context(&bytes)?))
-        })
-    }
-
     /// A value of the engine.
     pub(super) fn value(&self, name: &str) -> Result<Option<String>, Fault> {
         guarded(|| {
@@ -384,14 +365,15 @@ impl Trees {
     /// Carries out all writes or none.
     pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
         guarded(|| {
-            let trees = (&self.meta, &self.notes, &self.contexts, &self.archive);
-            let done = trees.transaction(|(meta, notes, contexts, archive)| {
+            let trees = (&self.meta, &self.notes, &self.contexts, &self.archived, &self.archive_keys);
+            let done = trees.transaction(|(meta, notes, contexts, archived, archive_keys)| {
                 for (tree, key, value) in &writes.0 {
                     let tree = match tree {
                         Tree::Meta => meta,
                         Tree::Notes => notes,
                         Tree::Contexts => contexts,
-                        Tree::Archive => archive,
+                        Tree::Archived => archived,
+                        Tree::ArchiveKeys => archive_keys,
                     };
                     match value {
                         Some(value) => tree.insert(key.as_slice(), value.as_slice())?,
@@ -432,51 +414,9 @@ impl Trees {
         })
     }
 
-    /// Copies every tree into a new database in `path`, on the disk when this returns.
-    pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
-        /// Keys per batch: a batch is built in memory. Of 11,000 contexts fewer and more made a larger copy (64 keys by 2 %,
-        /// 16 by 8 %, 2,048 by 27 %).
-        const BATCH: usize = 256;
-        let new = Self::open(path)?;
-        guarded(|| {
-            for (from, to) in self.all().into_iter().zip(new.all()) {
-                let mut batch = sled::Batch::default();
-                for (n, entry) in from.iter().enumerate() {
-                    let (key, value) = entry?;
-                    batch.insert(key, value);
-                    if n % BATCH == BATCH - 1 {
-                        to.apply_batch(std::mem::take(&mut batch))?;
-                        // What a batch wrote over is used again only once it is flushed.
-                        new.db.flush()?;
-                    }
-                }
-                to.apply_batch(batch)?;
-            }
-            Ok(())
-        })?;
-        new.flush(true)
-    }
-
-    /// Whether every tree has the same keys and values as that of a copy.
-    pub(super) fn holds_the_same_as(&self, copy: &Trees) -> Result<bool, Fault> {
-        guarded(|| {
-            for (one, other) in self.all().into_iter().zip(copy.all()) {
-                let mut others = other.iter();
-                for entry in one {
-                    if others.next().transpose()?.is_none_or(|other| Ok(other) != entry) {
-                        return Ok(false);
-                    }
-                }
-                if others.next().is_some() {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })
-    }
-
-    fn all(&self) -> [&sled::Tree; 5] {
-        [&self.meta, &self.notes, &self.contexts, &self.archive, &self.values]
+    fn all(&self) -> [&sled::Tree; 7] {
+        let Trees { meta, notes, contexts, archive, archived, archive_keys, values, .. } = self;
+        [meta, notes, contexts, archive, archived, archive_keys, values]
     }
 }
 

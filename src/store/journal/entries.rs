@@ -6,21 +6,11 @@ use std::collections::{HashMap, HashSet};
 use super::NoteEvent;
 use super::frames::frame;
 use super::holders::{Holder, Holders};
-use crate::codec;
+use crate::codec::{self, Id, id};
 use crate::damage::Damage;
 use crate::v1::Entry;
 use context::{ContextRecord, Expansion};
 use note::fingerprint::{ContextKey, context_key};
-
-/// The hash of a context's bytes, which names it within the journal.
-pub(super) type Id = [u8; 16];
-
-/// The name of a context within the journal, from its encoded bytes.
-pub(crate) fn id(record: &[u8]) -> Id {
-    let mut id = [0; 16];
-    id.copy_from_slice(&blake3::hash(record).as_bytes()[..16]);
-    id
-}
 
 /// Where a context's frame lies.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Journal;
-use super::entries::{Entries, Id, held, id};
+use super::entries::{Entries, held};
 use super::frames::{HEAD, frame, scan};
-use crate::codec;
+use crate::codec::{self, Id, id};
 use crate::damage::Damage;
 use crate::v1::Entry;
 use crate::{StoreError, salvage};

@@ -146,6 +146,9 @@ fn records_that_do_not_decode_are_damage() {
         ("notes", name(3).into_bytes(), vec![1; 40]),
         ("contexts", name(3).into_bytes(), codec::encode_contexts([]).unwrap()),
         ("archive", vec![1; 16], vec![]),
+        ("archived", vec![1; 16], vec![]),
+        ("archive keys", vec![1; 16], vec![]),
+        ("archive keys", vec![1; 15], codec::encode_id([1; 16]).unwrap()),
         ("meta", b"counters".to_vec(), vec![2; 20]),
         ("notes", vec![0xFF], vec![]),
     ] {

@@ -1,8 +1,8 @@
 //! What a model wrote beside a context: kept in the journal alone, and found wherever the context is.
 
 use super::*;
+use crate::codec::id;
 use crate::codec::{decode_entry, encode_contexts, encode_entry};
-use crate::journal::id;
 use crate::v1::Entry;
 use context::Expansion;
 

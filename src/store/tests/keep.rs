@@ -60,6 +60,39 @@ fn contexts_of_several_generations_are_kept_under_one_key() {
 }
 
 #[test]
+fn a_context_lies_in_the_archive_once_with_whatever_texts_it_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let give_up = |text: &[u8], context: &ContextRecord| {
+        let key = context_key(&[section(1)], text_hash(text));
+        let write = NoteWrite { archive: vec![(key, context.clone())], ..NoteWrite::default() };
+        store.apply(&path("a.md"), write).unwrap();
+    };
+    let bytes = || store.database.with(Trees::bytes).unwrap();
+    let first = of("llm/a", "one sentence about the note. ".repeat(20).trim());
+    give_up(b"body", &first);
+    let before = bytes();
+    let texts: Vec<String> = (0..10).map(|n| format!("text {n}")).collect();
+    texts.iter().for_each(|text| give_up(text.as_bytes(), &first));
+    let further = bytes() - before;
+    assert!(further < 10 * 64, "{further} bytes for 10 further keys of a text of {}", first.text.len());
+
+    // Another one that was written for the first of those texts; then the first one is given up with the second again.
+    let other = ContextRecord { written_for: text_hash(b"text 0"), text: "another".into(), ..first.clone() };
+    give_up(b"text 0", &other);
+    give_up(b"text 1", &other);
+    give_up(b"text 1", &first);
+    drop(store);
+    // The archive alone says so now.
+    fs::remove_file(dir.path().join(JOURNAL)).unwrap();
+    let (store, _) = open(dir.path());
+    let found = |text: &[u8]| store.archived(context_key(&[section(1)], text_hash(text))).unwrap();
+    assert_eq!(found(b"body").as_ref(), Some(&first));
+    assert_eq!(found(b"text 0").as_ref(), Some(&other));
+    texts[1..].iter().for_each(|text| assert_eq!(found(text.as_bytes()).as_ref(), Some(&first), "{text}"));
+}
+
+#[test]
 fn what_a_chunk_holds_is_found_before_what_it_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());

@@ -36,6 +36,7 @@ pub fn codec(bytes: &[u8]) {
     let _ = codec::decode_contexts(bytes);
     let _ = codec::decode_counters(bytes);
     let _ = codec::decode_value(bytes);
+    let _ = codec::decode_id(bytes);
     let _ = codec::decode_entry(bytes);
     let mut input = Input(bytes);
     let (kind, version) = (input.below(6), input.below(VERSIONS));
@@ -60,7 +61,11 @@ pub fn codec(bytes: &[u8]) {
             assert_eq!(codec::decode_counters(&again), Ok(counters));
         }
         4 => {
-            let Ok(value) = codec::decode_value(&sealed(version, input.0)) else { return };
+            let sealed = sealed(version, input.0);
+            if let Ok(id) = codec::decode_id(&sealed) {
+                assert_eq!(codec::decode_id(&codec::encode_id(id).expect("a name can be written")), Ok(id));
+            }
+            let Ok(value) = codec::decode_value(&sealed) else { return };
             assert_eq!(codec::decode_value(&codec::encode_value(&value).expect("a text can be written")), Ok(value));
         }
         _ => {
@@ -127,7 +132,7 @@ fn journal_of(input: &mut Input<'_>) -> Vec<u8> {
         out.extend_from_slice(payload);
     };
     let record = |number: u8| codec::encode_contexts([&paid(number)]).expect("a context can be written");
-    let name = |number: u8| journal::id(&record(number));
+    let name = |number: u8| codec::id(&record(number));
     let tags = |number: u8| if number > 127 { vec!["private".to_owned()] } else { Vec::new() };
     while !input.is_over() {
         let entry = match input.below(10) {

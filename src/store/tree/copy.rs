@@ -1,0 +1,51 @@
+//! Copying a database.
+
+use std::path::Path;
+
+use super::Trees;
+use crate::salvage::{Fault, guarded};
+
+impl Trees {
+    /// Copies every tree into a new database in `path`, on the disk when this returns.
+    pub(crate) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
+        /// Keys per batch: a batch is built in memory. Of 11,000 contexts fewer and more made a larger copy (64 keys by 2 %,
+        /// 16 by 8 %, 2,048 by 27 %).
+        const BATCH: usize = 256;
+        let new = Self::open(path)?;
+        guarded(|| {
+            for (from, to) in self.all().into_iter().zip(new.all()) {
+                let mut batch = sled::Batch::default();
+                for (n, entry) in from.iter().enumerate() {
+                    let (key, value) = entry?;
+                    batch.insert(key, value);
+                    if n % BATCH == BATCH - 1 {
+                        to.apply_batch(std::mem::take(&mut batch))?;
+                        // What a batch wrote over is used again only once it is flushed.
+                        new.db.flush()?;
+                    }
+                }
+                to.apply_batch(batch)?;
+            }
+            Ok(())
+        })?;
+        new.flush(true)
+    }
+
+    /// Whether every tree has the same keys and values as that of a copy.
+    pub(crate) fn holds_the_same_as(&self, copy: &Trees) -> Result<bool, Fault> {
+        guarded(|| {
+            for (one, other) in self.all().into_iter().zip(copy.all()) {
+                let mut others = other.iter();
+                for entry in one {
+                    if others.next().transpose()?.is_none_or(|other| Ok(other) != entry) {
+                        return Ok(false);
+                    }
+                }
+                if others.next().is_some() {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+}
