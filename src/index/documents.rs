@@ -28,6 +28,7 @@ use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 
 use packs::Packer;
 use spellings::Spellings;
+use view::KnownOutlines;
 pub(super) use view::View;
 use writer::writer;
 
@@ -188,6 +189,7 @@ pub(super) struct Documents {
     /// `None` after a failure, until the next write makes a new one.
     writer: Option<IndexWriter>,
     reader: IndexReader,
+    outlines: KnownOutlines,
     fields: Fields,
     /// What a bulk's threads begin with, while there is one.
     bulk: Option<fn()>,
@@ -240,6 +242,7 @@ impl Documents {
             index,
             writer: Some(writer),
             reader,
+            outlines: KnownOutlines::default(),
             fields,
             bulk: None,
             found,
@@ -275,7 +278,7 @@ impl Documents {
                 .reload_policy(ReloadPolicy::Manual)
                 .doc_store_cache_num_blocks(CACHED_BLOCKS)
                 .try_into()?;
-            let view = View::new(&reader, fields)?;
+            let view = View::new(&reader, fields, &mut KnownOutlines::default())?;
             let mut plainly = [0; Language::ALL.len()];
             for (count, language) in plainly.iter_mut().zip(Language::ALL) {
                 *count = view.chunks_in(language)?;
@@ -422,7 +425,7 @@ impl Documents {
         }
         guarded(|| {
             self.reader.reload()?;
-            Ok(View::new(&self.reader, self.fields)?)
+            Ok(View::new(&self.reader, self.fields, &mut self.outlines)?)
         })
     }
 

@@ -28,6 +28,7 @@ mod lexical;
 mod links;
 mod meant;
 mod nearly;
+mod outlines;
 mod properties;
 mod query;
 mod scratch;

@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tantivy::Term;
-use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::Field;
 
 use super::LexicalError;
@@ -71,14 +69,14 @@ pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, Lexic
     }
     let slips = if length < TWO_SLIPS { 1 } else { 2 };
     let mut found: HashSet<String> = HashSet::new();
+    let mut spelling = Vec::new();
     for view in views {
-        let spelt = Term::from_field_text(view.fields.spellings, word);
-        let query = FuzzyTermQuery::new(spelt, slips, true);
-        for reader in view.searcher.segment_readers() {
+        for (segment, reader) in view.searcher.segment_readers().iter().enumerate() {
             let index = reader.inverted_index(view.fields.spellings)?;
-            let mut stream = index.terms().search(query.automaton()?).into_stream()?;
-            while stream.advance() {
-                if let Ok(text) = std::str::from_utf8(stream.key()) {
+            for place in view.outlines(segment, index.terms())?.near(word, slips) {
+                if index.terms().ord_to_term(place, &mut spelling)?
+                    && let Ok(text) = std::str::from_utf8(&spelling)
+                {
                     found.insert(text.to_owned());
                 }
             }
@@ -86,6 +84,7 @@ pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, Lexic
     }
     let of = |text: String| Similar { slips: strsim::osa_distance(word, &text), text };
     let mut similar: Vec<Similar> = found.into_iter().map(of).collect();
+    similar.retain(|other| other.slips <= usize::from(slips));
     similar.sort_unstable_by(|a, b| a.slips.cmp(&b.slips).then_with(|| a.text.cmp(&b.text)));
     similar.truncate(MOST_SIMILAR);
     Ok(similar)

@@ -1,14 +1,18 @@
 //! The view of the documents that a snapshot searches.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::ColumnValues;
+use tantivy::index::SegmentId;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
+use tantivy::termdict::TermDictionary;
 use tantivy::{DocAddress, DocId, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
 
 use super::packs::Unpacked;
 use super::{Fields, MOST_LANGUAGES, guarded};
+use crate::outlines::Outlines;
 use crate::{Cancel, ChunkText, Language, LexicalError, NoteNo, Row};
 
 /// What a snapshot searches: segments that never change.
@@ -20,7 +24,15 @@ pub(crate) struct View {
     pub(crate) numbers: Arc<[Numbers]>,
     /// What its notes are stemmed as, found out when it is first asked for.
     languages: Arc<OnceLock<Vec<Language>>>,
+    /// Per segment, those of its spellings.
+    outlines: Arc<[Once<Outlines>]>,
 }
+
+/// Made when it is first asked for.
+type Once<T> = Arc<OnceLock<T>>;
+
+/// The outlines of the segments that the last view showed; the next one shows most of them, too.
+pub(super) type KnownOutlines = HashMap<SegmentId, Once<Outlines>>;
 
 /// The columns of one segment.
 pub(crate) struct Numbers {
@@ -46,8 +58,14 @@ impl Numbers {
 }
 
 impl View {
-    pub(super) fn new(reader: &IndexReader, fields: Fields) -> tantivy::Result<Self> {
+    pub(super) fn new(reader: &IndexReader, fields: Fields, known: &mut KnownOutlines) -> tantivy::Result<Self> {
         let searcher = reader.searcher();
+        let mut before = std::mem::take(known);
+        let outlines = searcher.segment_readers().iter().map(|segment| {
+            let outlines = before.remove(&segment.segment_id()).unwrap_or_default();
+            known.entry(segment.segment_id()).or_insert(outlines).clone()
+        });
+        let outlines = outlines.collect();
         let numbers = searcher.segment_readers().iter().map(|segment| {
             let columns = segment.fast_fields();
             Ok(Numbers {
@@ -59,7 +77,7 @@ impl View {
             })
         });
         let numbers = numbers.collect::<tantivy::Result<Vec<_>>>()?.into();
-        Ok(View { searcher, fields, numbers, languages: Arc::default() })
+        Ok(View { searcher, fields, numbers, languages: Arc::default(), outlines })
     }
 
     /// The languages that its words were stemmed as: English, and those of most chunks.
@@ -76,6 +94,16 @@ impl View {
         let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
         let languages = std::iter::once(Language::English).chain(others).collect();
         Ok(self.languages.get_or_init(|| languages))
+    }
+
+    /// The outlines of the spellings of a segment, whose dictionary this is.
+    pub(crate) fn outlines(&self, segment: usize, dictionary: &TermDictionary) -> Result<&Outlines, LexicalError> {
+        let known = self.outlines.get(segment).ok_or_else(damaged)?;
+        if let Some(outlines) = known.get() {
+            return Ok(outlines);
+        }
+        let made = Outlines::of(dictionary)?;
+        Ok(known.get_or_init(|| made))
     }
 
     /// How many chunks were stemmed as this language, those among them that are deleted and not yet merged away.
