@@ -101,7 +101,7 @@ impl Windows {
     /// Sets the vectors of a chunk. Zero vectors and vectors of another length than the matrix's are left
     /// out: no search could find a chunk by them.
     pub(super) fn set(&mut self, row: Row, windows: &[WindowVector], free: &mut FreeSlots) {
-        let usable = || windows.iter().filter(|window| self.usable(&window.vector));
+        let usable = || windows.iter().filter(|window| self.has(window));
         // Asks the system, which a record that is known makes needless, and so does a chunk that is new.
         let rows = std::cell::LazyCell::new(|| self.rows());
         let same = |((block, at), window): ((&Block, usize), &WindowVector)| {
@@ -117,7 +117,7 @@ impl Windows {
         self.clear(row, free);
         let mut first = None;
         for window in windows.iter().rev() {
-            if self.usable(&window.vector) {
+            if self.has(window) {
                 first = Some(self.push(row, window, first.unwrap_or(NONE), free));
             }
         }
@@ -137,8 +137,14 @@ impl Windows {
         }
     }
 
+    /// Whether a window can be found, by its values or by what was made of them.
+    fn has(&self, window: &WindowVector) -> bool {
+        let is_prepared = window.record.is_some() && window.code.is_some();
+        if is_prepared { is_factor(window.vector.scale) } else { self.usable(&window.vector) }
+    }
+
     fn usable(&self, vector: &Vector) -> bool {
-        vector.values.len() == self.dimensions && vector.scale.is_finite() && vector.scale != 0.0
+        vector.values.len() == self.dimensions && is_factor(vector.scale)
     }
 
     fn push(&mut self, row: Row, window: &WindowVector, next: u32, free: &mut FreeSlots) -> u32 {
@@ -234,6 +240,11 @@ impl Windows {
     pub(super) fn scan<'a>(&'a self, query: &'a Vector, k: usize) -> Scan<'a> {
         Scan::new(self, query, k)
     }
+}
+
+/// Whether a vector with this factor points anywhere.
+fn is_factor(scale: f32) -> bool {
+    scale.is_finite() && scale != 0.0
 }
 
 fn place(slot: u32) -> (usize, usize) {

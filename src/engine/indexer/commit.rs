@@ -12,7 +12,7 @@ use crate::embedding::{Service, Serving};
 use crate::{EngineError, VaultShared, now_s};
 use context::plan::{Action, NoteTraits, Reason, Trigger};
 use index::embed::Input;
-use index::{ChunkEntry, Index, WindowVector};
+use index::{Index, WindowVector};
 use note::fingerprint::{InputHash, context_key};
 use note::{FileStat, VaultPath};
 use protocol::decision::{DecidedStep, Decision};
@@ -398,18 +398,6 @@ pub(crate) fn decision(
         seq: record.seq,
         took_ms: machine::since(began).as_secs_f64() * 1e3,
         at: now_s(),
-    }
-}
-
-fn chunk_entry(record: &NoteRecord, position: usize) -> ChunkEntry {
-    let chunk = &record.chunks[position];
-    ChunkEntry {
-        id: chunk.id,
-        note: record.no,
-        position: position as u32,
-        span: chunk.span,
-        lines: chunk.lines,
-        heading_path: chunk.heading_path.clone().into(),
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const HERE: u32 = u32::MAX;
 /// A vector of a chunk, and where its values lie.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowVector {
-    /// The vector.
+    /// The vector; without its values once it is prepared, if a row of the matrix has them.
     pub vector: Vector,
     /// The row of the matrix that has its values; `None` if none has, then the index keeps them.
     pub record: Option<u32>,
@@ -48,6 +48,10 @@ impl Coder {
     pub fn prepare(&self, window: &mut WindowVector) {
         if window.vector.values.len() == self.dimensions {
             window.code = Some(Code::of(&window.vector, &self.rotation, Width::chosen()));
+            if window.record.is_some() {
+                // Freed where they were allocated: another thread would wait for this one's heap.
+                window.vector.values = Box::default();
+            }
         }
     }
 }

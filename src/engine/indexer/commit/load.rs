@@ -2,12 +2,12 @@
 
 use std::sync::mpsc;
 
-use super::{Committer, chunk_entry, warned};
+use super::{Committer, warned};
 use crate::EngineError;
 use crate::decide::note_entry;
 use crate::indexer::scan::KnownNotes;
 use context::plan::NoteTraits;
-use index::{Coder, IndexState, WindowVector};
+use index::{ChunkEntry, Coder, IndexState, WindowVector};
 use note::VaultPath;
 use store::VectorCache;
 use store::record::{ChunkRecord, NoteRecord};
@@ -32,7 +32,7 @@ fn with_vectors(cache: &VectorCache, coder: &Coder, record: NoteRecord) -> Loade
 }
 
 impl Committer {
-    /// Brings the store's notes into the index and publishes them, and shows each record to `each`. Returns those that
+    /// Brings the store's notes into the index and publishes them, and shows each record to `each`, without its headings. Returns those that
     /// are to be decided again: the index has lost them, or other rules made them.
     pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
@@ -62,17 +62,26 @@ impl Committer {
         Ok(again)
     }
 
-    /// Brings a note into the index; tells whether that has all of it, as the present rules make it.
-    fn load_one(&mut self, (record, windows): Loaded) -> (NoteRecord, bool) {
+    /// Brings a note into the index, which takes its chunks' headings; tells whether that has all of it, as the present rules make
+    /// it.
+    fn load_one(&mut self, (mut record, windows): Loaded) -> (NoteRecord, bool) {
         let inputs: usize = record.chunks.iter().map(|chunk| chunk.inputs.len()).sum();
         let has_vectors = windows.iter().map(Vec::len).sum::<usize>() == inputs;
-        let chunks = windows.into_iter().enumerate().map(|(at, windows)| (chunk_entry(&record, at), windows));
-        let has_words =
-            self.index.load(note_entry(&record, &self.pipeline.rules), chunks.collect()) == IndexState::Current;
+        let needs_words_alone = has_vectors || self.pipeline.withholds_vectors(&record);
+        let note = note_entry(&record, &self.pipeline.rules);
+        let chunk = |(position, chunk): (u32, &mut ChunkRecord)| ChunkEntry {
+            id: chunk.id,
+            note: record.no,
+            position,
+            span: chunk.span,
+            lines: chunk.lines,
+            heading_path: std::mem::take(&mut chunk.heading_path).into(),
+        };
+        let chunks = (0..).zip(&mut record.chunks).map(chunk).zip(windows).collect();
+        let has_words = self.index.load(note, chunks) == IndexState::Current;
         self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
         self.changed_at = self.changed_at.max(Some(record.decided.1));
-        let is_whole = has_words && (has_vectors || self.pipeline.withholds_vectors(&record));
-        let is_current = is_whole && self.pipeline.is_current(&record);
+        let is_current = has_words && needs_words_alone && self.pipeline.is_current(&record);
         (record, is_current)
     }
 }
