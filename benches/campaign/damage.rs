@@ -103,7 +103,7 @@ enum Outcome {
 }
 
 pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let (from, only) = (asked.number("--from", 0)? as usize, option(&asked.args, "--only"));
+    let (first, only) = (asked.first()?, option(&asked.args, "--only"));
     let lab = Lab::new(asked, NOTES)?;
     let whole = lab.path("whole");
     let (daemon, mut client) = lab.start_whole(&whole)?;
@@ -124,8 +124,8 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     }
     let mut table: BTreeMap<(String, Damage), BTreeMap<Outcome, usize>> = BTreeMap::new();
     let (mut failures, count) = (Vec::new(), cases.len());
-    for (no, (name, damage)) in cases.into_iter().enumerate().skip(from) {
-        let mut rng = Rng::new(asked.seed.wrapping_mul(1_000_003).wrapping_add(no as u64));
+    for (no, (name, damage)) in cases.into_iter().enumerate().skip(first) {
+        let mut rng = asked.rng(no);
         let (outcome, why) = one(&lab, &whole, &name, damage, paid, &mut rng)?;
         let line = format!("{no}: {} {damage}: {outcome:?}{why}", name.display());
         eprintln!("{line}");

@@ -47,7 +47,7 @@ struct Seen {
 }
 
 pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let runs = asked.number("--runs", 100)? as usize;
+    let (first, runs) = (asked.first()?, asked.number("--runs", 100)? as usize);
     let at = option(&asked.args, "--at").unwrap_or_else(|| "random".to_owned());
     if !matches!(at.as_str(), "random" | "boundaries" | "both") {
         bail!("--at takes random, boundaries or both");
@@ -55,23 +55,25 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     if at != "random" {
         boundaries::can_be_had()?;
     }
-    let (lab, mut rng) = (Lab::new(asked, NOTES)?, Rng::new(asked.seed));
+    let lab = Lab::new(asked, NOTES)?;
     let home = lab.path("home");
     let mut seen = Seen::default();
-    for run in 0..runs {
+    for run in first..runs {
+        let mut rng = asked.rng(run);
         lab.model.latency(LATENCY);
         let boundary = (at == "boundaries" || (at == "both" && run % 2 == 1)).then(|| Boundary::any(&mut rng));
         match boundary {
             None => at_random(&lab, &home, &mut rng, &mut seen)?,
             Some(boundary) => at_boundary(&lab, &home, boundary, &mut rng, &mut seen)?,
         }
-        eprintln!("kill {}: {boundary:?}, {} edits, {} calls", run + 1, seen.edits, lab.model.calls());
+        eprintln!("kill {run}: {boundary:?}, {} edits, {} calls", seen.edits, lab.model.calls());
         if (run + 1) % ROUND == 0 {
             look(&lab, &home, &seen)?;
         }
     }
     let status = look(&lab, &home, &seen)?;
-    println!("seed {}, {runs} kills, {} of them before the daemon served\n", asked.seed, seen.early);
+    let kills = runs.saturating_sub(first);
+    println!("seed {}, {kills} kills from no. {first} on, {} before the daemon served\n", asked.seed, seen.early);
     println!("| what | |\n|---|---|");
     let kills: Vec<String> = seen.kills.iter().map(|(at, kills)| format!("{at} {kills}")).collect();
     println!("| kills at | {} |", kills.join(", "));

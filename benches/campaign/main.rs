@@ -3,16 +3,17 @@
 //!
 //! ```text
 //! cargo bench --bench campaign -- damage [--seed 1] [--from 0] [--only journal]
-//! cargo bench --bench campaign -- kills  [--seed 1] [--runs 100] [--at random|boundaries|both]
-//! cargo bench --bench campaign -- power  [--seed 1] [--runs 100]
+//! cargo bench --bench campaign -- kills  [--seed 1] [--from 0] [--runs 100] [--at random|boundaries|both]
+//! cargo bench --bench campaign -- power  [--seed 1] [--from 0] [--runs 100]
 //! cargo bench --bench campaign -- disk   [--seed 1] [--only inodes]
 //! cargo bench --bench campaign -- load   [--seed 1] [--notes 2000] [--seconds 10]
-//! cargo bench --bench campaign -- soak   [--seed 1] [--minutes 120] [--warm-up 15] [--notes 400] [--samples FILE]
+//! cargo bench --bench campaign -- soak   [--seed 1] [--minutes 120] [--warm-up 15] [--notes 400] [--new 25] [--samples FILE]
 //! ```
 //!
 //! `power`, and kills at boundaries, need `strace`; `disk` needs root and `unshare`. `--program FILE` starts another daemon
-//! than the one that was built. The same seed gives the same damage and the same edits. Damage and kills are as true of a build for tests, which is
-//! there sooner: `cargo bench --profile dev --bench campaign -- damage`.
+//! than the one that was built. The same seed gives the same damage and the same edits, and each case has its number: one
+//! that was stopped goes on with `--from`. Of a thousand edits of a soak `--new` are of a text that is new. Damage and kills
+//! are as true of a build for tests, which is there sooner: `cargo bench --profile dev --bench campaign -- damage`.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -32,6 +33,7 @@ mod soak;
 
 use anyhow::{Context, Result, bail};
 use common::option;
+use common::rng::Rng;
 
 /// What is asked of a campaign.
 struct Asked {
@@ -48,6 +50,16 @@ impl Asked {
     /// A number that was given, or another.
     fn number(&self, name: &str, default: u64) -> Result<u64> {
         option(&self.args, name).map_or(Ok(default), |n| n.parse().with_context(|| format!("{name} takes a number")))
+    }
+
+    /// The number of the first case.
+    fn first(&self) -> Result<usize> {
+        Ok(self.number("--from", 0)? as usize)
+    }
+
+    /// What is drawn for a case, whatever was drawn for those before it.
+    fn rng(&self, case: usize) -> Rng {
+        Rng::new(self.seed.wrapping_mul(1_000_003).wrapping_add(case as u64))
     }
 }
 

@@ -42,7 +42,8 @@ struct Moment {
 }
 
 pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let (losses, mut rng) = (asked.number("--runs", 100)? as usize, Rng::new(asked.seed));
+    let (first, losses) = (asked.first()?, asked.number("--runs", 100)? as usize);
+    let mut rng = Rng::new(asked.seed);
     let lab = Lab::new(asked, NOTES)?;
     lab.model.latency(LATENCY);
     let home = lab.path("recorded");
@@ -75,7 +76,8 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let record = Record::read(&log, &home.join("data"))?;
     let before: Vec<_> = lab.model.asked().into_iter().map(|asked| (asked.document, asked.wanted)).collect();
     let (mut in_flight, mut twice, mut told) = (0, 0, 0);
-    for loss in 0..losses {
+    for loss in first..losses {
+        let mut rng = asked.rng(loss);
         let home = lab.path("lost");
         let _ = fs::remove_dir_all(&home);
         let at = rng.below(record.len());
@@ -92,10 +94,13 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         }
         (in_flight, twice, told) = (in_flight + calls - kept, twice + again, told + usize::from(has_told));
     }
-    println!("seed {}, {losses} losses of power in one run of {} calls that change files\n", asked.seed, record.len());
+    let (seed, calls, count) = (asked.seed, record.len(), losses.saturating_sub(first));
+    println!(
+        "seed {seed}, {count} losses of power from no. {first} on, in one run of {calls} calls that change files\n"
+    );
     println!("| what | |\n|---|---|");
     println!("| edits, calls of the model in the run | {edits}, {} |", before.len());
-    println!("| starts that serve all notes with all contexts | {losses} |");
+    println!("| starts that serve all notes with all contexts | {count} |");
     println!("| of them with a problem in `status` | {told} |");
     println!("| questions asked again | {twice} |");
     println!("| calls that no kept answer can have come of | {in_flight} |");

@@ -82,9 +82,11 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     let minutes = asked.number("--minutes", 120)?;
     // What fills at the start (caches, the archive's first pages, the pools of threads) is no growth.
     let warm_up = asked.number("--warm-up", minutes / 8)?;
+    // Contexts of new texts are kept for ever; without any, nothing may grow.
+    let new = asked.number("--new", 25)? as f64 / 1e3;
     let dir = tempfile::Builder::new().prefix("situated-campaign").tempdir()?;
     let (vault, home) = (dir.path().join("vault"), dir.path().join("home"));
-    let notes = Notes::write(&vault, count, asked.seed)?;
+    let notes = Notes::write(&vault, count, asked.seed, new)?;
     let model = Model::start();
     let settings = |day: &str| {
         format!("{}\n[budget]\nday = {day}\n", model.config("anthropic", "timeout = \"3s\"\ndeadline = \"10s\""))
@@ -103,11 +105,10 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
     };
     let mut samples = Samples::new(option(&asked.args, "--samples").map(PathBuf::from))?;
     std::thread::scope(|scope| -> Result<()> {
-        let rng = |n: u64| Rng::new(asked.seed.wrapping_mul(1_000_003).wrapping_add(n));
         let soak = &soak;
-        scope.spawn(move || notes::edit(soak, rng(1)));
-        scope.spawn(move || queries::ask(soak, rng(2)));
-        scope.spawn(move || subscribers::come_and_go(soak, rng(3)));
+        scope.spawn(move || notes::edit(soak, asked.rng(1)));
+        scope.spawn(move || queries::ask(soak, asked.rng(2)));
+        scope.spawn(move || subscribers::come_and_go(soak, asked.rng(3)));
         let (model, config) = (&model, home.join("config.toml"));
         scope.spawn(move || moods(soak, model, &config));
         let seen = samples.take(soak, &mut daemon, &home.join("data"), Duration::from_secs(60 * minutes));

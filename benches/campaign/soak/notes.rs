@@ -17,9 +17,6 @@ use crate::common::vault::{Writer, generate};
 /// Texts that a note has had before edits bring one of them back.
 const TEXTS: usize = 4;
 
-/// How many edits are of a new text thereafter.
-const NEW: f64 = 1.0 / 40.0;
-
 /// Notes that are deleted, of which the first is the next that comes back.
 const DELETED: usize = 40;
 
@@ -47,13 +44,15 @@ pub(super) struct Notes {
     /// Bytes of all texts at the start, and now.
     goal: usize,
     bytes: usize,
+    /// Which part of the edits is of a new text, once a note has had [`TEXTS`].
+    new: f64,
     /// Notes that were made or renamed, for their names.
     serial: usize,
 }
 
 impl Notes {
     /// Writes a vault.
-    pub(super) fn write(dir: &Path, count: usize, seed: u64) -> Result<Notes> {
+    pub(super) fn write(dir: &Path, count: usize, seed: u64, new: f64) -> Result<Notes> {
         generate(dir, count, seed)?;
         let mut live = Vec::new();
         for file in common::notes(dir)? {
@@ -62,7 +61,7 @@ impl Notes {
         }
         let bytes = live.iter().map(|note| note.text.len()).sum();
         let writer = Writer::new(count, seed ^ 1);
-        Ok(Notes { dir: dir.to_owned(), writer, live, deleted: VecDeque::new(), goal: bytes, bytes, serial: 0 })
+        Ok(Notes { dir: dir.to_owned(), writer, live, deleted: VecDeque::new(), goal: bytes, bytes, new, serial: 0 })
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -130,7 +129,7 @@ impl Notes {
     fn known(&self, n: usize, rng: &mut Rng) -> Option<String> {
         let note = &self.live[n];
         let others: Vec<&String> = note.texts.iter().filter(|text| **text != note.text).collect();
-        let is_new = note.texts.len() < TEXTS || rng.chance(NEW);
+        let is_new = note.texts.len() < TEXTS || rng.chance(self.new);
         (!is_new).then(|| (*rng.pick(&others)).clone())
     }
 
@@ -197,7 +196,7 @@ impl Notes {
 
     /// Brings back a note that was deleted, or makes one.
     fn create(&mut self, rng: &mut Rng) -> Result<()> {
-        let is_new = self.deleted.len() <= DELETED || rng.chance(NEW);
+        let is_new = self.deleted.len() <= DELETED || rng.chance(self.new);
         let back = if is_new { None } else { self.deleted.pop_front() };
         let note = if let Some(note) = back {
             note
