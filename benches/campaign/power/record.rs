@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -14,12 +15,17 @@ use crate::common::rng::Rng;
 const CALLS: &str = "openat,close,write,writev,pwrite64,lseek,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,\
                      mkdirat,rmdir,fsync,fdatasync";
 
-/// A program that starts `program` and has its calls written to `log`.
+/// How long `strace` may go on writing when the program has ended.
+const WRITTEN_WITHIN: Duration = Duration::from_mins(1);
+
+/// A program that starts `program` and has its calls written to `log`, which is there once it has all of them.
 pub(super) fn program(dir: &Path, program: &str, log: &Path) -> Result<PathBuf> {
     let script = dir.join("recorded-program");
+    let (log, part) = (log.display(), log.with_extension("part"));
     let text = format!(
-        "#!/bin/sh\nexec strace -f -D -qq -y -xx -ttt -s 67108864 -o '{}' -e trace={CALLS} -e signal=none '{program}' \"$@\"\n",
-        log.display()
+        "#!/bin/sh\nexec strace -f -D -qq -y -xx -ttt -s 67108864 -o '|cat > \"{part}\" && mv \"{part}\" \"{log}\"' \\\n  \
+         -e trace={CALLS} -e signal=none '{program}' \"$@\"\n",
+        part = part.display(),
     );
     fs::write(&script, text).context("writing the program that is recorded")?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o700))?;
@@ -54,11 +60,16 @@ struct Open {
 impl Record {
     /// Reads the log of a run that had its data in `data`, which was empty at first.
     pub(super) fn read(log: &Path, data: &Path) -> Result<Record> {
+        let until = Instant::now() + WRITTEN_WITHIN;
+        while !log.exists() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let text = fs::read_to_string(log).with_context(|| format!("reading {}", log.display()))?;
         let (mut begun, mut open, mut did) = (HashMap::new(), HashMap::new(), Vec::new());
         for line in text.lines() {
-            let mut parts = line.splitn(3, ' ');
-            let (Some(thread), Some(time), Some(call)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            // A number of fewer than five digits has blanks behind it.
+            let Some((thread, rest)) = line.split_once(' ') else { continue };
+            let Some((time, call)) = rest.trim_start().split_once(' ') else { continue };
             let Ok(time) = time.parse::<f64>() else { continue };
             // A call that another thread's interrupted stands on two lines.
             let call = if let Some(start) = call.strip_suffix("<unfinished ...>") {
