@@ -32,8 +32,8 @@ fn with_vectors(cache: &VectorCache, coder: &Coder, record: NoteRecord) -> Loade
 }
 
 impl Committer {
-    /// Brings the store's notes into the index and publishes them, and shows each record to `each`, without its headings. Returns those that
-    /// are to be decided again: the index has lost them, or other rules made them.
+    /// Brings the store's notes into the index and publishes them, and shows each record to `each`, without its headings.
+    /// Returns those that are to be decided again: the index has lost them, or other rules made them.
     pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
         let (records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
@@ -62,12 +62,12 @@ impl Committer {
         Ok(again)
     }
 
-    /// Brings a note into the index, which takes its chunks' headings; tells whether that has all of it, as the present rules make
-    /// it.
+    /// Brings a note into the index, which takes its chunks' headings; tells whether that has all of it, as the present rules
+    /// make it.
     fn load_one(&mut self, (mut record, windows): Loaded) -> (NoteRecord, bool) {
         let inputs: usize = record.chunks.iter().map(|chunk| chunk.inputs.len()).sum();
-        let has_vectors = windows.iter().map(Vec::len).sum::<usize>() == inputs;
-        let needs_words_alone = has_vectors || self.pipeline.withholds_vectors(&record);
+        let all_cached = windows.iter().map(Vec::len).sum::<usize>() == inputs;
+        let has_vectors = all_cached || self.pipeline.withholds_vectors(&record);
         let note = note_entry(&record, &self.pipeline.rules);
         let chunk = |(position, chunk): (u32, &mut ChunkRecord)| ChunkEntry {
             id: chunk.id,
@@ -81,7 +81,7 @@ impl Committer {
         let has_words = self.index.load(note, chunks) == IndexState::Current;
         self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
         self.changed_at = self.changed_at.max(Some(record.decided.1));
-        let is_current = has_words && needs_words_alone && self.pipeline.is_current(&record);
+        let is_current = has_words && has_vectors && self.pipeline.is_current(&record);
         (record, is_current)
     }
 }
