@@ -55,7 +55,7 @@ pub(super) struct Trees {
     meta: sled::Tree,
     notes: sled::Tree,
     contexts: sled::Tree,
-    /// Archived contexts by key, as version 0.2.0 wrote them; nothing is added.
+    /// Archived contexts by key, as older programs wrote them; nothing is added.
     archive: sled::Tree,
     /// Archived contexts by name ([`codec::id`]).
     archived: sled::Tree,

@@ -34,6 +34,15 @@ type Once<T> = Arc<OnceLock<T>>;
 /// The outlines of the segments that the last view showed; the next one shows most of them, too.
 pub(super) type KnownOutlines = HashMap<SegmentId, Once<Outlines>>;
 
+/// What a cell holds; made if nobody has yet.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, LexicalError>) -> Result<&T, LexicalError> {
+    if let Some(known) = cell.get() {
+        return Ok(known);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
+}
+
 /// The columns of one segment.
 pub(crate) struct Numbers {
     no: Arc<dyn ColumnValues<u64>>,
@@ -60,12 +69,9 @@ impl Numbers {
 impl View {
     pub(super) fn new(reader: &IndexReader, fields: Fields, known: &mut KnownOutlines) -> tantivy::Result<Self> {
         let searcher = reader.searcher();
-        let mut before = std::mem::take(known);
-        let outlines = searcher.segment_readers().iter().map(|segment| {
-            let outlines = before.remove(&segment.segment_id()).unwrap_or_default();
-            known.entry(segment.segment_id()).or_insert(outlines).clone()
-        });
-        let outlines = outlines.collect();
+        let segments = || searcher.segment_readers().iter().map(|segment| segment.segment_id());
+        known.retain(|id, _| segments().any(|segment| segment == *id));
+        let outlines = segments().map(|id| known.entry(id).or_default().clone()).collect();
         let numbers = searcher.segment_readers().iter().map(|segment| {
             let columns = segment.fast_fields();
             Ok(Numbers {
@@ -82,28 +88,23 @@ impl View {
 
     /// The languages that its words were stemmed as: English, and those of most chunks.
     pub(crate) fn languages(&self) -> Result<&[Language], LexicalError> {
-        if let Some(known) = self.languages.get() {
-            return Ok(known);
-        }
-        let mut counted = Vec::new();
-        for language in Language::ALL.into_iter().skip(1) {
-            let count = self.chunks_in(language)?;
-            counted.extend((count > 0).then_some((count, language)));
-        }
-        counted.sort_unstable_by(|a, b| b.cmp(a));
-        let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
-        let languages = std::iter::once(Language::English).chain(others).collect();
-        Ok(self.languages.get_or_init(|| languages))
+        let languages = once(&self.languages, || {
+            let mut counted = Vec::new();
+            for language in Language::ALL.into_iter().skip(1) {
+                let count = self.chunks_in(language)?;
+                counted.extend((count > 0).then_some((count, language)));
+            }
+            counted.sort_unstable_by(|a, b| b.cmp(a));
+            let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
+            Ok(std::iter::once(Language::English).chain(others).collect())
+        })?;
+        Ok(languages)
     }
 
     /// The outlines of the spellings of a segment, whose dictionary this is.
     pub(crate) fn outlines(&self, segment: usize, dictionary: &TermDictionary) -> Result<&Outlines, LexicalError> {
         let known = self.outlines.get(segment).ok_or_else(damaged)?;
-        if let Some(outlines) = known.get() {
-            return Ok(outlines);
-        }
-        let made = Outlines::of(dictionary)?;
-        Ok(known.get_or_init(|| made))
+        once(known, || Ok(Outlines::of(dictionary)?))
     }
 
     /// How many chunks were stemmed as this language, those among them that are deleted and not yet merged away.

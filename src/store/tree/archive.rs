@@ -1,8 +1,8 @@
 //! The archive: contexts that no chunk holds any more, or not yet, and the keys that find them.
 //!
 //! A context lies there once, under its name, however many keys find it: it is given up with one text after another.
-//! Version 0.2.0 put a copy under each key; those are still found, and what is archived under their keys since comes
-//! before them. That program passes over what lies by name, and finds it in the journal.
+//! Older programs put a copy under each key; those are still found, and what is archived under their keys since comes
+//! before them. Such a program passes over what lies by name, and finds it in the journal.
 
 use super::{Tree, Trees, Writes};
 use crate::codec;
