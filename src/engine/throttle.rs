@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::host::power;
 use crate::host::power::{ALL_WAITS, BULK_WAITS, Brake, Supply};
-use crate::host::{give_memory_back, memory_limit, resident_bytes};
+use crate::host::{give_memory_back, memory_limit, unbacked_bytes};
 use crate::settings::HostConfig;
 
 /// How often the battery is looked at while work waits for it, or goes on.
@@ -123,15 +123,16 @@ impl Throttle {
     /// Of `room` tasks those that fit into the memory: one at a time per worker when it is tight, which it returns too.
     pub(super) fn fitting(&self, room: usize, workers: usize) -> (usize, bool) {
         let mut state = self.state();
-        let resident = resident_bytes();
-        let above = if state.tight { resident > state.limit / 10 * 9 } else { resident > state.limit };
+        // What a file backs the system takes away by itself when others need the memory.
+        let taken = unbacked_bytes();
+        let above = if state.tight { taken > state.limit / 10 * 9 } else { taken > state.limit };
         let begins = above && !state.tight;
         if begins {
             give_memory_back();
         }
-        state.tight = above && (!begins || resident_bytes() > state.limit);
+        state.tight = above && (!begins || unbacked_bytes() > state.limit);
         if begins && state.tight {
-            tracing::info!(resident, limit = state.limit, "memory is tight: work in bulk goes on in small steps");
+            tracing::info!(taken, limit = state.limit, "memory is tight: work in bulk goes on in small steps");
         }
         (if state.tight { room.min(workers) } else { room }, state.tight)
     }

@@ -30,6 +30,7 @@ use packs::Packer;
 use spellings::Spellings;
 use view::KnownOutlines;
 pub(super) use view::View;
+pub(super) use writer::Bulk;
 use writer::writer;
 
 const ANALYZER: &str = "words";
@@ -191,8 +192,8 @@ pub(super) struct Documents {
     reader: IndexReader,
     outlines: KnownOutlines,
     fields: Fields,
-    /// What a bulk's threads begin with, while there is one.
-    bulk: Option<fn()>,
+    /// How a bulk is written, while there is one.
+    bulk: Option<Bulk>,
     /// What was found at start and neither confirmed nor replaced since.
     found: HashMap<NoteNo, Stored>,
     /// Whether there is something to commit.
@@ -442,10 +443,9 @@ impl Documents {
         Ok(())
     }
 
-    /// Chooses between a writer for saves (little memory) and one for a first index (more threads, each of which begins
-    /// with `bulk`).
-    pub(super) fn set_bulk(&mut self, bulk: Option<fn()>) -> Result<(), LexicalError> {
-        if bulk.is_some() != self.bulk.is_some() {
+    /// Chooses between a writer for saves (little memory) and one for a bulk.
+    pub(super) fn set_bulk(&mut self, bulk: Option<Bulk>) -> Result<(), LexicalError> {
+        if bulk.map(|bulk| bulk.lean) != self.bulk.map(|bulk| bulk.lean) {
             if self.changed {
                 self.commit(0)?;
             }
@@ -460,6 +460,11 @@ impl Documents {
             }
         }
         Ok(())
+    }
+
+    /// From here on a bulk takes no more memory than saves do; without one nothing changes.
+    pub(super) fn spare_memory(&mut self) -> Result<(), LexicalError> {
+        self.set_bulk(self.bulk.map(|bulk| Bulk { lean: true, ..bulk }))
     }
 
     /// Waits until the index is on the disk.

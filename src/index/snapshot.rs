@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::analyze;
 use super::blocks::{Blocks, Shards};
-use super::documents::{Documents, View};
+use super::documents::{Bulk, Documents, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Notes, Side};
@@ -178,7 +178,13 @@ impl Index {
     /// Prepares for many puts at once: more memory, and more threads, each of which begins with `prepare` (a place to
     /// lower its priority).
     pub fn begin_bulk(&mut self, prepare: fn()) -> Result<(), LexicalError> {
-        self.documents.set_bulk(Some(prepare))
+        self.documents.set_bulk(Some(Bulk { prepare, lean: false }))
+    }
+
+    /// Lets a bulk go on with as little memory as saves take: a publishing still gathers many puts, as it must, for one of
+    /// each would be written and merged many times over.
+    pub fn spare_memory(&mut self) -> Result<(), LexicalError> {
+        self.documents.spare_memory()
     }
 
     /// Prepares for single saves again.

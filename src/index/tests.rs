@@ -309,6 +309,27 @@ fn a_bulk_without_an_end_does_not_pile_up_segments() {
 }
 
 #[test]
+fn a_bulk_that_spares_memory_goes_on_as_a_bulk_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.begin_bulk(|| ()).unwrap();
+    for seq in 1..=30 {
+        if seq > 5 {
+            index.spare_memory().unwrap();
+        }
+        index.put(note(seq as NoteNo, seq, &format!("{seq}.md")), chunks(seq as NoteNo, &["a text"])).unwrap();
+        index.publish(seq).unwrap();
+    }
+    // A writer for saves would have merged them by six.
+    assert_eq!(index.segments(), 30);
+    index.end_bulk().unwrap();
+    assert_eq!(finds(&index.publish(31).unwrap(), "text").len(), 30);
+    index.spare_memory().unwrap();
+    index.put(note(31, 32, "31.md"), chunks(31, &["a save"])).unwrap();
+    assert_eq!(finds(&index.publish(32).unwrap(), "save"), ["31:0"]);
+}
+
+#[test]
 fn hostile_texts_are_only_texts() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());

@@ -12,6 +12,7 @@ use windows as system;
 
 pub use system::{
     confine, in_own_group, kill_group, leave_own_console, open_files, resident_bytes, shell, thread_time,
+    unbacked_bytes,
 };
 
 #[cfg(test)]
@@ -44,6 +45,16 @@ mod tests {
     #[cfg(any(target_os = "linux", windows))]
     #[test]
     fn this_process_is_in_memory() {
-        assert!(resident_bytes() > 1 << 20);
+        let before = (resident_bytes(), unbacked_bytes());
+        let own = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(resident_bytes() >= before.0 + (48 << 20) && unbacked_bytes() >= before.1 + (48 << 20));
+        drop(own);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_file_backs_is_no_memory_of_one_s_own() {
+        // The program itself is mapped.
+        assert!(unbacked_bytes() < resident_bytes());
     }
 }

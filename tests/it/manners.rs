@@ -264,7 +264,7 @@ fn a_pause_outlives_the_daemon_and_ends_by_itself() {
 #[test]
 fn with_little_memory_work_goes_on_in_small_steps() {
     let place = notes(200);
-    let mut daemon = configured(&place, "[host]\nmemory = \"16 MiB\"\n");
+    let mut daemon = configured(&place, "[host]\nmemory = \"4 MiB\"\n");
     daemon.wait_holding("marker199", &["n199.md"]);
     let job = daemon.ask(&RebuildRequest::default()).job;
     eventually("it comes to its end", || daemon.job(job).state == JobState::Done);

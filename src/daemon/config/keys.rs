@@ -368,8 +368,8 @@ pub(super) static KEYS: &[Key] = &[
         quoted(if c.engine.host.sandbox { "auto" } else { "off" })),
     key!("host" "battery", "On battery, work in bulk waits below 50 %, and all work but saves below 20 %: \"auto\", or \"ignore\".",
         |c, v| c.engine.host.battery = battery(v)?, quoted(shown_battery(&c.engine.host))),
-    key!("host" "memory", "Above so much resident memory work in bulk goes on in small steps.",
-        |c, v| c.engine.host.memory = units::bytes(v, 16 << 20..=1 << 40)?, quoted(units::show_bytes(c.engine.host.memory))),
+    key!("host" "memory", "Above so much memory that no file backs, work in bulk goes on in small steps.",
+        |c, v| c.engine.host.memory = units::bytes(v, 4 << 20..=1 << 40)?, quoted(units::show_bytes(c.engine.host.memory))),
 ];
 
 /// Another folder than the system's can be named where that one is not complete.

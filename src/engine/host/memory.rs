@@ -35,18 +35,20 @@ pub fn tune_allocator() {
     }
 }
 
-/// The limit in force: the configured one, or what the control group calls high, less a tenth for what is not ours
-/// to slow down.
+/// The limit in force: the configured one, or what the control group calls high or allows at most, less a tenth for what is
+/// not ours to slow down.
 pub fn memory_limit(configured: u64) -> u64 {
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    high(Path::new("/sys/fs/cgroup"), &own).map_or(configured, |high| configured.min(high / 10 * 9))
+    of_group(Path::new("/sys/fs/cgroup"), &own).map_or(configured, |limit| configured.min(limit / 10 * 9))
 }
 
-/// The lowest `memory.high` of a control group and those above it; `own` is what `/proc/self/cgroup` says.
-fn high(root: &Path, own: &str) -> Option<u64> {
+/// The lowest `memory.high` or `memory.max` of a control group and those above it; `own` is what `/proc/self/cgroup` says.
+/// Above the one the kernel slows the process down, and at the other it kills it.
+fn of_group(root: &Path, own: &str) -> Option<u64> {
     let group = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let read = |group: &Path| std::fs::read_to_string(root.join(group).join("memory.high")).ok()?.trim().parse().ok();
-    Path::new(group).ancestors().filter_map(read).min()
+    let files = |group: &Path| ["memory.high", "memory.max"].map(|file| root.join(group).join(file));
+    let read = |file| std::fs::read_to_string(file).ok()?.trim().parse().ok();
+    Path::new(group).ancestors().flat_map(files).filter_map(read).min()
 }
 
 #[cfg(test)]

@@ -304,6 +304,13 @@ impl Committer {
         }
     }
 
+    /// Lets a bulk go on with as little memory as saves take.
+    pub(crate) fn spare_memory(&mut self) {
+        if let Err(error) = self.index.spare_memory() {
+            tracing::warn!(%error, "the index goes on writing as it did");
+        }
+    }
+
     /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
     pub(crate) fn follow_merges(&mut self) -> Result<(), EngineError> {
         if self.pace.merging && !self.pace.dirty && self.index.segments() < self.pace.segments {

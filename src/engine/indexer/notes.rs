@@ -108,8 +108,7 @@ impl NoteIndexer {
         let pool = &self.workers.pool;
         let (room, tight) = self.actor.engine.throttle.fitting(pool.room(), pool.workers());
         if tight {
-            // The words of a bulk are gathered in memory; a note at a time they are not.
-            self.end_bulk();
+            self.commit.spare_memory();
         }
         let level = self.actor.engine.throttle.level();
         let mut room = room.saturating_sub(self.work.under_way());

@@ -1,9 +1,9 @@
-//! tantivy's writer: one for saves, and one for a bulk.
+//! tantivy's writer: one for saves, one for a bulk, and one for a bulk where memory is tight.
 
 use tantivy::IndexWriter;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 
-/// Memory of a writer that follows saves: the least that tantivy allows.
+/// Memory of a writer that follows saves, and of one that must not take more: the least that tantivy allows.
 const SMALL_HEAP: usize = 15_000_000;
 /// Memory of a thread of a writer that builds a vault's first index: each time it is full a segment ends.
 const BULK_HEAP: usize = 48_000_000;
@@ -13,23 +13,38 @@ const MOST_OF_BULK: usize = 40;
 /// merge every word twice; one takes a third of what a first index costs, and keeps up with the others of three.
 const MANY_PROCESSORS: usize = 4;
 
-/// Threads that write the words of a bulk.
-fn bulk_threads() -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    if processors < MANY_PROCESSORS { 1 } else { 2 }
+/// How a bulk is written.
+#[derive(Clone, Copy)]
+pub(crate) struct Bulk {
+    /// What is run on the thread that starts those of the bulk.
+    pub(crate) prepare: fn(),
+    /// Whether it takes no more memory than saves do.
+    pub(crate) lean: bool,
 }
 
-/// `bulk` is run on the thread that starts the threads of a bulk; without one, single saves are written.
-pub(super) fn writer(index: &tantivy::Index, bulk: Option<fn()>) -> tantivy::Result<IndexWriter> {
-    let (threads, heap) = if bulk.is_some() { (bulk_threads(), BULK_HEAP) } else { (1, SMALL_HEAP) };
+impl Bulk {
+    fn threads(self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        if self.lean || processors < MANY_PROCESSORS { 1 } else { 2 }
+    }
+
+    /// Memory of each.
+    fn heap(self) -> usize {
+        if self.lean { SMALL_HEAP } else { BULK_HEAP }
+    }
+}
+
+/// A writer for a bulk, or for single saves.
+pub(super) fn writer(index: &tantivy::Index, bulk: Option<Bulk>) -> tantivy::Result<IndexWriter> {
+    let (threads, heap) = bulk.map_or((1, SMALL_HEAP), |bulk| (bulk.threads(), bulk.heap()));
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)
         .memory_budget_per_thread(heap)
         .num_merge_threads(1)
         .build();
     let start = || {
-        if let Some(prepare) = bulk {
-            prepare();
+        if let Some(bulk) = bulk {
+            (bulk.prepare)();
         }
         index.writer_with_options(options)
     };

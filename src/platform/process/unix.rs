@@ -34,9 +34,20 @@ pub fn thread_time() -> Duration {
 
 /// Resident memory of this process in bytes, 0 where that cannot be told.
 pub fn resident_bytes() -> u64 {
-    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
-    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
-    pages * rustix::param::page_size() as u64
+    pages().map_or(0, |(resident, _)| resident)
+}
+
+/// Resident memory of this process that no file backs, in bytes: what the system cannot take away. 0 where that cannot be told.
+pub fn unbacked_bytes() -> u64 {
+    pages().map_or(0, |(resident, shared)| resident.saturating_sub(shared))
+}
+
+/// Bytes that are resident, and those of them that a file backs or that others share.
+fn pages() -> Option<(u64, u64)> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut bytes = statm.split(' ').skip(1).map_while(|pages| pages.parse::<u64>().ok());
+    let page = rustix::param::page_size() as u64;
+    Some((bytes.next()? * page, bytes.next()? * page))
 }
 
 /// Lets this process have so many bytes of memory and seconds of processor time, write no file, and come last. What a limit

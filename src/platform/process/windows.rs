@@ -50,6 +50,16 @@ pub fn thread_time() -> Duration {
 
 /// Resident memory of this process in bytes, 0 where that cannot be told.
 pub fn resident_bytes() -> u64 {
+    counters().map_or(0, |found| found.WorkingSetSize as u64)
+}
+
+/// Memory of this process that no file backs, in bytes: what is in memory of it, or in the page file. 0 where that cannot be
+/// told.
+pub fn unbacked_bytes() -> u64 {
+    counters().map_or(0, |found| found.PagefileUsage as u64)
+}
+
+fn counters() -> Option<PROCESS_MEMORY_COUNTERS> {
     // SAFETY: a structure of numbers, for which zeros are as good as any.
     #[allow(unsafe_code)]
     let mut found: PROCESS_MEMORY_COUNTERS = unsafe { std::mem::zeroed() };
@@ -57,7 +67,7 @@ pub fn resident_bytes() -> u64 {
     // SAFETY: the structure outlives the call and is as large as said; the process's handle needs no closing.
     #[allow(unsafe_code)]
     let told = unsafe { GetProcessMemoryInfo(GetCurrentProcess(), &raw mut found, bytes) };
-    if told == 0 { 0 } else { found.WorkingSetSize as u64 }
+    (told != 0).then_some(found)
 }
 
 /// Lets this process have so many bytes of memory and seconds of processor time, start no other, and come last. What a limit
