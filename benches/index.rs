@@ -88,7 +88,7 @@ impl Generator {
         let path = VaultPath::parse(&format!("folder{}/note {no}.md", no % 40)).expect("a path of the vault");
         let chunks = (0..CHUNKS_PER_NOTE).map(|position| {
             let text = self.text(WORDS_PER_CHUNK);
-            let heading_path: Arc<[String]> = [title.clone(), self.text(3)].into();
+            let heading_path = [title.clone(), self.text(3)].iter().collect();
             let entry = ChunkEntry {
                 id: chunk_id(path.as_str(), section_key([], 0), position),
                 note: no,
@@ -118,7 +118,7 @@ impl Generator {
             kind: None,
             days: note::OwnDays::default(),
             properties: "{}".into(),
-            links: vec![format!("note {}", no / 2), format!("note {}", no / 3)],
+            links: [no / 2, no / 3].iter().map(|no| format!("note {no}")).collect(),
             conflict: false,
             rows: Vec::new(),
         };

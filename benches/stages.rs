@@ -280,7 +280,7 @@ fn record(cut: &Cut, embedded: &Embedded) -> (NoteRecord, Vec<ContextRecord>) {
         kind: entry.kind,
         date: note.days.day().map(|day| day.to_string()),
         properties: entry.properties.to_string(),
-        links: entry.links,
+        links: entry.links.to_vec(),
         conflict: false,
         warnings: Vec::new(),
         decided: (Reason::NewNote, 0),

@@ -1,8 +1,8 @@
 //! A vault indexed by the library alone, chunk by chunk as the daemon does it.
 
 use anyhow::Result;
-use index::Index;
 use index::eval::docs;
+use index::{Index, PackedStrings};
 use note::Note;
 use note::chunk::Chunk;
 
@@ -26,7 +26,7 @@ pub(crate) fn put_apart(index: &mut Index, no: u32, note: &Note, chunks: &[Said<
     let (mut entry, mut docs) = (docs::entry(note, no), chunks.iter().map(doc).collect::<Vec<_>>());
     if !names {
         (entry.title, entry.aliases, entry.tags) = Default::default();
-        docs.iter_mut().for_each(|doc| doc.entry.heading_path = Vec::new().into());
+        docs.iter_mut().for_each(|doc| doc.entry.heading_path = PackedStrings::default());
     }
     index.put(entry, docs)?;
     Ok(())

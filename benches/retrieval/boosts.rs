@@ -168,7 +168,7 @@ fn time() -> Result<()> {
             kind: None,
             days: note::OwnDays::default(),
             properties: "{}".into(),
-            links,
+            links: links.iter().collect(),
             conflict: false,
             rows: Vec::new(),
         };

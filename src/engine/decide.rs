@@ -431,7 +431,7 @@ pub(super) fn note_entry(record: &NoteRecord, rules: &NoteRules) -> NoteEntry {
         kind: record.kind.clone(),
         days: OwnDays::read(&record.path, &record.properties, rules),
         properties: record.properties.as_str().into(),
-        links: record.links.clone(),
+        links: record.links.iter().collect(),
         conflict: record.conflict,
         rows: Vec::new(),
     }

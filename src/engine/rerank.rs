@@ -232,7 +232,8 @@ fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, L
     let chunk = snapshot.chunk(row);
     let title = chunk.and_then(|chunk| snapshot.note(chunk.note)).map_or("", |note| note.title.as_str());
     let context = if contextual { texts.context.as_str() } else { "" };
-    Ok(rerank::document(title, chunk.map_or(&[][..], |chunk| &chunk.heading_path), context, &texts.text))
+    let headings = chunk.into_iter().flat_map(|chunk| &chunk.heading_path);
+    Ok(rerank::document(title, headings, context, &texts.text))
 }
 
 /// The answers that were used last.

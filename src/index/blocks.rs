@@ -9,6 +9,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
+use smallvec::{Array, SmallVec};
+
 /// Items of a block: small enough to copy on a save, large enough that the list of blocks stays short.
 const BLOCK: usize = 256;
 
@@ -116,14 +118,17 @@ impl<K: Hash + Eq + Clone, V: Clone> Shards<K, V> {
 }
 
 /// Several values under one name, as the link tables need them.
-impl<K: Hash + Eq + Clone, T: Clone + PartialEq> Shards<K, Vec<T>> {
+impl<K: Hash + Eq + Clone, T: Clone + PartialEq, const N: usize> Shards<K, SmallVec<[T; N]>>
+where
+    [T; N]: Array<Item = T>,
+{
     /// The values of `key`.
     pub(super) fn all<Q>(&self, key: &Q) -> &[T]
     where
         K: std::borrow::Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.get(key).map_or(&[], Vec::as_slice)
+        self.get(key).map_or(&[], SmallVec::as_slice)
     }
 
     /// Adds `value` to those of `key`, once.

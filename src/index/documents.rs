@@ -112,14 +112,14 @@ mod weights {
 /// Of the chunk it takes the text that is searched and the headings above it.
 pub(super) fn in_words(
     note: &NoteEntry,
-    (searchable, headings): (&str, &[String]),
+    (searchable, headings): (&str, impl IntoIterator<Item = impl AsRef<str>>),
     position: usize,
     each: &mut dyn FnMut(u8, &str),
 ) {
     each(weights::BODY, searchable);
     each(weights::TITLE, &note.title);
     note.aliases.iter().for_each(|alias| each(weights::ALIAS, alias));
-    headings.iter().for_each(|heading| each(weights::HEADING, heading));
+    headings.into_iter().for_each(|heading| each(weights::HEADING, heading.as_ref()));
     note.tags.iter().for_each(|tag| each(weights::TAG, tag));
     if position == 0 {
         properties::texts(&note.properties).iter().for_each(|(_, text)| each(weights::PROPERTY, text));
@@ -393,10 +393,10 @@ impl Documents {
             self.handed += self.marked.len() as u64;
             document.add_text(field, &self.marked);
         };
-        let text = (&*chunk.searchable, &*chunk.entry.heading_path);
+        let text = (&*chunk.searchable, &chunk.entry.heading_path);
         in_words(note, text, position, &mut |times, text| add(f.words, stemmed(times), text));
-        let names = std::iter::once(&note.title).chain(&note.aliases).chain(chunk.entry.heading_path.iter());
-        names.for_each(|name| add(f.spellings, spelt, name));
+        let names = std::iter::once(&note.title).chain(&note.aliases).map(String::as_str);
+        names.chain(&chunk.entry.heading_path).for_each(|name| add(f.spellings, spelt, name));
         add(f.spellings, spelt, &spellings);
         add(f.around, stemmed(1), &chunk.context);
         if !chunk.expansion.is_empty() {

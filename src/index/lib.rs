@@ -23,12 +23,14 @@ pub mod eval;
 pub mod graph;
 pub mod grep;
 mod hash;
+mod ids;
 mod language;
 mod lexical;
 mod links;
 mod meant;
 mod nearly;
 mod outlines;
+mod packed;
 mod properties;
 mod query;
 mod scratch;
@@ -56,6 +58,7 @@ pub use language::Language;
 pub use lexical::LexicalHits;
 pub use links::Side;
 pub use meant::{Corrected, Meant};
+pub use packed::{PackedIter, PackedStrings};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
 /// What is fuzzed of the dense lane.
@@ -96,7 +99,7 @@ pub struct NoteEntry {
     /// Front matter as a JSON object.
     pub properties: Arc<str>,
     /// What its links mention ([`note::Link::mention`]), as written, without heading parts and URLs.
-    pub links: Vec<String>,
+    pub links: PackedStrings,
     /// Whether it looks like a sync conflict's copy.
     pub conflict: bool,
     /// Its chunks in order; filled in by [`Index::put`].
@@ -117,7 +120,7 @@ pub struct ChunkEntry {
     /// First and last line, 1-based.
     pub lines: (u32, u32),
     /// Headings above it, outermost first.
-    pub heading_path: Arc<[String]>,
+    pub heading_path: PackedStrings,
 }
 
 /// A chunk handed to [`Index::put`].

@@ -6,6 +6,7 @@
 
 mod like;
 
+use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization;
 
 use super::blocks::{Blocks, Shards};
@@ -57,10 +58,10 @@ pub(super) fn sides(mention: &str) -> (&str, Option<&str>) {
 /// The names of all notes and the targets of all links.
 #[derive(Clone, Default)]
 pub(super) struct Links {
-    /// Normalised name → the notes that bear it.
-    names: Shards<Box<str>, Vec<(Kind, NoteNo)>>,
+    /// Normalised name → the notes that bear it. Most are one note's, which lies in the table itself.
+    names: Shards<Box<str>, SmallVec<[(Kind, NoteNo); 2]>>,
     /// Normalised target, and its last component → the notes that link so.
-    mentions: Shards<Box<str>, Vec<NoteNo>>,
+    mentions: Shards<Box<str>, SmallVec<[NoteNo; 4]>>,
 }
 
 /// The notes table, as the snapshot holds it.

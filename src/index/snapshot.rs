@@ -10,6 +10,7 @@ use super::blocks::{Blocks, Shards};
 use super::documents::{Bulk, Documents, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
+use super::ids::Ids;
 use super::links::{self, Links, Notes, Side};
 use super::vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 use super::{
@@ -38,7 +39,7 @@ struct Tables {
     chunk_count: usize,
     /// One more than the highest row ever used.
     rows: u32,
-    ids: Shards<ChunkId, Row>,
+    ids: Ids,
     paths: Shards<VaultPath, NoteNo>,
     links: Links,
     windows: Windows,
@@ -72,7 +73,7 @@ impl Index {
             chunks: Blocks::default(),
             chunk_count: 0,
             rows: 0,
-            ids: Shards::default(),
+            ids: Ids::default(),
             paths: Shards::default(),
             links: Links::default(),
             windows: Windows::new(dimensions, None),
@@ -218,7 +219,7 @@ impl Index {
             self.unname(old);
             // All ids of the old chunks go before any new one comes: a chunk may have moved up or down.
             for &row in &rows {
-                self.forget_id(row);
+                self.tables.ids.forget(row, &self.tables.chunks);
             }
         }
         while rows.len() < count {
@@ -229,11 +230,11 @@ impl Index {
         }
         for (position, ((entry, windows), &row)) in chunks.zip(&rows).enumerate() {
             let entry = ChunkEntry { note: note.no, position: position as u32, ..entry };
-            self.tables.ids.insert(entry.id, row);
             self.tables.windows.set(row, &windows, &mut self.free_slots);
             if self.tables.chunks.set(row, Some(entry)).is_none() {
                 self.tables.chunk_count += 1;
             }
+            self.tables.ids.insert(row, &self.tables.chunks);
         }
         note.rows = rows;
         self.tables.links.add(&note);
@@ -244,21 +245,12 @@ impl Index {
     }
 
     fn free(&mut self, row: Row) {
-        self.forget_id(row);
+        self.tables.ids.forget(row, &self.tables.chunks);
         self.tables.windows.clear(row, &mut self.free_slots);
         if self.tables.chunks.set(row, None).is_some() {
             self.tables.chunk_count -= 1;
         }
         self.free_rows.push(row);
-    }
-
-    /// Forgets a chunk's id, unless the id has gone to another row since.
-    fn forget_id(&mut self, row: Row) {
-        if let Some(id) = self.tables.chunks.get(row).map(|chunk| chunk.id)
-            && self.tables.ids.get(&id) == Some(&row)
-        {
-            self.tables.ids.remove(&id);
-        }
     }
 
     /// Takes a note's names out; its path only if no other note has taken it over.
@@ -364,7 +356,7 @@ impl Snapshot {
 
     /// A chunk by id.
     pub fn row_of(&self, id: ChunkId) -> Option<Row> {
-        self.tables.ids.get(&id).copied()
+        self.tables.ids.get(id, &self.tables.chunks)
     }
 
     /// The `k` best chunks by words, best first; `allowed` is asked before a chunk takes a place. A query

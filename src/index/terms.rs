@@ -30,7 +30,7 @@ pub struct Counted([(BTreeMap<u32, u32>, u32); 3]);
 impl Counted {
     /// Counts the words of the chunk at `position` of a note in this language.
     pub fn of(note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> Self {
-        let text = (&*chunk.searchable, &*chunk.entry.heading_path);
+        let text = (&*chunk.searchable, &chunk.entry.heading_path);
         let mut counted = Counted::in_note(note, text, position, language);
         counted.add(Field::Context, &chunk.context, language, 1);
         counted.add(Field::Expansion, &chunk.expansion, language, 1);
@@ -39,13 +39,23 @@ impl Counted {
 
     /// Counts the words of a chunk that is known by its text, which may hold marks of Markdown, the headings above it and
     /// its context alone.
-    pub(crate) fn told(note: &NoteEntry, text: (&str, &[String]), context: &str, language: Language) -> Self {
+    pub(crate) fn told(
+        note: &NoteEntry,
+        text: (&str, impl IntoIterator<Item = impl AsRef<str>>),
+        context: &str,
+        language: Language,
+    ) -> Self {
         let mut counted = Counted::in_note(note, text, 0, language);
         counted.add(Field::Context, context, language, 1);
         counted
     }
 
-    fn in_note(note: &NoteEntry, text: (&str, &[String]), position: usize, language: Language) -> Self {
+    fn in_note(
+        note: &NoteEntry,
+        text: (&str, impl IntoIterator<Item = impl AsRef<str>>),
+        position: usize,
+        language: Language,
+    ) -> Self {
         let mut counted = Counted::default();
         in_words(note, text, position, &mut |times, text| counted.add(Field::Words, text, language, times));
         counted

@@ -1,8 +1,6 @@
 //! Notes and chunks for the tests of this module.
 
-use std::sync::Arc;
-
-use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
+use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo, PackedStrings};
 use crate::embed::Vector;
 use note::fingerprint::{ChunkId, section_key};
 use note::{FileStat, OwnDays, VaultPath};
@@ -21,7 +19,7 @@ pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
         kind: None,
         days: OwnDays::default(),
         properties: "{}".into(),
-        links: Vec::new(),
+        links: PackedStrings::default(),
         conflict: false,
         rows: Vec::new(),
     }
@@ -40,7 +38,7 @@ pub(super) fn vector(x: i8, y: i8) -> Vector {
 
 /// A chunk that is found by its text, by `ctx` and by the vector (position, 1).
 pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> ChunkDoc {
-    let heading_path: Arc<[String]> = ["Heading".to_owned()].into();
+    let heading_path = ["Heading"].into_iter().collect();
     let entry = ChunkEntry { id: id(no, position), note: 0, position: 0, span: (0, 1), lines: (1, 1), heading_path };
     ChunkDoc {
         entry,

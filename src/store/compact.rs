@@ -65,8 +65,11 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), S
     }
     copy(dir, &trees)?;
     drop(trees);
-    let live = scan.notes.into_iter().flat_map(|note| note.chunks).flat_map(|chunk| chunk.inputs);
-    let live = live.flat_map(with_text_alone).collect();
+    let mut live = HashSet::new();
+    for note in scan.notes.decoded() {
+        let note = note.map_err(|damage| at(damage.into()))?;
+        live.extend(note.chunks.into_iter().flat_map(|chunk| chunk.inputs).flat_map(with_text_alone));
+    }
     // A small database is a little larger when it is new: then the one that is there is as compact as it gets.
     if bytes_in(&dir.join(NEW)) >= opened {
         settle(dir)?;

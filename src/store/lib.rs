@@ -26,6 +26,7 @@ mod mark;
 mod peek;
 pub mod record;
 mod salvage;
+mod scanned;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -51,6 +52,7 @@ use note::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context_
 use note::{FileStat, VaultPath};
 use record::NoteRecord;
 use salvage::Fault;
+use scanned::Scanned;
 use tree::{Scan, Trees, Writes};
 
 pub use cache::VectorCache;
@@ -137,8 +139,8 @@ pub struct Store {
     vectors: Mutex<Arc<VectorCache>>,
     /// Which notes had a section at a sequence number; made when a context is found that nobody knows the note of.
     by_section: Mutex<Option<(u64, Arc<keep::BySection>)>>,
-    /// What the scan at start decoded, until somebody takes it or it is no longer true.
-    scanned: Mutex<Option<Vec<NoteRecord>>>,
+    /// What the scan at start went through, until somebody takes it or it is no longer true.
+    scanned: Mutex<Option<Scanned>>,
     /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
     lock: File,
 }
@@ -195,7 +197,7 @@ impl Store {
         // Contexts that only the database knows: entries of the journal went bad, the file is gone, or it is of a
         // version that did not say which note holds what.
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
-        journal.record(scan.held.iter().map(|(note, contexts)| held(&scan.notes[*note], contexts)).collect())?;
+        journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
         let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
         let vectors = Arc::new(vectors?);
         let store = Store {
@@ -247,11 +249,16 @@ impl Store {
         self.database.with(Trees::notes).map_err(|fault| self.fault(fault))
     }
 
-    /// All notes, in order of path, as the scan at start decoded them: free the first time, unless
-    /// something was applied before; later like [`Store::notes`].
-    pub fn take_scanned(&self) -> Result<Vec<NoteRecord>, StoreError> {
+    /// All notes, in order of path, each decoded when it is asked for. What the scan at start went through is not read again
+    /// the first time, unless something was applied since.
+    pub fn take_scanned(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<NoteRecord, StoreError>> + Send + use<>, StoreError> {
         let scanned = self.scanned.lock().take();
-        scanned.map_or_else(|| self.notes(), Ok)
+        let encoded = || self.database.with(Trees::encoded).map_err(|fault| self.fault(fault));
+        let scanned = scanned.map_or_else(encoded, Ok)?;
+        let sled = self.dir.join(compact::SLED);
+        Ok(scanned.decoded().map(move |note| note.map_err(|damage| Fault::from(damage).at(&sled))))
     }
 
     /// One note.

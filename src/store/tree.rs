@@ -20,6 +20,7 @@ use sled::transaction::TransactionError;
 use super::codec::{self, Counters};
 use super::record::NoteRecord;
 use super::salvage::{self, Fault, guarded};
+use super::scanned::Scanned;
 use context::ContextRecord;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, InputHash, context_key};
@@ -87,9 +88,9 @@ pub(super) struct Scan {
     /// Counters, at least as high as every record says.
     pub counters: Counters,
     /// All notes in order of path.
-    pub notes: Vec<NoteRecord>,
-    /// Notes that hold paid contexts which the caller did not know, by their place in `notes`, with the keys that find them.
-    pub held: Vec<(usize, Vec<(ContextKey, ContextRecord)>)>,
+    pub notes: Scanned,
+    /// Notes that hold paid contexts which the caller did not know, with the keys that find them.
+    pub held: Vec<(NoteRecord, Vec<(ContextKey, ContextRecord)>)>,
     /// Paid contexts of the archive that the caller did not know, with the keys that find them.
     pub unknown: Vec<(ContextKey, ContextRecord)>,
 }
@@ -230,12 +231,15 @@ impl Trees {
     /// Decodes everything.
     fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool) -> Result<Scan, Fault> {
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
-        let mut scan = Scan::default();
+        let (mut scan, mut highest) = (Scan::default(), None);
         let mut contexts = self.all_of(&self.contexts);
         // On one thread: two were no quicker, and left 10 MB of holes in their arenas.
         for note in self.all_of(&self.notes) {
             let (path, bytes) = note?;
             let note = codec::decode_note(&path, &bytes)?;
+            scan.notes.push(&path, &bytes);
+            let (seq, next_no) = highest.unwrap_or_default();
+            highest = Some((note.seq.max(seq), note.no.saturating_add(1).max(next_no)));
             let (key, bytes) = contexts.next().ok_or_else(torn)??;
             if key != path {
                 return Err(torn());
@@ -244,9 +248,8 @@ impl Trees {
             let paid = paid.map(|(at, context)| (context_key(&note.chunks[at].keys, note.chunks[at].hash), context));
             let held: Vec<_> = paid.filter(|(key, _)| !is_known(*key, Some(&note.path))).collect();
             if !held.is_empty() {
-                scan.held.push((scan.notes.len(), held));
+                scan.held.push((note, held));
             }
-            scan.notes.push(note);
         }
         if contexts.next().is_some() {
             return Err(torn());
@@ -256,7 +259,7 @@ impl Trees {
             // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
             value?;
         }
-        scan.counters = self.read_counters(&scan.notes)?;
+        scan.counters = self.read_counters(highest)?;
         Ok(scan)
     }
 
@@ -278,19 +281,31 @@ impl Trees {
         })
     }
 
-    fn read_counters(&self, notes: &[NoteRecord]) -> Result<Counters, Fault> {
-        match self.meta.get(COUNTERS)? {
-            Some(bytes) => {
+    /// The counters, or more where a note says so: `highest` is the highest sequence number of one, and one more than the
+    /// highest number; `None` without notes.
+    fn read_counters(&self, highest: Option<(u64, u32)>) -> Result<Counters, Fault> {
+        match (self.meta.get(COUNTERS)?, highest) {
+            (Some(bytes), highest) => {
                 let mut counters = codec::decode_counters(&bytes)?;
-                for note in notes {
-                    counters.seq = counters.seq.max(note.seq);
-                    counters.next_no = counters.next_no.max(note.no.saturating_add(1));
-                }
+                let (seq, next_no) = highest.unwrap_or_default();
+                (counters.seq, counters.next_no) = (counters.seq.max(seq), counters.next_no.max(next_no));
                 Ok(counters)
             }
-            None if notes.is_empty() => Ok(Counters::default()),
-            None => Err(Fault::Damaged("the counters are missing".into())),
+            (None, None) => Ok(Counters::default()),
+            (None, Some(_)) => Err(Fault::Damaged("the counters are missing".into())),
         }
+    }
+
+    /// All notes in order of path, as they are encoded.
+    pub(super) fn encoded(&self) -> Result<Scanned, Fault> {
+        guarded(|| {
+            let mut notes = Scanned::default();
+            for entry in self.all_of(&self.notes) {
+                let (path, bytes) = entry?;
+                notes.push(&path, &bytes);
+            }
+            Ok(notes)
+        })
     }
 
     /// All notes in order of path.

@@ -173,7 +173,7 @@ fn payload(
         headings: chunk.entry.heading_path.to_vec(),
         own_tags: note.tags.clone(),
         tags: nested(&note.tags),
-        links: note.links.iter().take(LINKS).cloned().collect(),
+        links: note.links.iter().take(LINKS).map(str::to_owned).collect(),
         kind_key: note.kind.as_deref().unwrap_or_default().to_lowercase(),
         kind: note.kind.clone(),
         day: number(index::search::filter::day_of(note, jiff::tz::Offset::UTC)),

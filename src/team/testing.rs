@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use context::settings::KeyConfig;
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, Language, NoteEntry};
+use index::{ChunkDoc, ChunkEntry, Language, NoteEntry, PackedStrings};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, OwnDays, VaultPath};
 use provider::rest::RestServer;
@@ -19,7 +19,7 @@ pub(crate) fn document(path: &str, tags: &[&str], texts: &[&str]) -> Document {
     let vault_path = VaultPath::parse(path).unwrap();
     let chunk = |(position, text): (u32, &&str)| {
         let id = chunk_id(path, section_key([], 0), position);
-        let heading_path = ["Heading".to_owned()].into();
+        let heading_path = ["Heading"].into_iter().collect();
         let entry =
             ChunkEntry { id, note: 0, position, span: (0, 1), lines: (position + 1, position + 1), heading_path };
         let doc = ChunkDoc {
@@ -43,7 +43,7 @@ pub(crate) fn document(path: &str, tags: &[&str], texts: &[&str]) -> Document {
         kind: None,
         days: OwnDays::default(),
         properties: "{}".into(),
-        links: Vec::new(),
+        links: PackedStrings::default(),
         conflict: false,
         rows: Vec::new(),
     };

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use index::NoteEntry;
 use index::embed::builtin;
 use index::terms::MeanLengths;
-use index::{ChunkDoc, ChunkEntry, Language};
+use index::{ChunkDoc, ChunkEntry, Language, PackedStrings};
 use note::fingerprint::Fields;
 use note::{FileStat, NoteRules, Private, VaultPath};
 use team::point::{About, state};
@@ -128,7 +128,7 @@ pub fn document(path: &str, text: &str) -> Document {
         kind: note.kind.clone(),
         days: note.days,
         properties: "{}".into(),
-        links: Vec::new(),
+        links: PackedStrings::default(),
         conflict: false,
         rows: Vec::new(),
     };

@@ -1,7 +1,6 @@
 //! One note's plan carried out on paper: its records, documents and vectors, with nothing written yet.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::NotePipeline;
 use super::archive::Claimant;
@@ -111,8 +110,7 @@ impl NoteBuilder<'_> {
                 },
                 |input| vec![input],
             );
-            let heading_path: Arc<[String]> =
-                note.heading_path(&note.sections[chunk.sections.start]).into_iter().map(str::to_owned).collect();
+            let heading_path = note.heading_path(&note.sections[chunk.sections.start]);
             self.make(&inputs);
             let vectors = inputs.iter().filter_map(|input| self.vector(input, !limits.together));
             let windows = vectors.map(Into::into).collect();
@@ -130,7 +128,7 @@ impl NoteBuilder<'_> {
                 ordinal: chunk.ordinal,
                 span: (chunk.span.start as u32, chunk.span.end as u32),
                 lines: chunk.lines,
-                heading_path: heading_path.to_vec(),
+                heading_path: heading_path.iter().map(|heading| (*heading).to_owned()).collect(),
                 hash: chunk.hash,
                 context_hash: text_hash(context.as_bytes()),
                 wanted: !self.unasked
@@ -147,7 +145,7 @@ impl NoteBuilder<'_> {
                     position: step.chunk as u32,
                     span: (chunk.span.start as u32, chunk.span.end as u32),
                     lines: chunk.lines,
-                    heading_path,
+                    heading_path: heading_path.into_iter().collect(),
                 },
                 text: note.text[chunk.span.clone()].to_owned(),
                 searchable: shown,

@@ -219,7 +219,7 @@ fn outside(engine: usize, team: &str, found: Found) -> Option<Outside> {
         kind,
         days: OwnDays { about: day(date), created: day(created), modified: day(modified) },
         properties: "{}".into(),
-        links,
+        links: links.iter().collect(),
         conflict: false,
         rows: Vec::new(),
     };

@@ -13,7 +13,7 @@ use ::team::{Described, Document, Source};
 use context::ContextRecord;
 use index::search::filter::day_of;
 use index::terms::{Counted, MeanLengths};
-use index::{Language, NoteEntry, Snapshot};
+use index::{Language, NoteEntry, PackedStrings, Snapshot};
 use note::fingerprint::{Fields, context_key};
 use note::{Private, VaultPath};
 use store::record::NoteRecord;
@@ -140,12 +140,12 @@ fn document(
 }
 
 /// The notes that a note links to, each once; private ones are not told of.
-fn links(entry: &NoteEntry, snapshot: &Snapshot, private: &Private) -> Vec<String> {
+fn links(entry: &NoteEntry, snapshot: &Snapshot, private: &Private) -> PackedStrings {
     let mut seen = HashSet::new();
     let targets = entry.links.iter().filter_map(|target| snapshot.resolve(target, &entry.path));
     let targets = targets.filter(|no| *no != entry.no && seen.insert(*no)).filter_map(|no| snapshot.note(no));
     let shown = targets.filter(|note| !private.covers(&note.path, &note.tags));
-    shown.map(|note| note.path.as_str().to_owned()).collect()
+    shown.map(|note| note.path.as_str()).collect()
 }
 
 /// What is told of a note's chunks beside their texts. A context that was written for another text, which has changed

@@ -46,7 +46,7 @@ fn a_change_copies_one_block_only() {
 
 #[test]
 fn a_shard_keeps_several_values_and_old_clones() {
-    let mut names: Shards<String, Vec<u32>> = Shards::default();
+    let mut names: Shards<String, SmallVec<[u32; 2]>> = Shards::default();
     names.add("a".into(), 1);
     names.add("a".into(), 2);
     names.add("a".into(), 2);

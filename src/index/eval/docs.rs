@@ -110,7 +110,7 @@ pub fn doc_with(note: &Note, chunk: &Chunk, no: NoteNo, context: &str, vectors: 
             position: 0,
             span: (chunk.span.start as u32, chunk.span.end as u32),
             lines: chunk.lines,
-            heading_path: headings.into_iter().map(str::to_owned).collect(),
+            heading_path: headings.into_iter().collect(),
         },
         text: note.text[chunk.span.clone()].to_owned(),
         searchable: chunk.searchable(note),

@@ -8,7 +8,7 @@ fn vault(notes: &[(&str, &str, &[&str], &[&str])]) -> (Notes, Links) {
         let note = NoteEntry {
             title: (*title).to_owned(),
             aliases: owned(aliases),
-            links: owned(targets),
+            links: targets.iter().collect(),
             ..super::super::testing::note(no, 1, path)
         };
         links.add(&note);

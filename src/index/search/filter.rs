@@ -229,7 +229,7 @@ impl Filter {
     pub(super) fn pass<'a>(&self, notes: impl Iterator<Item = &'a NoteEntry> + Clone) -> HashSet<NoteNo> {
         let compiled = Compiled::new(self, |_, target| {
             let target = fold(target);
-            let names = |link: &String| {
+            let names = |link: &str| {
                 let whole = fold(link).into_owned();
                 let bare = note::format::without_ending(&whole);
                 [whole.as_str(), bare, bare.rsplit('/').next().unwrap_or(bare)].contains(&&*target)

@@ -70,7 +70,7 @@ impl Seed {
             }
             Seed::Chunks(rows) => {
                 let headings = rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| &chunk.heading_path);
-                parts.extend(headings.into_iter().flat_map(|path| path.iter().cloned()));
+                parts.extend(headings.into_iter().flat_map(|path| path.iter().map(str::to_owned)));
                 rows.first()
             }
             Seed::Part(_, text, _) | Seed::Text(text, _) => {

@@ -39,9 +39,9 @@ pub fn best(rankings: &[Ranking], top: usize) -> Vec<RankedRow> {
 
 /// What a model is shown of a chunk: where it stands, what situates it, and its text, cut off at
 /// [`MOST_DOCUMENT`] characters. The title alone can lift a pair's score from next to nothing to certainty.
-pub fn document(title: &str, heading_path: &[String], context: &str, text: &str) -> String {
+pub fn document<'a>(title: &'a str, headings: impl IntoIterator<Item = &'a str>, context: &str, text: &str) -> String {
     // The title of a note is often its first heading: once is enough.
-    let headings = heading_path.iter().map(String::as_str).skip_while(|heading| *heading == title);
+    let headings = headings.into_iter().skip_while(|heading| *heading == title);
     let path = std::iter::once(title).chain(headings).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
     let parts = [path.as_str(), context.trim(), text.trim()];
     let mut whole = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");

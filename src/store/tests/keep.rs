@@ -159,7 +159,7 @@ fn amending_changes_the_record_alone() {
     let mut after = before.clone();
     (after.chunks[0].due, after.chunks[0].later) = (Some(due), None);
     assert_eq!((store.notes().unwrap(), store.seq()), (vec![after.clone()], 1));
-    assert_eq!(store.take_scanned().unwrap(), [after.clone()], "what was scanned before is old");
+    assert_eq!(super::scanned(&store), [after.clone()], "what was scanned before is old");
     assert_eq!(store.contexts(&at).unwrap(), note("a.md", 2, 0).1);
     store.flush(true).unwrap();
     drop(store);

@@ -1,4 +1,5 @@
-//! What is stored comes into the index when a vault is opened: one thread reads vectors, another fills tables.
+//! What is stored comes into the index when a vault is opened: one thread decodes notes and reads vectors, another fills
+//! tables.
 
 use std::sync::mpsc;
 
@@ -9,50 +10,61 @@ use crate::indexer::scan::KnownNotes;
 use context::plan::NoteTraits;
 use index::{ChunkEntry, Coder, IndexState, WindowVector};
 use note::VaultPath;
+use note::fingerprint::InputHash;
 use store::VectorCache;
 use store::record::{ChunkRecord, NoteRecord};
 
-/// Notes whose vectors are read ahead of the index that takes them.
-const AHEAD: usize = 256;
+/// Notes whose vectors are read while those before them come into the index.
+const AT_ONCE: usize = 256;
 
-/// A note with the vectors that are cached for each of its chunks.
-type Loaded = (NoteRecord, Vec<Vec<WindowVector>>);
+/// The vectors that are cached for a note's inputs.
+type Windows = Vec<Option<WindowVector>>;
 
 /// Reads a note's vectors, ready to be loaded.
-fn with_vectors(cache: &VectorCache, coder: &Coder, record: NoteRecord) -> Loaded {
-    let inputs: Vec<_> = record.chunks.iter().flat_map(|chunk| chunk.inputs.iter().copied()).collect();
-    let mut windows = cache.windows(&inputs).into_iter();
-    let of_chunk = |chunk: &ChunkRecord| {
-        let mut found: Vec<_> = windows.by_ref().take(chunk.inputs.len()).flatten().collect();
-        found.iter_mut().for_each(|window| coder.prepare(window));
-        found
-    };
-    let windows = record.chunks.iter().map(of_chunk).collect();
-    (record, windows)
+fn read_vectors(cache: &VectorCache, coder: &Coder, inputs: &[InputHash]) -> Windows {
+    let mut windows = cache.windows(inputs);
+    windows.iter_mut().flatten().for_each(|window| coder.prepare(window));
+    windows
+}
+
+/// What the vectors of a note's chunks were made of.
+fn inputs(record: &NoteRecord) -> Vec<InputHash> {
+    record.chunks.iter().flat_map(|chunk| &chunk.inputs).copied().collect()
 }
 
 impl Committer {
-    /// Brings the store's notes into the index and publishes them, and shows each record to `each`, without its headings.
-    /// Returns those that are to be decided again: the index has lost them, or other rules made them.
+    /// Brings the store's notes into the index and publishes them, and shows each record to `each`. Returns those that are to
+    /// be decided again: the index has lost them, or other rules made them.
     pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
-        let (records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
-        let (sender, loaded) = mpsc::sync_channel(AHEAD);
+        let (mut records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
         let (mut again, mut known) = (Vec::new(), KnownNotes::new());
-        std::thread::scope(|scope| {
-            let mut records = records.into_iter().map(|record| with_vectors(&pipeline.vectors, &coder, record));
-            // It fails when nobody takes them any more.
-            scope.spawn(move || records.all(|loaded| sender.send(loaded).is_ok()));
-            for loaded in loaded {
-                let (record, is_current) = self.load_one(loaded);
-                if !is_current {
-                    again.push(record.path.clone());
+        // One thread decodes notes and lets them go: what is freed elsewhere than it was allocated both threads wait for.
+        std::thread::scope(|scope| -> Result<(), EngineError> {
+            let (ask, asked) = mpsc::sync_channel::<Vec<Vec<InputHash>>>(1);
+            let (answer, found) = mpsc::sync_channel(1);
+            let read = |inputs: &Vec<InputHash>| read_vectors(&pipeline.vectors, &coder, inputs);
+            // It ends when nobody asks any more, or takes what was found.
+            scope.spawn(move || asked.iter().all(|asked| answer.send(asked.iter().map(read).collect()).is_ok()));
+            let (mut waiting, mut ready) = (Vec::new(), Vec::new());
+            loop {
+                let next: Vec<NoteRecord> = records.by_ref().take(AT_ONCE).collect::<Result<_, _>>()?;
+                // It fails only if the other thread has panicked, and that is passed on at the end.
+                let _ = ask.send(next.iter().map(inputs).collect());
+                for (record, windows) in waiting.into_iter().zip(ready) {
+                    if !self.load_one(&record, windows) {
+                        again.push(record.path.clone());
+                    }
+                    known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
+                    each(&record);
+                    self.numbers.insert(record.path, record.no);
                 }
-                known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
-                each(&record);
-                self.numbers.insert(record.path, record.no);
+                if next.is_empty() {
+                    return Ok(());
+                }
+                (waiting, ready) = (next, found.recv().unwrap_or_default());
             }
-        });
+        })?;
         self.known = known.into();
         self.index.drop_unknown()?;
         self.publish()?;
@@ -62,26 +74,26 @@ impl Committer {
         Ok(again)
     }
 
-    /// Brings a note into the index, which takes its chunks' headings; tells whether that has all of it, as the present rules
-    /// make it.
-    fn load_one(&mut self, (mut record, windows): Loaded) -> (NoteRecord, bool) {
-        let inputs: usize = record.chunks.iter().map(|chunk| chunk.inputs.len()).sum();
-        let all_cached = windows.iter().map(Vec::len).sum::<usize>() == inputs;
-        let has_vectors = all_cached || self.pipeline.withholds_vectors(&record);
-        let note = note_entry(&record, &self.pipeline.rules);
-        let chunk = |(position, chunk): (u32, &mut ChunkRecord)| ChunkEntry {
-            id: chunk.id,
-            note: record.no,
-            position,
-            span: chunk.span,
-            lines: chunk.lines,
-            heading_path: std::mem::take(&mut chunk.heading_path).into(),
+    /// Brings a note into the index; tells whether that has all of it, as the present rules make it.
+    fn load_one(&mut self, record: &NoteRecord, windows: Windows) -> bool {
+        let has_vectors = windows.iter().all(Option::is_some) || self.pipeline.withholds_vectors(record);
+        let note = note_entry(record, &self.pipeline.rules);
+        let mut windows = windows.into_iter();
+        let chunk = |(position, chunk): (u32, &ChunkRecord)| {
+            let entry = ChunkEntry {
+                id: chunk.id,
+                note: record.no,
+                position,
+                span: chunk.span,
+                lines: chunk.lines,
+                heading_path: chunk.heading_path.iter().collect(),
+            };
+            (entry, windows.by_ref().take(chunk.inputs.len()).flatten().collect())
         };
-        let chunks = (0..).zip(&mut record.chunks).map(chunk).zip(windows).collect();
+        let chunks = (0..).zip(&record.chunks).map(chunk).collect();
         let has_words = self.index.load(note, chunks) == IndexState::Current;
-        self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
+        self.warned.extend(warned(record).map(|warned| (record.no, warned)));
         self.changed_at = self.changed_at.max(Some(record.decided.1));
-        let is_current = has_words && has_vectors && self.pipeline.is_current(&record);
-        (record, is_current)
+        has_words && has_vectors && self.pipeline.is_current(record)
     }
 }

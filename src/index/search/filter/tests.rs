@@ -17,7 +17,7 @@ fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime
         kind: kind.map(str::to_owned),
         days: OwnDays { about: date, ..OwnDays::default() },
         properties: "{}".into(),
-        links: vec!["Future note".into()],
+        links: ["Future note"].into_iter().collect(),
         conflict: false,
         rows: vec![0],
     }

@@ -61,10 +61,12 @@ fn logits_are_brought_into_bounds_and_kept_apart() {
 
 #[test]
 fn documents_say_where_they_stand() {
-    let path = ["Plan".to_owned(), "Risks".to_owned()];
-    assert_eq!(document("Plan", &path, "Of the plan.", " Money.\n"), "Plan > Risks\n\nOf the plan.\n\nMoney.");
-    assert_eq!(document("", &[], "", "x"), "x");
-    assert_eq!(document("T", &[], "", &"ä".repeat(9999)).chars().count(), MOST_DOCUMENT);
+    assert_eq!(
+        document("Plan", ["Plan", "Risks"], "Of the plan.", " Money.\n"),
+        "Plan > Risks\n\nOf the plan.\n\nMoney."
+    );
+    assert_eq!(document("", [], "", "x"), "x");
+    assert_eq!(document("T", [], "", &"ä".repeat(9999)).chars().count(), MOST_DOCUMENT);
 }
 
 #[test]
