@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use protocol::decision::{PlanRequest, Reason};
 use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobState, RebuildRequest};
-use protocol::search::{Contextual, Mode, SearchRequest};
+use protocol::search::{Contextual, Mode, RelatedRequest, SearchAnswer, SearchRequest};
 use protocol::status::RunState;
 use serde_json::json;
 
@@ -80,6 +80,27 @@ fn a_fresh_answer_holds_what_was_saved_before_the_question() {
         let hit = found.hits.first().unwrap_or_else(|| panic!("round {i}: {found:?}"));
         assert_eq!((hit.path.as_str(), hit.stale), ("a.md", false), "round {i}");
     }
+}
+
+#[test]
+fn hits_of_notes_that_have_changed_since_say_so() {
+    let notes = [("changed", "two"), ("gone", "three"), ("same", "one")];
+    let notes = notes.map(|(name, word)| (format!("{name}.md"), format!("# Soup\n\nonions, {word} of them\n")));
+    let place = Place::with(&notes.each_ref().map(|(path, text)| (path.as_str(), text.as_str())));
+    let mut daemon = place.start();
+    daemon.pause();
+    daemon.wait_for("paused", |status| status.state == RunState::Paused);
+    place.write("changed.md", "# Soup\n\nonions and leeks\n");
+    std::fs::remove_file(place.vault.join("gone.md")).unwrap();
+    let states = |found: SearchAnswer| -> BTreeSet<(String, bool)> {
+        found.hits.into_iter().map(|hit| (hit.path, hit.stale)).collect()
+    };
+    let all = [("changed.md", true), ("gone.md", true), ("same.md", false)].map(|(path, is)| (path.to_owned(), is));
+    assert_eq!(states(daemon.ask(&query("onions"))), BTreeSet::from(all.clone()));
+    let one = daemon.ask(&SearchRequest { limit: Some(1), ..query("two onions") });
+    assert!(states(one).is_subset(&BTreeSet::from(all.clone())));
+    let near = daemon.ask(&RelatedRequest { path: Some("same.md".to_owned()), ..RelatedRequest::default() });
+    assert_eq!(states(near), all.into_iter().filter(|(path, _)| path != "same.md").collect());
 }
 
 #[test]

@@ -68,7 +68,8 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     });
     let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
     let answers = found.into_iter().zip(&asked);
-    let answers = answers.map(|(found, (vault, _, _, snapshot, _))| freshness(found, vault, snapshot)).collect();
+    let answers =
+        answers.map(|(found, (vault, _, _, snapshot, _))| freshness::mark(found, vault, snapshot, None)).collect();
     let mut answer = search_answer(answers, options.limit, began);
     let sources = asked.iter().map(|(vault, _, hidden, snapshot, pipeline)| Source {
         vault: &vault.name,

@@ -3,21 +3,20 @@
 mod attachments;
 mod expect;
 pub(super) mod expansion;
+pub(super) mod freshness;
 pub(super) mod include;
 mod texts_alone;
 mod time;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use self::freshness::Look;
 use self::time::time_asked;
 use super::super::decide::NotePipeline;
-use super::super::disk_access::{Hangs, STATES_WITHIN};
 use super::super::indexer::Event;
-use super::super::indexer::disk::Disk;
 use super::super::rerank::Reranker;
 use super::access::ready;
 use super::vectors::QueryVectors;
@@ -28,7 +27,7 @@ use super::{
 use index::Snapshot;
 use index::search;
 use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
-use note::{FileStat, Private, VaultPath};
+use note::Private;
 use protocol::jobs::JobState;
 use protocol::search::{BoostWeights, MAX_HITS, Mode};
 
@@ -174,8 +173,10 @@ pub(super) fn search_hiding(
     let mut answers = Vec::with_capacity(served.len());
     for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
         cancel.check()?;
-        let found = search::finish(&served.snapshot, &served.vault.name, ranking, &part.options)?;
-        answers.push(freshness(found, &served.vault, &served.snapshot));
+        let Served { vault, snapshot, .. } = served;
+        let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
+        let found = search::finish(snapshot, &vault.name, ranking, &part.options)?;
+        answers.push(freshness::mark(found, vault, snapshot, look));
     }
     answers.push(outside.finish(&options));
     let mut answer = search_answer(answers, options.limit, began);
@@ -365,34 +366,6 @@ fn property(name: &str, value: &Value) -> Result<String, CallError> {
             "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
         ))
     })
-}
-
-/// Marks hits whose note is no longer what was indexed. A vault that does not say so in time keeps nobody: the answer
-/// warns of it.
-pub(super) fn freshness(mut answer: Answer, vault: &VaultShared, snapshot: &Snapshot) -> Answer {
-    let paths = answer.hits.iter().filter_map(|hit| VaultPath::parse(&hit.path));
-    let indexed: HashMap<VaultPath, Option<FileStat>> = paths
-        .map(|path| {
-            let stat = snapshot.note_at(&path).map(|note| note.stat);
-            (path, stat)
-        })
-        .collect();
-    if indexed.is_empty() {
-        return answer;
-    }
-    let root = vault.path.clone();
-    let stale = move |disk: &dyn Disk| -> HashSet<String> {
-        let is_stale = |(path, stat): &(VaultPath, Option<FileStat>)| disk.stat(&root, path).ok() != *stat;
-        indexed.into_iter().filter(is_stale).map(|(path, _)| path.to_string()).collect()
-    };
-    match vault.disk.ask(STATES_WITHIN, stale) {
-        Ok(stale) => answer.hits.iter_mut().for_each(|hit| hit.stale = stale.contains(&hit.path)),
-        Err(Hangs) => answer.warnings.push(format!(
-            "vault `{}` does not answer, so its notes may have changed since they were indexed",
-            vault.name
-        )),
-    }
-    answer
 }
 
 pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {

@@ -1,14 +1,14 @@
 //! The chunks that may answer a query, in their order, before any of them is read.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::blend::blend;
 use super::fuse::{self, Ranked};
 use super::hit::placed;
 use super::query::LinePattern;
 use super::{Lanes, Mode, Rejudged};
-use crate::{Row, Snapshot};
+use crate::{NoteEntry, Row, Snapshot};
 
 /// The chunks that may answer a query, best first, before any of them is read: what boosts and rerankers put
 /// in another order. Valid for the snapshot it was made of.
@@ -40,6 +40,13 @@ impl Ranking {
     /// The best `n` chunks.
     pub fn rows(&self, n: usize) -> Vec<Row> {
         self.ranked.iter().take(n).map(|ranked| ranked.candidate.row).collect()
+    }
+
+    /// The notes of the best chunks, best first: at most `n`, each once.
+    pub fn notes<'a>(&self, snapshot: &'a Snapshot, n: usize) -> Vec<&'a NoteEntry> {
+        let mut seen = HashSet::new();
+        let notes = self.ranked.iter().filter_map(|ranked| Some(placed(snapshot, ranked.candidate.row)?.1));
+        notes.filter(|note| seen.insert(note.no)).take(n).collect()
     }
 
     /// All of them, with what each lane says.

@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::{CallError, Cancel, Disk, NotePipeline, Served};
+use super::{CallError, Cancel, NotePipeline, Served};
 use crate::disk_access::TEXT_WITHIN;
+use crate::indexer::disk::Disk;
 use index::embed::input::{hash_without_context, inputs_within};
 use index::embed::{Vector, builtin};
 use index::{NoteEntry, NoteNo, WindowVector, WithoutContexts};

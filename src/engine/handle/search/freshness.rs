@@ -1,0 +1,65 @@
+//! Whether the notes of hits are still what was indexed. The disk is asked while the hits are made, for it takes as long as a
+//! tenth of a search.
+
+use std::collections::HashSet;
+
+use crate::disk_access::{Hangs, Pending, STATES_WITHIN};
+use crate::indexer::disk::Disk;
+use crate::shared::VaultShared;
+use index::search::Answer;
+use index::{NoteEntry, Snapshot};
+use note::{FileStat, VaultPath};
+
+/// What the disk was asked of some notes of a vault.
+pub(in crate::handle) struct Look {
+    /// Paths that it was asked about.
+    asked: HashSet<String>,
+    /// Those of them that are not what was indexed.
+    stale: Result<Pending<HashSet<String>>, Hangs>,
+}
+
+impl Look {
+    /// Asks about notes, of which hits are expected.
+    pub(in crate::handle) fn begin<'a>(
+        vault: &VaultShared,
+        notes: impl IntoIterator<Item = &'a NoteEntry>,
+    ) -> Option<Look> {
+        let indexed: Vec<(VaultPath, FileStat)> =
+            notes.into_iter().map(|note| (note.path.clone(), note.stat)).collect();
+        if indexed.is_empty() {
+            return None;
+        }
+        let asked = indexed.iter().map(|(path, _)| path.to_string()).collect();
+        let root = vault.path.clone();
+        let stale = move |disk: &dyn Disk| -> HashSet<String> {
+            let is_stale = |(path, stat): &(VaultPath, FileStat)| disk.stat(&root, path).ok() != Some(*stat);
+            indexed.into_iter().filter(is_stale).map(|(path, _)| path.to_string()).collect()
+        };
+        Some(Look { asked, stale: vault.disk.begin(STATES_WITHIN, stale) })
+    }
+}
+
+/// Marks hits whose note is no longer what was indexed. A vault that does not say so in time keeps nobody: the answer
+/// warns of it.
+pub(in crate::handle) fn mark(
+    mut answer: Answer,
+    vault: &VaultShared,
+    snapshot: &Snapshot,
+    look: Option<Look>,
+) -> Answer {
+    let not_asked = |path: &&str| look.as_ref().is_none_or(|look| !look.asked.contains(*path));
+    let others: HashSet<&str> = answer.hits.iter().map(|hit| hit.path.as_str()).filter(not_asked).collect();
+    let others = others.into_iter().filter_map(VaultPath::parse).filter_map(|path| snapshot.note_at(&path));
+    let others = Look::begin(vault, others.map(|note| &**note));
+    for look in [look, others].into_iter().flatten() {
+        let Ok(stale) = look.stale.and_then(|stale| stale.wait(STATES_WITHIN)) else {
+            answer.warnings.push(format!(
+                "vault `{}` does not answer, so its notes may have changed since they were indexed",
+                vault.name
+            ));
+            break;
+        };
+        answer.hits.iter_mut().for_each(|hit| hit.stale |= stale.contains(&hit.path));
+    }
+    answer
+}
