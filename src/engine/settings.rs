@@ -211,7 +211,7 @@ pub struct HostConfig {
     pub sandbox: bool,
     /// Where the state of the battery is read; `None`: it does not matter.
     pub battery: Option<PathBuf>,
-    /// Resident memory in bytes above which work in bulk slows down.
+    /// Memory that no file backs, in bytes, above which work in bulk slows down.
     pub memory: u64,
 }
 

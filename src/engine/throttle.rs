@@ -154,7 +154,7 @@ impl Throttle {
             Brake::Off => None,
         };
         let memory = format!(
-            "memory: above {} MiB (`host.memory`, or the unit's MemoryHigh) work in bulk goes on in small steps",
+            "memory: above {} MiB (`host.memory`, or the unit's MemoryHigh or MemoryMax) work in bulk goes on in small steps",
             state.limit >> 20
         );
         battery.filter(|_| kept).into_iter().chain((state.tight && bulk).then_some(memory)).collect()

@@ -231,15 +231,15 @@ impl Trees {
     /// Decodes everything.
     fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool) -> Result<Scan, Fault> {
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
-        let (mut scan, mut highest) = (Scan::default(), None);
+        let mut scan = Scan::default();
         let mut contexts = self.all_of(&self.contexts);
         // On one thread: two were no quicker, and left 10 MB of holes in their arenas.
         for note in self.all_of(&self.notes) {
             let (path, bytes) = note?;
             let note = codec::decode_note(&path, &bytes)?;
             scan.notes.push(&path, &bytes);
-            let (seq, next_no) = highest.unwrap_or_default();
-            highest = Some((note.seq.max(seq), note.no.saturating_add(1).max(next_no)));
+            scan.counters.seq = scan.counters.seq.max(note.seq);
+            scan.counters.next_no = scan.counters.next_no.max(note.no.saturating_add(1));
             let (key, bytes) = contexts.next().ok_or_else(torn)??;
             if key != path {
                 return Err(torn());
@@ -259,7 +259,7 @@ impl Trees {
             // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
             value?;
         }
-        scan.counters = self.read_counters(highest)?;
+        scan.counters = self.read_counters(scan.counters, scan.notes.len())?;
         Ok(scan)
     }
 
@@ -281,18 +281,15 @@ impl Trees {
         })
     }
 
-    /// The counters, or more where a note says so: `highest` is the highest sequence number of one, and one more than the
-    /// highest number; `None` without notes.
-    fn read_counters(&self, highest: Option<(u64, u32)>) -> Result<Counters, Fault> {
-        match (self.meta.get(COUNTERS)?, highest) {
-            (Some(bytes), highest) => {
-                let mut counters = codec::decode_counters(&bytes)?;
-                let (seq, next_no) = highest.unwrap_or_default();
-                (counters.seq, counters.next_no) = (counters.seq.max(seq), counters.next_no.max(next_no));
-                Ok(counters)
+    /// The counters, or more where one of so many notes says so: `least` are what they say.
+    fn read_counters(&self, least: Counters, notes: usize) -> Result<Counters, Fault> {
+        match self.meta.get(COUNTERS)? {
+            Some(bytes) => {
+                let Counters { seq, next_no } = codec::decode_counters(&bytes)?;
+                Ok(Counters { seq: seq.max(least.seq), next_no: next_no.max(least.next_no) })
             }
-            (None, None) => Ok(Counters::default()),
-            (None, Some(_)) => Err(Fault::Damaged("the counters are missing".into())),
+            None if notes == 0 => Ok(Counters::default()),
+            None => Err(Fault::Damaged("the counters are missing".into())),
         }
     }
 

@@ -102,11 +102,7 @@ pub fn document(path: &str, text: &str) -> Document {
                 position: 0,
                 span: (chunk.span.start as u32, chunk.span.end as u32),
                 lines: chunk.lines,
-                heading_path: note
-                    .heading_path(&note.sections[chunk.sections.start])
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect(),
+                heading_path: note.heading_path(&note.sections[chunk.sections.start]).into_iter().collect(),
             },
             windows: vec![builtin::model().embed(&body).into()],
             searchable: chunk.searchable(&note),

@@ -299,16 +299,12 @@ impl Committer {
         self.pace.bulk_since = bulk.then(Instant::now);
         self.pace.merging = !bulk;
         let changed = if bulk { self.index.begin_bulk(host::background_thread) } else { self.index.end_bulk() };
-        if let Err(error) = changed {
-            tracing::warn!(%error, "the index goes on writing as it did");
-        }
+        warn_unchanged(changed);
     }
 
     /// Lets a bulk go on with as little memory as saves take.
     pub(crate) fn spare_memory(&mut self) {
-        if let Err(error) = self.index.spare_memory() {
-            tracing::warn!(%error, "the index goes on writing as it did");
-        }
+        warn_unchanged(self.index.spare_memory());
     }
 
     /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
@@ -405,6 +401,13 @@ pub(crate) fn decision(
         seq: record.seq,
         took_ms: machine::since(began).as_secs_f64() * 1e3,
         at: now_s(),
+    }
+}
+
+/// The index could not be told to write in another way.
+fn warn_unchanged(changed: Result<(), index::LexicalError>) {
+    if let Err(error) = changed {
+        tracing::warn!(%error, "the index goes on writing as it did");
     }
 }
 

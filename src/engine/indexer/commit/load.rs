@@ -68,7 +68,7 @@ impl Committer {
         self.known = known.into();
         self.index.drop_unknown()?;
         self.publish()?;
-        // Records and vectors went through the hands of several threads, and all records through the database's pages.
+        // Vectors went through the hands of two threads, and all records through the database's pages.
         self.pipeline.store.drop_pages()?;
         crate::host::give_memory_back();
         Ok(again)
