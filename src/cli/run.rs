@@ -131,7 +131,7 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
             }
         }
         Notice::State { state: RunState::Paused } => {
-            out.line(&dim("paused; searches are answered, `situated resume` lets it go on"));
+            out.line(&dim("paused; searches are answered, and `situated status` says why"));
         }
         Notice::State { state: RunState::Degraded } => out.line("something needs you: see `situated status`"),
         Notice::Index { .. } | Notice::State { .. } => {}

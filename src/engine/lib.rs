@@ -117,6 +117,13 @@ pub enum EngineError {
         /// Why.
         message: String,
     },
+    /// The index of a vault takes more memory than there may be, in bytes.
+    #[error(
+        "its index takes more than {} MiB of memory, nine tenths of what may be taken: allow more (`host.memory_max`, or \
+         the unit's MemoryMax)",
+        .0 >> 20
+    )]
+    NoRoom(u64),
 }
 
 impl From<StoreError> for EngineError {

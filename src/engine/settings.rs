@@ -213,6 +213,9 @@ pub struct HostConfig {
     pub battery: Option<PathBuf>,
     /// Memory that no file backs, in bytes, above which work in bulk slows down.
     pub memory: u64,
+    /// The most that it may be, in bytes: notes in bulk wait before that, and a vault that does not fit is not opened.
+    /// `None`: what the control group says.
+    pub memory_max: Option<u64>,
 }
 
 impl HostConfig {
@@ -223,6 +226,11 @@ impl HostConfig {
 impl Default for HostConfig {
     fn default() -> Self {
         // Below what the systemd unit calls high (`MemoryHigh=1G`), where the kernel would slow down searches too.
-        HostConfig { sandbox: true, battery: Some(HostConfig::POWER_SUPPLY.into()), memory: 900 << 20 }
+        HostConfig {
+            sandbox: true,
+            battery: Some(HostConfig::POWER_SUPPLY.into()),
+            memory: 900 << 20,
+            memory_max: None,
+        }
     }
 }

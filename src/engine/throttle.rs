@@ -1,18 +1,26 @@
 //! What keeps work waiting although there is some: the user's pause, the battery, the memory. Saves go on under the
 //! latter two, and queries under all. One throttle for all indexers, which ask it before they work.
+//!
+//! Memory holds work back in three steps ([`MemoryLimits`]): bulk goes on in small steps, then it waits, and then no vault
+//! is opened. So what the kernel or the user allows is not passed, however large a vault is: notes that do not fit are not
+//! found yet, and `status` says so.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::EngineError;
 use crate::host::power;
 use crate::host::power::{ALL_WAITS, BULK_WAITS, Brake, Supply};
-use crate::host::{give_memory_back, memory_limit, unbacked_bytes};
+use crate::host::{MemoryLimits, give_memory_back, unbacked_bytes};
 use crate::settings::HostConfig;
 
 /// How often the battery is looked at while work waits for it, or goes on.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
+
+/// The same of the memory, which is looked at quickly.
+const MEASURE_EVERY: Duration = Duration::from_secs(5);
 
 /// On battery the regular walk comes so much more seldom.
 const SELDOM: u32 = 2;
@@ -30,7 +38,19 @@ pub(super) struct Throttle {
     pause_file: PathBuf,
 }
 
-#[derive(Debug, Default)]
+/// How far what is taken is from what may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Memory {
+    /// Far.
+    #[default]
+    Ample,
+    /// Work in bulk goes on in small steps.
+    Tight,
+    /// Work in bulk waits.
+    Short,
+}
+
+#[derive(Debug)]
 struct State {
     /// Where the system tells of the battery.
     supplies: Option<PathBuf>,
@@ -38,24 +58,79 @@ struct State {
     looked_at: Option<Instant>,
     /// The user has said that work is to go on; until there is mains.
     insisted: bool,
-    /// Whether more memory is taken than may be.
-    tight: bool,
-    limit: u64,
+    memory: Memory,
+    measured_at: Option<Instant>,
+    limits: MemoryLimits,
     paused: Option<Until>,
 }
 
 impl State {
-    fn level(&self) -> Brake {
+    fn new(host: &HostConfig) -> Self {
+        State {
+            supplies: host.battery.clone(),
+            supply: Supply::default(),
+            looked_at: None,
+            insisted: false,
+            memory: Memory::default(),
+            measured_at: None,
+            limits: MemoryLimits::of(host),
+            paused: None,
+        }
+    }
+
+    /// What has to wait for the battery.
+    fn battery_level(&self) -> Brake {
         if self.insisted { Brake::Off } else { self.supply.brake() }
     }
 
+    /// What has to wait for it or for memory, of which nobody can insist on more.
+    fn level(&self) -> Brake {
+        let memory = if self.memory == Memory::Short { Brake::All } else { Brake::Off };
+        self.battery_level().max(memory)
+    }
+
+    /// How it is with the memory if so much is taken. What has begun ends a tenth lower.
+    fn memory_at(&self, taken: u64) -> Memory {
+        let above = |limit: u64, began: Memory| taken > if self.memory >= began { limit / 10 * 9 } else { limit };
+        match () {
+            () if above(self.limits.bulk_waits, Memory::Short) => Memory::Short,
+            () if above(self.limits.small_steps, Memory::Tight) => Memory::Tight,
+            () => Memory::Ample,
+        }
+    }
+
+    /// Sees how much is taken; returns how it is with the memory.
+    fn measure(&mut self) -> Memory {
+        // What a file backs the system takes away by itself when others need the memory.
+        let mut taken = unbacked_bytes();
+        let before = self.memory;
+        if self.memory_at(taken) > before {
+            give_memory_back();
+            taken = unbacked_bytes();
+        }
+        self.memory = self.memory_at(taken);
+        self.measured_at = Some(machine::now());
+        match self.memory {
+            Memory::Tight if before < Memory::Tight => {
+                let limit = self.limits.small_steps;
+                tracing::info!(taken, limit, "memory is tight: work in bulk goes on in small steps");
+            }
+            Memory::Short if before < Memory::Short => {
+                let limit = self.limits.bulk_waits;
+                tracing::warn!(taken, limit, "memory is short: work in bulk waits, saves are indexed");
+            }
+            _ => {}
+        }
+        self.memory
+    }
+
     fn look(&mut self, now: Instant) {
-        let before = self.level();
+        let before = self.battery_level();
         self.supply = self.supplies.as_deref().map(power::supply).unwrap_or_default();
         self.looked_at = Some(now);
         self.insisted &= self.supply.on_battery;
-        if self.level() != before {
-            tracing::info!(percent = self.supply.percent, "the battery decides what waits: {:?}", self.level());
+        if self.battery_level() != before {
+            tracing::info!(percent = self.supply.percent, "the battery decides what waits: {:?}", self.battery_level());
         }
     }
 }
@@ -63,8 +138,7 @@ impl State {
 impl Throttle {
     /// With the limits of a configuration; a pause that an earlier process began goes on if it is not over.
     pub(super) fn new(host: &HostConfig, data_dir: &Path) -> Self {
-        let throttle = Throttle { state: Mutex::default(), pause_file: data_dir.join(PAUSED) };
-        throttle.configure(host);
+        let throttle = Throttle { state: Mutex::new(State::new(host)), pause_file: data_dir.join(PAUSED) };
         throttle.recall_pause();
         throttle
     }
@@ -76,8 +150,7 @@ impl Throttle {
     /// Other limits are in force.
     pub(super) fn configure(&self, host: &HostConfig) {
         let mut state = self.state();
-        let limit = memory_limit(host.memory);
-        *state = State { supplies: host.battery.clone(), limit, paused: state.paused, ..State::default() };
+        *state = State { paused: state.paused, ..State::new(host) };
     }
 
     /// What has to wait.
@@ -97,20 +170,26 @@ impl Throttle {
         state.insisted = state.supply.on_battery;
     }
 
-    /// Looks at the battery: there is work that could wait for it. One that was looked at a moment ago is looked at
-    /// again only if the work has just begun.
+    /// Looks at the battery, and at the memory if it was short: there is work that could wait for them. What was looked at
+    /// a moment ago is looked at again only if the work has just begun.
     pub(super) fn look(&self, work_begins: bool) {
         let now = machine::now();
         let mut state = self.state();
-        let lately = state.looked_at.is_some_and(|at| now.saturating_duration_since(at) < LOOK_EVERY);
-        if work_begins || !lately {
+        let lately = |at: Option<Instant>, every| at.is_some_and(|at| now.saturating_duration_since(at) < every);
+        if work_begins || !lately(state.looked_at, LOOK_EVERY) {
             state.look(now);
+        }
+        // Otherwise it is asked about when work goes on, which it may not.
+        if state.memory == Memory::Short && (work_begins || !lately(state.measured_at, MEASURE_EVERY)) {
+            state.measure();
         }
     }
 
-    /// When what waits for the battery is looked at again.
+    /// When what waits for the battery or for memory is looked at again.
     pub(super) fn next_look(&self) -> Option<Instant> {
-        self.state().looked_at.map(|at| at + LOOK_EVERY)
+        let state = self.state();
+        let memory = state.measured_at.filter(|_| state.memory == Memory::Short).map(|at| at + MEASURE_EVERY);
+        state.looked_at.map(|at| at + LOOK_EVERY).into_iter().chain(memory).min()
     }
 
     /// The regular walk's pause, which is longer on battery.
@@ -120,21 +199,23 @@ impl Throttle {
         if state.supply.on_battery { plugged * SELDOM } else { plugged }
     }
 
-    /// Of `room` tasks those that fit into the memory: one at a time per worker when it is tight, which it returns too.
-    pub(super) fn fitting(&self, room: usize, workers: usize) -> (usize, bool) {
-        let mut state = self.state();
-        // What a file backs the system takes away by itself when others need the memory.
-        let taken = unbacked_bytes();
-        let above = if state.tight { taken > state.limit / 10 * 9 } else { taken > state.limit };
-        let begins = above && !state.tight;
-        if begins {
-            give_memory_back();
-        }
-        state.tight = above && (!begins || unbacked_bytes() > state.limit);
-        if begins && state.tight {
-            tracing::info!(taken, limit = state.limit, "memory is tight: work in bulk goes on in small steps");
-        }
-        (if state.tight { room.min(workers) } else { room }, state.tight)
+    /// How it is with the memory now. Asked before work begins.
+    pub(super) fn measure(&self) -> Memory {
+        self.state().measure()
+    }
+
+    /// Whether there is memory to open a vault with.
+    ///
+    /// # Errors
+    /// [`EngineError::NoRoom`].
+    pub(super) fn find_room(&self) -> Result<(), EngineError> {
+        let limit = self.state().limits.opens;
+        if unbacked_bytes() > limit { Err(self.no_room()) } else { Ok(()) }
+    }
+
+    /// That there is none.
+    pub(super) fn no_room(&self) -> EngineError {
+        EngineError::NoRoom(self.state().limits.opens)
     }
 
     /// Why work waits; empty if none does. `kept` tells whether the battery keeps any waiting, `bulk` whether there is
@@ -142,7 +223,7 @@ impl Throttle {
     pub(super) fn waits(&self, kept: bool, bulk: bool) -> Vec<String> {
         let state = self.state();
         let percent = state.supply.percent.unwrap_or(0);
-        let battery = match state.level() {
+        let battery = match state.battery_level() {
             Brake::Bulk => Some(format!(
                 "paused: battery at {percent} %; saves are indexed, work in bulk waits for mains or {BULK_WAITS} % \
                  (`situated resume` does not wait)"
@@ -153,11 +234,20 @@ impl Throttle {
             )),
             Brake::Off => None,
         };
-        let memory = format!(
-            "memory: above {} MiB (`host.memory`, or the unit's MemoryHigh or MemoryMax) work in bulk goes on in small steps",
-            state.limit >> 20
-        );
-        battery.filter(|_| kept).into_iter().chain((state.tight && bulk).then_some(memory)).collect()
+        let memory = match state.memory {
+            Memory::Ample => None,
+            Memory::Tight => Some(format!(
+                "memory: above {} MiB (`host.memory`, or the unit's MemoryHigh or MemoryMax) work in bulk goes on in \
+                 small steps",
+                state.limits.small_steps >> 20
+            )),
+            Memory::Short => Some(format!(
+                "paused: memory: above {} MiB (three quarters of `host.memory_max`, or of the unit's MemoryMax) saves are \
+                 indexed and all other work waits, so notes may be missing: allow more, or `exclude` some of the vault",
+                state.limits.bulk_waits >> 20
+            )),
+        };
+        battery.filter(|_| kept).into_iter().chain(memory.filter(|_| bulk)).collect()
     }
 
     /// Whether the user has paused all work.

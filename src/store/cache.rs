@@ -1,13 +1,12 @@
 //! The cached vectors of one embedder, for decisions, embedding, loading and searches: a [`VectorFile`] behind a lock.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use platform::files::Mapped;
 
-use super::vectors::VectorFile;
+use super::vectors::{Records, VectorFile};
 use super::{Store, StoreError};
 use index::embed::Vector;
 use index::{Matrix, Rows, WindowVector};
@@ -21,8 +20,13 @@ pub struct VectorCache {
 }
 
 impl VectorCache {
-    pub(super) fn open(dir: &Path, identity: &str, dimensions: usize) -> Result<Self, StoreError> {
-        let file = VectorFile::open(dir, identity, dimensions)?;
+    pub(super) fn open(
+        dir: &Path,
+        identity: &str,
+        dimensions: usize,
+        room: &dyn Fn() -> bool,
+    ) -> Result<Self, StoreError> {
+        let file = VectorFile::open(dir, identity, dimensions, room)?;
         let rows = RwLock::new(file.rows());
         Ok(VectorCache { file: Mutex::new(file), rows })
     }
@@ -74,9 +78,15 @@ impl VectorCache {
         Ok(())
     }
 
+    /// See [`VectorFile::name`].
+    pub(super) fn name(&self, inputs: impl Iterator<Item = InputHash>, named: &mut Records) {
+        let file = self.file.lock();
+        inputs.for_each(|input| file.name(input, named));
+    }
+
     /// See [`VectorFile::give_up`].
-    pub(super) fn give_up(&self, live: &HashSet<InputHash>) {
-        self.file.lock().give_up(live);
+    pub(super) fn give_up(&self, named: &Records) {
+        self.file.lock().give_up(named);
     }
 
     /// How many inputs have a vector.
@@ -110,11 +120,13 @@ impl Store {
 
     /// Opens or creates the vectors of another embedder. Only one cache of an embedder may be open at a time.
     pub fn vectors_of(&self, identity: &str, dimensions: usize) -> Result<Arc<VectorCache>, StoreError> {
-        VectorCache::open(&self.dir, identity, dimensions).map(Arc::new)
+        VectorCache::open(&self.dir, identity, dimensions, &|| true).map(Arc::new)
     }
 
     /// Puts another embedder's vectors in force.
     pub fn serve_vectors(&self, cache: Arc<VectorCache>) {
+        // What was seen so far is about records of the other.
+        self.reclaiming.lock().forget();
         *self.vectors.lock() = cache;
     }
 }

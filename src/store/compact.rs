@@ -119,7 +119,7 @@ pub(super) fn swap(dir: &Path) -> Result<Trees, StoreError> {
 
 /// Opens and scans; every paid context counts as known, for none is looked up here.
 fn open(path: &Path) -> Result<(Trees, Scan), Fault> {
-    Trees::open_scanned(path, |_, _| true)
+    Trees::open_scanned(path, |_, _| true, &|| true)
 }
 
 /// Brings a compaction that was cut short to an end, as far as that needs no look at the data.

@@ -155,6 +155,7 @@ impl Store {
             return Err(StoreError::Io { path: self.dir.clone(), message });
         }
         if after != before {
+            self.survey_named(&after);
             let mut writes = Writes::default();
             writes.note(&after).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
             *self.scanned.lock() = None;

@@ -24,6 +24,7 @@ mod journal;
 mod keep;
 mod mark;
 mod peek;
+mod reclaim;
 pub mod record;
 mod salvage;
 mod scanned;
@@ -45,11 +46,11 @@ use codec::Counters;
 use context::ContextRecord;
 use context::plan::Reason;
 use database::Database;
-pub use database::Reclaimed;
 use index::embed::Vector;
 use journal::{Journal, NoteEvent};
 use note::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context_key};
 use note::{FileStat, VaultPath};
+use reclaim::Reclaiming;
 use record::NoteRecord;
 use salvage::Fault;
 use scanned::Scanned;
@@ -61,6 +62,7 @@ pub use exchange::ImportReport;
 pub use journal::Holder;
 pub use keep::ArchivedAll;
 pub use peek::{Looked, journaled, look, rehearse};
+pub use reclaim::Reclaimed;
 
 const JOURNAL: &str = "contexts.journal";
 
@@ -85,6 +87,9 @@ pub enum StoreError {
         /// What happened.
         message: String,
     },
+    /// There is no memory to open it with: see [`Store::open_within`].
+    #[error("the store does not fit into the memory that may be taken")]
+    NoRoom,
 }
 
 /// What to do about an error of the system that the user can mend.
@@ -141,6 +146,7 @@ pub struct Store {
     by_section: Mutex<Option<(u64, Arc<keep::BySection>)>>,
     /// What the scan at start went through, until somebody takes it or it is no longer true.
     scanned: Mutex<Option<Scanned>>,
+    reclaiming: Mutex<Reclaiming>,
     /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
     lock: File,
 }
@@ -182,6 +188,17 @@ impl Store {
     /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
     /// is an error and stays where it is.
     pub fn open(dir: &Path, embedder_identity: &str, dimensions: usize) -> Result<(Self, Opened), StoreError> {
+        Self::open_within(dir, embedder_identity, dimensions, &|| true)
+    }
+
+    /// As [`Store::open`], given up with [`StoreError::NoRoom`] as soon as `room` says that no more memory may be taken;
+    /// nothing is moved or changed then.
+    pub fn open_within(
+        dir: &Path,
+        embedder_identity: &str,
+        dimensions: usize,
+        room: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Self, Opened), StoreError> {
         let create = DirBuilder::new().recursive(true).private().create(dir);
         create.map_err(|error| StoreError::io(dir, &error))?;
         let lock = lock(dir)?;
@@ -189,8 +206,8 @@ impl Store {
         let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
         // Each reads all that it opens.
         let (opened, vectors) = std::thread::scope(|scope| {
-            let vectors = scope.spawn(|| VectorCache::open(dir, embedder_identity, dimensions));
-            let opened = open_or_replace(dir, &lock, &journal);
+            let vectors = scope.spawn(|| VectorCache::open(dir, embedder_identity, dimensions, room));
+            let opened = open_or_replace(dir, &lock, &journal, room);
             (opened, vectors.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let (trees, scan, quarantined) = opened?;
@@ -208,6 +225,7 @@ impl Store {
             vectors: Mutex::new(vectors),
             by_section: Mutex::new(None),
             scanned: Mutex::new(Some(scan.notes)),
+            reclaiming: Mutex::default(),
             lock,
         };
         if opened.quarantined.is_some() {
@@ -308,6 +326,7 @@ impl Store {
         if records.is_empty() {
             return Ok(records);
         }
+        records.iter().for_each(|record| self.survey_named(record));
         writes.counters(next).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
         *counters = next;
         *self.scanned.lock() = None;
@@ -442,16 +461,18 @@ fn open_or_replace(
     dir: &Path,
     lock: &File,
     journal: &Journal,
+    room: &dyn Fn() -> bool,
 ) -> Result<(Trees, Scan, Option<Quarantine>), StoreError> {
     let sled = dir.join(compact::SLED);
     let mut quarantined = None;
     // Two tries after the first: the one from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        let scanned = Trees::open_scanned(&sled, |key, note| match note {
+        let is_known = |key, note: Option<&VaultPath>| match note {
             Some(path) => journal.contains_of(key, path.as_str()),
             None => journal.contains(key),
-        });
+        };
+        let scanned = Trees::open_scanned(&sled, is_known, room);
         let fault = match scanned {
             Ok((trees, scan)) if scan.counters.seq < expected => {
                 salvage::drop_damaged(trees);

@@ -24,6 +24,8 @@ pub(super) enum Fault {
     Locked,
     /// The machine said no (rights, space, limits): the data may be whole.
     Environment(String),
+    /// There is no memory for it ([`super::Store::open_within`]).
+    NoRoom,
     /// A newer version of the program wrote records of this version: nothing is to be moved or made anew.
     Newer(u8),
     /// The data do not make sense.
@@ -37,6 +39,7 @@ impl Fault {
         match self {
             Fault::Locked => StoreError::Locked(path),
             Fault::Environment(message) => StoreError::Io { path, message },
+            Fault::NoRoom => StoreError::NoRoom,
             Fault::Newer(records) => {
                 let who = super::written_by(&path).map_or_else(
                     || "a newer version of situated wrote it".to_owned(),

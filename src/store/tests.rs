@@ -365,24 +365,84 @@ fn a_compaction_that_was_cut_short_is_settled() {
     assert_eq!(store.notes().unwrap(), record);
 }
 
+/// What comes of it in the end.
+fn reclaimed(store: &Store) -> Reclaimed {
+    let steps = std::iter::repeat_with(|| store.reclaim().unwrap());
+    steps.into_iter().find(|step| *step != Reclaimed::More).unwrap()
+}
+
+#[test]
+fn what_is_named_while_vectors_are_surveyed_is_not_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let input = |n: u16| {
+        let [low, high] = n.to_le_bytes();
+        InputHash([low, high, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9])
+    };
+    let vectors: Vec<_> = (0..2000u16).map(|n| (input(n), vector(n as u8))).collect();
+    store.put_vectors(&vectors).unwrap();
+    // More than one step can read.
+    (0..5).for_each(|n| store.set_value(&format!("large {n}"), Some(&"x".repeat(300_000))).unwrap());
+    let naming = |at: &str, n: u16| {
+        let (path, mut write) = put(at, 1, 0);
+        write.put.as_mut().unwrap().0.chunks[0].inputs = vec![input(n)];
+        store.apply(&path, write).unwrap();
+    };
+    naming("before.md", 0);
+    assert_eq!(store.reclaim().unwrap(), Reclaimed::More);
+    naming("aside.md", 1);
+    assert!(store.amend(&path("before.md"), |record| record.chunks[0].inputs = vec![input(2)]).unwrap());
+    let steps = std::iter::repeat_with(|| store.reclaim().unwrap()).take_while(|step| *step == Reclaimed::More);
+    assert!(steps.count() > 2);
+    let cache = store.vectors();
+    let held: Vec<u16> = (0..2000).filter(|n| cache.holds(input(*n))).collect();
+    // Those that are or were named, half as many, and the newest that are spare.
+    assert_eq!(held[..3], [0, 1, 2]);
+    assert_eq!(held.len(), 3 + 1 + vectors::SPARE);
+
+    // What was seen of the vectors of one embedder says nothing about those of another.
+    store.put_vectors(&(2000..4000u16).map(|n| (input(n), vector(n as u8))).collect::<Vec<_>>()).unwrap();
+    assert_eq!(store.reclaim().unwrap(), Reclaimed::More);
+    let other = store.vectors_of("another/1", DIMENSIONS).unwrap();
+    other.put(&vectors).unwrap();
+    store.serve_vectors(other.clone());
+    naming("another.md", 5);
+    assert_ne!(reclaimed(&store), Reclaimed::More);
+    assert!(other.holds(input(5)) && !other.holds(input(4)) && other.len() == 3 + 1 + vectors::SPARE);
+}
+
+#[test]
+fn a_store_that_memory_has_no_room_for_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    store.apply_many((0..1100).map(|n| put(&format!("note {n:04}.md"), 1, 0)).collect()).unwrap();
+    store.flush(true).unwrap();
+    let notes = store.notes().unwrap();
+    drop(store);
+    let refused = Store::open_within(dir.path(), EMBEDDER, DIMENSIONS, &|| false);
+    assert!(matches!(refused, Err(StoreError::NoRoom)));
+    let (store, opened) = open(dir.path());
+    assert_eq!((store.notes().unwrap(), opened), (notes, Opened { notes: 1100, ..Opened::default() }));
+}
+
 #[test]
 fn an_open_store_gives_back_what_edits_took_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     store.apply_many((0..100).map(|n| put(&format!("note {n:03}.md"), 10, 0)).collect()).unwrap();
     store.flush(true).unwrap();
-    assert_eq!(store.reclaim().unwrap(), Reclaimed::Nothing, "nothing is to be had");
+    assert_eq!(reclaimed(&store), Reclaimed::Nothing, "nothing is to be had");
     for n in 10..90 {
         store.set_value("large", Some(&n.to_string().repeat(100_000))).unwrap();
     }
     store.set_value("large", None).unwrap();
     let (notes, seq) = (store.notes().unwrap(), store.seq());
-    let reclaimed = store.reclaim().unwrap();
-    let Reclaimed::Space(report) = reclaimed else {
-        panic!("what is gone takes more than what is there: {reclaimed:?}");
+    let gained = reclaimed(&store);
+    let Reclaimed::Space(report) = gained else {
+        panic!("what is gone takes more than what is there: {gained:?}");
     };
     assert!(report.after < report.before / 2, "{report:?}");
-    assert_eq!(store.reclaim().unwrap(), Reclaimed::Nothing, "it was done just now");
+    assert_eq!(reclaimed(&store), Reclaimed::Nothing, "it was done just now");
     // What it held is there, what comes is taken, and both are there after a kill.
     let (at, write) = put("note 100.md", 3, 0);
     store.apply(&at, write).unwrap();

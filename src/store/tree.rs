@@ -4,7 +4,6 @@
 //! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
 //! another process of this program would already have been stopped at the store's own lock.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use super::salvage::{self, Fault, guarded};
 use super::scanned::Scanned;
 use context::ContextRecord;
 use note::VaultPath;
-use note::fingerprint::{ContextKey, InputHash, context_key};
+use note::fingerprint::{ContextKey, context_key};
 
 mod archive;
 mod copy;
@@ -45,6 +44,12 @@ const CLEAN_EVERY_MS: u64 = 60_000;
 /// work, without any need, for they are woken when there is.
 #[cfg(target_os = "linux")]
 const SLACK: Duration = Duration::from_mins(5);
+
+/// Bytes that one step of a survey looks at: some milliseconds, for which a save may have to wait.
+const SURVEYED: u64 = 256 << 10;
+
+/// The same in a simulation, whose vaults are small.
+const FEW_SURVEYED: u64 = 4 << 10;
 
 /// The key of the counters in `meta`.
 const COUNTERS: &[u8] = b"counters";
@@ -93,6 +98,21 @@ pub(super) struct Scan {
     pub held: Vec<(NoteRecord, Vec<(ContextKey, ContextRecord)>)>,
     /// Paid contexts of the archive that the caller did not know, with the keys that find them.
     pub unknown: Vec<(ContextKey, ContextRecord)>,
+}
+
+/// How far a survey has come: which tree is looked at, and behind which key.
+#[derive(Debug, Default)]
+pub(super) struct SurveyPlace {
+    tree: usize,
+    after: Option<Vec<u8>>,
+}
+
+/// What a step of a survey saw.
+pub(super) struct Surveyed {
+    /// Bytes of keys and values.
+    pub(super) bytes: u64,
+    /// Where it goes on; `None` at the end.
+    pub(super) next: Option<SurveyPlace>,
 }
 
 impl Writes {
@@ -212,14 +232,15 @@ impl Trees {
         })
     }
 
-    /// Opens the database and decodes all of it. `is_known` tells which keys of paid contexts, of a note or of the
-    /// archive, need not be handed back.
+    /// Opens the database and decodes all of it, as long as `room` says that there is memory for its notes. `is_known`
+    /// tells which keys of paid contexts, of a note or of the archive, need not be handed back.
     pub(super) fn open_scanned(
         path: &Path,
         is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
+        room: &dyn Fn() -> bool,
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
-        match guarded(|| trees.scan(is_known)) {
+        match guarded(|| trees.scan(is_known, room)) {
             Ok(scan) => Ok((trees, scan)),
             Err(fault) => {
                 salvage::drop_damaged(trees);
@@ -228,14 +249,23 @@ impl Trees {
         }
     }
 
-    /// Decodes everything.
-    fn scan(&self, is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool) -> Result<Scan, Fault> {
+    /// Decodes everything. A few notes there is always room for.
+    fn scan(
+        &self,
+        is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
+        room: &dyn Fn() -> bool,
+    ) -> Result<Scan, Fault> {
+        /// Notes after which it is asked whether there is room.
+        const ASK_AFTER: usize = 1024;
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
         let mut scan = Scan::default();
         let mut contexts = self.all_of(&self.contexts);
         // On one thread: two were no quicker, and left 10 MB of holes in their arenas.
         for note in self.all_of(&self.notes) {
             let (path, bytes) = note?;
+            if scan.notes.len() % ASK_AFTER == ASK_AFTER - 1 && !room() {
+                return Err(Fault::NoRoom);
+            }
             let note = codec::decode_note(&path, &bytes)?;
             scan.notes.push(&path, &bytes);
             scan.counters.seq = scan.counters.seq.max(note.seq);
@@ -313,19 +343,6 @@ impl Trees {
                 Ok(codec::decode_note(&path, &bytes)?)
             };
             self.all_of(&self.notes).map(decode).collect()
-        })
-    }
-
-    /// The inputs that notes name.
-    pub(super) fn inputs(&self) -> Result<HashSet<InputHash>, Fault> {
-        guarded(|| {
-            let mut inputs = HashSet::new();
-            for entry in self.all_of(&self.notes) {
-                let (path, bytes) = entry?;
-                let note = codec::decode_note(&path, &bytes)?;
-                inputs.extend(note.chunks.iter().flat_map(|chunk| &chunk.inputs));
-            }
-            Ok(inputs)
         })
     }
 
@@ -414,15 +431,31 @@ impl Trees {
         })
     }
 
-    /// Bytes of all keys and values.
-    pub(super) fn bytes(&self) -> Result<u64, Fault> {
+    /// Goes on from a place through all trees until it has seen some [`SURVEYED`] bytes, and shows notes to `note`. What is
+    /// written meanwhile is seen or not.
+    pub(super) fn survey(&self, from: SurveyPlace, mut note: impl FnMut(NoteRecord)) -> Result<Surveyed, Fault> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let most = if machine::is_simulated() { FEW_SURVEYED } else { SURVEYED };
         guarded(|| {
             let mut bytes = 0;
-            for entry in self.all().into_iter().flat_map(|tree| self.all_of(tree)) {
-                let (key, value) = entry?;
-                bytes += (key.len() + value.len()) as u64;
+            let SurveyPlace { mut tree, mut after } = from;
+            while let Some(&of) = self.all().get(tree) {
+                let rest = (after.as_deref().map_or(Unbounded, Excluded), Unbounded);
+                for entry in of.range::<&[u8], _>(rest) {
+                    let (key, value) = entry?;
+                    bytes += (key.len() + value.len()) as u64;
+                    if std::ptr::eq(of, &raw const self.notes) {
+                        note(codec::decode_note(&key, &value)?);
+                    }
+                    if bytes >= most {
+                        self.touched.fetch_add(bytes, Ordering::Relaxed);
+                        return Ok(Surveyed { bytes, next: Some(SurveyPlace { tree, after: Some(key.to_vec()) }) });
+                    }
+                }
+                (tree, after) = (tree + 1, None);
             }
-            Ok(bytes)
+            self.touched.fetch_add(bytes, Ordering::Relaxed);
+            Ok(Surveyed { bytes, next: None })
         })
     }
 

@@ -3,11 +3,13 @@
 //! A header (magic, format version, dimensions, identity, checksum), then records of one size: the input's
 //! hash, the scale as a little-endian `f32`, one byte per dimension, four bytes of checksum. Records are
 //! appended, or take the place of one that was given up long ago ([`VectorFile::give_up`]), and are not fsynced: a vector
-//! can be made again, a lost one costs microseconds. Memory holds a map from input to record; the vectors stay on disk,
-//! where the index looks at them through a map of the file ([`index::Matrix`]). A checksum is looked at when its record
+//! can be made again, a lost one costs microseconds. Memory holds a map from input to record ([`inputs`]); the vectors stay
+//! on disk, where the index looks at them through a map of the file ([`index::Matrix`]). A checksum is looked at when its record
 //! is asked for: a search takes records as they are.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+mod inputs;
+
+use std::collections::{HashSet, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +20,8 @@ use platform::files::{Mapped, read_exact_at, write_all_at};
 use super::{StoreError, codec, salvage};
 use index::Rows;
 use index::embed::Vector;
+use inputs::Inputs;
+pub(super) use inputs::Records;
 use note::fingerprint::InputHash;
 
 /// Vectors that no note names and that are kept whatever the number of those that are named.
@@ -32,7 +36,7 @@ pub(super) struct VectorFile {
     head: u64,
     dimensions: usize,
     records: u32,
-    index: HashMap<InputHash, u32>,
+    inputs: Inputs,
     /// The file up to its last record; `None` where the system does not show files as memory.
     mapped: Option<Mapped>,
     dirty: bool,
@@ -125,8 +129,14 @@ fn mend_header(file: &File, head: &[u8]) -> io::Result<()> {
 }
 
 impl VectorFile {
-    /// Opens or creates the file of an embedder in `dir`. A torn last record is cut off.
-    pub(super) fn open(dir: &Path, identity: &str, dimensions: usize) -> Result<Self, StoreError> {
+    /// Opens or creates the file of an embedder in `dir`, as long as `room` says that there is memory for it. A torn last
+    /// record is cut off.
+    pub(super) fn open(
+        dir: &Path,
+        identity: &str,
+        dimensions: usize,
+        room: &dyn Fn() -> bool,
+    ) -> Result<Self, StoreError> {
         let path = dir.join(file_name(identity, dimensions));
         let fail = |error: io::Error| StoreError::io(&path, &error);
         let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -146,7 +156,7 @@ impl VectorFile {
             head,
             dimensions,
             records,
-            index: HashMap::new(),
+            inputs: Inputs::default(),
             mapped: None,
             dirty: false,
             free: VecDeque::new(),
@@ -154,7 +164,7 @@ impl VectorFile {
             hand: 0,
         };
         file.map();
-        file.read_inputs().map_err(|error| StoreError::io(&file.path, &error))?;
+        file.read_inputs(room)?;
         Ok(file)
     }
 
@@ -172,19 +182,43 @@ impl VectorFile {
             mapped.inspect_err(|error| tracing::debug!(%error, "vectors are not mapped")).ok().or(self.mapped.take());
     }
 
-    /// Fills the map from inputs to records, of which the last of an input counts.
-    fn read_inputs(&mut self) -> io::Result<()> {
-        self.index.reserve(self.records as usize);
-        let mut input = [0; 16];
-        for record in 0..self.records {
-            let at = self.place(record);
-            match self.mapped.as_ref().and_then(|mapped| mapped.get(at as usize..at as usize + input.len())) {
-                Some(bytes) => input.copy_from_slice(bytes),
-                None => read_exact_at(&self.file, &mut input, at)?,
+    /// Fills the map from inputs to records, of which the last of an input counts. A few there is always room for.
+    fn read_inputs(&mut self, room: &dyn Fn() -> bool) -> Result<(), StoreError> {
+        /// Records after which it is asked whether there is room.
+        const ASK_AFTER: usize = 1 << 16;
+        self.inputs.reserve(self.records as usize);
+        for first in (0..self.records).step_by(ASK_AFTER) {
+            if first > 0 && !room() {
+                return Err(StoreError::NoRoom);
             }
-            self.index.insert(InputHash(input), record);
+            for record in first..self.records.min(first + ASK_AFTER as u32) {
+                let cut = || StoreError::io(&self.path, &io::ErrorKind::UnexpectedEof.into());
+                let input = self.input_at(record, true).ok_or_else(cut)?;
+                if let Some(older) = self.record_of(input, true) {
+                    self.inputs.remove(input, older);
+                }
+                self.inputs.add(input, record);
+            }
         }
         Ok(())
+    }
+
+    /// The input that a record names, if the file has it; nobody has asked whether the record is good. With `mapped` it is
+    /// looked at in the map, of whose file somebody has just seen that it is whole.
+    fn input_at(&self, record: u32, mapped: bool) -> Option<InputHash> {
+        let at = self.place(record);
+        let mut input = [0; 16];
+        let place = at as usize..at as usize + input.len();
+        match self.mapped.as_ref().filter(|_| mapped).and_then(|mapped| mapped.get(place)) {
+            Some(bytes) => input.copy_from_slice(bytes),
+            None => read_exact_at(&self.file, &mut input, at).ok()?,
+        }
+        Some(InputHash(input))
+    }
+
+    /// The record of an input; for `mapped` see [`VectorFile::input_at`].
+    fn record_of(&self, input: InputHash, mapped: bool) -> Option<u32> {
+        self.inputs.get(input, |record| self.input_at(record, mapped) == Some(input))
     }
 
     /// The records as rows of an index's matrix; `None` if the file is not shown as memory. Nobody has asked whether it is
@@ -197,18 +231,18 @@ impl VectorFile {
 
     /// Whether an input has a vector, as far as the map knows.
     pub(super) fn holds(&self, input: InputHash) -> bool {
-        self.index.contains_key(&input)
+        self.record_of(input, false).is_some()
     }
 
     /// How many inputs have a vector.
     pub(super) fn len(&self) -> usize {
-        self.index.len()
+        self.inputs.len()
     }
 
     /// The vector of an input, and which record has it; `None` as well if its record went bad on disk, which is
     /// forgotten then. With `mapped` it is looked at in the map, of whose file somebody has just seen that it is whole.
     pub(super) fn get(&mut self, input: InputHash, mapped: bool) -> Option<(u32, Vector)> {
-        let record = *self.index.get(&input)?;
+        let record = self.record_of(input, mapped)?;
         let (at, size) = (self.place(record), record_size(self.dimensions));
         let place = at as usize..at as usize + size;
         let seen = self.mapped.as_ref().filter(|_| mapped).and_then(|mapped| mapped.get(place));
@@ -219,14 +253,14 @@ impl VectorFile {
             read_exact_at(&self.file, &mut bytes, at).ok().and_then(|()| vector_of(&bytes, input))
         };
         if vector.is_none() {
-            self.index.remove(&input);
+            self.inputs.remove(input, record);
         }
         Some((record, vector?))
     }
 
     /// Which record the index may look at for an input's vector, if it is this one.
     pub(super) fn record(&self, input: InputHash, vector: &Vector) -> Option<u32> {
-        let record = *self.index.get(&input)?;
+        let record = self.record_of(input, false)?;
         (self.rows()?.get(record)? == &*vector.values).then_some(record)
     }
 
@@ -238,7 +272,7 @@ impl VectorFile {
             return Err(fail(format!("a vector has {wrong} dimensions instead of {}", self.dimensions)));
         }
         let mut fresh = HashSet::new();
-        let mut is_new = |input: &InputHash| !self.index.contains_key(input) && fresh.insert(*input);
+        let mut is_new = |input: &InputHash| !self.holds(*input) && fresh.insert(*input);
         let lacking: Vec<&(InputHash, Vector)> = vectors.iter().filter(|(input, _)| is_new(input)).collect();
         if lacking.is_empty() {
             return Ok(());
@@ -257,34 +291,35 @@ impl VectorFile {
         write_all_at(&self.file, &bytes, self.place(self.records)).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
         machine::wrote(&self.path);
-        self.index.extend(over.iter().map(|(record, (input, _))| (*input, *record)));
+        over.iter().for_each(|(record, (input, _))| self.inputs.add(*input, *record));
         for (input, _) in appended {
-            self.index.insert(*input, self.records);
+            self.inputs.add(*input, self.records);
             self.records += 1;
         }
         self.map();
         Ok(())
     }
 
-    /// Gives up the oldest vectors that are not `live`, beyond half as many as are and [`SPARE`]: the newest of them make
+    /// Adds the record of an input to those that are named.
+    pub(super) fn name(&self, input: InputHash, named: &mut Records) {
+        self.record_of(input, false).into_iter().for_each(|record| named.add(record));
+    }
+
+    /// Gives up the oldest vectors that are not `named`, beyond half as many as are and [`SPARE`]: the newest of them make
     /// undo and branch switches cheap. Those of the call before are written over from here on. Nobody may be about to
-    /// name one that is not live.
-    pub(super) fn give_up(&mut self, live: &HashSet<InputHash>) {
+    /// name one that is not named.
+    pub(super) fn give_up(&mut self, named: &Records) {
         self.free.extend(self.resting.drain(..));
-        let mut idle: Vec<(u32, InputHash)> = self
-            .index
-            .iter()
-            .filter(|(input, _)| !live.contains(input))
-            .map(|(input, record)| (*record, *input))
-            .collect();
-        let most = (self.index.len() - idle.len()) / 2 + SPARE;
+        let mut idle: Vec<u32> = self.inputs.records().filter(|record| !named.has(*record)).collect();
+        let most = (self.inputs.len() - idle.len()) / 2 + SPARE;
         let hand = self.hand;
-        idle.sort_unstable_by_key(|(record, _)| (*record < hand, *record));
-        for (record, input) in idle.iter().take(idle.len().saturating_sub(most)) {
-            self.index.remove(input);
-            self.resting.push(*record);
-            self.hand = record + 1;
-        }
+        idle.sort_unstable_by_key(|record| (*record < hand, *record));
+        idle.truncate(idle.len().saturating_sub(most));
+        let mut given_up = Records::default();
+        idle.iter().for_each(|record| given_up.add(*record));
+        self.inputs.retain(|record| !given_up.has(record));
+        self.hand = idle.last().map_or(hand, |last| last + 1);
+        self.resting = idle;
     }
 
     /// Waits until everything is on the disk.

@@ -272,6 +272,38 @@ fn with_little_memory_work_goes_on_in_small_steps() {
     daemon.wait_for("nothing is said any more", |status| status.held.is_empty());
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn above_what_memory_may_be_taken_saves_go_on_and_the_rest_waits() {
+    const LITTLE: &str = "[host]\nmemory_max = \"4 MiB\"\n";
+    let place = notes(600);
+    place.configure(LITTLE);
+    let mut daemon = place.spawn(&["run"]);
+    let waits = |status: &Status| {
+        status.state == RunState::Paused && status.held.iter().any(|why| why.contains("paused: memory: above 3 MiB"))
+    };
+    let status = daemon.wait_for("the notes wait", waits);
+    assert_eq!(status.vaults[0].notes, 0, "{status:?}");
+    place.write("n1.md", "# Note 1\n\nhasty\n");
+    daemon.wait_holding("hasty", &["n1.md"]);
+    assert!(daemon.log().contains("memory is short"), "{}", daemon.log());
+    place.configure("");
+    daemon.reload();
+    daemon.wait_holding("marker599", &["n599.md"]);
+    daemon.wait_for("nothing is said any more", |status| status.held.is_empty());
+
+    // A vault that does not fit is not opened, and the daemon says so; with more memory it is.
+    place.configure(LITTLE);
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = place.spawn(&["run"]);
+    let said = |status: &Status| status.problems.iter().any(|why| why.contains("takes more than 3 MiB of memory"));
+    daemon.wait_for("it does not fit", said);
+    place.configure("");
+    daemon.reload();
+    daemon.wait_holding("hasty", &["n1.md"]);
+    assert_eq!(daemon.wait_idle().problems, [] as [&str; 0]);
+}
+
 /// How often each thread of a process has woken by itself so far.
 #[cfg(target_os = "linux")]
 fn wakes(pid: u32) -> HashMap<PathBuf, u64> {

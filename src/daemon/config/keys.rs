@@ -370,6 +370,9 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.host.battery = battery(v)?, quoted(shown_battery(&c.engine.host))),
     key!("host" "memory", "Above so much memory that no file backs, work in bulk goes on in small steps.",
         |c, v| c.engine.host.memory = units::bytes(v, 4 << 20..=1 << 40)?, quoted(units::show_bytes(c.engine.host.memory))),
+    key!("host" "memory_max", "The most that it may be; new notes wait before that. The control group's limit if absent.",
+        |c, v| c.engine.host.memory_max = Some(units::bytes(v, 4 << 20..=1 << 40)?),
+        c.engine.host.memory_max.and_then(|most| quoted(units::show_bytes(most)))),
 ];
 
 /// Another folder than the system's can be named where that one is not complete.

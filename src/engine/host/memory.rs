@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::settings::HostConfig;
+
 /// Gives memory back that was needed for work in bulk and is free now.
 pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -35,20 +37,57 @@ pub fn tune_allocator() {
     }
 }
 
-/// The limit in force: the configured one, or what the control group calls high or allows at most, less a tenth for what is
-/// not ours to slow down.
-pub fn memory_limit(configured: u64) -> u64 {
-    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    of_group(Path::new("/sys/fs/cgroup"), &own).map_or(configured, |limit| configured.min(limit / 10 * 9))
+/// Up to how much memory that no file backs this process does what, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// Above it work in bulk goes on in small steps.
+    pub small_steps: u64,
+    /// Above it work in bulk waits.
+    pub bulk_waits: u64,
+    /// Above it no vault is opened.
+    pub opens: u64,
 }
 
-/// The lowest `memory.high` or `memory.max` of a control group and those above it; `own` is what `/proc/self/cgroup` says.
-/// Above the one the kernel slows the process down, and at the other it kills it.
-fn of_group(root: &Path, own: &str) -> Option<u64> {
-    let group = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let files = |group: &Path| ["memory.high", "memory.max"].map(|file| root.join(group).join(file));
-    let read = |file| std::fs::read_to_string(file).ok()?.trim().parse().ok();
-    Path::new(group).ancestors().flat_map(files).filter_map(read).min()
+/// What a control group says, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct GroupLimits {
+    /// Above it the kernel slows the process down.
+    high: Option<u64>,
+    /// At it the kernel kills the process.
+    max: Option<u64>,
+}
+
+impl MemoryLimits {
+    /// Those of a configuration, and of the control group that this process is in.
+    pub fn of(host: &HostConfig) -> Self {
+        let own = if machine::is_simulated() { String::new() } else { read_own_group() };
+        MemoryLimits::within(host, of_group(Path::new("/sys/fs/cgroup"), &own))
+    }
+
+    /// Something is left for what is not ours to slow down: queries, saves, and the kernel on behalf of this process.
+    fn within(host: &HostConfig, group: GroupLimits) -> Self {
+        let of = |limit: Option<u64>, percent: u64| limit.map_or(u64::MAX, |limit| limit.saturating_mul(percent) / 100);
+        let max = [host.memory_max, group.max].into_iter().flatten().min();
+        MemoryLimits {
+            small_steps: host.memory.min(of(group.high, 90)).min(of(max, 50)),
+            bulk_waits: of(max, 75),
+            opens: of(max, 90),
+        }
+    }
+}
+
+fn read_own_group() -> String {
+    std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default()
+}
+
+/// The lowest `memory.high` and `memory.max` of a control group and those above it; `own` is what `/proc/self/cgroup` says.
+fn of_group(root: &Path, own: &str) -> GroupLimits {
+    let Some(group) = own.lines().find_map(|line| line.strip_prefix("0::/")) else { return GroupLimits::default() };
+    let lowest = |file: &str| {
+        let read = |group: &Path| std::fs::read_to_string(root.join(group).join(file)).ok()?.trim().parse().ok();
+        Path::new(group).ancestors().filter_map(read).min()
+    };
+    GroupLimits { high: lowest("memory.high"), max: lowest("memory.max") }
 }
 
 #[cfg(test)]

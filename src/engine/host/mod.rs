@@ -6,7 +6,7 @@ mod replace;
 pub mod sandbox;
 mod threads;
 
-pub use memory::{give_memory_back, memory_limit, tune_allocator};
+pub use memory::{MemoryLimits, give_memory_back, tune_allocator};
 pub use platform::process::{resident_bytes, unbacked_bytes};
 pub(crate) use replace::replace;
 pub use threads::background_thread;

@@ -61,7 +61,7 @@ use notes::NoteIndexer;
 use provider::{EmbedError, Embedder};
 use reader::Reader;
 use scan::{Extent, Findings};
-use store::Store;
+use store::{Store, StoreError};
 use upkeep::Upkeep;
 use vault::Hint;
 use vault::root::{RootId, VaultError};
@@ -72,6 +72,9 @@ use work_queue::WorkQueue;
 
 /// After how long what could not be written or opened is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// The same of what did not fit into memory: to find that out again takes as long as it does to open it.
+const TRY_MEMORY_AGAIN: Duration = Duration::from_mins(10);
 
 /// Events that are taken in one turn.
 const MOST_EVENTS: usize = 256;
@@ -176,7 +179,7 @@ enum Exit {
 pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
     loop {
         seed.shared.set_turn(Some(seed.engine.now_ms()));
-        let why = match Indexer::open(seed) {
+        let (why, pause) = match Indexer::open(seed) {
             Ok(indexer) => match indexer.run(inbox) {
                 Exit::Stop => return,
                 Exit::Reopen => {
@@ -184,8 +187,12 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
                     continue;
                 }
             },
-            Err(error) => format!("vault `{}` cannot be served: {error}", seed.vault.name),
+            Err(error) => {
+                let pause = if matches!(error, EngineError::NoRoom(_)) { TRY_MEMORY_AGAIN } else { TRY_AGAIN };
+                (format!("vault `{}` cannot be served: {error}", seed.vault.name), pause)
+            }
         };
+        crate::host::give_memory_back();
         seed.shared.set_turn(None);
         let stage = Stage::Closed(why.clone());
         if std::mem::replace(&mut seed.shared.report().stage, stage.clone()) != stage {
@@ -193,7 +200,7 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
         }
         seed.engine.changed();
         seed.fail_jobs(&why);
-        if seed.wait_closed(inbox, &why) {
+        if seed.wait_closed(inbox, &why, pause) {
             return;
         }
     }
@@ -201,8 +208,8 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
 
 impl Seed {
     /// Waits until opening is tried again; tells whether to stop.
-    fn wait_closed(&self, inbox: &Receiver<Event>, why: &str) -> bool {
-        let until = machine::now() + TRY_AGAIN;
+    fn wait_closed(&self, inbox: &Receiver<Event>, why: &str, pause: Duration) -> bool {
+        let until = machine::now() + pause;
         loop {
             match inbox.recv_timeout(until.saturating_duration_since(machine::now())) {
                 Ok(Event::Stop { .. }) | Err(RecvTimeoutError::Disconnected) => return true,
@@ -241,7 +248,12 @@ impl Indexer {
         let plain_dir = vault_dir(&config.data_dir, &vault.path);
         let (service, asked_for) = serving(engine, &config, (&dir, &plain_dir));
         let embedder = &service.embedder;
-        let (store, opened) = Store::open(&dir, embedder.identity(), embedder.dimensions())?;
+        let room = || engine.throttle.find_room();
+        let opened = Store::open_within(&dir, embedder.identity(), embedder.dimensions(), &|| room().is_ok());
+        let (store, opened) = match opened {
+            Err(StoreError::NoRoom) => return Err(engine.throttle.no_room()),
+            opened => opened?,
+        };
         let lexical = dir.join("lexical");
         if opened.quarantined.is_some() && lexical.exists() {
             // The new store counts from the start: its numbers would mean other notes to the old words.
@@ -309,7 +321,7 @@ impl Indexer {
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
         buyer.read_consent(&notes.actor);
-        let again = notes.commit.load(&mut |record| buyer.pending.loaded(record, now))?;
+        let again = notes.commit.load(&room, &mut |record| buyer.pending.loaded(record, now))?;
         if !again.is_empty() {
             notes.work.enqueue(again.into_iter().map(Task::again).collect(), true);
         }

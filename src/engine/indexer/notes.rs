@@ -17,6 +17,7 @@ use crate::EngineError;
 use crate::decide::{Decided, Outcome, Task, read_note};
 use crate::jobs::Ended;
 use crate::pool::look;
+use crate::throttle::Memory;
 use looking::{MOST_SKIPPED, TOLD_AT_ONCE};
 use note::VaultPath;
 use protocol::decision::Decision;
@@ -106,8 +107,9 @@ impl NoteIndexer {
             return;
         }
         let pool = &self.workers.pool;
-        let (room, tight) = self.actor.engine.throttle.fitting(pool.room(), pool.workers());
-        if tight {
+        let mut room = pool.room();
+        if self.actor.engine.throttle.measure() != Memory::Ample {
+            room = room.min(pool.workers());
             self.commit.spare_memory();
         }
         let level = self.actor.engine.throttle.level();

@@ -177,6 +177,9 @@ impl Indexer {
         let sync = self.buyer.sync_left(&self.actor).map(|left| machine::now() + left);
         let asked = [question, sync].map(|at| at.filter(|_| !throttle.all_waits() && !self.notes.is_troubled()));
         let migration = migration.filter(|_| level == Brake::Off && self.notes.failure.is_none());
+        if self.upkeep.is_under_way() && self.rests() {
+            return Some(machine::now());
+        }
         [look, self.notes.next_wake(), migration].into_iter().chain(asked).flatten().min()
     }
 
@@ -203,17 +206,25 @@ impl Indexer {
         self.keep_store_small();
     }
 
+    /// Whether nobody waits for anything: no note is looked at or about to be, and no vectors are there that a note does not
+    /// name yet. Contexts may be under way.
+    fn rests(&self) -> bool {
+        let (throttle, notes) = (&self.actor.engine.throttle, &self.notes);
+        let at_work = notes.is_at_work() || notes.freshness.waiting() > 0 || self.is_migrating();
+        let held = throttle.is_paused() || throttle.level() != Brake::Off || notes.failure.is_some();
+        !at_work && !held && self.vectors.waiting() == 0
+    }
+
     /// Gives back what the store takes for nothing, once in a while and when nobody waits for anything.
     fn keep_store_small(&mut self) {
-        let throttle = &self.actor.engine.throttle;
-        // No note is looked at, and no vectors are there that a note does not name yet; contexts may be under way.
-        let (notes, vectors) = (&self.notes, self.vectors.waiting());
-        let rests = !notes.is_at_work() && notes.failure.is_none() && vectors == 0 && !self.is_migrating();
-        if throttle.is_paused() || throttle.level() != Brake::Off || !rests || !self.upkeep.take_due(machine::now()) {
+        if !self.rests() || !self.upkeep.take_due(machine::now()) {
             return;
         }
         let began = machine::now();
         let reclaimed = self.notes.commit.pipeline.store.reclaim();
+        if matches!(reclaimed, Ok(Reclaimed::More)) {
+            self.upkeep.go_on();
+        }
         if let Ok(Reclaimed::Space(CompactReport { before, after })) = reclaimed {
             let took = machine::since(began);
             tracing::info!(vault = self.actor.place.vault.name, before, after, ?took, "the database was made smaller");

@@ -3,17 +3,29 @@
 
 use std::time::{Duration, Instant};
 
-/// How often it is looked at: whoever saves a note in that very moment waits.
+/// How often it is looked at: whoever saves a note in that very moment waits for some milliseconds.
 const EVERY: Duration = Duration::from_mins(1);
 
 /// When it is time again.
 pub(super) struct Upkeep {
     due: Instant,
+    /// What was begun is to go on as soon as nobody waits for anything else.
+    under_way: bool,
 }
 
 impl Upkeep {
     pub(super) fn new(now: Instant) -> Self {
-        Upkeep { due: now + EVERY }
+        Upkeep { due: now + EVERY, under_way: false }
+    }
+
+    /// There is more to do.
+    pub(super) fn go_on(&mut self) {
+        self.under_way = true;
+    }
+
+    /// Whether there is.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way
     }
 
     /// Whether it is time; whoever asks does it.
@@ -22,6 +34,6 @@ impl Upkeep {
         if is_due {
             self.due = now + EVERY;
         }
-        is_due
+        std::mem::take(&mut self.under_way) || is_due
     }
 }

@@ -1,6 +1,7 @@
 //! Contexts of several generations under one key, changes without a sequence number, small values.
 
 use super::*;
+use crate::tree::SurveyPlace;
 
 fn of(generation: &str, text: &str) -> ContextRecord {
     ContextRecord { generation: generation.into(), ..paid(&[section(1)], text_hash(b"body"), text) }
@@ -68,7 +69,7 @@ fn a_context_lies_in_the_archive_once_with_whatever_texts_it_is_given_up() {
         let write = NoteWrite { archive: vec![(key, context.clone())], ..NoteWrite::default() };
         store.apply(&path("a.md"), write).unwrap();
     };
-    let bytes = || store.database.with(Trees::bytes).unwrap();
+    let bytes = || store.database.with(|trees| trees.survey(SurveyPlace::default(), |_| {})).unwrap().bytes;
     let first = of("llm/a", "one sentence about the note. ".repeat(20).trim());
     give_up(b"body", &first);
     let before = bytes();

@@ -6,7 +6,7 @@ fn input(n: u8) -> InputHash {
 }
 
 fn open(dir: &Path) -> VectorFile {
-    VectorFile::open(dir, EMBEDDER, DIMENSIONS).unwrap()
+    VectorFile::open(dir, EMBEDDER, DIMENSIONS, &|| true).unwrap()
 }
 
 fn put(file: &mut VectorFile, which: impl IntoIterator<Item = u8>) {
@@ -18,6 +18,13 @@ fn got(file: &mut VectorFile, n: u8) -> Option<Vector> {
     let read = file.get(input(n), false).map(|(_, vector)| vector);
     assert_eq!(file.get(input(n), true).map(|(_, vector)| vector), read);
     read
+}
+
+/// Gives up what is not one of these.
+fn give_up(file: &mut VectorFile, live: &HashSet<InputHash>) {
+    let mut named = Records::default();
+    live.iter().for_each(|input| file.name(*input, &mut named));
+    file.give_up(&named);
 }
 
 fn assert_has(file: &mut VectorFile, which: impl IntoIterator<Item = u8>) {
@@ -57,7 +64,7 @@ fn another_embedder_has_another_file() {
     let names: HashSet<_> = names.iter().map(|(identity, dims)| file_name(identity, *dims)).collect();
     assert_eq!(names.len(), 4);
     assert!(names.iter().all(|name| name.is_ascii() && !name.contains('/')), "{names:?}");
-    assert_eq!(VectorFile::open(dir.path(), "other", DIMENSIONS).unwrap().len(), 0);
+    assert_eq!(VectorFile::open(dir.path(), "other", DIMENSIONS, &|| true).unwrap().len(), 0);
     assert_has(&mut open(dir.path()), 0..3);
 }
 
@@ -94,6 +101,32 @@ fn torn_and_damaged_records_are_left_out() {
 }
 
 #[test]
+fn inputs_that_look_alike_in_memory_keep_their_own_vectors() {
+    let dir = tempfile::tempdir().unwrap();
+    let alike = |n: u8| InputHash([7, 7, 7, 7, n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let mut file = open(dir.path());
+    for n in [1, 2, 1, 3] {
+        file.put(&[(alike(n), vector(n))]).unwrap();
+    }
+    assert_eq!(file.records, 3, "each once");
+    drop(file);
+    let mut file = open(dir.path());
+    assert!([1, 2, 3].iter().all(|n| file.get(alike(*n), true).is_some_and(|(_, found)| found == vector(*n))));
+    assert!(!file.holds(alike(4)) && file.len() == 3);
+}
+
+#[test]
+fn a_file_that_memory_has_no_room_for_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = |n: u32| InputHash([n.to_le_bytes(); 4].concat().try_into().unwrap());
+    let vectors: Vec<_> = (0..70_000).map(|n| (input(n), vector(n as u8))).collect();
+    open(dir.path()).put(&vectors).unwrap();
+    let refused = VectorFile::open(dir.path(), EMBEDDER, DIMENSIONS, &|| false);
+    assert!(matches!(refused, Err(StoreError::NoRoom)));
+    assert_eq!(open(dir.path()).len(), vectors.len());
+}
+
+#[test]
 fn a_record_that_goes_bad_while_open_is_not_handed_out() {
     let dir = tempfile::tempdir().unwrap();
     let mut file = open(dir.path());
@@ -108,7 +141,7 @@ fn a_record_that_goes_bad_while_open_is_not_handed_out() {
 #[test]
 fn a_file_that_is_cut_while_open_shows_no_rows_and_loses_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let cache = crate::VectorCache::open(dir.path(), EMBEDDER, DIMENSIONS).unwrap();
+    let cache = crate::VectorCache::open(dir.path(), EMBEDDER, DIMENSIONS, &|| true).unwrap();
     let inputs: Vec<_> = (1..5).map(input).collect();
     cache.put(&inputs.iter().map(|input| (*input, vector(input.0[0]))).collect::<Vec<_>>()).unwrap();
     let records: Vec<_> = cache.windows(&inputs).into_iter().flatten().map(|window| window.record).collect();
@@ -168,7 +201,7 @@ fn those_that_nobody_names_are_written_over_and_the_file_grows_no_more() {
         let fresh: Vec<_> = (round * 100..round * 100 + 200).map(|n| (input(n), vector(n))).collect();
         file.put(&fresh).unwrap();
         live = fresh.iter().map(|(input, _)| *input).collect();
-        file.give_up(&live);
+        give_up(&mut file, &live);
         for n in round * 100..round * 100 + 200 {
             let (record, found) = file.get(input(n), true).unwrap();
             assert_eq!((&found, file.rows().unwrap().get(record)), (&vector(n), Some(&*vector(n).values)), "{n}");
@@ -192,6 +225,6 @@ fn those_that_nobody_names_are_written_over_and_the_file_grows_no_more() {
     // After a restart the old records that are left are known again, until they are given up.
     let mut file = open(dir.path());
     assert!(live.iter().all(|input| file.get(*input, false).is_some()));
-    file.give_up(&live);
+    give_up(&mut file, &live);
     assert!(live.iter().all(|input| file.get(*input, true).is_some()));
 }

@@ -35,7 +35,12 @@ fn inputs(record: &NoteRecord) -> Vec<InputHash> {
 impl Committer {
     /// Brings the store's notes into the index and publishes them, and shows each record to `each`. Returns those that are to
     /// be decided again: the index has lost them, or other rules made them.
-    pub(crate) fn load(&mut self, each: &mut dyn FnMut(&NoteRecord)) -> Result<Vec<VaultPath>, EngineError> {
+    /// An error of `room` ends it, if there are more than a few.
+    pub(crate) fn load(
+        &mut self,
+        room: &dyn Fn() -> Result<(), EngineError>,
+        each: &mut dyn FnMut(&NoteRecord),
+    ) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
         let (mut records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
         let (mut again, mut known) = (Vec::new(), KnownNotes::new());
@@ -48,6 +53,9 @@ impl Committer {
             scope.spawn(move || asked.iter().all(|asked| answer.send(asked.iter().map(read).collect()).is_ok()));
             let (mut waiting, mut ready) = (Vec::new(), Vec::new());
             loop {
+                if !waiting.is_empty() {
+                    room()?;
+                }
                 let next: Vec<NoteRecord> = records.by_ref().take(AT_ONCE).collect::<Result<_, _>>()?;
                 // It fails only if the other thread has panicked, and that is passed on at the end.
                 let _ = ask.send(next.iter().map(inputs).collect());
