@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, Index, IndexState, LexicalQuery, NoteEntry, Row, Snapshot, WindowVector};
+use index::{
+    ChunkDoc, ChunkEntry, HeadingPaths, Index, IndexState, LexicalQuery, NoteEntry, PackedStrings, Row, Snapshot,
+    WindowVector,
+};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, VaultPath};
 
@@ -88,17 +91,16 @@ impl Generator {
         let path = VaultPath::parse(&format!("folder{}/note {no}.md", no % 40)).expect("a path of the vault");
         let chunks = (0..CHUNKS_PER_NOTE).map(|position| {
             let text = self.text(WORDS_PER_CHUNK);
-            let heading_path = [title.clone(), self.text(3)].iter().collect();
             let entry = ChunkEntry {
                 id: chunk_id(path.as_str(), section_key([], 0), position),
                 note: no,
                 position,
                 span: (0, text.len() as u32),
                 lines: (1, 9),
-                heading_path,
             };
             ChunkDoc {
                 entry,
+                heading_path: [title.clone(), self.text(3)].iter().collect(),
                 searchable: text.clone(),
                 text,
                 context: self.text(WORDS_PER_CONTEXT),
@@ -113,14 +115,15 @@ impl Generator {
             path,
             stat: FileStat::default(),
             title,
-            aliases: Vec::new(),
-            tags: vec!["area/work".to_owned()],
+            aliases: PackedStrings::default(),
+            tags: ["area/work"].iter().collect(),
             kind: None,
             days: note::OwnDays::default(),
             properties: "{}".into(),
             links: [no / 2, no / 3].iter().map(|no| format!("note {no}")).collect(),
             conflict: false,
             rows: Vec::new(),
+            headings: HeadingPaths::default(),
         };
         (note, chunks)
     }

@@ -26,7 +26,7 @@ pub(crate) fn put_apart(index: &mut Index, no: u32, note: &Note, chunks: &[Said<
     let (mut entry, mut docs) = (docs::entry(note, no), chunks.iter().map(doc).collect::<Vec<_>>());
     if !names {
         (entry.title, entry.aliases, entry.tags) = Default::default();
-        docs.iter_mut().for_each(|doc| doc.entry.heading_path = PackedStrings::default());
+        docs.iter_mut().for_each(|doc| doc.heading_path = PackedStrings::default());
     }
     index.put(entry, docs)?;
     Ok(())

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use index::embed::{Vector, builtin};
 use index::search;
 use index::search::{Boosts, Options, Parsed};
-use index::{Graph, Index, NoteEntry, Snapshot};
+use index::{Graph, HeadingPaths, Index, NoteEntry, PackedStrings, Snapshot};
 use note::{FileStat, VaultPath};
 use provider::Embedder;
 use serde_json::{Value, json};
@@ -163,14 +163,15 @@ fn time() -> Result<()> {
             path,
             stat: FileStat::default(),
             title: format!("Note about {no}"),
-            aliases: Vec::new(),
-            tags: Vec::new(),
+            aliases: PackedStrings::default(),
+            tags: PackedStrings::default(),
             kind: None,
             days: note::OwnDays::default(),
             properties: "{}".into(),
             links: links.iter().collect(),
             conflict: false,
             rows: Vec::new(),
+            headings: HeadingPaths::default(),
         };
         index.put(note, Vec::new())?;
     }

@@ -22,7 +22,7 @@ use context::prompt::Prompter;
 use context::settings::Levels;
 use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
-use index::{ChunkDoc, NoteEntry};
+use index::{ChunkDoc, HeadingPaths, NoteEntry};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
 use note::{FileStat, Format, VaultPath};
@@ -426,14 +426,15 @@ pub(super) fn note_entry(record: &NoteRecord, rules: &NoteRules) -> NoteEntry {
         path: record.path.clone(),
         stat: record.stat,
         title: record.title.clone(),
-        aliases: record.aliases.clone(),
-        tags: record.tags.clone(),
+        aliases: record.aliases.iter().collect(),
+        tags: record.tags.iter().collect(),
         kind: record.kind.clone(),
         days: OwnDays::read(&record.path, &record.properties, rules),
         properties: record.properties.as_str().into(),
         links: record.links.iter().collect(),
         conflict: record.conflict,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     }
 }
 

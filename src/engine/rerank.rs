@@ -229,11 +229,11 @@ fn is_private(snapshot: &Snapshot, private: &Private, row: Row) -> bool {
 /// What is shown of a chunk.
 fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, LexicalError> {
     let texts = snapshot.text(row)?;
-    let chunk = snapshot.chunk(row);
-    let title = chunk.and_then(|chunk| snapshot.note(chunk.note)).map_or("", |note| note.title.as_str());
+    let note = snapshot.chunk(row).and_then(|chunk| snapshot.note(chunk.note));
+    let title = note.map_or("", |note| note.title.as_str());
     let context = if contextual { texts.context.as_str() } else { "" };
-    let headings = chunk.into_iter().flat_map(|chunk| &chunk.heading_path);
-    Ok(rerank::document(title, headings, context, &texts.text))
+    let headings = snapshot.heading_path(row);
+    Ok(rerank::document(title, headings.iter().map(String::as_str), context, &texts.text))
 }
 
 /// The answers that were used last.

@@ -393,10 +393,10 @@ impl Documents {
             self.handed += self.marked.len() as u64;
             document.add_text(field, &self.marked);
         };
-        let text = (&*chunk.searchable, &chunk.entry.heading_path);
+        let text = (&*chunk.searchable, &chunk.heading_path);
         in_words(note, text, position, &mut |times, text| add(f.words, stemmed(times), text));
-        let names = std::iter::once(&note.title).chain(&note.aliases).map(String::as_str);
-        names.chain(&chunk.entry.heading_path).for_each(|name| add(f.spellings, spelt, name));
+        let names = std::iter::once(note.title.as_str()).chain(&note.aliases);
+        names.chain(&chunk.heading_path).for_each(|name| add(f.spellings, spelt, name));
         add(f.spellings, spelt, &spellings);
         add(f.around, stemmed(1), &chunk.context);
         if !chunk.expansion.is_empty() {

@@ -76,13 +76,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::PackedStrings;
 
     fn entry(id: u8) -> ChunkEntry {
         // Many ids in one table, some of which differ in their last half alone.
         let id = ChunkId([id % 7, 0, 0, 0, 0, 0, 0, 0, id, 0, 0, 0, 0, 0, 0, id % 2]);
-        let heading_path = PackedStrings::default();
-        ChunkEntry { id, note: 0, position: 0, span: (0, 0), lines: (0, 0), heading_path }
+        ChunkEntry { id, note: 0, position: 0, span: (0, 0), lines: (0, 0) }
     }
 
     proptest! {

@@ -58,7 +58,7 @@ pub use language::Language;
 pub use lexical::LexicalHits;
 pub use links::Side;
 pub use meant::{Corrected, Meant};
-pub use packed::{PackedIter, PackedStrings};
+pub use packed::{HeadingPaths, PackedIter, PackedStrings};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
 /// What is fuzzed of the dense lane.
@@ -89,9 +89,9 @@ pub struct NoteEntry {
     /// Title.
     pub title: String,
     /// Other names.
-    pub aliases: Vec<String>,
+    pub aliases: PackedStrings,
     /// Tags without `#`.
-    pub tags: Vec<String>,
+    pub tags: PackedStrings,
     /// Kind of note.
     pub kind: Option<String>,
     /// The days that it names.
@@ -102,8 +102,10 @@ pub struct NoteEntry {
     pub links: PackedStrings,
     /// Whether it looks like a sync conflict's copy.
     pub conflict: bool,
-    /// Its chunks in order; filled in by [`Index::put`].
+    /// Its chunks in order; filled in by the index.
     pub rows: Vec<Row>,
+    /// The headings above each of them; filled in by [`Index::put`].
+    pub headings: HeadingPaths,
 }
 
 /// What the snapshot knows about a chunk; its text lies in the lexical index.
@@ -119,8 +121,6 @@ pub struct ChunkEntry {
     pub span: (u32, u32),
     /// First and last line, 1-based.
     pub lines: (u32, u32),
-    /// Headings above it, outermost first.
-    pub heading_path: PackedStrings,
 }
 
 /// A chunk handed to [`Index::put`].
@@ -128,6 +128,8 @@ pub struct ChunkEntry {
 pub struct ChunkDoc {
     /// Its entry; `note` and `position` are filled in.
     pub entry: ChunkEntry,
+    /// Headings above it, outermost first.
+    pub heading_path: PackedStrings,
     /// Its raw text.
     pub text: String,
     /// The text that is searched: as `text`, but without comments and link targets.

@@ -59,9 +59,22 @@ pub(super) fn sides(mention: &str) -> (&str, Option<&str>) {
 #[derive(Clone, Default)]
 pub(super) struct Links {
     /// Normalised name → the notes that bear it. Most are one note's, which lies in the table itself.
-    names: Shards<Box<str>, SmallVec<[(Kind, NoteNo); 2]>>,
+    names: Shards<NameKey, SmallVec<[(Kind, NoteNo); 2]>>,
     /// Normalised target, and its last component → the notes that link so.
-    mentions: Shards<Box<str>, SmallVec<[NoteNo; 4]>>,
+    mentions: Shards<NameKey, SmallVec<[NoteNo; 4]>>,
+}
+
+/// A normalised name in the tables: 16 bytes of its BLAKE3 hash, for names are looked up there and never read, and of a
+/// million chunks their texts would take 40 MB.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct NameKey([u8; 16]);
+
+impl NameKey {
+    fn of(name: &str) -> Self {
+        let mut first = [0; 16];
+        blake3::Hasher::new().update(name.as_bytes()).finalize_xof().fill(&mut first);
+        NameKey(first)
+    }
 }
 
 /// The notes table, as the snapshot holds it.
@@ -71,21 +84,26 @@ impl Links {
     /// Brings in a note's names and links.
     pub(super) fn add(&mut self, note: &NoteEntry) {
         for (kind, name) in names(note) {
-            self.names.add(name, (kind, note.no));
+            self.names.add(NameKey::of(&name), (kind, note.no));
         }
         for mention in mentions(note) {
-            self.mentions.add(mention, note.no);
+            self.mentions.add(NameKey::of(&mention), note.no);
         }
     }
 
     /// Takes a note's names and links out; `note` must be what was added.
     pub(super) fn remove(&mut self, note: &NoteEntry) {
         for (kind, name) in names(note) {
-            self.names.take(&name, &(kind, note.no));
+            self.names.take(&NameKey::of(&name), &(kind, note.no));
         }
         for mention in mentions(note) {
-            self.mentions.take(&mention, &note.no);
+            self.mentions.take(&NameKey::of(&mention), &note.no);
         }
+    }
+
+    /// The notes that bear a normalised name, and how.
+    fn bearers(&self, name: &str) -> &[(Kind, NoteNo)] {
+        self.names.all(&NameKey::of(name))
     }
 
     /// The note that a mention ([`note::Link::mention`]) names, seen from the note at `from`.
@@ -116,7 +134,7 @@ impl Links {
         // Nearly every target is a name that one note bears, or none: then it means the same wherever it stands.
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
-            match self.names.all(&*name) {
+            match self.bearers(&name) {
                 [] => return None,
                 [(kind, no), others @ ..] if others.iter().all(|(_, other)| other == no) => {
                     let kinds = others.iter().map(|(kind, _)| *kind);
@@ -140,9 +158,9 @@ impl Links {
 
     /// The notes that bear a target's name, and how; less is better.
     fn ranked<'a>(&'a self, notes: &'a Notes, target: &'a Target) -> impl Iterator<Item = (u8, &'a Arc<NoteEntry>)> {
-        let by_path = self.names.all(last(&target.stem));
-        let by_name = self.names.all(&*target.whole);
-        let by_stem = self.names.all(&*target.stem).iter().filter(|_| target.stem != target.whole);
+        let by_path = self.bearers(last(&target.stem));
+        let by_name = self.bearers(&target.whole);
+        let by_stem = self.bearers(&target.stem).iter().filter(|_| target.stem != target.whole);
         let stems = by_path.iter().filter(|(kind, _)| *kind == Kind::Stem);
         let titles = by_name.iter().chain(by_stem).filter(|(kind, _)| *kind != Kind::Stem && !target.relative);
         stems.chain(titles).filter_map(|&(kind, no)| {
@@ -175,8 +193,7 @@ impl Links {
     fn exact(&self, notes: &Notes, target: &Target) -> Option<NoteNo> {
         let paths = std::iter::once(&target.whole).chain(&target.local);
         let spelt = paths.flat_map(|path| [path.as_str(), without_extension(path)]);
-        let bearers =
-            spelt.flat_map(|path| self.names.all(&*format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
+        let bearers = spelt.flat_map(|path| self.bearers(&format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
         let ranked = bearers.filter_map(|(_, no)| {
             let path = notes.get(*no)?.path.as_str();
             Some((target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?, path.len(), path, *no))
@@ -186,7 +203,7 @@ impl Links {
 
     /// The notes of this file name, title or alias.
     pub(super) fn bearing(&self, name: &str) -> Vec<NoteNo> {
-        let bearers = self.names.all(&*key(name)).iter().filter(|(kind, _)| *kind != Kind::Path);
+        let bearers = self.bearers(&key(name)).iter().filter(|(kind, _)| *kind != Kind::Path);
         let mut notes: Vec<NoteNo> = bearers.map(|(_, no)| *no).collect();
         notes.sort_unstable();
         notes.dedup();
@@ -197,7 +214,7 @@ impl Links {
     /// each with its note; none if more than `most` begin so.
     pub(super) fn beginning(&self, notes: &Notes, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
         let first = format!("{} ", key(word));
-        let bearers = self.names.all(&*first);
+        let bearers = self.bearers(&first);
         if bearers.len() > most {
             return Vec::new();
         }
@@ -205,9 +222,9 @@ impl Links {
         bearers.sort_unstable();
         bearers.dedup();
         let of_note = |no: NoteNo| {
-            let begins = |(kind, name): &(Kind, Box<str>)| *kind != Kind::FirstWord && name.starts_with(&first);
+            let begins = |(kind, name): &(Kind, String)| *kind != Kind::FirstWord && name.starts_with(&first);
             let named = notes.get(no).into_iter().flat_map(|note| names(note));
-            named.filter(begins).map(move |(_, name)| (no, name)).collect::<Vec<_>>()
+            named.filter(begins).map(move |(_, name)| (no, name.into())).collect::<Vec<_>>()
         };
         bearers.into_iter().flat_map(of_note).collect()
     }
@@ -219,7 +236,7 @@ impl Links {
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
-            .flat_map(|(_, name)| self.mentions.all(&*name).to_vec())
+            .flat_map(|(_, name)| self.mentions.all(&NameKey::of(&name)).to_vec())
             .collect();
         linking.sort_unstable();
         linking.dedup();
@@ -335,24 +352,21 @@ fn without_extension(path: &str) -> &str {
     note::format::without_ending(path)
 }
 
-fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, Box<str>)> {
+fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     let stem = key(without_extension(&key(note.path.file_name())));
-    let others = std::iter::once((Kind::Title, &note.title)).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
+    let others =
+        std::iter::once((Kind::Title, note.title.as_str())).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
     let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
     let first = |(_, name): &(Kind, String)| Some((Kind::FirstWord, format!("{} ", name.split_once(' ')?.0)));
     let mut begin: Vec<_> = whole.iter().filter_map(first).collect();
     begin.dedup();
-    std::iter::once((Kind::Path, path))
-        .chain(whole)
-        .chain(begin)
-        .filter(|(_, name)| !name.is_empty())
-        .map(|(k, n)| (k, n.into()))
+    std::iter::once((Kind::Path, path)).chain(whole).chain(begin).filter(|(_, name)| !name.is_empty())
 }
 
 /// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.
-fn mentions(note: &NoteEntry) -> impl Iterator<Item = Box<str>> {
+fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     let targets = note.links.iter().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
     targets.flatten().flat_map(|target| {
         let whole = key(target);
@@ -360,7 +374,7 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = Box<str>> {
         let last = last(&stem).to_owned();
         let mut all = vec![whole, stem, last];
         all.dedup();
-        all.into_iter().filter(|name| !name.is_empty()).map(String::into_boxed_str)
+        all.into_iter().filter(|name| !name.is_empty())
     })
 }
 

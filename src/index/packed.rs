@@ -1,4 +1,4 @@
-//! A list of short texts in one piece of memory: of a million chunks the headings alone would be some three million pieces.
+//! Lists of short texts in one piece of memory: of a million chunks the headings alone would be some three million pieces.
 
 use std::fmt;
 
@@ -6,11 +6,16 @@ use std::fmt;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct PackedStrings(Box<[u8]>);
 
+/// The headings above each chunk of a note, outermost first. A chunk says only in what its path differs from that of the
+/// chunk before it: most stand under some of the same headings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeadingPaths(Box<[u8]>);
+
 /// The texts of [`PackedStrings`], in order.
 #[derive(Clone)]
 pub struct PackedIter<'a>(&'a [u8]);
 
-/// Bits of a length in each byte, the lowest first; the highest bit says that more follow (LEB128, as in DWARF 5, 7.6).
+/// Bits of a number in each byte, the lowest first; the highest bit says that more follow (LEB128, as in DWARF 5, 7.6).
 const BITS: u32 = 7;
 const MORE: u8 = 1 << BITS;
 
@@ -34,37 +39,84 @@ impl PackedStrings {
 impl<T: AsRef<str>> FromIterator<T> for PackedStrings {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
         let mut bytes = Vec::new();
-        for text in texts {
-            let text = text.as_ref();
-            let mut length = text.len();
-            while length >= usize::from(MORE) {
-                bytes.push(length as u8 | MORE);
-                length >>= BITS;
-            }
-            bytes.push(length as u8);
-            bytes.extend_from_slice(text.as_bytes());
-        }
+        texts.into_iter().for_each(|text| put_text(text.as_ref(), &mut bytes));
         PackedStrings(bytes.into())
     }
+}
+
+impl HeadingPaths {
+    /// The path of the chunk at this position; empty if there is none.
+    pub fn get(&self, position: u32) -> Vec<String> {
+        self.path(position).unwrap_or_default().into_iter().map(str::to_owned).collect()
+    }
+
+    fn path(&self, position: u32) -> Option<Vec<&str>> {
+        let (mut rest, mut path) = (&*self.0, Vec::new());
+        for _ in 0..=position {
+            let (shared, more) = (take_number(&mut rest)?, take_number(&mut rest)?);
+            path.truncate(shared);
+            for _ in 0..more {
+                path.push(take_text(&mut rest)?);
+            }
+        }
+        Some(path)
+    }
+}
+
+impl<P: IntoIterator<Item: AsRef<str>>> FromIterator<P> for HeadingPaths {
+    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Self {
+        let (mut bytes, mut before) = (Vec::new(), Vec::new());
+        for path in paths {
+            let path: Vec<P::Item> = path.into_iter().collect();
+            let shared = path.iter().zip(&before).take_while(|(one, other)| one.as_ref() == P::Item::as_ref(other));
+            let shared = shared.count();
+            put_number(shared, &mut bytes);
+            put_number(path.len() - shared, &mut bytes);
+            path[shared..].iter().for_each(|heading| put_text(heading.as_ref(), &mut bytes));
+            before = path;
+        }
+        HeadingPaths(bytes.into())
+    }
+}
+
+fn put_number(mut number: usize, bytes: &mut Vec<u8>) {
+    while number >= usize::from(MORE) {
+        bytes.push(number as u8 | MORE);
+        number >>= BITS;
+    }
+    bytes.push(number as u8);
+}
+
+fn put_text(text: &str, bytes: &mut Vec<u8>) {
+    put_number(text.len(), bytes);
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<usize> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= usize::from(byte & !MORE) << shift;
+        if byte & MORE == 0 {
+            return Some(number);
+        }
+        shift += BITS;
+    }
+}
+
+fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    let length = take_number(bytes)?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    std::str::from_utf8(text).ok()
 }
 
 impl<'a> Iterator for PackedIter<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        let (mut length, mut shift) = (0, 0);
-        loop {
-            let (byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            length |= usize::from(byte & !MORE) << shift;
-            if byte & MORE == 0 {
-                break;
-            }
-            shift += BITS;
-        }
-        let (text, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        std::str::from_utf8(text).ok()
+        take_text(&mut self.0)
     }
 }
 
@@ -97,6 +149,25 @@ mod tests {
             prop_assert_eq!(packed.is_empty(), texts.is_empty());
             prop_assert_eq!(format!("{packed:?}"), format!("{texts:?}"));
         }
+    }
+
+    proptest! {
+        #[test]
+        fn paths_are_what_was_packed(paths in proptest::collection::vec(proptest::collection::vec("[ab]{0,2}", 0..4), 0..9)) {
+            let packed: HeadingPaths = paths.iter().collect();
+            for (position, path) in (0..).zip(&paths) {
+                prop_assert_eq!(&packed.get(position), path, "{}", position);
+            }
+            prop_assert!(packed.get(paths.len() as u32).is_empty() && packed.get(u32::MAX).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_heading_takes_its_room_once() {
+        let long = "x".repeat(1000);
+        let paths: HeadingPaths =
+            [vec![&*long], vec![&*long, "a"], vec![&*long, "a"], vec![&*long, "b"]].into_iter().collect();
+        assert!(paths.0.len() < 1020, "{}", paths.0.len());
     }
 
     #[test]

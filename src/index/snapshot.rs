@@ -113,7 +113,8 @@ impl Index {
 
     /// Adds or replaces a note (by its number). If it fails, the tables have the note all the same, and
     /// [`Index::take_lost`] names it.
-    pub fn put(&mut self, note: NoteEntry, chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> {
+    pub fn put(&mut self, mut note: NoteEntry, chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> {
+        note.headings = chunks.iter().map(|chunk| &chunk.heading_path).collect();
         let known = self.tables.notes.get(note.no).is_some();
         let written = self.documents.put(&note, &chunks, known);
         self.place(note, chunks.len(), chunks.into_iter().map(|chunk| (chunk.entry, chunk.windows)));
@@ -347,6 +348,12 @@ impl Snapshot {
     /// A chunk; `None` for a row that is free.
     pub fn chunk(&self, row: Row) -> Option<&ChunkEntry> {
         self.tables.chunks.get(row)
+    }
+
+    /// The headings above a chunk, outermost first.
+    pub fn heading_path(&self, row: Row) -> Vec<String> {
+        let of_note = |chunk: &ChunkEntry| Some(self.note(chunk.note)?.headings.get(chunk.position));
+        self.chunk(row).and_then(of_note).unwrap_or_default()
     }
 
     /// One more than the highest row: the length of a per-row table.

@@ -30,7 +30,7 @@ pub struct Counted([(BTreeMap<u32, u32>, u32); 3]);
 impl Counted {
     /// Counts the words of the chunk at `position` of a note in this language.
     pub fn of(note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> Self {
-        let text = (&*chunk.searchable, &chunk.entry.heading_path);
+        let text = (&*chunk.searchable, &chunk.heading_path);
         let mut counted = Counted::in_note(note, text, position, language);
         counted.add(Field::Context, &chunk.context, language, 1);
         counted.add(Field::Expansion, &chunk.expansion, language, 1);

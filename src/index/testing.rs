@@ -1,6 +1,6 @@
 //! Notes and chunks for the tests of this module.
 
-use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo, PackedStrings};
+use super::{ChunkDoc, ChunkEntry, HeadingPaths, NoteEntry, NoteNo, PackedStrings};
 use crate::embed::Vector;
 use note::fingerprint::{ChunkId, section_key};
 use note::{FileStat, OwnDays, VaultPath};
@@ -14,14 +14,15 @@ pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
         title: path.stem().to_owned(),
         path,
         stat: FileStat::default(),
-        aliases: Vec::new(),
-        tags: Vec::new(),
+        aliases: PackedStrings::default(),
+        tags: PackedStrings::default(),
         kind: None,
         days: OwnDays::default(),
         properties: "{}".into(),
         links: PackedStrings::default(),
         conflict: false,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     }
 }
 
@@ -38,10 +39,9 @@ pub(super) fn vector(x: i8, y: i8) -> Vector {
 
 /// A chunk that is found by its text, by `ctx` and by the vector (position, 1).
 pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> ChunkDoc {
-    let heading_path = ["Heading"].into_iter().collect();
-    let entry = ChunkEntry { id: id(no, position), note: 0, position: 0, span: (0, 1), lines: (1, 1), heading_path };
     ChunkDoc {
-        entry,
+        entry: ChunkEntry { id: id(no, position), note: 0, position: 0, span: (0, 1), lines: (1, 1) },
+        heading_path: ["Heading"].into_iter().collect(),
         text: text.to_owned(),
         searchable: text.to_owned(),
         context: context.to_owned(),

@@ -203,8 +203,8 @@ fn phrases_without_and_contexts() {
         chunk(1, 3, "京都と東に住む budgets", ""),
     ];
     let entry = NoteEntry {
-        tags: vec!["area/health".into()],
-        aliases: vec!["Odd one".into()],
+        tags: ["area/health"].iter().collect(),
+        aliases: ["Odd one"].iter().collect(),
         ..note(1, 1, "Weekly review.md")
     };
     index.put(entry, docs).unwrap();

@@ -35,8 +35,8 @@ impl Private {
     }
 
     /// Whether the note of this path with these tags is private.
-    pub fn covers(&self, path: &VaultPath, tags: &[String]) -> bool {
-        tags.iter().any(|tag| is_private(tag)) || self.covers_path(path)
+    pub fn covers(&self, path: &VaultPath, tags: impl IntoIterator<Item: AsRef<str>>) -> bool {
+        tags.into_iter().any(|tag| is_private(tag.as_ref())) || self.covers_path(path)
     }
 
     /// As [`Private::covers`], of a note that has been read.
@@ -46,12 +46,13 @@ impl Private {
 
     /// As [`Private::covers_note`], of a note that had the tags `last` when it was read before: one that was private
     /// stays so while its front matter cannot be read.
-    pub fn covers_now(&self, note: &Note, last: Option<&[String]>) -> bool {
-        let was = || last.is_some_and(|tags| tags.iter().any(|tag| is_private(tag)));
+    pub fn covers_now(&self, note: &Note, last: Option<impl IntoIterator<Item: AsRef<str>>>) -> bool {
+        let was = || last.is_some_and(|tags| tags.into_iter().any(|tag| is_private(tag.as_ref())));
         self.covers_note(note) || (note.unread && was())
     }
 
-    fn covers_path(&self, path: &VaultPath) -> bool {
+    /// As [`Private::covers`], of a file without tags.
+    pub fn covers_path(&self, path: &VaultPath) -> bool {
         !self.globs.is_empty() && self.globs.cover(&folded(path.as_str()))
     }
 }

@@ -3,7 +3,7 @@
 use context::Expansion;
 use index::embed::Vector;
 use index::terms::{Counted, MeanLengths};
-use index::{ChunkDoc, Language, NoteEntry};
+use index::{ChunkDoc, Language, NoteEntry, PackedStrings};
 use jiff::civil::Date;
 use note::Private;
 use note::fingerprint::Fields;
@@ -169,9 +169,9 @@ fn payload(
         path: note.path.as_str().to_owned(),
         folders: above(&note.path.as_str().to_lowercase()).map(str::to_owned).collect(),
         title: note.title.clone(),
-        aliases: note.aliases.clone(),
-        headings: chunk.entry.heading_path.to_vec(),
-        own_tags: note.tags.clone(),
+        aliases: note.aliases.to_vec(),
+        headings: chunk.heading_path.to_vec(),
+        own_tags: note.tags.to_vec(),
         tags: nested(&note.tags),
         links: note.links.iter().take(LINKS).map(str::to_owned).collect(),
         kind_key: note.kind.as_deref().unwrap_or_default().to_lowercase(),
@@ -209,8 +209,8 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Tags and those that they are nested under, in lower case, each once.
-fn nested(tags: &[String]) -> Vec<String> {
-    let lower: Vec<String> = tags.iter().map(|tag| tag.to_lowercase()).collect();
+fn nested(tags: &PackedStrings) -> Vec<String> {
+    let lower: Vec<String> = tags.iter().map(str::to_lowercase).collect();
     let mut all: Vec<String> = lower.iter().flat_map(|tag| above(tag)).map(str::to_owned).collect();
     all.sort();
     all.dedup();

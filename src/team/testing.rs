@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use context::settings::KeyConfig;
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, Language, NoteEntry, PackedStrings};
+use index::{ChunkDoc, ChunkEntry, HeadingPaths, Language, NoteEntry, PackedStrings};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, OwnDays, VaultPath};
 use provider::rest::RestServer;
@@ -19,11 +19,9 @@ pub(crate) fn document(path: &str, tags: &[&str], texts: &[&str]) -> Document {
     let vault_path = VaultPath::parse(path).unwrap();
     let chunk = |(position, text): (u32, &&str)| {
         let id = chunk_id(path, section_key([], 0), position);
-        let heading_path = ["Heading"].into_iter().collect();
-        let entry =
-            ChunkEntry { id, note: 0, position, span: (0, 1), lines: (position + 1, position + 1), heading_path };
         let doc = ChunkDoc {
-            entry,
+            entry: ChunkEntry { id, note: 0, position, span: (0, 1), lines: (position + 1, position + 1) },
+            heading_path: ["Heading"].into_iter().collect(),
             text: (*text).to_owned(),
             searchable: (*text).to_owned(),
             context: format!("about {path}"),
@@ -38,14 +36,15 @@ pub(crate) fn document(path: &str, tags: &[&str], texts: &[&str]) -> Document {
         title: vault_path.stem().to_owned(),
         path: vault_path,
         stat: FileStat::default(),
-        aliases: Vec::new(),
-        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        aliases: PackedStrings::default(),
+        tags: tags.iter().collect(),
         kind: None,
         days: OwnDays::default(),
         properties: "{}".into(),
         links: PackedStrings::default(),
         conflict: false,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     };
     let chunks = (0..).zip(texts).map(chunk).collect();
     Document { note, chunks, language: Language::English, state: format!("{path} {texts:?}") }

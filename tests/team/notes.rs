@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use index::NoteEntry;
 use index::embed::builtin;
 use index::terms::MeanLengths;
-use index::{ChunkDoc, ChunkEntry, Language, PackedStrings};
+use index::{ChunkDoc, ChunkEntry, HeadingPaths, Language, PackedStrings};
 use note::fingerprint::Fields;
 use note::{FileStat, NoteRules, Private, VaultPath};
 use team::point::{About, state};
@@ -70,7 +70,7 @@ fn state_of(path: &str, text: &str) -> String {
 impl Source for Notes {
     fn wanted(&self) -> Result<BTreeMap<String, String>, String> {
         let texts = self.texts.lock().unwrap();
-        let open = |path: &&String| !self.private.covers(&VaultPath::parse(path).unwrap(), &[]);
+        let open = |path: &&String| !self.private.covers_path(&VaultPath::parse(path).unwrap());
         Ok(texts
             .iter()
             .filter(|(path, _)| open(path))
@@ -102,8 +102,8 @@ pub fn document(path: &str, text: &str) -> Document {
                 position: 0,
                 span: (chunk.span.start as u32, chunk.span.end as u32),
                 lines: chunk.lines,
-                heading_path: note.heading_path(&note.sections[chunk.sections.start]).into_iter().collect(),
             },
+            heading_path: note.heading_path(&note.sections[chunk.sections.start]).into_iter().collect(),
             windows: vec![builtin::model().embed(&body).into()],
             searchable: chunk.searchable(&note),
             text: body,
@@ -119,14 +119,15 @@ pub fn document(path: &str, text: &str) -> Document {
         title: note.title.clone(),
         path: path.clone(),
         stat: FileStat::default(),
-        aliases: note.front.aliases.clone(),
-        tags: note.tags.clone(),
+        aliases: note.front.aliases.iter().collect(),
+        tags: note.tags.iter().collect(),
         kind: note.kind.clone(),
         days: note.days,
         properties: "{}".into(),
         links: PackedStrings::default(),
         conflict: false,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     };
     Document { note: entry, chunks, language: Language::English, state: state_of(path.as_str(), text) }
 }

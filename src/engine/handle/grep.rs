@@ -13,7 +13,7 @@ use crate::disk_access::{Hangs, Pending};
 use index::grep::{Case, Context, Ended, Matched, Pattern, Rules, Signature};
 use index::search;
 use index::search::Filter;
-use index::{NoteEntry, NoteNo};
+use index::{NoteEntry, NoteNo, PackedStrings};
 use note::{FileStat, Private, VaultPath};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat, MAX_CONTEXT, MAX_LINES};
 use vault::documents::FileText;
@@ -171,7 +171,7 @@ impl Search<'_> {
                 let Some(mut lines) = self.lines(&text, found) else { continue };
                 let known = snapshot.note(candidate.no);
                 if self.assistant {
-                    let tags = known.map(|note| note.tags.as_slice());
+                    let tags = known.map(|note| &note.tags);
                     match self.lines_shown(&candidate.path, &bytes, (&pipeline, hidden.as_deref(), tags), found) {
                         Some(shown) => lines = shown,
                         None => continue,
@@ -212,7 +212,7 @@ impl Search<'_> {
         &self,
         path: &VaultPath,
         bytes: &[u8],
-        (pipeline, hidden, tags): (&NotePipeline, Option<&Private>, Option<&[String]>),
+        (pipeline, hidden, tags): (&NotePipeline, Option<&Private>, Option<&PackedStrings>),
         found: &mut Found,
     ) -> Option<Lines> {
         let note = note::parse(path, bytes, &pipeline.rules);

@@ -39,7 +39,7 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
                     let (path, vault) = (Some(note.path.to_string()), Some(vault.name.clone()));
                     (fit, Reverse(note.stat.mtime_ns), Name { name, notes: 1, path, vault })
                 })),
-                NameKind::Tags => counts.count(note.tags.iter().flat_map(|tag| with_parents(tag))),
+                NameKind::Tags => counts.count(note.tags.iter().flat_map(with_parents)),
                 NameKind::Folders => counts.count(with_parents(note.path.folder())),
                 NameKind::Types => counts.count(note.kind.as_deref()),
                 NameKind::Properties => {
@@ -74,9 +74,9 @@ impl Wanted {
 
     /// The name of a note that fits best: its title, else an alias, else the title for its path.
     fn of_note(&self, note: &NoteEntry) -> Option<(u8, String)> {
-        let names = std::iter::once(&note.title).chain(&note.aliases);
+        let names = std::iter::once(note.title.as_str()).chain(&note.aliases);
         let fitting = names.filter_map(|name| Some((self.fit(name)?, name)));
-        let by_name = fitting.min_by_key(|(fit, _)| *fit).map(|(fit, name)| (fit, name.clone()));
+        let by_name = fitting.min_by_key(|(fit, _)| *fit).map(|(fit, name)| (fit, name.to_owned()));
         by_name.or_else(|| Some((self.fit(note.path.as_str())?.max(1), note.title.clone())))
     }
 }

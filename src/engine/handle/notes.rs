@@ -41,7 +41,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     })?;
     let mut note = note::parse(&path, &bytes, &pipeline.rules);
     note.warnings.extend(remark.map(|message| Warning { line: 1, message }));
-    let known = snapshot.note_at(&path).map(|entry| entry.tags.as_slice());
+    let known = snapshot.note_at(&path).map(|entry| &entry.tags);
     if hidden.as_ref().is_some_and(|hidden| hidden.covers_now(&note, known)) {
         return Err(unknown());
     }

@@ -47,7 +47,7 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
         vault,
         path,
         title: note.title.clone(),
-        tags: note.tags.clone(),
+        tags: note.tags.to_vec(),
         note_type: note.kind.clone(),
         mtime: note.stat.mtime_ns.div_euclid(1_000_000_000),
         bytes: note.stat.size,

@@ -142,7 +142,7 @@ fn lines_of(
     let (snapshot, pipeline) = ready(&named.vault)?;
     let text = read(&named.vault, &named.path, pipeline.max_note_bytes)?.map_err(|_| gone())?;
     let note = note::parse(&named.path, &text.bytes, &pipeline.rules);
-    let tags = snapshot.note_at(&named.path).map(|entry| entry.tags.as_slice());
+    let tags = snapshot.note_at(&named.path).map(|entry| &entry.tags);
     if hidden(&pipeline, audience).is_some_and(|hidden| hidden.covers_now(&note, tags)) {
         return Err(gone());
     }

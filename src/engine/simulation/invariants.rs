@@ -104,7 +104,8 @@ impl Picture {
             for row in &note.rows {
                 let chunk = snapshot.chunk(*row).ok_or("a row without a chunk")?;
                 let text = snapshot.text(*row).map_err(|error| error.to_string())?;
-                let mut shown = format!("{} {:?} {:?} {:?}", chunk.id, chunk.span, chunk.lines, chunk.heading_path);
+                let mut shown =
+                    format!("{} {:?} {:?} {:?}", chunk.id, chunk.span, chunk.lines, snapshot.heading_path(*row));
                 let _ = write!(shown, " {:?}", text.text);
                 if whole {
                     let _ = write!(shown, " {:?}", text.context);

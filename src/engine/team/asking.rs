@@ -12,7 +12,7 @@ use ::team::point::Payload;
 use ::team::{Answer, Asked, Condition, Failure, Found};
 use index::embed::Vector;
 use index::search::{FoundOutside, Options, Outside, Parsed, Required, keep_admitted};
-use index::{Language, NoteEntry};
+use index::{HeadingPaths, Language, NoteEntry};
 use jiff::civil::Date;
 use note::{FileStat, OwnDays, VaultPath};
 use protocol::search::Mode;
@@ -214,14 +214,15 @@ fn outside(engine: usize, team: &str, found: Found) -> Option<Outside> {
         path: VaultPath::parse(&path)?,
         stat: FileStat { mtime_ns: mtime.saturating_mul(1_000_000_000), ..FileStat::default() },
         title,
-        aliases,
-        tags: own_tags,
+        aliases: aliases.iter().collect(),
+        tags: own_tags.iter().collect(),
         kind,
         days: OwnDays { about: day(date), created: day(created), modified: day(modified) },
         properties: "{}".into(),
         links: links.iter().collect(),
         conflict: false,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     };
     Some(Outside {
         engine,

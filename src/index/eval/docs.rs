@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::embed::{Vector, builtin, input};
-use crate::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo, WindowVector};
+use crate::{ChunkDoc, ChunkEntry, HeadingPaths, NoteEntry, NoteNo, WindowVector};
 use context::Template;
 use note::FileStat;
 use note::chunk::{Chunk, ChunkRules};
@@ -110,8 +110,8 @@ pub fn doc_with(note: &Note, chunk: &Chunk, no: NoteNo, context: &str, vectors: 
             position: 0,
             span: (chunk.span.start as u32, chunk.span.end as u32),
             lines: chunk.lines,
-            heading_path: headings.into_iter().collect(),
         },
+        heading_path: headings.into_iter().collect(),
         text: note.text[chunk.span.clone()].to_owned(),
         searchable: chunk.searchable(note),
         context: context.to_owned(),
@@ -128,14 +128,15 @@ pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
         path: note.path.clone(),
         stat: FileStat::default(),
         title: note.title.clone(),
-        aliases: note.front.aliases.clone(),
-        tags: note.tags.clone(),
+        aliases: note.front.aliases.iter().collect(),
+        tags: note.tags.iter().collect(),
         kind: note.kind.clone(),
         days: note.days,
         properties: serde_json::Value::Object(note.front.properties.clone()).to_string().into(),
         links: note.links.iter().filter_map(Link::mention).collect(),
         conflict: false,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     }
 }
 

@@ -4,10 +4,9 @@ use super::*;
 fn vault(notes: &[(&str, &str, &[&str], &[&str])]) -> (Notes, Links) {
     let (mut table, mut links) = (Notes::default(), Links::default());
     for (no, (path, title, aliases, targets)) in (1u32..).zip(notes) {
-        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let note = NoteEntry {
             title: (*title).to_owned(),
-            aliases: owned(aliases),
+            aliases: aliases.iter().collect(),
             links: targets.iter().collect(),
             ..super::super::testing::note(no, 1, path)
         };
@@ -119,7 +118,7 @@ fn backlinks_follow_renames_without_touching_the_linking_note() {
 
     links.remove(&notes.set(1, None).unwrap());
     assert_eq!(links.backlinks(&notes, 2), [3]);
-    assert!(links.names.get("home").is_none() && links.mentions.get("nowhere").is_none());
+    assert!(links.names.get(&NameKey::of("home")).is_none() && links.mentions.get(&NameKey::of("nowhere")).is_none());
 }
 
 #[test]

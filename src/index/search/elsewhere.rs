@@ -25,9 +25,7 @@ impl Elsewhere {
         for (vault, note) in notes.clone() {
             next = next.max(note.no + 1);
             if known.insert((vault, note.path.as_str()), note.no).is_none() {
-                for name in
-                    [note.path.stem(), note.title.as_str()].into_iter().chain(note.aliases.iter().map(String::as_str))
-                {
+                for name in [note.path.stem(), note.title.as_str()].into_iter().chain(&note.aliases) {
                     elsewhere.bears(name, note.no);
                 }
             }

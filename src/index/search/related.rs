@@ -64,13 +64,12 @@ impl Seed {
             Seed::Note(no) => {
                 let Some(note) = snapshot.note(*no) else { return Ok(String::new()) };
                 parts.push(note.title.clone());
-                parts.extend(note.aliases.iter().cloned());
+                parts.extend(note.aliases.to_vec());
                 parts.extend(note.tags.iter().map(|tag| tag.replace('/', " ")));
                 note.rows.first()
             }
             Seed::Chunks(rows) => {
-                let headings = rows.first().and_then(|row| snapshot.chunk(*row)).map(|chunk| &chunk.heading_path);
-                parts.extend(headings.into_iter().flat_map(|path| path.iter().map(str::to_owned)));
+                parts.extend(rows.first().map(|row| snapshot.heading_path(*row)).unwrap_or_default());
                 rows.first()
             }
             Seed::Part(_, text, _) | Seed::Text(text, _) => {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::embed::{Vector, builtin};
-use crate::{ChunkDoc, ChunkEntry, Index, LexicalError, NoteEntry, Snapshot};
+use crate::{ChunkDoc, ChunkEntry, HeadingPaths, Index, LexicalError, NoteEntry, PackedStrings, Snapshot};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, VaultPath};
 
@@ -26,7 +26,6 @@ struct Vault {
 
 /// A note whose chunks are `texts`, adjacent to each other.
 fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>, links: &[&str], texts: &[&str]) {
-    let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let path = VaultPath::parse(path).unwrap();
     let title = path.stem().to_owned();
     let (mut at, mut line) = (0, 1);
@@ -41,8 +40,8 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
                 position,
                 span: (at, at + text.len() as u32),
                 lines: (line, line + lines.saturating_sub(1)),
-                heading_path: ["Heading"].into_iter().collect(),
             },
+            heading_path: ["Heading"].into_iter().collect(),
             text: (*text).to_owned(),
             searchable: (*text).to_owned(),
             windows: vec![builtin::model().embed(&format!("{context}\n\n{text}")).into()],
@@ -58,14 +57,15 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
         stat: FileStat { mtime_ns: i64::from(no) * 1_000_000_000, ..FileStat::default() },
         title,
         path,
-        aliases: Vec::new(),
-        tags: owned(tags),
+        aliases: PackedStrings::default(),
+        tags: tags.iter().collect(),
         kind: Some("note".to_owned()),
         days: note::OwnDays { about: day, ..note::OwnDays::default() },
         properties: "{}".into(),
         links: links.iter().collect(),
         conflict: false,
         rows: Vec::new(),
+        headings: HeadingPaths::default(),
     };
     index.put(note, chunks).unwrap();
 }

@@ -123,7 +123,7 @@ fn a_word_is_found_in_spite_of_a_slip() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
     index.put(note(1, 1, "Obsidian vaults.md"), chunks(1, &["How to keep notes together"])).unwrap();
-    let named = NoteEntry { aliases: vec!["Kubernetes".to_owned()], ..note(2, 1, "Cluster.md") };
+    let named = NoteEntry { aliases: ["Kubernetes"].iter().collect(), ..note(2, 1, "Cluster.md") };
     index.put(named, chunks(2, &["Where it runs, obsidan or not; see `Get-ChildItem`"])).unwrap();
     index.put(note(3, 1, "c.md"), vec![chunk(3, 0, "Nothing but a marmalade configuration", "")]).unwrap();
     let snapshot = index.publish(1).unwrap();

@@ -96,7 +96,7 @@ fn what_can_be_read_says_itself_whether_it_is_private() {
         assert!(stays_private(text) && !is_private(text), "{text:?}");
     }
     assert!(!Private::default().covers_now(&note("---\ntags: [pri"), Some(&["work".to_owned()])));
-    assert!(!Private::default().covers_now(&note("---\ntags: [pri"), None));
+    assert!(!Private::default().covers_now(&note("---\ntags: [pri"), None::<[&str; 0]>));
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) fn named(vault: &VaultShared, text: &str, hidden: Option<&Private>) -
         return Vec::new();
     }
     let attachments = vault.attachments.load();
-    let is_shown = |path: &&VaultPath| !hidden.is_some_and(|hidden| hidden.covers(path, &[]));
+    let is_shown = |path: &&VaultPath| !hidden.is_some_and(|hidden| hidden.covers_path(path));
     let fits = |path: &&VaultPath| {
         let name = words(path.file_name());
         wanted.iter().all(|word| name.iter().any(|part| part.starts_with(word.as_str())))

@@ -85,17 +85,11 @@ impl Committer {
     /// Brings a note into the index; tells whether that has all of it, as the present rules make it.
     fn load_one(&mut self, record: &NoteRecord, windows: Windows) -> bool {
         let has_vectors = windows.iter().all(Option::is_some) || self.pipeline.withholds_vectors(record);
-        let note = note_entry(record, &self.pipeline.rules);
+        let mut note = note_entry(record, &self.pipeline.rules);
+        note.headings = record.chunks.iter().map(|chunk| &chunk.heading_path).collect();
         let mut windows = windows.into_iter();
         let chunk = |(position, chunk): (u32, &ChunkRecord)| {
-            let entry = ChunkEntry {
-                id: chunk.id,
-                note: record.no,
-                position,
-                span: chunk.span,
-                lines: chunk.lines,
-                heading_path: chunk.heading_path.iter().collect(),
-            };
+            let entry = ChunkEntry { id: chunk.id, note: record.no, position, span: chunk.span, lines: chunk.lines };
             (entry, windows.by_ref().take(chunk.inputs.len()).flatten().collect())
         };
         let chunks = (0..).zip(&record.chunks).map(chunk).collect();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{HeadingPaths, PackedStrings};
 use jiff::civil::date;
 use note::{FileStat, OwnDays};
 
@@ -12,14 +13,15 @@ fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime
         path: VaultPath::parse(path).unwrap(),
         stat: FileStat { mtime_ns: mtime * 1_000_000_000, ..FileStat::default() },
         title: "T".into(),
-        aliases: Vec::new(),
-        tags: tags.iter().map(|t| (*t).to_owned()).collect(),
+        aliases: PackedStrings::default(),
+        tags: tags.iter().collect(),
         kind: kind.map(str::to_owned),
         days: OwnDays { about: date, ..OwnDays::default() },
         properties: "{}".into(),
         links: ["Future note"].into_iter().collect(),
         conflict: false,
         rows: vec![0],
+        headings: HeadingPaths::default(),
     }
 }
 

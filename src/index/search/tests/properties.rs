@@ -1,7 +1,6 @@
 //! What the front matter says is found.
 
 use super::*;
-use crate::PackedStrings;
 use crate::testing::note;
 
 /// Two chunks, under properties.
@@ -17,8 +16,8 @@ fn with_properties(properties: &str) -> Vault {
             position,
             span: (position * 100, position * 100 + 10),
             lines: (position + 6, position + 6),
-            heading_path: PackedStrings::default(),
         },
+        heading_path: PackedStrings::default(),
         text: text.to_owned(),
         searchable: text.to_owned(),
         windows: vec![builtin::model().embed(text).into()],
