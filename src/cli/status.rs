@@ -270,7 +270,8 @@ fn add_vault(vault: &VaultStatus, problems: &[String], now: i64, out: &mut Rows)
         out.warn("", "no note in it: is this the right folder, and is it there?");
     }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));
-    out.add("", &format!("{notes}, {chunks}{size}; {changed}, by {}", safe(&vault.watch)));
+    let by = if vault.watch.is_empty() { String::new() } else { format!(", by {}", safe(&vault.watch)) };
+    out.add("", &format!("{notes}, {chunks}{size}; {changed}{by}"));
     let decided = |action: Action| vault.decisions.iter().filter(|d| d.action == action).map(|d| d.count).sum::<u64>();
     let decided: Vec<String> = [
         (Action::Keep, "kept"),
@@ -332,7 +333,7 @@ fn add_vault(vault: &VaultStatus, problems: &[String], now: i64, out: &mut Rows)
 
 /// Whether a vault was looked at and has nothing that could be found.
 fn is_empty(vault: &VaultStatus) -> bool {
-    vault.notes == 0 && vault.pending == 0
+    vault.notes == 0 && vault.pending == 0 && !vault.watch.is_empty()
 }
 
 fn rest(total: u64, out: &mut Rows) {

@@ -26,7 +26,10 @@ pub(super) struct Counts {
 /// Counts of a vault.
 #[derive(Debug, Default)]
 pub(super) struct ContextCounters {
-    notes: HashMap<u32, Counts>,
+    /// [`Counts::wanted`] by number of the note: nearly all have nothing else.
+    wanted: Vec<u32>,
+    /// The rest, of notes that have any.
+    rest: HashMap<u32, Counts>,
     sum: Counts,
 }
 
@@ -68,17 +71,26 @@ impl ContextCounters {
     pub(super) fn put(&mut self, record: &NoteRecord) {
         self.remove(record.no);
         let counts = Counts::of(record);
-        if counts != Counts::default() {
-            self.sum = self.sum.each(counts, |sum, n| sum + n);
-            self.notes.insert(record.no, counts);
+        self.sum = self.sum.plus(counts);
+        let (wanted, rest) = (counts.wanted, Counts { wanted: 0, ..counts });
+        let at = record.no as usize;
+        if wanted > 0 && at >= self.wanted.len() {
+            self.wanted.resize(at + 1, 0);
+        }
+        if let Some(of_note) = self.wanted.get_mut(at) {
+            // A note has no more chunks than bytes, and is no longer than 4 GiB.
+            *of_note = wanted as u32;
+        }
+        if rest != Counts::default() {
+            self.rest.insert(record.no, rest);
         }
     }
 
     /// A note is gone.
     pub(super) fn remove(&mut self, no: u32) {
-        if let Some(counts) = self.notes.remove(&no) {
-            self.sum = self.sum.each(counts, u64::saturating_sub);
-        }
+        let wanted = self.wanted.get_mut(no as usize).map_or(0, std::mem::take).into();
+        let counts = Counts { wanted, ..self.rest.remove(&no).unwrap_or_default() };
+        self.sum = self.sum.each(counts, u64::saturating_sub);
     }
 
     /// All notes together.

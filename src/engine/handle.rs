@@ -402,6 +402,24 @@ impl Handle {
         }
     }
 
+    /// As [`Handle::choose`], to be read: of all vaults those that cannot be opened are left out while there are others, and
+    /// it is said of each why.
+    fn served(&self, name: Option<&str>) -> Result<(Vec<Arc<VaultShared>>, Vec<String>), CallError> {
+        let vaults = self.choose(name)?;
+        let (served, left_out): (Vec<_>, Vec<_>) = vaults
+            .iter()
+            .cloned()
+            .map(|vault| (vault.closed_because(), vault))
+            .partition(|(closed, _)| closed.is_none());
+        if name.is_some() || served.is_empty() {
+            return Ok((vaults, Vec::new()));
+        }
+        Ok((
+            served.into_iter().map(|(_, vault)| vault).collect(),
+            left_out.into_iter().filter_map(|(why, _)| why).collect(),
+        ))
+    }
+
     fn choose(&self, name: Option<&str>) -> Result<Vec<Arc<VaultShared>>, CallError> {
         let vaults = self.0.vaults.load();
         let Some(name) = name else {

@@ -177,6 +177,17 @@ impl VaultShared {
         self.indexer.report.lock()
     }
 
+    /// Why nothing can be read of it, if that is not merely about to change.
+    pub(super) fn closed_because(&self) -> Option<String> {
+        if self.published.load().is_some() {
+            return None;
+        }
+        match &self.report().stage {
+            Stage::Closed(why) => Some(why.clone()),
+            Stage::Opening | Stage::Open => None,
+        }
+    }
+
     /// Embedders that notes wait for.
     pub(super) fn waited_for(&self) -> MutexGuard<'_, Vec<Arc<Service>>> {
         self.indexer.waited_for.lock()

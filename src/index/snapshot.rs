@@ -121,6 +121,16 @@ impl Index {
         written
     }
 
+    /// The number of the note at a path.
+    pub fn number(&self, path: &VaultPath) -> Option<NoteNo> {
+        self.tables.paths.get(path).copied()
+    }
+
+    /// Where a note lies.
+    pub fn path(&self, note: NoteNo) -> Option<&VaultPath> {
+        Some(&self.tables.notes.get(note)?.path)
+    }
+
     /// A note's `stat` differs and nothing else does.
     pub fn touch(&mut self, note: NoteNo, stat: FileStat) {
         if let Some(entry) = self.tables.notes.get(note) {

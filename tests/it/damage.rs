@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use protocol::status::RunState;
+use protocol::search::SearchRequest;
+use protocol::status::{RunState, Status};
 
 use crate::support::{Daemon, PATIENCE, Place, make_fifo};
 
@@ -64,10 +65,13 @@ fn a_folder_in_a_files_place_is_named_with_what_to_do_and_once_it_is_gone_the_va
     replace(&journal, |at| fs::create_dir(at).unwrap());
     let mut daemon = spawn(&place);
     let told = |problem: &String| problem.contains(&*journal.to_string_lossy()) && problem.contains("move it away");
-    let status = daemon.wait_for("the folder is told of", |status| status.problems.iter().any(told));
-    assert_eq!(status.state, RunState::Degraded);
+    let told = |status: &Status| status.state == RunState::Degraded && status.problems.iter().any(told);
+    daemon.wait_for("the folder is told of", told);
+    let search = SearchRequest { query: "badger".to_owned(), ..SearchRequest::default() };
+    assert!(daemon.refused(&search).message.contains("move it away"), "a query is told too");
     fs::remove_dir(&journal).unwrap();
     daemon.resume();
+    daemon.wait_for("it is served", |status| status.problems.is_empty());
     daemon.wait_holding("badger", &["a.md"]);
 }
 

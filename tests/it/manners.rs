@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use protocol::daemon::ReloadRequest;
 use protocol::jobs::{JobState, PauseRequest, RebuildRequest};
+use protocol::search::SearchRequest;
 use protocol::status::{Enforcement, RunState, Status, VaultStatus};
 use situated::daemon::sandbox::landlock::kernel_abi;
 
@@ -292,16 +293,26 @@ fn above_what_memory_may_be_taken_saves_go_on_and_the_rest_waits() {
     daemon.wait_holding("marker599", &["n599.md"]);
     daemon.wait_for("nothing is said any more", |status| status.held.is_empty());
 
-    // A vault that does not fit is not opened, and the daemon says so; with more memory it is.
-    place.configure(LITTLE);
+    // A vault that does not fit is not opened, and the daemon says so; another one is searched. With more memory it is.
+    let small = place.dir.path().join("small");
+    fs::create_dir(&small).unwrap();
+    fs::write(small.join("s.md"), "# Small\n\nhasty as well\n").unwrap();
+    let small = format!("[[vault]]\npath = {small:?}\n");
+    place.configure(&format!("{LITTLE}{small}"));
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.spawn(&["run"]);
-    let said = |status: &Status| status.problems.iter().any(|why| why.contains("takes more than 3 MiB of memory"));
-    daemon.wait_for("it does not fit", said);
-    place.configure("");
+    let too_large = |why: &String| why.contains("vault `notes`") && why.contains("takes more than 3 MiB of memory");
+    daemon.wait_for("it does not fit", |status| status.problems.iter().any(too_large));
+    daemon.wait_holding("hasty", &["s.md"]);
+    let found = daemon.ask(&SearchRequest { query: "hasty".to_owned(), ..SearchRequest::default() });
+    assert!(found.warnings.iter().any(too_large), "{:?}", found.warnings);
+    let named = SearchRequest { query: "hasty".into(), vault: Some("notes".into()), ..SearchRequest::default() };
+    let refused = daemon.refused(&named).message;
+    assert!(refused.contains("takes more than 3 MiB of memory"), "{refused}");
+    place.configure(&small);
     daemon.reload();
-    daemon.wait_holding("hasty", &["n1.md"]);
-    assert_eq!(daemon.wait_idle().problems, [] as [&str; 0]);
+    daemon.wait_holding("hasty", &["n1.md", "s.md"]);
+    daemon.wait_for("nothing is told any more", |status| status.problems.is_empty());
 }
 
 /// How often each thread of a process has woken by itself so far.

@@ -16,7 +16,8 @@ use vault::read::ReadError;
 
 /// What a vault answers from, once it has been opened.
 pub(super) fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
-    let published = vault.published.load_full().ok_or(CallError::NotReady)?;
+    let published = vault.published.load_full();
+    let published = published.ok_or_else(|| vault.closed_because().map_or(CallError::NotReady, CallError::Storage))?;
     Ok((published.0.clone(), published.1.clone()))
 }
 

@@ -41,7 +41,7 @@ const NAMED: usize = 3;
 pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> Result<GrepAnswer, CallError> {
     let began = Instant::now();
     let pattern = pattern(request)?;
-    let vaults = engine.choose(request.vault.as_deref())?;
+    let (vaults, left_out) = engine.served(request.vault.as_deref())?;
     let filter = conditions(request)?;
     let limit = in_range("limit", request.limit.unwrap_or(USUAL_LINES))?;
     let per_note = in_range("per_note", request.per_note.unwrap_or(MAX_LINES))?;
@@ -57,7 +57,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
         cancel,
     };
     let mut found = Found { left: limit, ..Found::default() };
-    found.answer.warnings.extend(unseen);
+    found.answer.warnings.extend(left_out.into_iter().chain(unseen));
     for vault in &vaults {
         search.vault(vault, request, &mut found)?;
         if found.is_over() {

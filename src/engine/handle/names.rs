@@ -24,7 +24,7 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
     let wanted = Wanted(request.like.as_deref().map(|like| like.trim().to_lowercase()).unwrap_or_default());
     let mut notes = Vec::new();
     let mut counts = Counts::default();
-    for vault in engine.choose(request.vault.as_deref())? {
+    for vault in engine.served(request.vault.as_deref())?.0 {
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = hidden(&pipeline, request.audience);
         for (seen, note) in snapshot.notes().enumerate() {

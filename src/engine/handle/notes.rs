@@ -32,7 +32,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     let Named { vault, path, lines } = engine.readable(request.vault.as_deref(), &request.path, request.audience)?;
     let (snapshot, pipeline) = ready(&vault)?;
     let hidden = hidden(&pipeline, request.audience);
-    let vaults = engine.choose(request.vault.as_deref())?;
+    let (vaults, _) = engine.served(request.vault.as_deref())?;
     // A caller that may not see a note gets the same answer as for one that is not there.
     let unknown = || resolve::unknown(&vaults, &request.path, request.audience);
     let FileText { bytes, stat: seen, remark } = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
@@ -92,7 +92,7 @@ pub(super) fn plan(
 ) -> Result<Decision, CallError> {
     let began = Instant::now();
     let typed = path;
-    let vaults = engine.choose(vault)?;
+    let (vaults, _) = engine.served(vault)?;
     let Named { vault, path, .. } = engine.readable(vault, typed, Audience::default())?;
     let (_, pipeline) = ready(&vault)?;
     let text = match text {
@@ -112,7 +112,7 @@ pub(super) fn plan(
 
 /// See [`Handle::explain`].
 pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
-    let found = resolve::note(&engine.choose(vault)?, path, Audience::default());
+    let found = resolve::note(&engine.served(vault)?.0, path, Audience::default());
     let text = found.as_ref().map_or(path, |named| named.path.as_str());
     let of_note = |d: &Decision| d.path == text && vault.is_none_or(|name| d.vault == name);
     let remembered = engine.0.feed.last(20, of_note);

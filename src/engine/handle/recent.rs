@@ -24,7 +24,7 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
     }
     let after = request.after.as_deref().map(place_of).transpose()?;
     let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
-    for vault in engine.choose(request.vault.as_deref())? {
+    for vault in engine.served(request.vault.as_deref())?.0 {
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = hidden(&pipeline, request.audience);
         let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));

@@ -35,7 +35,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         },
     )?;
     options.cancel = cancel.clone();
-    let vaults = engine.choose(request.vault.as_deref())?;
+    let (vaults, _) = engine.served(request.vault.as_deref())?;
     let mut vectors = vectors::vectors(engine);
     let (home, seed) = seed(&request, lines, &vaults, &mut vectors)?;
     if let Some(home) = &home {

@@ -201,7 +201,7 @@ fn shown(vaults: &[Arc<VaultShared>], vault: &VaultShared, path: &VaultPath) -> 
 impl Handle {
     /// As [`note()`], for notes whose file is going to be read: what is ignored may not be read either.
     pub(super) fn readable(&self, vault: Option<&str>, typed: &str, audience: Audience) -> Result<Named, CallError> {
-        let named = note(&self.choose(vault)?, typed, audience)?;
+        let named = note(&self.served(vault)?.0, typed, audience)?;
         match named.vault.policy.load().as_ref().map(|policy| policy.verdict(&named.path, false)) {
             Some(EntryKind::Note) => Ok(named),
             Some(EntryKind::Ignored(why)) => {

@@ -100,7 +100,7 @@ pub(super) fn search_hiding(
     cancel: &Cancel,
 ) -> Result<SearchAnswer, CallError> {
     let began = Instant::now();
-    let mut vaults = engine.choose(request.vault.as_deref())?;
+    let (mut vaults, left_out) = engine.served(request.vault.as_deref())?;
     let contextual = match &request.contextual {
         None => true,
         Some(Contextual::Flag(flag)) => *flag,
@@ -180,6 +180,7 @@ pub(super) fn search_hiding(
     }
     answers.push(outside.finish(&options));
     let mut answer = search_answer(answers, options.limit, began);
+    answer.warnings.extend(left_out);
     for Served { vault, .. } in served.iter().filter(|served| served.pipeline.vectors.is_cut()) {
         // It finds out by itself what is wrong, and opens the store anew.
         engine.0.indexers.send(vault.id, Event::Wake);

@@ -67,7 +67,6 @@ pub(crate) struct Committer {
     shared: Arc<VaultShared>,
     pub(super) index: Index,
     known: Arc<KnownNotes>,
-    numbers: HashMap<VaultPath, u32>,
     /// Notes with warnings.
     warned: HashMap<u32, WarnedNote>,
     counts: BTreeMap<(Action, Reason), u64>,
@@ -107,7 +106,6 @@ impl Committer {
             shared,
             index,
             known: Arc::default(),
-            numbers: HashMap::new(),
             warned: HashMap::new(),
             counts: BTreeMap::new(),
             changed_at: None,
@@ -146,10 +144,8 @@ impl Committer {
             (entry.no, entry.seq) = (record.no, record.seq);
             if let Some(old) = &moved_from {
                 self.known_mut().remove(old);
-                self.numbers.remove(old);
             }
             self.known_mut().insert(path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
-            self.numbers.insert(path.clone(), record.no);
             self.warned.remove(&record.no);
             self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
             self.count(&plan);
@@ -169,7 +165,7 @@ impl Committer {
         let mut writes = Vec::with_capacity(paths.len());
         let mut removed: Vec<Removed> = Vec::with_capacity(paths.len());
         for path in paths {
-            let no = self.numbers.get(path).copied();
+            let no = self.index.number(path);
             let Some(record) = self.pipeline.store.note(path)? else {
                 removed.push(Removed { path: path.clone(), no, decision: None });
                 continue;
@@ -189,7 +185,7 @@ impl Committer {
         self.pipeline.store.apply_many(writes)?;
         for path in paths {
             self.known_mut().remove(path);
-            if let Some(no) = self.numbers.remove(path) {
+            if let Some(no) = self.index.number(path) {
                 self.warned.remove(&no);
                 self.index.remove(no)?;
                 self.changed(now_s());
@@ -204,8 +200,8 @@ impl Committer {
         if let Some(known) = self.known_mut().get_mut(path) {
             known.stat = stat;
         }
-        if let Some(no) = self.numbers.get(path) {
-            self.index.touch(*no, stat);
+        if let Some(no) = self.index.number(path) {
+            self.index.touch(no, stat);
             self.pace.dirty = true;
         }
         Ok(())
@@ -283,7 +279,7 @@ impl Committer {
             return Vec::new();
         }
         tracing::warn!(notes = lost.len(), "words were lost when writing the index; these notes are indexed again");
-        self.numbers.iter().filter(|(_, no)| lost.contains(no)).map(|(path, _)| path.clone()).collect()
+        lost.iter().filter_map(|no| self.index.path(*no)).cloned().collect()
     }
 
     /// Whether the index writes much at once.
@@ -332,7 +328,7 @@ impl Committer {
         // from the cache.
         Serving::of(&service.config(), &service.embedder).write(dir).map_err(|error| EngineError::io(dir, &error))?;
         let by_number: HashMap<u32, &Vec<Vec<InputHash>>> =
-            done.iter().filter_map(|(path, inputs)| Some((*self.numbers.get(path)?, inputs.as_ref()?))).collect();
+            done.iter().filter_map(|(path, inputs)| Some((self.index.number(path)?, inputs.as_ref()?))).collect();
         let mut vectors_of = |note: u32, position: usize| -> Vec<WindowVector> {
             let inputs = by_number.get(&note).and_then(|chunks| chunks.get(position));
             inputs.map_or_else(Vec::new, |inputs| cache.windows(inputs).into_iter().flatten().collect())

@@ -65,7 +65,6 @@ impl Committer {
                     }
                     known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
                     each(&record);
-                    self.numbers.insert(record.path, record.no);
                 }
                 if next.is_empty() {
                     return Ok(());
