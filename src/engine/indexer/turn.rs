@@ -126,6 +126,9 @@ impl Indexer {
     fn take_changes(&mut self) {
         let now = machine::now();
         let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
+        if !self.notes.changes.is_empty() {
+            self.upkeep.changed(now);
+        }
         for change in std::mem::take(&mut self.notes.changes) {
             match change {
                 Change::Written(committed, bulk) => {
@@ -177,10 +180,8 @@ impl Indexer {
         let sync = self.buyer.sync_left(&self.actor).map(|left| machine::now() + left);
         let asked = [question, sync].map(|at| at.filter(|_| !throttle.all_waits() && !self.notes.is_troubled()));
         let migration = migration.filter(|_| level == Brake::Off && self.notes.failure.is_none());
-        if self.upkeep.is_under_way() && self.rests() {
-            return Some(machine::now());
-        }
-        [look, self.notes.next_wake(), migration].into_iter().chain(asked).flatten().min()
+        let upkeep = self.upkeep.due().filter(|_| self.rests());
+        [upkeep, look, self.notes.next_wake(), migration].into_iter().chain(asked).flatten().min()
     }
 
     fn poll_contexts(&mut self) {
