@@ -406,18 +406,15 @@ impl Handle {
     /// it is said of each why.
     fn served(&self, name: Option<&str>) -> Result<(Vec<Arc<VaultShared>>, Vec<String>), CallError> {
         let vaults = self.choose(name)?;
-        let (served, left_out): (Vec<_>, Vec<_>) = vaults
-            .iter()
-            .cloned()
-            .map(|vault| (vault.closed_because(), vault))
-            .partition(|(closed, _)| closed.is_none());
-        if name.is_some() || served.is_empty() {
-            return Ok((vaults, Vec::new()));
+        let (mut served, mut left_out) = (Vec::new(), Vec::new());
+        for vault in &vaults {
+            match vault.closed_because() {
+                None => served.push(vault.clone()),
+                Some(why) => left_out.push(why),
+            }
         }
-        Ok((
-            served.into_iter().map(|(_, vault)| vault).collect(),
-            left_out.into_iter().filter_map(|(why, _)| why).collect(),
-        ))
+        let asked_for = name.is_some() || served.is_empty();
+        Ok(if asked_for { (vaults, Vec::new()) } else { (served, left_out) })
     }
 
     fn choose(&self, name: Option<&str>) -> Result<Vec<Arc<VaultShared>>, CallError> {

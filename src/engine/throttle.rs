@@ -247,7 +247,8 @@ impl Throttle {
                 state.limits.bulk_waits >> 20
             )),
         };
-        battery.filter(|_| kept).into_iter().chain(memory.filter(|_| bulk)).collect()
+        let by_memory = bulk || (kept && state.memory == Memory::Short);
+        battery.filter(|_| kept).into_iter().chain(memory.filter(|_| by_memory)).collect()
     }
 
     /// Whether the user has paused all work.

@@ -270,8 +270,8 @@ fn what_breaks_off_is_kept_and_marked() {
     let (said, _) = ran(&place, &["ask", QUESTION], 0);
     assert!(said.starts_with("In alders [1]."), "{said}");
     // The budget knows what was not finished, and the two attempts that broke off before anything was shown.
-    let today = daemon.cost().today;
-    assert_eq!((today.calls, today.unsettled_calls), (4 + 3, 0), "{today:?}");
+    let bought = daemon.bought();
+    assert_eq!((bought.calls, bought.unsettled_calls), (4 + 3, 0), "{bought:?}");
 }
 
 #[test]
@@ -312,8 +312,8 @@ fn an_answer_can_be_stopped() {
     eventually("the connection to the provider is closed", || model.left() == 2);
     // What may have been counted counts, and the daemon goes on.
     eventually("both calls are settled", || {
-        let today = daemon.cost().today;
-        (today.calls, today.unsettled_calls, today.failed) == (2, 0, 2)
+        let bought = daemon.bought();
+        (bought.calls, bought.unsettled_calls, bought.failed) == (2, 0, 2)
     });
 }
 

@@ -5,7 +5,6 @@
 use std::time::{Duration, Instant};
 
 use protocol::contexts::StatsRequest;
-use protocol::cost::Sums;
 use protocol::status::RunState;
 use serde_json::json;
 
@@ -72,23 +71,19 @@ fn wait_stopped(daemon: &mut Daemon, model: &Model) {
 /// were made together the first is served too.
 fn wait_served(daemon: &mut Daemon, model: &Model) {
     let until = Instant::now() + PATIENCE;
-    while today(daemon).unsettled_calls > 0 || daemon.contextualized() != model.answered() {
+    while daemon.bought().unsettled_calls > 0 || daemon.contextualized() != model.answered() {
         let stats = daemon.ask(&StatsRequest::default());
         assert!(Instant::now() < until, "{} answers: {stats:?}", model.answered());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-fn today(daemon: &mut Daemon) -> Sums {
-    daemon.cost().today
-}
-
 /// Says what is wrong with the ledger at rest: it must hold the calls that were sent, all of them settled. A call is settled
 /// a moment after its answer was sent.
 fn assert_books_are_true(daemon: &mut Daemon, model: &Model) {
-    eventually("every call is settled", || today(daemon).unsettled_calls == 0);
-    let today = today(daemon);
-    assert_eq!(today.calls, model.calls() as u64, "the ledger's calls are those that were sent: {today:?}");
+    eventually("every call is settled", || daemon.bought().unsettled_calls == 0);
+    let bought = daemon.bought();
+    assert_eq!(bought.calls, model.calls() as u64, "the ledger's calls are those that were sent: {bought:?}");
 }
 
 #[test]
@@ -105,7 +100,7 @@ fn a_budget_that_runs_out_inside_a_long_note_keeps_every_answer() {
     assert!((2..120).contains(&calls), "the budget is meant to end inside the note: {calls} calls");
     assert_eq!(calls as u64, model.answered());
     assert_books_are_true(&mut daemon, &model);
-    let spent = today(&mut daemon).micro_dollars;
+    let spent = daemon.bought().micro_dollars;
     assert!(spent <= budget, "{spent}");
     // No call more fits: what is left of the budget is less than one call may take.
     assert!(spent > budget / 2, "{spent} of {budget}");
@@ -159,15 +154,15 @@ fn a_kill_in_the_middle_of_a_long_note_costs_the_calls_in_flight() {
     wait_written(&mut daemon);
     assert_eq!(daemon.contextualized(), 60);
     assert!(model.calls() <= 60 + 3 * AT_ONCE, "{} calls", model.calls());
-    let today = today(&mut daemon);
+    let bought = daemon.bought();
     // What was killed between its reservation and its first byte is counted too: it may have been sent.
-    let counted = today.calls as usize;
+    let counted = bought.calls as usize;
     assert!(
         (model.calls()..=model.calls() + 3 * AT_ONCE).contains(&counted),
-        "{counted} of {}: {today:?}",
+        "{counted} of {}: {bought:?}",
         model.calls()
     );
-    assert_eq!(today.unsettled_calls, 0, "{today:?}");
+    assert_eq!(bought.unsettled_calls, 0, "{bought:?}");
 }
 
 #[test]
@@ -188,8 +183,8 @@ fn a_refused_key_in_the_middle_of_a_long_note_keeps_every_answer() {
     daemon.resume();
     wait_written(&mut daemon);
     assert_eq!((daemon.contextualized(), model.calls()), (30, 31), "the refused passage alone is asked again");
-    let today = today(&mut daemon);
-    assert_eq!((today.unsettled_calls, today.calls), (0, 30), "a refusal costs nothing: {today:?}");
+    let bought = daemon.bought();
+    assert_eq!((bought.unsettled_calls, bought.calls), (0, 30), "a refusal costs nothing: {bought:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protocol::contexts::StatsRequest;
-use protocol::daemon::{CostRequest, ResumeRequest};
+use protocol::daemon::ResumeRequest;
 use protocol::decision::Reason;
 use protocol::jobs::{JobKind, JobState, PauseRequest, RebuildRequest, SyncRequest};
 use protocol::search::SearchRequest;
@@ -82,7 +82,7 @@ fn a_new_note_is_bought_once_and_a_body_edit_costs_nothing() {
     daemon.wait_holding("Risks", &["Atlas rollout.md"]);
     wait_written(&mut daemon);
     assert_eq!(model.calls(), 2, "an undo buys nothing");
-    assert_eq!(daemon.ask(&CostRequest::default()).today.calls, 2);
+    assert_eq!(daemon.bought().calls, 2);
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn the_days_budget_stops_the_queue_and_not_the_daemon() {
     assert!(status.contexts.held.as_ref().unwrap().contains("budget"), "{status:?}");
     let calls = model.calls();
     assert!((1..6).contains(&calls), "{calls} calls");
-    let cost = daemon.ask(&CostRequest::default());
-    assert!(cost.today.micro_dollars <= 600, "{cost:?}");
+    let bought = daemon.bought();
+    assert!(bought.micro_dollars <= 600, "{bought:?}");
     place.write("n0.md", "# Fresh\n\nsomething else entirely\n");
     daemon.wait_holding("entirely", &["n0.md"]);
 }
@@ -262,8 +262,8 @@ fn a_busy_provider_is_asked_again_and_never_by_more_than_allowed() {
     assert_eq!((model.answered(), model.calls()), (8, 12), "what failed was asked again, and nothing else");
     assert!((2..=3).contains(&model.most_at_once()), "{} at once", model.most_at_once());
     // Every answer is accounted for; what failed cost nothing, or is counted at its estimate.
-    let cost = daemon.ask(&CostRequest::default());
-    assert!(cost.today.tokens_in >= model.tokens().0, "{cost:?}");
+    let bought = daemon.bought();
+    assert!(bought.tokens_in >= model.tokens().0, "{bought:?}");
 }
 
 #[test]
@@ -384,6 +384,6 @@ fn a_model_of_unknown_price_is_held_to_tokens() {
     let status = daemon.wait_for("the tokens are used up", |status| status.contexts.held.is_some());
     assert!(status.contexts.held.as_ref().unwrap().contains("tokens"), "{status:?}");
     assert!((1..6).contains(&model.calls()), "{} calls", model.calls());
-    let today = daemon.ask(&CostRequest::default()).today;
-    assert_eq!((today.micro_dollars, today.unpriced_calls), (0, model.calls() as u64), "{today:?}");
+    let bought = daemon.bought();
+    assert_eq!((bought.micro_dollars, bought.unpriced_calls), (0, model.calls() as u64), "{bought:?}");
 }

@@ -288,12 +288,12 @@ fn what_it_costs_is_in_the_ledger_and_kept_within_the_budget() {
     place.configure(&priced("rebuild = 5.0"));
     daemon.reload();
     wait_served_by(&mut daemon, "openai m 24");
-    let spent = daemon.cost().today.micro_dollars;
+    let spent = daemon.bought().micro_dollars;
     assert!(spent > 0);
     let estimated = estimated(&filling(&mut daemon));
     assert!(spent <= estimated, "{spent} of {estimated}");
     dense(&mut daemon, "rye flour");
-    eventually("the query is written down", || daemon.cost().today.micro_dollars > spent);
+    eventually("the query is written down", || daemon.bought().micro_dollars > spent);
     // With nothing left for the day a save is found by its words.
     place.configure(&priced("day = 0.0"));
     daemon.reload();

@@ -2,7 +2,7 @@
 //! read off the answers again and again.
 
 use protocol::contexts::StatsRequest;
-use protocol::cost::{CostReport, PurposeCost};
+use protocol::cost::{CostReport, PurposeCost, Sums};
 use protocol::daemon::{CostRequest, ReloadRequest, ResumeRequest};
 use protocol::hit::Hit;
 use protocol::jobs::{Job, JobKind, JobState, PauseRequest, RebuildRequest, SyncRequest};
@@ -87,6 +87,11 @@ impl Daemon {
     /// What models have cost.
     pub(crate) fn cost(&mut self) -> CostReport {
         self.ask(&CostRequest::default())
+    }
+
+    /// What was bought so far, of a place that is new: the month's sums, for a day may end while a test runs.
+    pub(crate) fn bought(&mut self) -> Sums {
+        self.cost().this_month
     }
 
     /// How many chunks have a context that a model wrote.

@@ -210,8 +210,8 @@ fn costs_are_in_the_ledger_and_within_the_budget() {
     }
     // Two dollars per thousand; the ledger is written behind the answer.
     eventually("the ledger says what it cost", || {
-        let today = daemon.cost().today;
-        today.micro_dollars == 4000 && today.unsettled_calls == 0
+        let bought = daemon.bought();
+        bought.micro_dollars == 4000 && bought.unsettled_calls == 0
     });
     let cost = daemon.cost();
     assert_eq!((cost.by_reason[0].reason.as_str(), cost.by_purpose[0].purpose.as_str()), ("rerank", "rerank"));
@@ -221,7 +221,7 @@ fn costs_are_in_the_ledger_and_within_the_budget() {
     assert_eq!(reranker.asked().len(), 2);
     drop(daemon);
     let mut daemon = start(&place);
-    assert_eq!(daemon.cost().today.micro_dollars, 4000, "the line can be read again");
+    assert_eq!(daemon.bought().micro_dollars, 4000, "the line can be read again");
 }
 
 #[test]

@@ -54,12 +54,12 @@ fn cost_and_stats_say_what_was_bought() {
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     let cost = json_of(&place, &["cost"], 0);
-    assert_eq!((&cost["today"]["calls"], &cost["today"]["contexts"]), (&json!(2), &json!(6)), "{cost}");
+    assert_eq!((&cost["this_month"]["calls"], &cost["this_month"]["contexts"]), (&json!(2), &json!(6)), "{cost}");
     assert_eq!(
-        (cost["today"]["tokens_in"].as_u64().unwrap(), cost["today"]["tokens_out"].as_u64().unwrap()),
+        (cost["this_month"]["tokens_in"].as_u64().unwrap(), cost["this_month"]["tokens_out"].as_u64().unwrap()),
         model.tokens()
     );
-    assert!(cost["today"]["micro_dollars"].as_u64().unwrap() > 0, "{cost}");
+    assert!(cost["this_month"]["micro_dollars"].as_u64().unwrap() > 0, "{cost}");
     assert_eq!(cost["by_note"].as_array().unwrap().len(), 2, "{cost}");
     let (said, _) = ran(&place, &["cost"], 0);
     for expected in [

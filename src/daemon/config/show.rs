@@ -264,6 +264,7 @@ fn example(key: &str) -> String {
         "embed.document_prefix" => "\"search_document: \"",
         "embed.max_tokens" => "2048",
         "embed.price_per_mtok" => "0.02",
+        "host.memory_max" => "\"1 GiB\"",
         "context.key_file" => return quoted(&format!("{SHOWN_CONFIG}/key")),
         "context.key_command" => "\"pass show situated\"",
         "context.key_credential" => "\"situated-key\"",
