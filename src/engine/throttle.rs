@@ -293,3 +293,6 @@ impl Throttle {
 pub(super) fn now_ms() -> i64 {
     machine::timestamp().as_millisecond()
 }
+
+#[cfg(test)]
+mod tests;

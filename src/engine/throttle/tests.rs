@@ -1,0 +1,33 @@
+use super::*;
+
+fn state(memory: Memory) -> State {
+    let limits = MemoryLimits { small_steps: 100, bulk_waits: 150, opens: 180 };
+    State { memory, limits, ..State::new(&HostConfig::default()) }
+}
+
+#[test]
+fn what_memory_holds_back_goes_on_a_tenth_below_where_it_was_held() {
+    for (before, taken, after) in [
+        (Memory::Ample, 100, Memory::Ample),
+        (Memory::Ample, 101, Memory::Tight),
+        (Memory::Ample, 151, Memory::Short),
+        (Memory::Tight, 91, Memory::Tight),
+        (Memory::Tight, 90, Memory::Ample),
+        (Memory::Tight, 150, Memory::Tight),
+        (Memory::Short, 136, Memory::Short),
+        (Memory::Short, 135, Memory::Tight),
+        (Memory::Short, 90, Memory::Ample),
+    ] {
+        assert_eq!(state(before).memory_at(taken), after, "{before:?} at {taken}");
+    }
+}
+
+#[test]
+fn who_insists_on_battery_gets_no_more_memory() {
+    let empty = Supply { on_battery: true, percent: Some(5) };
+    let of = |memory| State { insisted: true, supply: empty, ..state(memory) };
+    assert_eq!(State { insisted: false, ..of(Memory::Ample) }.level(), Brake::All);
+    assert_eq!(of(Memory::Ample).level(), Brake::Off);
+    assert_eq!(of(Memory::Tight).level(), Brake::Off);
+    assert_eq!(of(Memory::Short).level(), Brake::All);
+}
