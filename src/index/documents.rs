@@ -395,8 +395,7 @@ impl Documents {
         };
         let text = (&*chunk.searchable, &chunk.heading_path);
         in_words(note, text, position, &mut |times, text| add(f.words, stemmed(times), text));
-        let names = std::iter::once(note.title.as_str()).chain(&note.aliases);
-        names.chain(&chunk.heading_path).for_each(|name| add(f.spellings, spelt, name));
+        note.names().chain(&chunk.heading_path).for_each(|name| add(f.spellings, spelt, name));
         add(f.spellings, spelt, &spellings);
         add(f.around, stemmed(1), &chunk.context);
         if !chunk.expansion.is_empty() {

@@ -108,6 +108,13 @@ pub struct NoteEntry {
     pub headings: HeadingPaths,
 }
 
+impl NoteEntry {
+    /// Its title and its other names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.title.as_str()).chain(&self.aliases)
+    }
+}
+
 /// What the snapshot knows about a chunk; its text lies in the lexical index.
 #[derive(Clone, Debug)]
 pub struct ChunkEntry {

@@ -12,6 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::blocks::{Blocks, Shards};
 use super::{NoteEntry, NoteNo};
 use note::VaultPath;
+use note::fingerprint::Fields;
 
 use std::sync::Arc;
 
@@ -71,9 +72,7 @@ struct NameKey([u8; 16]);
 
 impl NameKey {
     fn of(name: &str) -> Self {
-        let mut first = [0; 16];
-        blake3::Hasher::new().update(name.as_bytes()).finalize_xof().fill(&mut first);
-        NameKey(first)
+        NameKey(Fields::new("name/1").bytes(name.as_bytes()).finish())
     }
 }
 

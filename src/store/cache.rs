@@ -1,6 +1,5 @@
 //! The cached vectors of one embedder, for decisions, embedding, loading and searches: a [`VectorFile`] behind a lock.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
@@ -20,15 +19,9 @@ pub struct VectorCache {
 }
 
 impl VectorCache {
-    pub(super) fn open(
-        dir: &Path,
-        identity: &str,
-        dimensions: usize,
-        room: &dyn Fn() -> bool,
-    ) -> Result<Self, StoreError> {
-        let file = VectorFile::open(dir, identity, dimensions, room)?;
+    pub(super) fn new(file: VectorFile) -> Self {
         let rows = RwLock::new(file.rows());
-        Ok(VectorCache { file: Mutex::new(file), rows })
+        VectorCache { file: Mutex::new(file), rows }
     }
 
     /// The vector of an input.
@@ -51,11 +44,15 @@ impl VectorCache {
     /// Says of a chunk's windows where their vectors lie. `inputs` are all of the chunk, in order; windows are of those
     /// that have vectors.
     pub fn place(&self, windows: &mut [WindowVector], inputs: &[InputHash]) {
+        let rows = self.rows();
         let file = self.file.lock();
-        let held: Vec<InputHash> = inputs.iter().copied().filter(|input| file.holds(*input)).collect();
+        let held: Vec<u32> = inputs.iter().filter_map(|input| file.record_of(*input, rows.is_some())).collect();
         if held.len() == windows.len() {
-            let windows = windows.iter_mut().zip(held);
-            windows.for_each(|(window, input)| window.record = file.record(input, &window.vector));
+            let is_shown =
+                |record: u32, values: &[i8]| rows.as_ref().is_some_and(|rows| rows.get(record) == Some(values));
+            for (window, record) in windows.iter_mut().zip(held) {
+                window.record = Some(record).filter(|record| is_shown(*record, &window.vector.values));
+            }
         }
     }
 
@@ -78,10 +75,11 @@ impl VectorCache {
         Ok(())
     }
 
-    /// See [`VectorFile::name`].
+    /// Adds the records of inputs to those that are named.
     pub(super) fn name(&self, inputs: impl Iterator<Item = InputHash>, named: &mut Records) {
+        let is_whole = self.rows().is_some();
         let file = self.file.lock();
-        inputs.for_each(|input| file.name(input, named));
+        inputs.filter_map(|input| file.record_of(input, is_whole)).for_each(|record| named.add(record));
     }
 
     /// See [`VectorFile::give_up`].
@@ -120,7 +118,8 @@ impl Store {
 
     /// Opens or creates the vectors of another embedder. Only one cache of an embedder may be open at a time.
     pub fn vectors_of(&self, identity: &str, dimensions: usize) -> Result<Arc<VectorCache>, StoreError> {
-        VectorCache::open(&self.dir, identity, dimensions, &|| true).map(Arc::new)
+        let file = VectorFile::open(&self.dir, identity, dimensions, &|| true)?;
+        Ok(Arc::new(VectorCache::new(file)))
     }
 
     /// Puts another embedder's vectors in force.

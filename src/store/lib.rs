@@ -55,6 +55,7 @@ use record::NoteRecord;
 use salvage::Fault;
 use scanned::Scanned;
 use tree::{Scan, Trees, Writes};
+use vectors::VectorFile;
 
 pub use cache::VectorCache;
 pub use compact::{CompactReport, compact};
@@ -206,7 +207,7 @@ impl Store {
         let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
         // Each reads all that it opens.
         let (opened, vectors) = std::thread::scope(|scope| {
-            let vectors = scope.spawn(|| VectorCache::open(dir, embedder_identity, dimensions, room));
+            let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
             let opened = open_or_replace(dir, &lock, &journal, room);
             (opened, vectors.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
@@ -216,7 +217,7 @@ impl Store {
         journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
         journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
         let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
-        let vectors = Arc::new(vectors?);
+        let vectors = Arc::new(VectorCache::new(vectors?));
         let store = Store {
             dir: dir.to_path_buf(),
             database: Database::new(trees)?,

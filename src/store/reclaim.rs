@@ -47,6 +47,14 @@ struct Survey {
     named: Records,
 }
 
+/// What came of a step.
+enum Step {
+    /// There is more to read.
+    More,
+    /// What the database needs, in bytes, is told if it was worth to look at its files.
+    Over { needed: Option<u64> },
+}
+
 /// The inputs of a note, and those of its texts without their contexts.
 fn inputs(note: &NoteRecord) -> impl Iterator<Item = InputHash> + '_ {
     note.chunks.iter().flat_map(|chunk| &chunk.inputs).copied().flat_map(compact::with_text_alone)
@@ -78,7 +86,7 @@ impl Store {
     pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
         let sled = self.dir.join(compact::SLED);
         let before = bytes_in(&sled);
-        let Some(needed) = self.survey(before)? else { return Ok(Reclaimed::More) };
+        let Step::Over { needed } = self.survey(before)? else { return Ok(Reclaimed::More) };
         let free = Room::at(&self.dir).map_or(u64::MAX, |room| room.free);
         let is_worth_it = |needed: u64| before >= needed * 5 / 2 + SLACK && free >= 2 * needed + SLACK;
         if needed.is_some_and(is_worth_it) && self.put_copy_in_place()? {
@@ -89,14 +97,13 @@ impl Store {
         Ok(if self.drop_pages()? { Reclaimed::Pages } else { Reclaimed::Nothing })
     }
 
-    /// Reads a step further and gives vectors up at the end. Returns what the database needs, in bytes, if it was worth to
-    /// look at its files, of so many; nothing before the end.
-    fn survey(&self, files: u64) -> Result<Option<Option<u64>>, StoreError> {
+    /// Reads a step further and gives vectors up at the end. The database's files have so many bytes.
+    fn survey(&self, files: u64) -> Result<Step, StoreError> {
         let mut reclaiming = self.reclaiming.lock();
         let vectors = self.vectors();
         let is_due = files >= reclaiming.look_from || vectors.len() >= reclaiming.look_at_vectors_from;
         let Some(mut survey) = reclaiming.survey.take().or_else(|| is_due.then(Survey::default)) else {
-            return Ok(Some(None));
+            return Ok(Step::Over { needed: None });
         };
         let named = &mut survey.named;
         let seen = self.database.with(|trees| trees.survey(survey.place, |note| vectors.name(inputs(&note), named)));
@@ -104,7 +111,7 @@ impl Store {
         survey.needed += bytes;
         if let Some(place) = next {
             reclaiming.survey = Some(Survey { place, ..survey });
-            return Ok(None);
+            return Ok(Step::More);
         }
         if vectors.len() >= reclaiming.look_at_vectors_from {
             vectors.give_up(&survey.named);
@@ -115,7 +122,7 @@ impl Store {
         if is_large {
             reclaiming.look_from = files + files / 4;
         }
-        Ok(Some(is_large.then_some(survey.needed)))
+        Ok(Step::Over { needed: is_large.then_some(survey.needed) })
     }
 
     /// A record is about to be written: a survey that is under way may not see it any more.

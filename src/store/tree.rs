@@ -305,7 +305,18 @@ impl Trees {
 
     /// All values of a tree are read, which is counted as they come.
     fn all_of<'a>(&'a self, tree: &'a sled::Tree) -> impl Iterator<Item = sled::Result<(sled::IVec, sled::IVec)>> + 'a {
-        tree.iter().inspect(|entry| {
+        self.rest_of(tree, None)
+    }
+
+    /// The same of those behind a key.
+    fn rest_of<'a>(
+        &'a self,
+        tree: &'a sled::Tree,
+        after: Option<&[u8]>,
+    ) -> impl Iterator<Item = sled::Result<(sled::IVec, sled::IVec)>> + 'a {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let rest = (after.map_or(Unbounded, Excluded), Unbounded);
+        tree.range::<&[u8], _>(rest).inspect(|entry| {
             let bytes = entry.as_ref().map_or(0, |(key, value)| key.len() + value.len());
             self.touched.fetch_add(bytes as u64, Ordering::Relaxed);
         })
@@ -434,27 +445,23 @@ impl Trees {
     /// Goes on from a place through all trees until it has seen some [`SURVEYED`] bytes, and shows notes to `note`. What is
     /// written meanwhile is seen or not.
     pub(super) fn survey(&self, from: SurveyPlace, mut note: impl FnMut(NoteRecord)) -> Result<Surveyed, Fault> {
-        use std::ops::Bound::{Excluded, Unbounded};
         let most = if machine::is_simulated() { FEW_SURVEYED } else { SURVEYED };
         guarded(|| {
             let mut bytes = 0;
             let SurveyPlace { mut tree, mut after } = from;
             while let Some(&of) = self.all().get(tree) {
-                let rest = (after.as_deref().map_or(Unbounded, Excluded), Unbounded);
-                for entry in of.range::<&[u8], _>(rest) {
+                for entry in self.rest_of(of, after.as_deref()) {
                     let (key, value) = entry?;
                     bytes += (key.len() + value.len()) as u64;
                     if std::ptr::eq(of, &raw const self.notes) {
                         note(codec::decode_note(&key, &value)?);
                     }
                     if bytes >= most {
-                        self.touched.fetch_add(bytes, Ordering::Relaxed);
                         return Ok(Surveyed { bytes, next: Some(SurveyPlace { tree, after: Some(key.to_vec()) }) });
                     }
                 }
                 (tree, after) = (tree + 1, None);
             }
-            self.touched.fetch_add(bytes, Ordering::Relaxed);
             Ok(Surveyed { bytes, next: None })
         })
     }

@@ -217,7 +217,7 @@ impl VectorFile {
     }
 
     /// The record of an input; for `mapped` see [`VectorFile::input_at`].
-    fn record_of(&self, input: InputHash, mapped: bool) -> Option<u32> {
+    pub(super) fn record_of(&self, input: InputHash, mapped: bool) -> Option<u32> {
         self.inputs.get(input, |record| self.input_at(record, mapped) == Some(input))
     }
 
@@ -258,12 +258,6 @@ impl VectorFile {
         Some((record, vector?))
     }
 
-    /// Which record the index may look at for an input's vector, if it is this one.
-    pub(super) fn record(&self, input: InputHash, vector: &Vector) -> Option<u32> {
-        let record = self.record_of(input, false)?;
-        (self.rows()?.get(record)? == &*vector.values).then_some(record)
-    }
-
     /// Keeps the vectors of inputs that have none yet.
     pub(super) fn put(&mut self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
         let fail = |message: String| StoreError::Io { path: self.path.clone(), message };
@@ -298,11 +292,6 @@ impl VectorFile {
         }
         self.map();
         Ok(())
-    }
-
-    /// Adds the record of an input to those that are named.
-    pub(super) fn name(&self, input: InputHash, named: &mut Records) {
-        self.record_of(input, false).into_iter().for_each(|record| named.add(record));
     }
 
     /// Gives up the oldest vectors that are not `named`, beyond half as many as are and [`SPARE`]: the newest of them make

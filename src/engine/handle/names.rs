@@ -74,8 +74,7 @@ impl Wanted {
 
     /// The name of a note that fits best: its title, else an alias, else the title for its path.
     fn of_note(&self, note: &NoteEntry) -> Option<(u8, String)> {
-        let names = std::iter::once(note.title.as_str()).chain(&note.aliases);
-        let fitting = names.filter_map(|name| Some((self.fit(name)?, name)));
+        let fitting = note.names().filter_map(|name| Some((self.fit(name)?, name)));
         let by_name = fitting.min_by_key(|(fit, _)| *fit).map(|(fit, name)| (fit, name.to_owned()));
         by_name.or_else(|| Some((self.fit(note.path.as_str())?.max(1), note.title.clone())))
     }

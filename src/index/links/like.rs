@@ -31,7 +31,7 @@ pub(in super::super) fn named_like<'a>(
     };
     let mut like: Vec<_> = notes
         .filter_map(|note| {
-            let names = [note.path.file_name(), &note.title].into_iter().chain(&note.aliases);
+            let names = std::iter::once(note.path.file_name()).chain(note.names());
             Some((names.filter_map(unlike).min()?, Reverse(note.stat.mtime_ns), note.path.as_str(), note))
         })
         .collect();

@@ -25,7 +25,7 @@ impl Elsewhere {
         for (vault, note) in notes.clone() {
             next = next.max(note.no + 1);
             if known.insert((vault, note.path.as_str()), note.no).is_none() {
-                for name in [note.path.stem(), note.title.as_str()].into_iter().chain(&note.aliases) {
+                for name in std::iter::once(note.path.stem()).chain(note.names()) {
                     elsewhere.bears(name, note.no);
                 }
             }

@@ -63,8 +63,7 @@ impl Seed {
         let first = match self {
             Seed::Note(no) => {
                 let Some(note) = snapshot.note(*no) else { return Ok(String::new()) };
-                parts.push(note.title.clone());
-                parts.extend(note.aliases.to_vec());
+                parts.extend(note.names().map(str::to_owned));
                 parts.extend(note.tags.iter().map(|tag| tag.replace('/', " ")));
                 note.rows.first()
             }

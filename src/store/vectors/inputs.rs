@@ -76,7 +76,7 @@ pub(in super::super) struct Records(Vec<u64>);
 
 impl Records {
     /// Adds one.
-    pub(super) fn add(&mut self, record: u32) {
+    pub(in super::super) fn add(&mut self, record: u32) {
         let at = (record / u64::BITS) as usize;
         if at >= self.0.len() {
             self.0.resize(at + 1, 0);

@@ -23,7 +23,7 @@ fn got(file: &mut VectorFile, n: u8) -> Option<Vector> {
 /// Gives up what is not one of these.
 fn give_up(file: &mut VectorFile, live: &HashSet<InputHash>) {
     let mut named = Records::default();
-    live.iter().for_each(|input| file.name(*input, &mut named));
+    live.iter().filter_map(|input| file.record_of(*input, false)).for_each(|record| named.add(record));
     file.give_up(&named);
 }
 
@@ -141,7 +141,7 @@ fn a_record_that_goes_bad_while_open_is_not_handed_out() {
 #[test]
 fn a_file_that_is_cut_while_open_shows_no_rows_and_loses_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let cache = crate::VectorCache::open(dir.path(), EMBEDDER, DIMENSIONS, &|| true).unwrap();
+    let cache = crate::VectorCache::new(open(dir.path()));
     let inputs: Vec<_> = (1..5).map(input).collect();
     cache.put(&inputs.iter().map(|input| (*input, vector(input.0[0]))).collect::<Vec<_>>()).unwrap();
     let records: Vec<_> = cache.windows(&inputs).into_iter().flatten().map(|window| window.record).collect();
