@@ -185,7 +185,7 @@ impl Analyzer {
 
     fn stream<'a>(&'a mut self, text: &'a str, reading: Reading) -> Words<'a> {
         self.pending.clear();
-        if self.stems_of != reading.language {
+        if reading.language.is_some() && self.stems_of != reading.language {
             self.stems.clear();
             self.stems_of = reading.language;
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::analyze;
 use super::blocks::{Blocks, Shards};
-use super::documents::{Bulk, Documents, View};
+use super::documents::{Bulk, Documents, Texts, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::ids::Ids;
@@ -493,19 +493,17 @@ impl Snapshot {
 
     /// The texts of a chunk. Fails if the row is free or the lexical index lags.
     pub fn text(&self, row: Row) -> Result<ChunkText, LexicalError> {
-        let packed = self.texts_with(row)?;
-        let own = packed.into_iter().find_map(|(other, texts)| (other == row).then_some(texts));
-        own.ok_or(LexicalError::Lacks)
+        let position = self.chunk(row).ok_or(LexicalError::Lacks)?.position;
+        let texts = self.texts_with(row)?;
+        let (text, context) = texts.get(position).ok_or(LexicalError::Lacks)?;
+        Ok(ChunkText { text: text.to_owned(), context: context.to_owned(), language: texts.language })
     }
 
-    /// The texts of a chunk, and of its neighbours that come with it at no cost: in order, with their rows. Fails like
-    /// [`Snapshot::text`].
-    pub(crate) fn texts_with(&self, row: Row) -> Result<Vec<(Row, ChunkText)>, LexicalError> {
+    /// The texts of a chunk, and of its neighbours that come with it at no cost. Fails like [`Snapshot::text`].
+    pub(crate) fn texts_with(&self, row: Row) -> Result<Texts, LexicalError> {
         let chunk = self.chunk(row).ok_or(LexicalError::Lacks)?;
         let note = self.note(chunk.note).ok_or(LexicalError::Lacks)?;
-        let (first, texts) = self.words.texts(note.no, note.seq, chunk.position)?.ok_or(LexicalError::Lacks)?;
-        let rows = note.rows.iter().skip(first as usize);
-        Ok(rows.copied().zip(texts).collect())
+        self.words.texts(note.no, note.seq, chunk.position)?.ok_or(LexicalError::Lacks)
     }
 
     /// Calls `each` with the words of a chunk's text as the lexical index sees them: byte range and normal form. For

@@ -18,7 +18,7 @@ mod wide;
 
 use std::sync::Arc;
 
-use self::code::{Code, Column};
+use self::code::{Code, Codes, Column};
 use self::dot::dot;
 use self::matrix::HERE;
 use self::rotation::Rotation;
@@ -52,6 +52,12 @@ struct Block {
     owners: Vec<Row>,
     /// The next slot of the same chunk.
     next: Vec<u32>,
+}
+
+impl Block {
+    fn codes(&self) -> Codes<'_> {
+        Codes { columns: &self.signs, factors: &self.factors }
+    }
 }
 
 /// All vectors of a vault.

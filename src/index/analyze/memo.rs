@@ -56,7 +56,8 @@ impl Memo {
         self.puts += 1;
         if self.slots.is_empty() || (self.slots.len() == FEW && self.puts > FEW) {
             let room = if self.puts > FEW { SLOTS } else { FEW };
-            self.slots = vec![Slot { word: 0, form: 0, bytes: [0; ROOM] }; room];
+            self.slots.clear();
+            self.slots.resize(room, Slot { word: 0, form: 0, bytes: [0; ROOM] });
         }
         let Some(slot) = self.place(word).and_then(|place| self.slots.get_mut(place)) else { return };
         (slot.word, slot.form) = (word.len() as u8, form.len() as u8);

@@ -13,7 +13,7 @@ use tantivy::{DocAddress, DocId, DocSet as _, IndexReader, Searcher, TERMINATED,
 use super::packs::Unpacked;
 use super::{Fields, MOST_LANGUAGES, guarded};
 use crate::outlines::Outlines;
-use crate::{Cancel, ChunkText, Language, LexicalError, NoteNo, Row};
+use crate::{Cancel, Language, LexicalError, NoteNo, Row};
 
 /// What a snapshot searches: segments that never change.
 #[derive(Clone)]
@@ -26,6 +26,27 @@ pub(crate) struct View {
     languages: Arc<OnceLock<Vec<Language>>>,
     /// Per segment, those of its spellings.
     outlines: Arc<[Once<Outlines>]>,
+}
+
+/// The texts of some chunks of a note that follow one another.
+pub(crate) struct Texts {
+    /// The position of the first of them.
+    first: u32,
+    unpacked: Unpacked,
+    /// What they are stemmed as.
+    pub(crate) language: Language,
+}
+
+impl Texts {
+    /// Whether the chunk at `position` of the note is among them.
+    pub(crate) fn has(&self, position: u32) -> bool {
+        position.checked_sub(self.first).is_some_and(|at| (at as usize) < self.unpacked.count())
+    }
+
+    /// The text and the context of the chunk at `position` of the note.
+    pub(crate) fn get(&self, position: u32) -> Option<(&str, &str)> {
+        self.unpacked.get(position.checked_sub(self.first)? as usize)
+    }
 }
 
 /// Made when it is first asked for.
@@ -112,14 +133,9 @@ impl View {
         self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))
     }
 
-    /// The texts of the chunk at `position` of a note and of those that are packed with it, in order, with the position of
-    /// the first of them; `None` if the index does not hold it.
-    pub(crate) fn texts(
-        &self,
-        no: NoteNo,
-        seq: u64,
-        position: u32,
-    ) -> Result<Option<(u32, Vec<ChunkText>)>, LexicalError> {
+    /// The texts of the chunk at `position` of a note and of those that are packed with it; `None` if the index does not hold
+    /// it.
+    pub(crate) fn texts(&self, no: NoteNo, seq: u64, position: u32) -> Result<Option<Texts>, LexicalError> {
         guarded(|| {
             let Some(DocAddress { segment_ord, doc_id }) = self.find(no, seq, position)? else {
                 return Ok(None);
@@ -133,12 +149,8 @@ impl View {
             let document: TantivyDocument = self.searcher.doc(DocAddress::new(segment_ord, doc))?;
             let unpacked = self.unpacked(&document)?;
             let language = Language::ALL.get(numbers.language.get_val(doc_id) as usize).copied().unwrap_or_default();
-            let text = |at| {
-                let (text, context) = unpacked.get(at).ok_or_else(damaged)?;
-                Ok(ChunkText { text: text.to_owned(), context: context.to_owned(), language })
-            };
-            let texts = (0..unpacked.count()).map(text).collect::<Result<Vec<_>, LexicalError>>()?;
-            if at >= texts.len() { Err(damaged()) } else { Ok(Some((first as u32, texts))) }
+            let texts = Texts { first: first as u32, unpacked, language };
+            texts.get(position).is_some().then_some(Some(texts)).ok_or_else(damaged)
         })
     }
 

@@ -11,8 +11,9 @@ use super::snippet::{Analyze, Snippet, snippet};
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
 use crate::analyze::{Initials, each_word_of};
+use crate::documents::Texts;
 use crate::properties;
-use crate::{ChunkEntry, ChunkText, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
+use crate::{ChunkEntry, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
 
 /// Stands for what a regular expression matches; no word has this form.
 const MATCHED: &str = "\0";
@@ -56,7 +57,7 @@ impl<'a> Maker<'a> {
         let mut terms = snapshot.forms(text)?;
         let initials = Initials::of(terms.iter().map(String::as_str));
         terms.extend((!patterns.is_empty()).then(|| MATCHED.to_owned()));
-        let reader = Reader { snapshot, notes: HashMap::new(), texts: HashMap::new() };
+        let reader = Reader { snapshot, notes: HashMap::new(), packs: HashMap::new() };
         let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
         Ok(Maker { reader, vault, options, terms, initials, patterns, asked })
     }
@@ -69,11 +70,12 @@ impl<'a> Maker<'a> {
         Ok((found.into_iter().filter_map(|found| self.hit(found)).collect(), more))
     }
 
-    fn hit(&mut self, found: Found<Pick>) -> Option<Hit> {
+    fn hit(&self, found: Found<Pick>) -> Option<Hit> {
         let Found { best: Pick { row, score, lanes, link }, also, window } = found;
         let snapshot = self.reader.snapshot;
         let (chunk, note) = placed(snapshot, row)?;
-        let ChunkText { text, context, language } = self.reader.texts.remove(&row)?;
+        let texts = self.reader.packs.get(&chunk.note)?.iter().find(|texts| texts.has(chunk.position))?;
+        let (language, (text, context)) = (texts.language, texts.get(chunk.position)?);
         let (patterns, initials) = (&self.patterns, self.initials);
         let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
             each_word_of(text, Some(language), Some(initials), |token, _| {
@@ -83,7 +85,7 @@ impl<'a> Maker<'a> {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
-        let mut passage = snippet(&text, &self.terms, &analyze);
+        let mut passage = snippet(text, &self.terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
         if chunk.position == 0 && passage.highlights.is_empty() {
             // The properties stand at the top.
@@ -105,13 +107,13 @@ impl<'a> Maker<'a> {
             score: score.clamp(0.0, 1.0),
             snippet: passage.text,
             highlights: passage.highlights,
-            text,
+            text: text.to_owned(),
             window: window.text,
             window_lines: window.lines,
             chunk: chunk.id.to_string(),
             also: also.collect(),
             has_context: !context.is_empty(),
-            context: if self.options.contextual { context } else { String::new() },
+            context: if self.options.contextual { context.to_owned() } else { String::new() },
             stale: false,
             linked: link.map(|link| link.is_some()),
             link: link.flatten(),
@@ -158,7 +160,8 @@ struct Reader<'a> {
     snapshot: &'a Snapshot,
     /// A note's chunks in order, and where they lie.
     notes: HashMap<NoteNo, (Vec<Row>, Rc<[Place]>)>,
-    texts: HashMap<Row, ChunkText>,
+    /// Those of its texts that were wanted, and what came with them.
+    packs: HashMap<NoteNo, Vec<Texts>>,
 }
 
 impl Reader<'_> {
@@ -173,6 +176,19 @@ impl Reader<'_> {
             let (rows, places): (Vec<Row>, Vec<Place>) = rows.iter().filter_map(chunk).unzip();
             (rows, places.into())
         })
+    }
+
+    /// The text of a note's chunk; `None` if the note has no such chunk.
+    fn read(&mut self, no: NoteNo, at: usize) -> Result<Option<&str>, LexicalError> {
+        let Some(row) = self.note(no).0.get(at).copied() else { return Ok(None) };
+        let position = self.snapshot.chunk(row).ok_or(LexicalError::Lacks)?.position;
+        let packs = self.packs.entry(no).or_default();
+        let known = packs.iter().position(|texts| texts.has(position));
+        if known.is_none() {
+            packs.push(self.snapshot.texts_with(row)?);
+        }
+        let texts = packs.get(known.unwrap_or(packs.len() - 1));
+        Ok(texts.and_then(|texts| texts.get(position)).map(|(text, _)| text))
     }
 }
 
@@ -193,19 +209,14 @@ impl Source<Pick> for Reader<'_> {
     }
 
     fn has_text(&mut self, note: NoteNo, at: usize) -> Result<bool, LexicalError> {
-        match self.text(note, at) {
+        match self.read(note, at) {
             Err(LexicalError::Lacks) => Ok(false),
             other => other.map(|_| true),
         }
     }
 
     fn text(&mut self, note: NoteNo, at: usize) -> Result<String, LexicalError> {
-        let Some(row) = self.note(note).0.get(at).copied() else { return Ok(String::new()) };
-        if let Some(texts) = self.texts.get(&row) {
-            return Ok(texts.text.clone());
-        }
-        self.texts.extend(self.snapshot.texts_with(row)?);
-        Ok(self.texts.get(&row).map(|texts| texts.text.clone()).unwrap_or_default())
+        Ok(self.read(note, at)?.unwrap_or_default().to_owned())
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::BLOCK;
 use super::rotation::Rotation;
-use super::wide::{Width, widened};
+use super::wide::{LINE, Width, fetch, widened};
 use crate::embed::Vector;
 
 /// The greatest value of a query: with its sign in four bits, and the same up and down, so that the number of a
@@ -93,42 +93,57 @@ impl Asked {
         Asked { planes, sum, unit: step * query.scale, width }
     }
 
-    /// About the cosine of the query with each slot of a block that has a factor.
+    /// About the cosine of the query with each slot of a block that has a factor. What the `next` call will look at is asked
+    /// of memory meanwhile.
     pub(super) fn estimates<'a>(
         &self,
-        columns: &[Column],
-        factors: &[f32],
+        codes: Codes<'_>,
+        next: Codes<'_>,
         estimates: &'a mut [f32; BLOCK],
     ) -> &'a [f32] {
-        estimates_with(self.width, self, columns, factors, estimates);
-        &estimates[..factors.len().min(BLOCK)]
+        estimates_with(self.width, self, codes, next, estimates);
+        &estimates[..codes.factors.len().min(BLOCK)]
     }
+}
+
+/// The codes of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Codes<'a> {
+    /// As [`Code::words`], by word.
+    pub(super) columns: &'a [Column],
+    /// As [`Code::factor`], by slot.
+    pub(super) factors: &'a [f32],
 }
 
 widened! {
     /// As [`Asked::estimates`].
-    fn estimates_with(asked: &Asked, columns: &[Column], factors: &[f32], estimates: &mut [f32; BLOCK]) as each_slot
+    fn estimates_with(asked: &Asked, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [f32; BLOCK]) as each_slot
 }
 
 #[inline(always)]
-fn each_slot(asked: &Asked, columns: &[Column], factors: &[f32], estimates: &mut [f32; BLOCK]) {
+fn each_slot(asked: &Asked, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [f32; BLOCK]) {
     let mut products = [0; BLOCK];
-    each_product(&asked.planes, columns, &mut products);
-    for ((estimate, product), factor) in estimates.iter_mut().zip(products).zip(factors) {
+    next.factors.chunks(LINE / size_of::<f32>()).for_each(fetch);
+    each_product(&asked.planes, codes.columns, next.columns, &mut products);
+    for ((estimate, product), factor) in estimates.iter_mut().zip(products).zip(codes.factors) {
         *estimate = (2 * product - asked.sum) as f32 * asked.unit * factor;
     }
 }
 
-/// For each slot the sum of the query's values where the slot's bit is set.
+/// For each slot the sum of the query's values where the slot's bit is set. Between two sums a little of `next` is fetched:
+/// asked for at once, all of it would be waited for.
 #[inline(always)]
-fn each_product(planes: &[[u64; 4]], columns: &[Column], products: &mut [i32; BLOCK]) {
+fn each_product(planes: &[[u64; 4]], columns: &[Column], next: &[Column], products: &mut [i32; BLOCK]) {
+    // Of the last block there is no next.
+    let next = if next.len() == columns.len() { next } else { columns };
     for (at, strip) in products.as_chunks_mut::<STRIP>().0.iter_mut().enumerate() {
         let mut sums = [0i64; STRIP];
-        for (planes, column) in planes.iter().zip(columns) {
+        for ((planes, column), next) in planes.iter().zip(columns).zip(next) {
             for (sum, word) in sums.iter_mut().zip(&column.as_chunks::<STRIP>().0[at]) {
                 let [ones, twos, fours, eights] = planes.map(|plane| i64::from((word & plane).count_ones()));
                 *sum += ones + 2 * twos + 4 * fours - 8 * eights;
             }
+            next.as_chunks::<STRIP>().0[at].chunks(LINE / size_of::<u64>()).for_each(fetch);
         }
         strip.iter_mut().zip(sums).for_each(|(product, sum)| *product = sum as i32);
     }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
 
-use super::wide::widened;
+use super::wide::{LINE, widened};
 
 widened! {
     /// Replaces `products` by the dot product of `query` with each of the `rows`, which lie one after another; a part of a
@@ -24,8 +24,6 @@ fn each_row(query: &[i8], rows: &[i8], products: &mut Vec<i32>) {
     }
 }
 
-/// Bytes that come from memory at once.
-const LINE: usize = 64;
 /// Rows that are fetched together.
 const TOGETHER: usize = 64;
 

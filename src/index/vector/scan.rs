@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::best::{Best, Likely};
 use super::code::Asked;
 use super::dot::{dots, dots_of};
-use super::wide::Width;
+use super::wide::{Width, fetch};
 use super::{BLOCK, Block, HERE, NONE, Rows, Windows, place};
 use crate::embed::Vector;
 use crate::{Allowed, Row};
@@ -161,8 +161,15 @@ impl<'a> Scan<'a> {
     fn first(&self, asked: &Asked, most: usize, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Likely {
         let (mut likely, mut estimates, mut hits) = (Likely::new(most), [0.0; BLOCK], [0u8; BLOCK]);
         let begins = (blocks.start * BLOCK..).step_by(BLOCK);
-        for (block, begin) in self.windows.blocks.get(blocks).unwrap_or_default().iter().zip(begins) {
-            let estimates = asked.estimates(&block.signs, &block.factors, &mut estimates);
+        let blocks = self.windows.blocks.get(blocks).unwrap_or_default();
+        for (at, (block, begin)) in blocks.iter().zip(begins).enumerate() {
+            // A block tells where its codes lie, so it must have come before they are asked for.
+            if let Some(later) = blocks.get(at + 2) {
+                fetch(&later.signs);
+                fetch(&later.factors);
+            }
+            let next = blocks.get(at + 1).unwrap_or(block);
+            let estimates = asked.estimates(block.codes(), next.codes(), &mut estimates);
             for &at in reaching(likely.threshold, estimates, &mut hits) {
                 let at = usize::from(at);
                 // Of a slot that is free the estimate is no number, so it reaches nothing.

@@ -1,7 +1,7 @@
 //! The loops over vectors, for each set of instructions that this processor has, against plain ones.
 
 use super::BLOCK;
-use super::code::{Asked, Code, Column};
+use super::code::{Asked, Code, Codes, Column};
 use super::dot::{dots, dots_of};
 use super::rotation::Rotation;
 use super::wide::Width;
@@ -76,7 +76,8 @@ fn codes(query: Vec<i8>, rows: Vec<Vec<i8>>) {
         let factors: Vec<f32> = codes.iter().map(|code| code.factor).collect();
         let mut estimates = [0.0; BLOCK];
         let asked = Asked::new(&query, &rotation, width);
-        let estimates = asked.estimates(&columns, &factors, &mut estimates);
+        let block = Codes { columns: &columns, factors: &factors };
+        let estimates = asked.estimates(block, block, &mut estimates);
         assert!(estimates.iter().all(|estimate| estimate.is_finite()));
         // Bit for bit, as a search is to answer the same on every processor.
         let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();

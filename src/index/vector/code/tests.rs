@@ -23,7 +23,10 @@ proptest! {
             let asked = Asked { planes: planes[..words].to_vec(), sum: 3, unit: 0.5, width };
             let (mut estimates, factors) = ([7.0; BLOCK], [0.25; 200]);
             let expected = expected.map(|product| (2 * product - 3) as f32 / 8.0);
-            prop_assert_eq!(asked.estimates(&columns, &factors, &mut estimates), &expected[..200]);
+            let codes = Codes { columns: &columns, factors: &factors };
+            for next in [codes, Codes { columns: &[], factors: &[] }] {
+                prop_assert_eq!(asked.estimates(codes, next, &mut estimates), &expected[..200]);
+            }
         }
     }
 
@@ -57,7 +60,8 @@ proptest! {
         let columns: Vec<Column> = code.words.iter().map(|word| [*word; BLOCK]).collect();
         let mut estimates = [0.0; BLOCK];
         let asked = Asked::new(&other, &rotation, Width::chosen());
-        let estimates = asked.estimates(&columns, &[code.factor], &mut estimates);
+        let codes = Codes { columns: &columns, factors: &[code.factor] };
+        let estimates = asked.estimates(codes, codes, &mut estimates);
         let product: i32 = one.values.iter().zip(&other.values).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
         let cosine = product as f32 * one.scale * other.scale;
         // Six times the deviation that the paper's bound leaves, at 64 values or more.
@@ -72,5 +76,6 @@ fn a_vector_without_values_is_estimated_at_nothing() {
     let code = Code::of(&zero, &rotation, Width::chosen());
     let (columns, mut estimates) = ([[code.words[0]; BLOCK]], [7.0; BLOCK]);
     let asked = Asked::new(&zero, &rotation, Width::chosen());
-    assert_eq!(asked.estimates(&columns, &[code.factor, 1.0], &mut estimates), [0.0, 0.0]);
+    let codes = Codes { columns: &columns, factors: &[code.factor, 1.0] };
+    assert_eq!(asked.estimates(codes, codes, &mut estimates), [0.0, 0.0]);
 }
