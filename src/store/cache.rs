@@ -87,6 +87,13 @@ impl VectorCache {
         self.file.lock().give_up(named);
     }
 
+    /// Nobody will look at the vectors for a while: the system may have the memory that shows them.
+    pub(super) fn let_go(&self) {
+        if let Some(bytes) = self.rows.read().as_ref().and_then(|rows| rows.bytes.as_ref()) {
+            bytes.let_go();
+        }
+    }
+
     /// How many inputs have a vector.
     pub fn len(&self) -> usize {
         self.file.lock().len()

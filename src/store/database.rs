@@ -62,7 +62,8 @@ impl Database {
 
 impl Store {
     /// Gives back the memory that sled took for pages, if that may be much: it keeps what it has read and written until
-    /// it is closed, so it is closed and opened again. Who uses the store waits meanwhile. Returns whether it was done.
+    /// it is closed, so it is closed and opened again. Who uses the store waits meanwhile. Whatever read so much has looked
+    /// at vectors too, and those are let go of. Returns whether it was done.
     ///
     /// # Errors
     /// The database cannot be opened again: then everything fails until the store is opened anew.
@@ -72,6 +73,7 @@ impl Store {
         if cached < many || bytes_in(&self.dir.join(compact::SLED)) < many {
             return Ok(false);
         }
+        self.vectors().let_go();
         self.closed_for_a_moment(|open| {
             *open = None;
             Ok(true)

@@ -20,8 +20,8 @@ use platform::files::{Mapped, read_exact_at, write_all_at};
 use super::{StoreError, codec, salvage};
 use index::Rows;
 use index::embed::Vector;
-use inputs::Inputs;
 pub(super) use inputs::Records;
+use inputs::{Inputs, Slot};
 use note::fingerprint::InputHash;
 
 /// Vectors that no note names and that are kept whatever the number of those that are named.
@@ -186,20 +186,17 @@ impl VectorFile {
     fn read_inputs(&mut self, room: &dyn Fn() -> bool) -> Result<(), StoreError> {
         /// Records after which it is asked whether there is room.
         const ASK_AFTER: usize = 1 << 16;
-        self.inputs.reserve(self.records as usize);
+        let mut slots = Vec::with_capacity(self.records as usize);
         for first in (0..self.records).step_by(ASK_AFTER) {
             if first > 0 && !room() {
                 return Err(StoreError::NoRoom);
             }
             for record in first..self.records.min(first + ASK_AFTER as u32) {
                 let cut = || StoreError::io(&self.path, &io::ErrorKind::UnexpectedEof.into());
-                let input = self.input_at(record, true).ok_or_else(cut)?;
-                if let Some(older) = self.record_of(input, true) {
-                    self.inputs.remove(input, older);
-                }
-                self.inputs.add(input, record);
+                slots.push(Slot::new(self.input_at(record, true).ok_or_else(cut)?, record));
             }
         }
+        self.inputs = Inputs::of(slots, |one, other| self.input_at(one, true) == self.input_at(other, true));
         Ok(())
     }
 

@@ -48,6 +48,19 @@ impl Mapped {
         Ok(Mapped { len, ..self.clone() })
     }
 
+    /// Tells the system that nobody will look at it for a while: what has been looked at no longer counts as memory of this
+    /// process, and is found in the file again.
+    pub fn let_go(&self) {
+        #[cfg(unix)]
+        {
+            // SAFETY: nothing is written through this map, so what it shows is as it is in the file.
+            #[allow(unsafe_code)]
+            let told = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+            // A system that does not want to keeps it until it needs the memory.
+            let _ = told;
+        }
+    }
+
     /// Whether the file still has all of it.
     pub fn is_whole(&self) -> bool {
         is_as_long(&self.file, self.len)

@@ -39,6 +39,25 @@ fn a_mapped_file_grows_and_says_when_it_is_cut() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_let_go_is_no_memory_and_is_there_again_when_it_is_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    std::fs::write(&path, vec![b'x'; 3 << 20]).unwrap();
+    let mapped = Mapped::of(&Arc::new(File::open(&path).unwrap()), 3 << 20).unwrap();
+    let resident = || {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let of_file = maps.lines().skip_while(|line| !line.ends_with(path.to_str().unwrap()));
+        let kilobytes = of_file.skip(1).find_map(|line| line.strip_prefix("Rss:")).unwrap();
+        kilobytes.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    assert!(mapped.iter().all(|byte| *byte == b'x') && resident() >= 3 << 10);
+    mapped.let_go();
+    assert_eq!(resident(), 0);
+    assert!(mapped.iter().all(|byte| *byte == b'x') && resident() >= 3 << 10);
+}
+
 #[test]
 fn a_file_is_known_under_another_name() {
     let dir = tempfile::tempdir().unwrap();
