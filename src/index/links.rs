@@ -6,15 +6,16 @@
 
 mod like;
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Arc, LazyLock};
+
 use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization;
 
 use super::blocks::{Blocks, Shards};
 use super::{NoteEntry, NoteNo};
 use note::VaultPath;
-use note::fingerprint::Fields;
-
-use std::sync::Arc;
 
 pub(super) use like::named_like;
 
@@ -65,14 +66,15 @@ pub(super) struct Links {
     mentions: Shards<NameKey, SmallVec<[NoteNo; 4]>>,
 }
 
-/// A normalised name in the tables: 16 bytes of its BLAKE3 hash, for names are looked up there and never read, and of a
-/// million chunks their texts would take 40 MB.
+/// A normalised name in the tables: 128 bits of hash, for names are looked up there and never read, and of a million chunks
+/// their texts would take 40 MB. The hash has a key of this process, so nobody can think of two names that have the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct NameKey([u8; 16]);
+struct NameKey([u64; 2]);
 
 impl NameKey {
     fn of(name: &str) -> Self {
-        NameKey(Fields::new("name/1").bytes(name.as_bytes()).finish())
+        static HASHERS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
+        NameKey(HASHERS.each_ref().map(|hasher| hasher.hash_one(name)))
     }
 }
 

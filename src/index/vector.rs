@@ -35,26 +35,44 @@ const BLOCK: usize = 256;
 /// Owner of a slot that is free, end of a chunk's list of slots.
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Default)]
+/// Where a window's values are, and whose it is. What a search looks up of it comes from memory at once.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Where the matrix has its values; [`HERE`] if they are in [`Block::values`].
+    record: u32,
+    /// Factor of its values; 0 for a free slot.
+    scale: f32,
+    /// The chunk that it belongs to.
+    owner: Row,
+    /// The next slot of the same chunk.
+    next: u32,
+}
+
+impl Slot {
+    const FREE: Slot = Slot { record: HERE, scale: 0.0, owner: NONE, next: NONE };
+}
+
+#[derive(Clone)]
 struct Block {
-    /// Where the matrix has the values of each slot; [`HERE`] if they are in `values`.
-    records: Vec<u32>,
-    /// `dimensions` values per slot, as far as the last whose values are here.
-    values: Vec<i8>,
-    /// Factor of each slot's values; 0 for a free slot.
-    scales: Vec<f32>,
+    /// The factor of each slot's signs; no number for a free slot.
+    factors: [f32; BLOCK],
     /// Of the signs of the slots' rotated values, the first word of each slot, then the second of each: so slots are
     /// compared side by side.
     signs: Vec<Column>,
-    /// The factor of each slot's signs; no number for a free slot.
-    factors: Vec<f32>,
-    /// The chunk that each slot belongs to.
-    owners: Vec<Row>,
-    /// The next slot of the same chunk.
-    next: Vec<u32>,
+    slots: [Slot; BLOCK],
+    /// How many of them have ever been used; all behind them are free.
+    used: usize,
+    /// `dimensions` values per slot, as far as the last whose values are here.
+    values: Vec<i8>,
 }
 
 impl Block {
+    /// Without a window.
+    fn empty() -> Self {
+        let (factors, slots) = ([f32::NAN; BLOCK], [Slot::FREE; BLOCK]);
+        Block { factors, signs: Vec::new(), slots, used: 0, values: Vec::new() }
+    }
+
     fn codes(&self) -> Codes<'_> {
         Codes { columns: &self.signs, factors: &self.factors }
     }
@@ -111,10 +129,10 @@ impl Windows {
         // Asks the system, which a record that is known makes needless, and so does a chunk that is new.
         let rows = std::cell::LazyCell::new(|| self.rows());
         let same = |((block, at), window): ((&Block, usize), &WindowVector)| {
-            let scale = block.scales[at].to_bits() == window.vector.scale.to_bits();
+            let scale = block.slots[at].scale.to_bits() == window.vector.scale.to_bits();
             window.record.map_or_else(
                 || scale && self.row(block, at, &rows) == &*window.vector.values,
-                |record| block.records[at] == record,
+                |record| block.slots[at].record == record,
             )
         };
         if self.count(row) == usable().count() && self.slots(row).zip(usable()).all(same) {
@@ -137,9 +155,10 @@ impl Windows {
             free.0.push(slot);
             let (block, at) = place(slot);
             let block = Arc::make_mut(&mut self.blocks[block]);
-            block.owners[at] = NONE;
-            (block.scales[at], block.factors[at]) = (0.0, f32::NAN);
-            slot = std::mem::replace(&mut block.next[at], NONE);
+            block.factors[at] = f32::NAN;
+            // It keeps saying where its values are: an exact scan looks at those of free slots, too.
+            let freed = Slot { record: block.slots[at].record, ..Slot::FREE };
+            slot = std::mem::replace(&mut block.slots[at], freed).next;
         }
     }
 
@@ -156,30 +175,23 @@ impl Windows {
     fn push(&mut self, row: Row, window: &WindowVector, next: u32, free: &mut FreeSlots) -> u32 {
         let WindowVector { vector, record, code } = window;
         let slot = free.0.pop().unwrap_or_else(|| match self.blocks.last() {
-            Some(block) if block.owners.len() < BLOCK => ((self.blocks.len() - 1) * BLOCK + block.owners.len()) as u32,
+            Some(block) if block.used < BLOCK => ((self.blocks.len() - 1) * BLOCK + block.used) as u32,
             _ => (self.blocks.len() * BLOCK) as u32,
         });
         let (at_block, at) = place(slot);
         if at_block == self.blocks.len() {
-            self.blocks.push(Arc::default());
+            self.blocks.push(Arc::new(Block::empty()));
         }
         let code = code.clone().unwrap_or_else(|| Code::of(vector, &self.rotation, Width::chosen()));
         let block = Arc::make_mut(&mut self.blocks[at_block]);
-        if at == block.owners.len() {
-            block.records.push(HERE);
-            block.scales.push(0.0);
-            block.factors.push(0.0);
-            block.owners.push(NONE);
-            block.next.push(NONE);
-        }
-        block.records[at] = record.unwrap_or(HERE);
+        block.used = block.used.max(at + 1);
         if record.is_none() {
             let values = at * self.dimensions..(at + 1) * self.dimensions;
             block.values.resize(block.values.len().max(values.end), 0);
             block.values[values].copy_from_slice(&vector.values);
         }
-        (block.scales[at], block.factors[at]) = (vector.scale, code.factor);
-        (block.owners[at], block.next[at]) = (row, next);
+        block.slots[at] = Slot { record: record.unwrap_or(HERE), scale: vector.scale, owner: row, next };
+        block.factors[at] = code.factor;
         block.signs.resize(code.words.len(), [0; BLOCK]);
         block.signs.iter_mut().zip(code.words).for_each(|(column, word)| column[at] = word);
         slot
@@ -190,7 +202,7 @@ impl Windows {
         let first = self.first.get(row).copied();
         std::iter::successors(first, |&slot| {
             let (block, at) = place(slot);
-            Some(self.blocks[block].next[at]).filter(|&next| next != NONE)
+            Some(self.blocks[block].slots[at].next).filter(|&next| next != NONE)
         })
     }
 
@@ -213,7 +225,7 @@ impl Windows {
 
     /// The values of a slot; none if the matrix does not show them.
     fn row<'a>(&'a self, block: &'a Block, at: usize, rows: &'a Rows) -> &'a [i8] {
-        match block.records[at] {
+        match block.slots[at].record {
             HERE => &block.values[at * self.dimensions..][..self.dimensions],
             record => rows.get(record).filter(|row| row.len() == self.dimensions).unwrap_or_default(),
         }
@@ -223,8 +235,9 @@ impl Windows {
     pub(super) fn vectors(&self, row: Row) -> Vec<WindowVector> {
         let rows = self.rows();
         let window = |(block, at): (&Block, usize)| {
-            let vector = Vector { values: self.row(block, at, &rows).into(), scale: block.scales[at] };
-            WindowVector::at(Some(block.records[at]).filter(|record| *record != HERE), vector)
+            let Slot { record, scale, .. } = block.slots[at];
+            let vector = Vector { values: self.row(block, at, &rows).into(), scale };
+            WindowVector::at(Some(record).filter(|record| *record != HERE), vector)
         };
         self.slots(row).map(window).filter(|window| self.usable(&window.vector)).collect()
     }
@@ -237,7 +250,7 @@ impl Windows {
         let rows = self.rows();
         let cosine = |(block, at): (&Block, usize)| {
             let product = dot(&query.values, self.row(block, at, &rows));
-            product as f32 * block.scales[at] * query.scale
+            product as f32 * block.slots[at].scale * query.scale
         };
         chunks.iter().map(|&row| self.slots(row).map(cosine).reduce(f32::max).unwrap_or(0.0)).collect()
     }

@@ -46,16 +46,19 @@ impl Scanned {
         self.count
     }
 
-    /// The notes, decoded; each piece is freed when it has been.
+    /// The notes, each decoded when it is asked for; a piece is freed when it has been.
     pub(super) fn decoded(self) -> impl Iterator<Item = Result<NoteRecord, Damage>> + Send {
-        self.pieces.into_iter().flat_map(|piece| {
-            let mut rest = &piece[..];
-            std::iter::from_fn(|| {
-                let (path, record) = (taken_length(&mut rest)?, taken_length(&mut rest)?);
-                Some((taken(&mut rest, path)?, taken(&mut rest, record)?))
-            })
-            .map(|(path, record)| decode_note(path, record))
-            .collect::<Vec<_>>()
+        let mut pieces = self.pieces.into_iter();
+        let (mut piece, mut at) = (Vec::new(), 0);
+        std::iter::from_fn(move || {
+            if at == piece.len() {
+                (piece, at) = (pieces.next()?, 0);
+            }
+            let mut rest = &piece[at..];
+            let (path, record) = (taken_length(&mut rest)?, taken_length(&mut rest)?);
+            let (path, record) = (taken(&mut rest, path)?, taken(&mut rest, record)?);
+            at = piece.len() - rest.len();
+            Some(decode_note(path, record))
         })
     }
 }

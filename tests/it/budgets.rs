@@ -194,7 +194,10 @@ fn a_model_that_writes_nothing_usable_is_left_alone() {
     let place = Place::with(&[("report.md", &long_note(60))]);
     configure(&place, &model, 50_000_000);
     let mut daemon = start(&place);
-    let status = daemon.wait_for("the user is told", |status| status.problems.concat().contains("could be used"));
+    // The problem is told by the writer, and why passages wait by the vault, a moment later.
+    let status = daemon.wait_for("the user is told", |status| {
+        status.problems.concat().contains("could be used") && status.contexts.held.is_some()
+    });
     let held = status.contexts.held.as_ref().unwrap();
     assert!(held.contains("situated stats") && held.contains("asked again at"), "{status:?}");
     // As many answers as it takes to say so, and those that were under way.

@@ -93,16 +93,10 @@ impl Asked {
         Asked { planes, sum, unit: step * query.scale, width }
     }
 
-    /// About the cosine of the query with each slot of a block that has a factor. What the `next` call will look at is asked
-    /// of memory meanwhile.
-    pub(super) fn estimates<'a>(
-        &self,
-        codes: Codes<'_>,
-        next: Codes<'_>,
-        estimates: &'a mut [f32; BLOCK],
-    ) -> &'a [f32] {
+    /// Makes `estimates` about the cosines of the query with the slots of a block: no number where the factor is none. What
+    /// the `next` call will look at is asked of memory meanwhile.
+    pub(super) fn estimates(&self, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [f32; BLOCK]) {
         estimates_with(self.width, self, codes, next, estimates);
-        &estimates[..codes.factors.len().min(BLOCK)]
     }
 }
 
@@ -112,11 +106,11 @@ pub(super) struct Codes<'a> {
     /// As [`Code::words`], by word.
     pub(super) columns: &'a [Column],
     /// As [`Code::factor`], by slot.
-    pub(super) factors: &'a [f32],
+    pub(super) factors: &'a [f32; BLOCK],
 }
 
 widened! {
-    /// As [`Asked::estimates`].
+    /// [`Asked::estimates`].
     fn estimates_with(asked: &Asked, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [f32; BLOCK]) as each_slot
 }
 

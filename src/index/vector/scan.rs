@@ -6,7 +6,7 @@ use super::best::{Best, Likely};
 use super::code::Asked;
 use super::dot::{dots, dots_of};
 use super::wide::{Width, fetch};
-use super::{BLOCK, Block, HERE, NONE, Rows, Windows, place};
+use super::{BLOCK, Block, HERE, NONE, Rows, Slot, Windows, place};
 use crate::embed::Vector;
 use crate::{Allowed, Row};
 
@@ -140,13 +140,14 @@ impl<'a> Scan<'a> {
         let mut rows = Vec::with_capacity(BLOCK);
         for block in self.windows.blocks.get(blocks).unwrap_or_default() {
             rows.clear();
-            if block.records.iter().all(|record| *record == HERE) {
+            let slots = &block.slots[..block.used];
+            if slots.iter().all(|slot| slot.record == HERE) {
                 dots(self.width, &self.query.values, &block.values, &mut products);
             } else {
-                rows.extend((0..block.owners.len()).map(|at| self.row(block, at)));
+                rows.extend((0..block.used).map(|at| self.row(block, at)));
                 dots_of(self.width, &self.query.values, &rows, &mut products);
             }
-            for (at, ((product, scale), owner)) in products.iter().zip(&block.scales).zip(&block.owners).enumerate() {
+            for (at, (product, Slot { scale, owner, .. })) in products.iter().zip(slots).enumerate() {
                 let cosine = *product as f32 * scale * self.query.scale;
                 let is_shown = || rows.get(at).is_none_or(|row| !row.is_empty());
                 let is_allowed = || allowed.is_none_or(|allowed| allowed(*owner));
@@ -163,17 +164,14 @@ impl<'a> Scan<'a> {
         let begins = (blocks.start * BLOCK..).step_by(BLOCK);
         let blocks = self.windows.blocks.get(blocks).unwrap_or_default();
         for (at, (block, begin)) in blocks.iter().zip(begins).enumerate() {
-            // A block tells where its codes lie, so it must have come before they are asked for.
-            if let Some(later) = blocks.get(at + 2) {
-                fetch(&later.signs);
-                fetch(&later.factors);
-            }
+            // A block tells where its signs lie, so it must have come before they are asked for.
+            blocks.get(at + 2).into_iter().for_each(|later| fetch(&later.signs));
             let next = blocks.get(at + 1).unwrap_or(block);
-            let estimates = asked.estimates(block.codes(), next.codes(), &mut estimates);
-            for &at in reaching(likely.threshold, estimates, &mut hits) {
+            asked.estimates(block.codes(), next.codes(), &mut estimates);
+            for &at in reaching(likely.threshold, &estimates, &mut hits) {
                 let at = usize::from(at);
                 // Of a slot that is free the estimate is no number, so it reaches nothing.
-                if allowed.is_none_or(|allowed| allowed(block.owners[at])) {
+                if allowed.is_none_or(|allowed| allowed(block.slots[at].owner)) {
                     likely.push((begin + at) as u32, estimates[at]);
                 }
             }
@@ -198,9 +196,10 @@ impl<'a> Scan<'a> {
             rows.extend(slots.iter().map(place).map(|(block, at)| self.row(block, at)));
             dots_of(self.width, &self.query.values, &rows, &mut products);
             for (((block, at), product), row) in slots.iter().map(place).zip(&products).zip(&rows) {
-                let cosine = *product as f32 * block.scales[at] * self.query.scale;
+                let Slot { scale, owner, .. } = block.slots[at];
+                let cosine = *product as f32 * scale * self.query.scale;
                 if cosine >= best.threshold && !row.is_empty() {
-                    best.push(block.owners[at], cosine);
+                    best.push(owner, cosine);
                 }
             }
         }
@@ -209,7 +208,7 @@ impl<'a> Scan<'a> {
 }
 
 /// Where a block's estimates reach a threshold. Without a branch for each, for no processor can guess them.
-fn reaching<'a>(threshold: f32, estimates: &[f32], hits: &'a mut [u8; BLOCK]) -> &'a [u8] {
+fn reaching<'a>(threshold: f32, estimates: &[f32; BLOCK], hits: &'a mut [u8; BLOCK]) -> &'a [u8] {
     let mut count = 0;
     for (strip, begin) in estimates.chunks(STRIP).zip((0..).step_by(STRIP)) {
         // Counted, not sought: the whole strip is compared at once.

@@ -293,6 +293,6 @@ fn slots_are_used_again() {
             &mut free,
         );
     }
-    assert_eq!(windows.blocks[0].owners.len(), 2);
+    assert_eq!(windows.blocks[0].used, 2);
     assert_eq!(windows.vectors(7).len(), 2);
 }

@@ -73,11 +73,13 @@ fn codes(query: Vec<i8>, rows: Vec<Vec<i8>>) {
         for (slot, code) in codes.iter().enumerate() {
             columns.iter_mut().zip(&code.words).for_each(|(column, word)| column[slot] = *word);
         }
-        let factors: Vec<f32> = codes.iter().map(|code| code.factor).collect();
+        let mut factors = [f32::NAN; BLOCK];
+        factors.iter_mut().zip(&codes).for_each(|(factor, code)| *factor = code.factor);
         let mut estimates = [0.0; BLOCK];
         let asked = Asked::new(&query, &rotation, width);
         let block = Codes { columns: &columns, factors: &factors };
-        let estimates = asked.estimates(block, block, &mut estimates);
+        asked.estimates(block, block, &mut estimates);
+        let estimates = &estimates[..codes.len()];
         assert!(estimates.iter().all(|estimate| estimate.is_finite()));
         // Bit for bit, as a search is to answer the same on every processor.
         let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();

@@ -1,5 +1,5 @@
-//! What is stored comes into the index when a vault is opened: one thread decodes notes and reads vectors, another fills
-//! tables.
+//! What is stored comes into the index when a vault is opened: one thread decodes notes and reads their vectors, another
+//! fills tables.
 
 use std::sync::mpsc;
 
@@ -14,8 +14,8 @@ use note::fingerprint::InputHash;
 use store::VectorCache;
 use store::record::{ChunkRecord, NoteRecord};
 
-/// Notes whose vectors are read while those before them come into the index.
-const AT_ONCE: usize = 256;
+/// Notes that are decoded while those before them come into the index.
+const AT_ONCE: usize = 64;
 
 /// The vectors that are cached for a note's inputs.
 type Windows = Vec<Option<WindowVector>>;
@@ -42,35 +42,46 @@ impl Committer {
         each: &mut dyn FnMut(&NoteRecord),
     ) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
-        let (mut records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
+        let (records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
         let (mut again, mut known) = (Vec::new(), KnownNotes::new());
-        // One thread decodes notes and lets them go: what is freed elsewhere than it was allocated both threads wait for.
         std::thread::scope(|scope| -> Result<(), EngineError> {
-            let (ask, asked) = mpsc::sync_channel::<Vec<Vec<InputHash>>>(1);
-            let (answer, found) = mpsc::sync_channel(1);
-            let read = |inputs: &Vec<InputHash>| read_vectors(&pipeline.vectors, &coder, inputs);
-            // It ends when nobody asks any more, or takes what was found.
-            scope.spawn(move || asked.iter().all(|asked| answer.send(asked.iter().map(read).collect()).is_ok()));
-            let (mut waiting, mut ready) = (Vec::new(), Vec::new());
-            loop {
-                if !waiting.is_empty() {
+            let (answer, batches) = mpsc::sync_channel(1);
+            let (give_back, used) = mpsc::channel::<Vec<NoteRecord>>();
+            let read = move |record: &NoteRecord| read_vectors(&pipeline.vectors, &coder, &inputs(record));
+            scope.spawn(move || {
+                let mut records = records;
+                loop {
+                    let next: Result<Vec<NoteRecord>, _> = records.by_ref().take(AT_ONCE).collect();
+                    let is_last = next.as_ref().map_or(true, Vec::is_empty);
+                    let batch = next.map(|next| {
+                        let windows: Vec<Windows> = next.iter().map(&read).collect();
+                        (next, windows)
+                    });
+                    // Nobody takes it once the other thread has met with an error.
+                    if answer.send(batch).is_err() || is_last {
+                        return;
+                    }
+                    // Notes that are in the index end where they were decoded: what is freed elsewhere than it was allocated
+                    // both threads wait for.
+                    used.try_iter().for_each(drop);
+                }
+            });
+            for batch in batches {
+                let (records, windows) = batch?;
+                if !records.is_empty() {
                     room()?;
                 }
-                let next: Vec<NoteRecord> = records.by_ref().take(AT_ONCE).collect::<Result<_, _>>()?;
-                // It fails only if the other thread has panicked, and that is passed on at the end.
-                let _ = ask.send(next.iter().map(inputs).collect());
-                for (record, windows) in waiting.into_iter().zip(ready) {
-                    if !self.load_one(&record, windows) {
+                for (record, windows) in records.iter().zip(windows) {
+                    if !self.load_one(record, windows) {
                         again.push(record.path.clone());
                     }
                     known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
-                    each(&record);
+                    each(record);
                 }
-                if next.is_empty() {
-                    return Ok(());
-                }
-                (waiting, ready) = (next, found.recv().unwrap_or_default());
+                // At the end there is nobody to take them.
+                let _ = give_back.send(records);
             }
+            Ok(())
         })?;
         self.known = known.into();
         self.index.drop_unknown()?;
