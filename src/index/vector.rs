@@ -30,7 +30,8 @@ pub(super) use best::Best;
 pub use matrix::{Coder, Matrix, Rows, WindowVector};
 pub(super) use scan::Scan;
 
-/// Windows of a block: 8 KiB of bits at 256 dimensions, which is what a save copies, and 64 KiB if their values are here.
+/// Windows of a block: 5 KiB, and 8 KiB of bits at 256 dimensions, which is what a save copies; 64 KiB more if their values
+/// are here.
 const BLOCK: usize = 256;
 /// Owner of a slot that is free, end of a chunk's list of slots.
 const NONE: u32 = u32::MAX;
@@ -52,6 +53,7 @@ impl Slot {
     const FREE: Slot = Slot { record: HERE, scale: 0.0, owner: NONE, next: NONE };
 }
 
+/// Windows side by side.
 #[derive(Clone)]
 struct Block {
     /// The factor of each slot's signs; no number for a free slot.

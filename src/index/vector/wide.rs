@@ -3,6 +3,8 @@
 //! The loops are plain ones. Each is compiled once for every [`Width`], inlined into a function that may use what this
 //! width has, and so they all give the same numbers, bit for bit: nothing is summed in another order.
 
+#![allow(clippy::inline_always)] // What is fetched is fetched between two steps of a loop.
+
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
