@@ -185,6 +185,7 @@ impl Analyzer {
 
     fn stream<'a>(&'a mut self, text: &'a str, reading: Reading) -> Words<'a> {
         self.pending.clear();
+        // Who reads without a language asks for no stems, and leaves those that are known.
         if reading.language.is_some() && self.stems_of != reading.language {
             self.stems.clear();
             self.stems_of = reading.language;

@@ -149,8 +149,8 @@ impl View {
             let document: TantivyDocument = self.searcher.doc(DocAddress::new(segment_ord, doc))?;
             let unpacked = self.unpacked(&document)?;
             let language = Language::ALL.get(numbers.language.get_val(doc_id) as usize).copied().unwrap_or_default();
-            let texts = Texts { first: first as u32, unpacked, language };
-            texts.get(position).is_some().then_some(Some(texts)).ok_or_else(damaged)
+            let is_whole = at < unpacked.count() && (0..unpacked.count()).all(|at| unpacked.get(at).is_some());
+            if is_whole { Ok(Some(Texts { first: first as u32, unpacked, language })) } else { Err(damaged()) }
         })
     }
 

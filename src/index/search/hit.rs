@@ -74,7 +74,7 @@ impl<'a> Maker<'a> {
         let Found { best: Pick { row, score, lanes, link }, also, window } = found;
         let snapshot = self.reader.snapshot;
         let (chunk, note) = placed(snapshot, row)?;
-        let texts = self.reader.packs.get(&chunk.note)?.iter().find(|texts| texts.has(chunk.position))?;
+        let texts = self.reader.known(chunk.note, chunk.position)?;
         let (language, (text, context)) = (texts.language, texts.get(chunk.position)?);
         let (patterns, initials) = (&self.patterns, self.initials);
         let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
@@ -178,17 +178,20 @@ impl Reader<'_> {
         })
     }
 
+    /// What is there already of the texts of the chunk at `position` of a note.
+    fn known(&self, no: NoteNo, position: u32) -> Option<&Texts> {
+        self.packs.get(&no)?.iter().find(|texts| texts.has(position))
+    }
+
     /// The text of a note's chunk; `None` if the note has no such chunk.
     fn read(&mut self, no: NoteNo, at: usize) -> Result<Option<&str>, LexicalError> {
         let Some(row) = self.note(no).0.get(at).copied() else { return Ok(None) };
         let position = self.snapshot.chunk(row).ok_or(LexicalError::Lacks)?.position;
-        let packs = self.packs.entry(no).or_default();
-        let known = packs.iter().position(|texts| texts.has(position));
-        if known.is_none() {
-            packs.push(self.snapshot.texts_with(row)?);
+        if self.known(no, position).is_none() {
+            let texts = self.snapshot.texts_with(row)?;
+            self.packs.entry(no).or_default().push(texts);
         }
-        let texts = packs.get(known.unwrap_or(packs.len() - 1));
-        Ok(texts.and_then(|texts| texts.get(position)).map(|(text, _)| text))
+        Ok(self.known(no, position).and_then(|texts| texts.get(position)).map(|(text, _)| text))
     }
 }
 

@@ -128,7 +128,7 @@ fn each_slot(asked: &Asked, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [
 /// asked for at once, all of it would be waited for.
 #[inline(always)]
 fn each_product(planes: &[[u64; 4]], columns: &[Column], next: &[Column], products: &mut [i32; BLOCK]) {
-    // Of the last block there is no next.
+    // All blocks have as many columns; of one that has others nothing is fetched, lest the sums lack theirs.
     let next = if next.len() == columns.len() { next } else { columns };
     for (at, strip) in products.as_chunks_mut::<STRIP>().0.iter_mut().enumerate() {
         let mut sums = [0i64; STRIP];

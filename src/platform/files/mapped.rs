@@ -53,11 +53,10 @@ impl Mapped {
     pub fn let_go(&self) {
         #[cfg(unix)]
         {
+            // A system that does not want to keeps it until it needs the memory.
             // SAFETY: nothing is written through this map, so what it shows is as it is in the file.
             #[allow(unsafe_code)]
-            let told = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
-            // A system that does not want to keeps it until it needs the memory.
-            let _ = told;
+            let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
 

@@ -42,23 +42,24 @@ impl Committer {
         each: &mut dyn FnMut(&NoteRecord),
     ) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
-        let (records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
+        let (mut records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
         let (mut again, mut known) = (Vec::new(), KnownNotes::new());
         std::thread::scope(|scope| -> Result<(), EngineError> {
             let (answer, batches) = mpsc::sync_channel(1);
             let (give_back, used) = mpsc::channel::<Vec<NoteRecord>>();
             let read = move |record: &NoteRecord| read_vectors(&pipeline.vectors, &coder, &inputs(record));
             scope.spawn(move || {
-                let mut records = records;
                 loop {
                     let next: Result<Vec<NoteRecord>, _> = records.by_ref().take(AT_ONCE).collect();
-                    let is_last = next.as_ref().map_or(true, Vec::is_empty);
+                    if next.as_ref().is_ok_and(Vec::is_empty) {
+                        return;
+                    }
                     let batch = next.map(|next| {
                         let windows: Vec<Windows> = next.iter().map(&read).collect();
                         (next, windows)
                     });
                     // Nobody takes it once the other thread has met with an error.
-                    if answer.send(batch).is_err() || is_last {
+                    if answer.send(batch).is_err() {
                         return;
                     }
                     // Notes that are in the index end where they were decoded: what is freed elsewhere than it was allocated
@@ -68,9 +69,7 @@ impl Committer {
             });
             for batch in batches {
                 let (records, windows) = batch?;
-                if !records.is_empty() {
-                    room()?;
-                }
+                room()?;
                 for (record, windows) in records.iter().zip(windows) {
                     if !self.load_one(record, windows) {
                         again.push(record.path.clone());
