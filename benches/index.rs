@@ -10,12 +10,9 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
 use index::embed::Vector;
-use index::{
-    ChunkDoc, ChunkEntry, HeadingPaths, Index, IndexState, LexicalQuery, NoteEntry, PackedStrings, Row, Snapshot,
-    WindowVector,
-};
+use index::{ChunkDoc, ChunkEntry, Index, IndexState, LexicalQuery, NoteEntry, Row, Said, Snapshot, WindowVector};
+use note::VaultPath;
 use note::fingerprint::{chunk_id, section_key};
-use note::{FileStat, VaultPath};
 
 const DIMENSIONS: usize = 256;
 const CHUNKS_PER_NOTE: u32 = 5;
@@ -109,22 +106,9 @@ impl Generator {
             }
         });
         let chunks = chunks.collect();
-        let note = NoteEntry {
-            no,
-            seq,
-            path,
-            stat: FileStat::default(),
-            title,
-            aliases: PackedStrings::default(),
-            tags: ["area/work"].iter().collect(),
-            kind: None,
-            days: note::OwnDays::default(),
-            properties: "{}".into(),
-            links: [no / 2, no / 3].iter().map(|no| format!("note {no}")).collect(),
-            conflict: false,
-            rows: Vec::new(),
-            headings: HeadingPaths::default(),
-        };
+        let (tags, links) = (["area/work".to_owned()], [no / 2, no / 3].map(|no| format!("note {no}")));
+        let texts = Said { title: &title, tags: &tags, links: &links, ..Said::default() }.pack();
+        let note = NoteEntry { texts, ..NoteEntry::new(no, seq, path) };
         (note, chunks)
     }
 }
@@ -205,7 +189,7 @@ fn build(dir: &std::path::Path, notes: u32, generator: &mut Generator) -> (Index
 
 fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapshot>) {
     let notes = snapshot.notes().map(|note| {
-        let chunk = |&row: &Row| {
+        let chunk = |row: Row| {
             snapshot
                 .chunk(row)
                 .map(|chunk| (chunk.clone(), snapshot.vectors(row).into_iter().map(WindowVector::from).collect()))

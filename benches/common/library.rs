@@ -25,7 +25,8 @@ pub(crate) fn put_apart(index: &mut Index, no: u32, note: &Note, chunks: &[Said<
     let doc = |said: &Said| docs::doc(note, said.chunk, no, &said.words, &said.vectors);
     let (mut entry, mut docs) = (docs::entry(note, no), chunks.iter().map(doc).collect::<Vec<_>>());
     if !names {
-        (entry.title, entry.aliases, entry.tags) = Default::default();
+        let (kind, properties, links) = (entry.kind(), entry.properties(), entry.links().collect::<Vec<_>>());
+        entry.texts = index::Said { kind, properties, links: &links, ..index::Said::default() }.pack();
         docs.iter_mut().for_each(|doc| doc.heading_path = PackedStrings::default());
     }
     index.put(entry, docs)?;

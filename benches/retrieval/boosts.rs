@@ -12,8 +12,8 @@ use anyhow::{Context as _, Result};
 use index::embed::{Vector, builtin};
 use index::search;
 use index::search::{Boosts, Options, Parsed};
-use index::{Graph, HeadingPaths, Index, NoteEntry, PackedStrings, Snapshot};
-use note::{FileStat, VaultPath};
+use index::{Graph, Index, NoteEntry, Said, Snapshot};
+use note::VaultPath;
 use provider::Embedder;
 use serde_json::{Value, json};
 
@@ -158,20 +158,8 @@ fn time() -> Result<()> {
         links.push("Still to be written".to_owned());
         let path = VaultPath::parse(&format!("{}/{}/index.md", no % 40, no)).context("a path")?;
         let note = NoteEntry {
-            no,
-            seq: 1,
-            path,
-            stat: FileStat::default(),
-            title: format!("Note about {no}"),
-            aliases: PackedStrings::default(),
-            tags: PackedStrings::default(),
-            kind: None,
-            days: note::OwnDays::default(),
-            properties: "{}".into(),
-            links: links.iter().collect(),
-            conflict: false,
-            rows: Vec::new(),
-            headings: HeadingPaths::default(),
+            texts: Said { title: &format!("Note about {no}"), links: &links, ..Said::default() }.pack(),
+            ..NoteEntry::new(no, 1, path)
         };
         index.put(note, Vec::new())?;
     }

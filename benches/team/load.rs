@@ -173,7 +173,7 @@ async fn search(vault: &Vault, collection: &Collection, queries: &[(String, Vect
     let mut tags: BTreeMap<String, usize> = BTreeMap::new();
     for path in vault.paths().iter().take(500) {
         let Ok(Some(document)) = vault.document(path) else { continue };
-        document.note.tags.iter().for_each(|tag| *tags.entry(tag.to_lowercase()).or_default() += 1);
+        document.note.tags().for_each(|tag| *tags.entry(tag.to_lowercase()).or_default() += 1);
     }
     let mut by_count: Vec<(usize, String)> = tags.into_iter().map(|(tag, count)| (count, tag)).collect();
     by_count.sort();

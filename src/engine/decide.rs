@@ -22,9 +22,9 @@ use context::prompt::Prompter;
 use context::settings::Levels;
 use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
-use index::{ChunkDoc, HeadingPaths, NoteEntry};
+use index::{ChunkDoc, NoteEntry, Said};
 use note::chunk::{Chunk, ChunkRules};
-use note::fingerprint::{ContextKey, InputHash, Sketch, TextHash, context_key, text_hash};
+use note::fingerprint::{ContextKey, InputHash, Sketch, context_key, text_hash};
 use note::{FileStat, Format, VaultPath};
 use note::{Link, Note, NoteRules, OwnDays, Private};
 use store::record::{ChunkRecord, NoteRecord};
@@ -420,26 +420,23 @@ fn mentions(links: &[Link]) -> Vec<String> {
 
 /// The snapshot's view of a record.
 pub(super) fn note_entry(record: &NoteRecord, rules: &NoteRules) -> NoteEntry {
+    let texts = Said {
+        title: &record.title,
+        kind: record.kind.as_deref(),
+        properties: &record.properties,
+        aliases: &record.aliases,
+        tags: &record.tags,
+        links: &record.links,
+    };
     NoteEntry {
-        no: record.no,
-        seq: record.seq,
-        path: record.path.clone(),
         stat: record.stat,
-        title: record.title.clone(),
-        aliases: record.aliases.iter().collect(),
-        tags: record.tags.iter().collect(),
-        kind: record.kind.clone(),
+        hash: record.hash,
+        texts: texts.pack(),
         days: OwnDays::read(&record.path, &record.properties, rules),
-        properties: record.properties.as_str().into(),
-        links: record.links.iter().collect(),
         conflict: record.conflict,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
+        ..NoteEntry::new(record.no, record.seq, record.path.clone())
     }
 }
 
 /// What is said of a note that stays private.
 const STILL_PRIVATE: &str = "front matter cannot be read, and the note was private before: it is until it can";
-
-/// A hash that no text has: for a note whose bytes are not known.
-pub(super) const NO_HASH: TextHash = TextHash([0; 16]);

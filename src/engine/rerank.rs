@@ -223,14 +223,14 @@ impl Reranker {
 
 fn is_private(snapshot: &Snapshot, private: &Private, row: Row) -> bool {
     let note = snapshot.chunk(row).and_then(|chunk| snapshot.note(chunk.note));
-    note.is_none_or(|note| private.covers(&note.path, &note.tags))
+    note.is_none_or(|note| private.covers(&note.path, note.tags()))
 }
 
 /// What is shown of a chunk.
 fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, LexicalError> {
     let texts = snapshot.text(row)?;
     let note = snapshot.chunk(row).and_then(|chunk| snapshot.note(chunk.note));
-    let title = note.map_or("", |note| note.title.as_str());
+    let title = note.map_or("", |note| note.title());
     let context = if contextual { texts.context.as_str() } else { "" };
     let headings = snapshot.heading_path(row);
     Ok(rerank::document(title, headings.iter().map(String::as_str), context, &texts.text))

@@ -117,12 +117,12 @@ pub(super) fn in_words(
     each: &mut dyn FnMut(u8, &str),
 ) {
     each(weights::BODY, searchable);
-    each(weights::TITLE, &note.title);
-    note.aliases.iter().for_each(|alias| each(weights::ALIAS, alias));
+    each(weights::TITLE, note.title());
+    note.aliases().for_each(|alias| each(weights::ALIAS, alias));
     headings.into_iter().for_each(|heading| each(weights::HEADING, heading.as_ref()));
-    note.tags.iter().for_each(|tag| each(weights::TAG, tag));
+    note.tags().for_each(|tag| each(weights::TAG, tag));
     if position == 0 {
-        properties::texts(&note.properties).iter().for_each(|(_, text)| each(weights::PROPERTY, text));
+        properties::texts(note.properties()).iter().for_each(|(_, text)| each(weights::PROPERTY, text));
     }
 }
 
@@ -349,7 +349,7 @@ impl Documents {
     /// What a note's words are stemmed as.
     fn language(&mut self, note: &NoteEntry, chunks: &[ChunkDoc]) -> Language {
         // Hardly any note says so itself: look before parsing.
-        let said = note.properties.contains("\"lang").then(|| serde_json::from_str(&note.properties).ok()).flatten();
+        let said = note.properties().contains("\"lang").then(|| serde_json::from_str(note.properties()).ok()).flatten();
         let said = said.and_then(|properties: serde_json::Value| {
             let value = properties.get("lang").or_else(|| properties.get("language"))?;
             Language::of_code(value.as_str()?)

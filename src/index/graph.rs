@@ -112,7 +112,7 @@ impl Graph {
                 return None;
             }
             let begin = pairs.len();
-            for target in &note.links {
+            for target in note.links() {
                 let node = *known.entry((target, note.path.folder())).or_insert_with(|| {
                     let no = resolve(target, &note.path)?;
                     numbers.binary_search(&no).ok().map(|node| node as u32)

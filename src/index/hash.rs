@@ -1,10 +1,12 @@
 //! A hash of short byte strings for tables in memory: fast where SipHash is slow, and the same on every machine. Pure.
 //!
-//! It resists nobody who looks for collisions: whoever uses it must be right, if slower, when two texts have one hash, or
+//! [`hash`] resists nobody who looks for collisions: whoever uses it must be right, if slower, when two texts have one hash, or
 //! lose little.
 
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::LazyLock;
 
 /// Odd numbers without a pattern: the fractional parts of the square roots of 2 and 3.
 const FIRST: u64 = 0x6a09_e667_f3bc_c909;
@@ -33,6 +35,12 @@ pub(super) fn mix(low: u64, high: u64) -> u64 {
 fn fold(state: u64) -> u64 {
     let product = u128::from(state) * u128::from(SECOND);
     (product as u64) ^ (product >> 64) as u64
+}
+
+/// What resists those who look for collisions: SipHash with a key of this process.
+pub(super) fn process_hasher() -> &'static RandomState {
+    static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    &HASHER
 }
 
 /// A map from hashes, which are not hashed again.

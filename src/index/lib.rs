@@ -18,17 +18,19 @@ mod corpus;
 mod disk;
 mod documents;
 pub mod embed;
+mod entry;
 mod error;
 pub mod eval;
 pub mod graph;
 pub mod grep;
 mod hash;
-mod ids;
 mod language;
 mod lexical;
 mod links;
+mod lookup;
 mod meant;
 mod nearly;
+mod notes;
 mod outlines;
 mod packed;
 mod properties;
@@ -44,20 +46,19 @@ mod testing;
 mod tests;
 mod vector;
 
-use std::sync::Arc;
-
 use note::fingerprint::ChunkId;
-use note::{FileStat, VaultPath};
 
 pub use analyze::word_count;
 pub use cancel::Cancel;
 pub use corpus::Corpus;
+pub use entry::{ChunkRows, NoteEntry, NoteTexts, Said};
 pub use error::LexicalError;
 pub use graph::Graph;
 pub use language::Language;
 pub use lexical::LexicalHits;
 pub use links::Side;
 pub use meant::{Corrected, Meant};
+pub use notes::NoteTable;
 pub use packed::{HeadingPaths, PackedIter, PackedStrings};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
@@ -74,46 +75,6 @@ pub type Allowed<'a> = dyn Fn(Row) -> bool + Sync + 'a;
 
 /// A note's number: given once by the store, kept through edits and moves.
 pub type NoteNo = u32;
-
-/// What the snapshot knows about a note.
-#[derive(Clone, Debug)]
-pub struct NoteEntry {
-    /// Its number.
-    pub no: NoteNo,
-    /// The store's sequence number of its last change.
-    pub seq: u64,
-    /// Where it lies.
-    pub path: VaultPath,
-    /// Size and times when it was read.
-    pub stat: FileStat,
-    /// Title.
-    pub title: String,
-    /// Other names.
-    pub aliases: PackedStrings,
-    /// Tags without `#`.
-    pub tags: PackedStrings,
-    /// Kind of note.
-    pub kind: Option<String>,
-    /// The days that it names.
-    pub days: note::OwnDays,
-    /// Front matter as a JSON object.
-    pub properties: Arc<str>,
-    /// What its links mention ([`note::Link::mention`]), as written, without heading parts and URLs.
-    pub links: PackedStrings,
-    /// Whether it looks like a sync conflict's copy.
-    pub conflict: bool,
-    /// Its chunks in order; filled in by the index.
-    pub rows: Vec<Row>,
-    /// The headings above each of them; filled in by [`Index::put`].
-    pub headings: HeadingPaths,
-}
-
-impl NoteEntry {
-    /// Its title and its other names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.title.as_str()).chain(&self.aliases)
-    }
-}
 
 /// What the snapshot knows about a chunk; its text lies in the lexical index.
 #[derive(Clone, Debug)]

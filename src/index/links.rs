@@ -5,16 +5,14 @@
 //! never those of other notes, although it may change what their links mean.
 
 mod like;
+mod names;
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization;
 
-use super::blocks::{Blocks, Shards};
-use super::{NoteEntry, NoteNo};
+use self::names::{Bearer, NameKey, Names};
+use super::{NoteEntry, NoteNo, NoteTable};
 use note::VaultPath;
 
 pub(super) use like::named_like;
@@ -32,6 +30,8 @@ enum Kind {
 }
 
 impl Kind {
+    const ALL: [Kind; 5] = [Kind::Path, Kind::Stem, Kind::Title, Kind::Alias, Kind::FirstWord];
+
     /// How well a whole name of this kind fits; see [`Target::path_rank`] for paths.
     fn rank(self) -> u8 {
         match self {
@@ -60,32 +60,17 @@ pub(super) fn sides(mention: &str) -> (&str, Option<&str>) {
 /// The names of all notes and the targets of all links.
 #[derive(Clone, Default)]
 pub(super) struct Links {
-    /// Normalised name → the notes that bear it. Most are one note's, which lies in the table itself.
-    names: Shards<NameKey, SmallVec<[(Kind, NoteNo); 2]>>,
+    /// Normalised name → the notes that bear it.
+    names: Names<Bearer>,
     /// Normalised target, and its last component → the notes that link so.
-    mentions: Shards<NameKey, SmallVec<[NoteNo; 4]>>,
+    mentions: Names<NoteNo>,
 }
-
-/// A normalised name in the tables: 128 bits of hash, for names are looked up there and never read, and of a million chunks
-/// their texts would take 40 MB. The hash has a key of this process, so nobody can think of two names that have the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct NameKey([u64; 2]);
-
-impl NameKey {
-    fn of(name: &str) -> Self {
-        static HASHERS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
-        NameKey(HASHERS.each_ref().map(|hasher| hasher.hash_one(name)))
-    }
-}
-
-/// The notes table, as the snapshot holds it.
-pub(super) type Notes = Blocks<Arc<NoteEntry>>;
 
 impl Links {
     /// Brings in a note's names and links.
     pub(super) fn add(&mut self, note: &NoteEntry) {
         for (kind, name) in names(note) {
-            self.names.add(NameKey::of(&name), (kind, note.no));
+            self.names.add(NameKey::of(&name), Bearer::new(kind, note.no));
         }
         for mention in mentions(note) {
             self.mentions.add(NameKey::of(&mention), note.no);
@@ -94,28 +79,28 @@ impl Links {
 
     /// Takes a note's names and links out; `note` must be what was added.
     pub(super) fn remove(&mut self, note: &NoteEntry) {
-        for (kind, name) in names(note) {
-            self.names.take(&NameKey::of(&name), &(kind, note.no));
+        for (_, name) in names(note) {
+            self.names.take(NameKey::of(&name), note.no);
         }
         for mention in mentions(note) {
-            self.mentions.take(&NameKey::of(&mention), &note.no);
+            self.mentions.take(NameKey::of(&mention), note.no);
         }
     }
 
     /// The notes that bear a normalised name, and how.
-    fn bearers(&self, name: &str) -> &[(Kind, NoteNo)] {
-        self.names.all(&NameKey::of(name))
+    fn bearers<'a>(&'a self, name: &str) -> impl Iterator<Item = (Kind, NoteNo)> + use<'a> {
+        self.names.all(NameKey::of(name)).flat_map(|bearer| bearer.kinds().map(move |kind| (kind, bearer.no)))
     }
 
     /// The note that a mention ([`note::Link::mention`]) names, seen from the note at `from`.
-    pub(super) fn resolve(&self, notes: &Notes, mention: &str, from: &VaultPath) -> Option<NoteNo> {
+    pub(super) fn resolve(&self, notes: &NoteTable, mention: &str, from: &VaultPath) -> Option<NoteNo> {
         self.resolve_side(notes, mention, from).map(|(_, no)| no)
     }
 
     /// The note that a mention names, and by which of its sides. Where both sides name a note it is the first's, as
     /// Obsidian has it, unless that is a mere title or alias and the second side is a path or file name: Obsidian
     /// itself writes no titles there, and vaults whose links begin with their text do nothing else.
-    pub(super) fn resolve_side(&self, notes: &Notes, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
+    pub(super) fn resolve_side(&self, notes: &NoteTable, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
         let (target, other) = sides(mention);
         let first = self.named(notes, target, from);
         let Some(other) = other.filter(|_| first.is_none_or(|(rank, _)| rank >= TITLE)) else {
@@ -131,17 +116,14 @@ impl Links {
     /// In this order: the target as a path (from the vault's root, or from the folder of `from`), as the end of
     /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
     /// shortest path, then to the first in the alphabet.
-    fn named(&self, notes: &Notes, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
+    fn named(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
         // Nearly every target is a name that one note bears, or none: then it means the same wherever it stands.
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
-            match self.bearers(&name) {
-                [] => return None,
-                [(kind, no), others @ ..] if others.iter().all(|(_, other)| other == no) => {
-                    let kinds = others.iter().map(|(kind, _)| *kind);
-                    return Some((kinds.fold(*kind, Ord::min).rank(), *no));
-                }
-                _ => {}
+            let mut bearers = self.names.all(NameKey::of(&name));
+            let bearer = bearers.next()?;
+            if bearers.next().is_none() {
+                return bearer.kinds().next().map(|kind| (kind.rank(), bearer.no));
             }
         }
         let target = Target::new(target, from)?;
@@ -158,13 +140,17 @@ impl Links {
     }
 
     /// The notes that bear a target's name, and how; less is better.
-    fn ranked<'a>(&'a self, notes: &'a Notes, target: &'a Target) -> impl Iterator<Item = (u8, &'a Arc<NoteEntry>)> {
+    fn ranked<'a>(
+        &'a self,
+        notes: &'a NoteTable,
+        target: &'a Target,
+    ) -> impl Iterator<Item = (u8, &'a Arc<NoteEntry>)> {
         let by_path = self.bearers(last(&target.stem));
         let by_name = self.bearers(&target.whole);
-        let by_stem = self.bearers(&target.stem).iter().filter(|_| target.stem != target.whole);
-        let stems = by_path.iter().filter(|(kind, _)| *kind == Kind::Stem);
-        let titles = by_name.iter().chain(by_stem).filter(|(kind, _)| *kind != Kind::Stem && !target.relative);
-        stems.chain(titles).filter_map(|&(kind, no)| {
+        let by_stem = self.bearers(&target.stem).filter(|_| target.stem != target.whole);
+        let stems = by_path.filter(|(kind, _)| *kind == Kind::Stem);
+        let titles = by_name.chain(by_stem).filter(|(kind, _)| *kind != Kind::Stem && !target.relative);
+        stems.chain(titles).filter_map(|(kind, no)| {
             let note = notes.get(no)?;
             let rank = match kind {
                 Kind::Path | Kind::FirstWord => return None,
@@ -177,7 +163,7 @@ impl Links {
 
     /// The notes that a user means by a name: a path without regard to case, the end of a path, a title, an alias; of
     /// these the first that any note bears, and all notes that bear it, the shortest path first. `hides` leaves notes out.
-    pub(super) fn meant(&self, notes: &Notes, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
+    pub(super) fn meant(&self, notes: &NoteTable, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
         // A user stands nowhere in the vault: names are seen from its root.
         let root = VaultPath::parse("user");
         let Some(target) = root.and_then(|root| Target::new(name, &root)) else { return Vec::new() };
@@ -191,21 +177,21 @@ impl Links {
 
     /// The note whose whole path the target is, from the root or from the linking note's folder. Nothing else comes
     /// before it, and it is found without a look at the thousand other notes that may be called `index.md` too.
-    fn exact(&self, notes: &Notes, target: &Target) -> Option<NoteNo> {
+    fn exact(&self, notes: &NoteTable, target: &Target) -> Option<NoteNo> {
         let paths = std::iter::once(&target.whole).chain(&target.local);
         let spelt = paths.flat_map(|path| [path.as_str(), without_extension(path)]);
         let bearers = spelt.flat_map(|path| self.bearers(&format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
         let ranked = bearers.filter_map(|(_, no)| {
-            let path = notes.get(*no)?.path.as_str();
-            Some((target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?, path.len(), path, *no))
+            let path = notes.get(no)?.path.as_str();
+            Some((target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?, path.len(), path, no))
         });
         ranked.min().map(|best| best.3)
     }
 
     /// The notes of this file name, title or alias.
     pub(super) fn bearing(&self, name: &str) -> Vec<NoteNo> {
-        let bearers = self.bearers(&key(name)).iter().filter(|(kind, _)| *kind != Kind::Path);
-        let mut notes: Vec<NoteNo> = bearers.map(|(_, no)| *no).collect();
+        let bearers = self.bearers(&key(name)).filter(|(kind, _)| *kind != Kind::Path);
+        let mut notes: Vec<NoteNo> = bearers.map(|(_, no)| no).collect();
         notes.sort_unstable();
         notes.dedup();
         notes
@@ -213,15 +199,13 @@ impl Links {
 
     /// The file names, titles and aliases of several words that begin with this one, in the form in which names are compared,
     /// each with its note; none if more than `most` begin so.
-    pub(super) fn beginning(&self, notes: &Notes, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
+    pub(super) fn beginning(&self, notes: &NoteTable, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
         let first = format!("{} ", key(word));
-        let bearers = self.bearers(&first);
+        let mut bearers: Vec<NoteNo> = self.names.all(NameKey::of(&first)).map(|bearer| bearer.no).collect();
         if bearers.len() > most {
             return Vec::new();
         }
-        let mut bearers: Vec<NoteNo> = bearers.iter().map(|(_, no)| *no).collect();
         bearers.sort_unstable();
-        bearers.dedup();
         let of_note = |no: NoteNo| {
             let begins = |(kind, name): &(Kind, String)| *kind != Kind::FirstWord && name.starts_with(&first);
             let named = notes.get(no).into_iter().flat_map(|note| names(note));
@@ -231,21 +215,21 @@ impl Links {
     }
 
     /// The other notes that link to note `no`, in order of number.
-    pub(super) fn backlinks(&self, notes: &Notes, no: NoteNo) -> Vec<NoteNo> {
+    pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo) -> Vec<NoteNo> {
         let Some(note) = notes.get(no) else {
             return Vec::new();
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
-            .flat_map(|(_, name)| self.mentions.all(&NameKey::of(&name)).to_vec())
+            .flat_map(|(_, name)| self.mentions.all(NameKey::of(&name)))
             .collect();
         linking.sort_unstable();
         linking.dedup();
         linking.retain(|&other| {
             other != no
-                && notes.get(other).is_some_and(|other| {
-                    other.links.iter().any(|link| self.resolve(notes, link, &other.path) == Some(no))
-                })
+                && notes
+                    .get(other)
+                    .is_some_and(|other| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no)))
         });
         linking
     }
@@ -355,8 +339,7 @@ fn without_extension(path: &str) -> &str {
 
 fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     let stem = key(without_extension(&key(note.path.file_name())));
-    let others =
-        std::iter::once((Kind::Title, note.title.as_str())).chain(note.aliases.iter().map(|a| (Kind::Alias, a)));
+    let others = std::iter::once((Kind::Title, note.title())).chain(note.aliases().map(|a| (Kind::Alias, a)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
     let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
@@ -368,7 +351,7 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
 
 /// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.
 fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
-    let targets = note.links.iter().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
+    let targets = note.links().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
     targets.flatten().flat_map(|target| {
         let whole = key(target);
         let stem = without_extension(&whole).to_owned();

@@ -11,8 +11,8 @@ pub struct PackedStrings(Box<[u8]>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadingPaths(Box<[u8]>);
 
-/// The texts of [`PackedStrings`], in order.
-#[derive(Clone)]
+/// Packed texts, in order.
+#[derive(Clone, Default)]
 pub struct PackedIter<'a>(&'a [u8]);
 
 /// Bits of a number in each byte, the lowest first; the highest bit says that more follow (LEB128, as in DWARF 5, 7.6).
@@ -32,7 +32,7 @@ impl PackedStrings {
 
     /// The texts, one by one.
     pub fn to_vec(&self) -> Vec<String> {
-        self.iter().map(str::to_owned).collect()
+        self.iter().to_vec()
     }
 }
 
@@ -79,7 +79,7 @@ impl<P: IntoIterator<Item: AsRef<str>>> FromIterator<P> for HeadingPaths {
     }
 }
 
-fn put_number(mut number: usize, bytes: &mut Vec<u8>) {
+pub(super) fn put_number(mut number: usize, bytes: &mut Vec<u8>) {
     while number >= usize::from(MORE) {
         bytes.push(number as u8 | MORE);
         number >>= BITS;
@@ -87,7 +87,7 @@ fn put_number(mut number: usize, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-fn put_text(text: &str, bytes: &mut Vec<u8>) {
+pub(super) fn put_text(text: &str, bytes: &mut Vec<u8>) {
     put_number(text.len(), bytes);
     bytes.extend_from_slice(text.as_bytes());
 }
@@ -106,10 +106,33 @@ fn take_number(bytes: &mut &[u8]) -> Option<usize> {
 }
 
 fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    std::str::from_utf8(take_bytes(bytes)?).ok()
+}
+
+/// As many bytes as the number before them says.
+pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = take_number(bytes)?;
-    let (text, rest) = bytes.split_at_checked(length)?;
+    let (taken, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
-    std::str::from_utf8(text).ok()
+    Some(taken)
+}
+
+impl<'a> PackedIter<'a> {
+    /// Of texts that were put behind one another.
+    pub(super) fn of(texts: &'a [u8]) -> Self {
+        PackedIter(texts)
+    }
+
+    /// The texts that are left, one by one.
+    pub fn to_vec(&self) -> Vec<String> {
+        self.clone().map(str::to_owned).collect()
+    }
+}
+
+impl fmt::Debug for PackedIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
 }
 
 impl<'a> Iterator for PackedIter<'a> {
@@ -131,7 +154,7 @@ impl<'a> IntoIterator for &'a PackedStrings {
 
 impl fmt::Debug for PackedStrings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self).finish()
+        self.iter().fmt(f)
     }
 }
 

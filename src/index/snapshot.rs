@@ -6,19 +6,19 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::analyze;
-use super::blocks::{Blocks, Shards};
+use super::blocks::Blocks;
 use super::documents::{Bulk, Documents, Texts, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
-use super::ids::Ids;
-use super::links::{self, Links, Notes, Side};
+use super::links::{self, Links, Side};
+use super::lookup::Lookup;
 use super::vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
-    NoteEntry, NoteNo, Row,
+    NoteEntry, NoteNo, NoteTable, Row,
 };
 use crate::embed::Vector;
-use note::fingerprint::ChunkId;
+use note::fingerprint::{ChunkId, TextHash};
 use note::{FileStat, VaultPath};
 
 /// How the lexical index on disk stands to a note of the store.
@@ -33,14 +33,12 @@ pub enum IndexState {
 /// Everything that a snapshot holds in memory. A clone copies pointers only.
 #[derive(Clone)]
 struct Tables {
-    notes: Notes,
-    note_count: usize,
+    notes: NoteTable,
     chunks: Blocks<ChunkEntry>,
     chunk_count: usize,
     /// One more than the highest row ever used.
     rows: u32,
-    ids: Ids,
-    paths: Shards<VaultPath, NoteNo>,
+    ids: Lookup,
     links: Links,
     windows: Windows,
 }
@@ -68,13 +66,11 @@ impl Index {
     pub fn open_for(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
         let (documents, rebuilt) = Documents::open(dir, language)?;
         let tables = Tables {
-            notes: Blocks::default(),
-            note_count: 0,
+            notes: NoteTable::default(),
             chunks: Blocks::default(),
             chunk_count: 0,
             rows: 0,
-            ids: Ids::default(),
-            paths: Shards::default(),
+            ids: Lookup::default(),
             links: Links::default(),
             windows: Windows::new(dimensions, None),
         };
@@ -121,22 +117,19 @@ impl Index {
         written
     }
 
-    /// The number of the note at a path.
-    pub fn number(&self, path: &VaultPath) -> Option<NoteNo> {
-        self.tables.paths.get(path).copied()
-    }
-
-    /// Where a note lies.
-    pub fn path(&self, note: NoteNo) -> Option<&VaultPath> {
-        Some(&self.tables.notes.get(note)?.path)
+    /// The notes that are in it now, published or not.
+    pub fn notes(&self) -> &NoteTable {
+        &self.tables.notes
     }
 
     /// A note's `stat` differs and nothing else does.
     pub fn touch(&mut self, note: NoteNo, stat: FileStat) {
-        if let Some(entry) = self.tables.notes.get(note) {
-            let entry = NoteEntry { stat, ..(**entry).clone() };
-            self.tables.notes.set(note, Some(Arc::new(entry)));
-        }
+        self.tables.notes.amend(note, |note| note.stat = stat);
+    }
+
+    /// A note's file may have other bytes than those that are indexed.
+    pub fn distrust(&mut self, note: NoteNo) {
+        self.tables.notes.amend(note, |note| note.hash = TextHash::UNKNOWN);
     }
 
     /// Puts another embedder's vectors in the place of all those that are there, at once: `vectors_of` gives those of
@@ -149,7 +142,7 @@ impl Index {
     ) {
         let (mut windows, mut free) = (Windows::new(dimensions, Some(matrix)), FreeSlots::default());
         for note in self.tables.notes.iter() {
-            for (position, &row) in note.rows.iter().enumerate() {
+            for (position, row) in note.rows.iter().enumerate() {
                 windows.set(row, &vectors_of(note.no, position), &mut free);
             }
         }
@@ -158,12 +151,11 @@ impl Index {
 
     /// Takes a note out.
     pub fn remove(&mut self, note: NoteNo) -> Result<(), LexicalError> {
-        let Some(entry) = self.tables.notes.set(note, None) else {
+        let Some(entry) = self.tables.notes.remove(note) else {
             return Ok(());
         };
-        self.unname(&entry);
-        self.tables.note_count -= 1;
-        for &row in &entry.rows {
+        self.tables.links.remove(&entry);
+        for row in entry.rows.iter() {
             self.free(row);
         }
         self.documents.remove(note)
@@ -222,12 +214,12 @@ impl Index {
         chunks: impl Iterator<Item = (ChunkEntry, Vec<WindowVector>)>,
     ) {
         let old = self.tables.notes.get(note.no).cloned();
-        let mut rows = old.as_ref().map_or_else(Vec::new, |old| old.rows.clone());
+        let mut rows = old.as_ref().map_or_else(Vec::new, |old| old.rows.iter().collect());
         for row in rows.drain(count.min(rows.len())..) {
             self.free(row);
         }
         if let Some(old) = &old {
-            self.unname(old);
+            self.tables.links.remove(old);
             // All ids of the old chunks go before any new one comes: a chunk may have moved up or down.
             for &row in &rows {
                 self.tables.ids.forget(row, &self.tables.chunks);
@@ -247,12 +239,9 @@ impl Index {
             }
             self.tables.ids.insert(row, &self.tables.chunks);
         }
-        note.rows = rows;
+        note.rows = rows.into();
         self.tables.links.add(&note);
-        self.tables.paths.insert(note.path.clone(), note.no);
-        if self.tables.notes.set(note.no, Some(Arc::new(note))).is_none() {
-            self.tables.note_count += 1;
-        }
+        self.tables.notes.put(note);
     }
 
     fn free(&mut self, row: Row) {
@@ -262,14 +251,6 @@ impl Index {
             self.tables.chunk_count -= 1;
         }
         self.free_rows.push(row);
-    }
-
-    /// Takes a note's names out; its path only if no other note has taken it over.
-    fn unname(&mut self, note: &NoteEntry) {
-        self.tables.links.remove(note);
-        if self.tables.paths.get(&note.path) == Some(&note.no) {
-            self.tables.paths.remove(&note.path);
-        }
     }
 }
 
@@ -311,7 +292,7 @@ impl Snapshot {
             let (mut windows, mut free) = (self.tables.windows.emptied(), FreeSlots::default());
             let mut lacking = 0;
             for note in self.tables.notes.iter() {
-                for (position, &row) in note.rows.iter().enumerate() {
+                for (position, row) in note.rows.iter().enumerate() {
                     let alone = vectors_of(note, position);
                     lacking += usize::from(alone.is_none());
                     windows.set(row, &alone.unwrap_or_else(|| self.tables.windows.vectors(row)), &mut free);
@@ -332,7 +313,7 @@ impl Snapshot {
 
     /// Number of notes.
     pub fn note_count(&self) -> usize {
-        self.tables.note_count
+        self.tables.notes.len()
     }
 
     /// Number of chunks.
@@ -352,7 +333,7 @@ impl Snapshot {
 
     /// A note by path.
     pub fn note_at(&self, path: &VaultPath) -> Option<&Arc<NoteEntry>> {
-        self.note(*self.tables.paths.get(path)?)
+        self.tables.notes.at(path)
     }
 
     /// A chunk; `None` for a row that is free.
@@ -373,7 +354,7 @@ impl Snapshot {
 
     /// A chunk by id.
     pub fn row_of(&self, id: ChunkId) -> Option<Row> {
-        self.tables.ids.get(id, &self.tables.chunks)
+        self.tables.ids.get(&id, &self.tables.chunks)
     }
 
     /// The `k` best chunks by words, best first; `allowed` is asked before a chunk takes a place. A query
@@ -406,7 +387,7 @@ impl Snapshot {
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
-            let row = *note.rows.get(position as usize)?;
+            let row = note.rows.get(position as u32)?;
             allowed.is_none_or(|allowed| allowed(row)).then_some(row)
         };
         self.words.search(query, corpus, (&row, allowed.is_none()), k)
@@ -483,7 +464,7 @@ impl Snapshot {
         let mut finder = pattern.finder();
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
-            let row = *note.rows.get(position as usize)?;
+            let row = note.rows.get(position as u32)?;
             among(row).then_some(row)
         };
         let mut rows = Vec::new();

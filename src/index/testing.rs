@@ -1,29 +1,13 @@
 //! Notes and chunks for the tests of this module.
 
-use super::{ChunkDoc, ChunkEntry, HeadingPaths, NoteEntry, NoteNo, PackedStrings};
+use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
 use crate::embed::Vector;
+use note::VaultPath;
 use note::fingerprint::{ChunkId, section_key};
-use note::{FileStat, OwnDays, VaultPath};
 
 /// A note without chunks, titled as its file.
 pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {
-    let path = VaultPath::parse(path).unwrap();
-    NoteEntry {
-        no,
-        seq,
-        title: path.stem().to_owned(),
-        path,
-        stat: FileStat::default(),
-        aliases: PackedStrings::default(),
-        tags: PackedStrings::default(),
-        kind: None,
-        days: OwnDays::default(),
-        properties: "{}".into(),
-        links: PackedStrings::default(),
-        conflict: false,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
-    }
+    NoteEntry::new(no, seq, VaultPath::parse(path).unwrap())
 }
 
 /// The id of a note's chunk.

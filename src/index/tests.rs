@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use note::VaultPath;
+
 use super::testing::{chunk, chunks, id, note, vector};
 use super::*;
 
@@ -76,7 +78,7 @@ fn put_replace_remove_and_old_snapshots() {
     for (snapshot, text) in [(&first, "red apples"), (&second, "blue apples"), (&fourth, "blue apples")] {
         let row = snapshot.row_of(id(1, 0)).unwrap();
         assert_eq!(snapshot.text(row).unwrap().text, text);
-        assert_eq!(snapshot.note(1).unwrap().rows[0], row);
+        assert_eq!(snapshot.note(1).unwrap().rows.get(0), Some(row));
     }
     assert_eq!((first.note_at(&path("a.md")).is_some(), first.note_at(&path("c.md")).is_some()), (true, false));
     assert_eq!((second.note_at(&path("a.md")).is_some(), second.note_at(&path("c.md")).is_some()), (false, true));
@@ -203,8 +205,7 @@ fn phrases_without_and_contexts() {
         chunk(1, 3, "京都と東に住む budgets", ""),
     ];
     let entry = NoteEntry {
-        tags: ["area/health"].iter().collect(),
-        aliases: ["Odd one"].iter().collect(),
+        texts: Said { title: "Weekly review", tags: &["area/health"], aliases: &["Odd one"], ..Said::default() }.pack(),
         ..note(1, 1, "Weekly review.md")
     };
     index.put(entry, docs).unwrap();

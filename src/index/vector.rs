@@ -16,6 +16,7 @@ mod rotation;
 mod scan;
 mod wide;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use self::code::{Code, Codes, Column};
@@ -30,27 +31,35 @@ pub(super) use best::Best;
 pub use matrix::{Coder, Matrix, Rows, WindowVector};
 pub(super) use scan::Scan;
 
-/// Windows of a block: 5 KiB, and 8 KiB of bits at 256 dimensions, which is what a save copies; 64 KiB more if their values
+/// Windows of a block: 3 KiB, and 8 KiB of bits at 256 dimensions, which is what a save copies; 64 KiB more if their values
 /// are here.
 const BLOCK: usize = 256;
-/// Owner of a slot that is free, end of a chunk's list of slots.
+/// Owner of a slot that is free.
 const NONE: u32 = u32::MAX;
+/// Says beside a slot's owner that this has another one.
+const MORE: u32 = 1 << 31;
 
 /// Where a window's values are, and whose it is. What a search looks up of it comes from memory at once.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Where the matrix has its values; [`HERE`] if they are in [`Block::values`].
+    /// Where the matrix has its values and their factor; [`HERE`] if they are in [`Block::values`].
     record: u32,
-    /// Factor of its values; 0 for a free slot.
-    scale: f32,
-    /// The chunk that it belongs to.
-    owner: Row,
-    /// The next slot of the same chunk.
-    next: u32,
+    /// The chunk that it belongs to, of which there are fewer than [`MORE`], and whether that has another slot.
+    owner: u32,
 }
 
 impl Slot {
-    const FREE: Slot = Slot { record: HERE, scale: 0.0, owner: NONE, next: NONE };
+    const FREE: Slot = Slot { record: HERE, owner: NONE };
+
+    /// The chunk that it belongs to; `None` if it is free.
+    fn row(self) -> Option<Row> {
+        (self.owner != NONE).then_some(self.owner & !MORE)
+    }
+
+    /// Whether its chunk has another slot.
+    fn has_next(self) -> bool {
+        self.owner != NONE && self.owner & MORE != 0
+    }
 }
 
 /// Windows side by side.
@@ -66,13 +75,15 @@ struct Block {
     used: usize,
     /// `dimensions` values per slot, as far as the last whose values are here.
     values: Vec<i8>,
+    /// The factor of each slot's values, as far as that.
+    scales: Vec<f32>,
 }
 
 impl Block {
     /// Without a window.
     fn empty() -> Self {
         let (factors, slots) = ([f32::NAN; BLOCK], [Slot::FREE; BLOCK]);
-        Block { factors, signs: Vec::new(), slots, used: 0, values: Vec::new() }
+        Block { factors, signs: Vec::new(), slots, used: 0, values: Vec::new(), scales: Vec::new() }
     }
 
     fn codes(&self) -> Codes<'_> {
@@ -87,8 +98,10 @@ pub(super) struct Windows {
     matrix: Option<Arc<dyn Matrix>>,
     rotation: Arc<Rotation>,
     blocks: Vec<Arc<Block>>,
-    /// The first slot of each chunk.
-    first: Blocks<u32>,
+    /// One more than the first slot of each chunk.
+    first: Blocks<NonZeroU32>,
+    /// The next slot of the same chunk, where that is not the one before: it is unless slots are used again.
+    jumps: Blocks<u32>,
     /// Whether searches look once, however large it is.
     exact: bool,
 }
@@ -101,12 +114,13 @@ impl Windows {
     /// No windows yet, for vectors of `dimensions` values; `matrix` has those that are given with a place in it.
     pub(super) fn new(dimensions: usize, matrix: Option<Arc<dyn Matrix>>) -> Self {
         let rotation = Arc::new(Rotation::new(dimensions));
-        Windows { dimensions, matrix, rotation, blocks: Vec::new(), first: Blocks::default(), exact: false }
+        let (first, jumps) = (Blocks::default(), Blocks::default());
+        Windows { dimensions, matrix, rotation, blocks: Vec::new(), first, jumps, exact: false }
     }
 
     /// No windows, for vectors that lie where these do.
     pub(super) fn emptied(&self) -> Self {
-        Windows { blocks: Vec::new(), first: Blocks::default(), ..self.clone() }
+        Windows { blocks: Vec::new(), first: Blocks::default(), jumps: Blocks::default(), ..self.clone() }
     }
 
     /// The same, to be scanned exactly however large it is.
@@ -131,11 +145,9 @@ impl Windows {
         // Asks the system, which a record that is known makes needless, and so does a chunk that is new.
         let rows = std::cell::LazyCell::new(|| self.rows());
         let same = |((block, at), window): ((&Block, usize), &WindowVector)| {
-            let scale = block.slots[at].scale.to_bits() == window.vector.scale.to_bits();
-            window.record.map_or_else(
-                || scale && self.row(block, at, &rows) == &*window.vector.values,
-                |record| block.slots[at].record == record,
-            )
+            let Vector { values, scale } = &window.vector;
+            let is_row = |(row, of): (&[i8], f32)| row == &**values && of.to_bits() == scale.to_bits();
+            window.record.map_or_else(|| is_row(self.row(block, at, &rows)), |record| block.slots[at].record == record)
         };
         if self.count(row) == usable().count() && self.slots(row).zip(usable()).all(same) {
             return; // A body edit leaves most chunks as they were: copy no block for them.
@@ -144,24 +156,27 @@ impl Windows {
         let mut first = None;
         for window in windows.iter().rev() {
             if self.has(window) {
-                first = Some(self.push(row, window, first.unwrap_or(NONE), free));
+                first = Some(self.push(row, window, first, free));
             }
         }
-        self.first.set(row, first);
+        self.first.set(row, first.and_then(|slot| NonZeroU32::new(slot + 1)));
     }
 
     /// Takes the vectors of a chunk out.
     pub(super) fn clear(&mut self, row: Row, free: &mut FreeSlots) {
-        let mut slot = self.first.set(row, None).unwrap_or(NONE);
-        while slot != NONE {
-            free.0.push(slot);
+        let slots: Vec<u32> = self.numbers(row).collect();
+        self.first.set(row, None);
+        for &slot in &slots {
             let (block, at) = place(slot);
             let block = Arc::make_mut(&mut self.blocks[block]);
             block.factors[at] = f32::NAN;
             // It keeps saying where its values are: an exact scan looks at those of free slots, too.
-            let freed = Slot { record: block.slots[at].record, ..Slot::FREE };
-            slot = std::mem::replace(&mut block.slots[at], freed).next;
+            block.slots[at] = Slot { record: block.slots[at].record, ..Slot::FREE };
+            if self.jumps.get(slot).is_some() {
+                self.jumps.set(slot, None);
+            }
         }
+        free.0.extend(slots);
     }
 
     /// Whether a window can be found, by its values or by what was made of them.
@@ -174,7 +189,7 @@ impl Windows {
         vector.values.len() == self.dimensions && is_factor(vector.scale)
     }
 
-    fn push(&mut self, row: Row, window: &WindowVector, next: u32, free: &mut FreeSlots) -> u32 {
+    fn push(&mut self, row: Row, window: &WindowVector, next: Option<u32>, free: &mut FreeSlots) -> u32 {
         let WindowVector { vector, record, code } = window;
         let slot = free.0.pop().unwrap_or_else(|| match self.blocks.last() {
             Some(block) if block.used < BLOCK => ((self.blocks.len() - 1) * BLOCK + block.used) as u32,
@@ -191,8 +206,14 @@ impl Windows {
             let values = at * self.dimensions..(at + 1) * self.dimensions;
             block.values.resize(block.values.len().max(values.end), 0);
             block.values[values].copy_from_slice(&vector.values);
+            block.scales.resize(block.scales.len().max(at + 1), 0.0);
+            block.scales[at] = vector.scale;
         }
-        block.slots[at] = Slot { record: record.unwrap_or(HERE), scale: vector.scale, owner: row, next };
+        let more = if next.is_some() { MORE } else { 0 };
+        block.slots[at] = Slot { record: record.unwrap_or(HERE), owner: row | more };
+        if let Some(next) = next.filter(|next| next + 1 != slot) {
+            self.jumps.set(slot, Some(next));
+        }
         block.factors[at] = code.factor;
         block.signs.resize(code.words.len(), [0; BLOCK]);
         block.signs.iter_mut().zip(code.words).for_each(|(column, word)| column[at] = word);
@@ -201,10 +222,11 @@ impl Windows {
 
     /// The numbers of a chunk's slots.
     fn numbers(&self, row: Row) -> impl Iterator<Item = u32> {
-        let first = self.first.get(row).copied();
+        let first = self.first.get(row).map(|first| first.get() - 1);
         std::iter::successors(first, |&slot| {
             let (block, at) = place(slot);
-            Some(self.blocks[block].slots[at].next).filter(|&next| next != NONE)
+            let next = || self.jumps.get(slot).copied().or_else(|| slot.checked_sub(1));
+            self.blocks[block].slots[at].has_next().then(next)?
         })
     }
 
@@ -225,11 +247,14 @@ impl Windows {
         self.matrix.as_ref().and_then(|matrix| matrix.rows()).unwrap_or_default()
     }
 
-    /// The values of a slot; none if the matrix does not show them.
-    fn row<'a>(&'a self, block: &'a Block, at: usize, rows: &'a Rows) -> &'a [i8] {
+    /// The values of a slot and their factor; none if the matrix does not show them.
+    fn row<'a>(&'a self, block: &'a Block, at: usize, rows: &'a Rows) -> (&'a [i8], f32) {
         match block.slots[at].record {
-            HERE => &block.values[at * self.dimensions..][..self.dimensions],
-            record => rows.get(record).filter(|row| row.len() == self.dimensions).unwrap_or_default(),
+            HERE => (&block.values[at * self.dimensions..][..self.dimensions], block.scales[at]),
+            record => {
+                let is_whole = |(row, scale): &(&[i8], f32)| row.len() == self.dimensions && is_factor(*scale);
+                rows.get(record).filter(is_whole).unwrap_or_default()
+            }
         }
     }
 
@@ -237,8 +262,8 @@ impl Windows {
     pub(super) fn vectors(&self, row: Row) -> Vec<WindowVector> {
         let rows = self.rows();
         let window = |(block, at): (&Block, usize)| {
-            let Slot { record, scale, .. } = block.slots[at];
-            let vector = Vector { values: self.row(block, at, &rows).into(), scale };
+            let (record, (values, scale)) = (block.slots[at].record, self.row(block, at, &rows));
+            let vector = Vector { values: values.into(), scale };
             WindowVector::at(Some(record).filter(|record| *record != HERE), vector)
         };
         self.slots(row).map(window).filter(|window| self.usable(&window.vector)).collect()
@@ -251,8 +276,8 @@ impl Windows {
         }
         let rows = self.rows();
         let cosine = |(block, at): (&Block, usize)| {
-            let product = dot(&query.values, self.row(block, at, &rows));
-            product as f32 * block.slots[at].scale * query.scale
+            let (values, scale) = self.row(block, at, &rows);
+            dot(&query.values, values) as f32 * scale * query.scale
         };
         chunks.iter().map(|&row| self.slots(row).map(cosine).reduce(f32::max).unwrap_or(0.0)).collect()
     }

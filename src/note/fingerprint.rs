@@ -103,6 +103,11 @@ fn parse_hex(s: &str) -> Result<[u8; 16], BadFingerprint> {
     Ok(out)
 }
 
+impl TextHash {
+    /// Of a text that is not known: no text has it.
+    pub const UNKNOWN: TextHash = TextHash([0; 16]);
+}
+
 /// The hash of raw bytes, for "is this the same text?".
 pub fn text_hash(bytes: &[u8]) -> TextHash {
     TextHash(Fields::new("text/1").bytes(bytes).finish())

@@ -48,10 +48,10 @@ impl VectorCache {
         let file = self.file.lock();
         let held: Vec<u32> = inputs.iter().filter_map(|input| file.record_of(*input, rows.is_some())).collect();
         if held.len() == windows.len() {
-            let is_shown =
-                |record: u32, values: &[i8]| rows.as_ref().is_some_and(|rows| rows.get(record) == Some(values));
             for (window, record) in windows.iter_mut().zip(held) {
-                window.record = Some(record).filter(|record| is_shown(*record, &window.vector.values));
+                let row = (&*window.vector.values, window.vector.scale);
+                let is_shown = rows.as_ref().is_some_and(|rows| rows.get(record) == Some(row));
+                window.record = is_shown.then_some(record);
             }
         }
     }

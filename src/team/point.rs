@@ -3,7 +3,7 @@
 use context::Expansion;
 use index::embed::Vector;
 use index::terms::{Counted, MeanLengths};
-use index::{ChunkDoc, Language, NoteEntry, PackedStrings};
+use index::{ChunkDoc, Language, NoteEntry, PackedIter};
 use jiff::civil::Date;
 use note::Private;
 use note::fingerprint::Fields;
@@ -129,7 +129,7 @@ impl Payload {
 /// The points of a note in a revision; none if it is private, whoever asks.
 pub fn points(document: &Document, vault: &str, revision: u64, mean: MeanLengths, private: &Private) -> Vec<Value> {
     let Document { note, chunks, .. } = document;
-    if private.covers(&note.path, &note.tags) {
+    if private.covers(&note.path, note.tags()) {
         return Vec::new();
     }
     let point = |(position, (chunk, about)): (usize, &(ChunkDoc, About))| {
@@ -168,14 +168,14 @@ fn payload(
         vault: vault.to_owned(),
         path: note.path.as_str().to_owned(),
         folders: above(&note.path.as_str().to_lowercase()).map(str::to_owned).collect(),
-        title: note.title.clone(),
-        aliases: note.aliases.to_vec(),
+        title: note.title().to_owned(),
+        aliases: note.aliases().to_vec(),
         headings: chunk.heading_path.to_vec(),
-        own_tags: note.tags.to_vec(),
-        tags: nested(&note.tags),
-        links: note.links.iter().take(LINKS).map(str::to_owned).collect(),
-        kind_key: note.kind.as_deref().unwrap_or_default().to_lowercase(),
-        kind: note.kind.clone(),
+        own_tags: note.tags().to_vec(),
+        tags: nested(note.tags()),
+        links: note.links().take(LINKS).map(str::to_owned).collect(),
+        kind_key: note.kind().unwrap_or_default().to_lowercase(),
+        kind: note.kind().map(str::to_owned),
         day: number(index::search::filter::day_of(note, jiff::tz::Offset::UTC)),
         date: note.days.about.map(|day| day.to_string()),
         created: note.days.created.map(|day| day.to_string()),
@@ -209,8 +209,8 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Tags and those that they are nested under, in lower case, each once.
-fn nested(tags: &PackedStrings) -> Vec<String> {
-    let lower: Vec<String> = tags.iter().map(str::to_lowercase).collect();
+fn nested(tags: PackedIter<'_>) -> Vec<String> {
+    let lower: Vec<String> = tags.map(str::to_lowercase).collect();
     let mut all: Vec<String> = lower.iter().flat_map(|tag| above(tag)).map(str::to_owned).collect();
     all.sort();
     all.dedup();

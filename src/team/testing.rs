@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use context::settings::KeyConfig;
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, HeadingPaths, Language, NoteEntry, PackedStrings};
+use index::{ChunkDoc, ChunkEntry, Language, NoteEntry, Said};
+use note::VaultPath;
 use note::fingerprint::{chunk_id, section_key};
-use note::{FileStat, OwnDays, VaultPath};
 use provider::rest::RestServer;
 
 use crate::point::{About, Document};
@@ -30,22 +30,8 @@ pub(crate) fn document(path: &str, tags: &[&str], texts: &[&str]) -> Document {
         };
         (doc, About::default())
     };
-    let note = NoteEntry {
-        no: 1,
-        seq: 1,
-        title: vault_path.stem().to_owned(),
-        path: vault_path,
-        stat: FileStat::default(),
-        aliases: PackedStrings::default(),
-        tags: tags.iter().collect(),
-        kind: None,
-        days: OwnDays::default(),
-        properties: "{}".into(),
-        links: PackedStrings::default(),
-        conflict: false,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
-    };
+    let said = Said { title: vault_path.stem(), tags, ..Said::default() };
+    let note = NoteEntry { texts: said.pack(), ..NoteEntry::new(1, 1, vault_path) };
     let chunks = (0..).zip(texts).map(chunk).collect();
     Document { note, chunks, language: Language::English, state: format!("{path} {texts:?}") }
 }

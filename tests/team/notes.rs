@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use index::NoteEntry;
 use index::embed::builtin;
 use index::terms::MeanLengths;
-use index::{ChunkDoc, ChunkEntry, HeadingPaths, Language, PackedStrings};
+use index::{ChunkDoc, ChunkEntry, Language, Said};
 use note::fingerprint::Fields;
-use note::{FileStat, NoteRules, Private, VaultPath};
+use note::{NoteRules, Private, VaultPath};
 use team::point::{About, state};
 use team::{Collection, Described, Document, Identity, Keeper, Quantisation, Source};
 
@@ -113,21 +113,13 @@ pub fn document(path: &str, text: &str) -> Document {
         (doc, About::default())
     };
     let chunks = chunks.iter().map(about).collect();
-    let entry = NoteEntry {
-        no: 1,
-        seq: 1,
-        title: note.title.clone(),
-        path: path.clone(),
-        stat: FileStat::default(),
-        aliases: note.front.aliases.iter().collect(),
-        tags: note.tags.iter().collect(),
-        kind: note.kind.clone(),
-        days: note.days,
-        properties: "{}".into(),
-        links: PackedStrings::default(),
-        conflict: false,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
+    let texts = Said {
+        title: &note.title,
+        kind: note.kind.as_deref(),
+        aliases: &note.front.aliases,
+        tags: &note.tags,
+        ..Said::default()
     };
+    let entry = NoteEntry { texts: texts.pack(), days: note.days, ..NoteEntry::new(1, 1, path.clone()) };
     Document { note: entry, chunks, language: Language::English, state: state_of(path.as_str(), text) }
 }

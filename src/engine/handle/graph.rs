@@ -53,7 +53,7 @@ fn tell(snapshot: &Snapshot, graph: &Graph, by: Measure, limit: usize) -> GraphA
     notes.sort_by(|a, b| ranked(by, &a.1, &b.1));
     let note = |(note, of): &(&Arc<NoteEntry>, Centrality)| GraphNote {
         path: note.path.to_string(),
-        title: note.title.clone(),
+        title: note.title().to_owned(),
         score: of.score,
         pagerank: of.pagerank,
         betweenness: of.betweenness,

@@ -13,7 +13,7 @@ use crate::disk_access::{Hangs, Pending};
 use index::grep::{Case, Context, Ended, Matched, Pattern, Rules, Signature};
 use index::search;
 use index::search::Filter;
-use index::{NoteEntry, NoteNo, PackedStrings};
+use index::{NoteEntry, NoteNo, PackedIter};
 use note::{FileStat, Private, VaultPath};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat, MAX_CONTEXT, MAX_LINES};
 use vault::documents::FileText;
@@ -171,13 +171,13 @@ impl Search<'_> {
                 let Some(mut lines) = self.lines(&text, found) else { continue };
                 let known = snapshot.note(candidate.no);
                 if self.assistant {
-                    let tags = known.map(|note| &note.tags);
+                    let tags = known.map(|note| note.tags());
                     match self.lines_shown(&candidate.path, &bytes, (&pipeline, hidden.as_deref(), tags), found) {
                         Some(shown) => lines = shown,
                         None => continue,
                     }
                 }
-                let title = known.map_or_else(|| candidate.path.stem().to_owned(), |note| note.title.clone());
+                let title = known.map_or_else(|| candidate.path.stem().to_owned(), |note| note.title().to_owned());
                 found.add(lines, (&vault.name, &candidate.path, title), self.what);
             }
         }
@@ -212,7 +212,7 @@ impl Search<'_> {
         &self,
         path: &VaultPath,
         bytes: &[u8],
-        (pipeline, hidden, tags): (&NotePipeline, Option<&Private>, Option<&PackedStrings>),
+        (pipeline, hidden, tags): (&NotePipeline, Option<&Private>, Option<PackedIter<'_>>),
         found: &mut Found,
     ) -> Option<Lines> {
         let note = note::parse(path, bytes, &pipeline.rules);

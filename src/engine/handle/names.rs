@@ -31,7 +31,7 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
             if seen % NOTES_PER_LOOK == 0 {
                 cancel.check()?;
             }
-            if hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags)) {
+            if hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags())) {
                 continue;
             }
             match request.what {
@@ -39,12 +39,12 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
                     let (path, vault) = (Some(note.path.to_string()), Some(vault.name.clone()));
                     (fit, Reverse(note.stat.mtime_ns), Name { name, notes: 1, path, vault })
                 })),
-                NameKind::Tags => counts.count(note.tags.iter().flat_map(with_parents)),
+                NameKind::Tags => counts.count(note.tags().flat_map(with_parents)),
                 NameKind::Folders => counts.count(with_parents(note.path.folder())),
-                NameKind::Types => counts.count(note.kind.as_deref()),
+                NameKind::Types => counts.count(note.kind()),
                 NameKind::Properties => {
                     let read: serde_json::Map<String, serde_json::Value> =
-                        serde_json::from_str(&note.properties).unwrap_or_default();
+                        serde_json::from_str(note.properties()).unwrap_or_default();
                     counts.count(read.keys().map(String::as_str));
                 }
             }
@@ -76,7 +76,7 @@ impl Wanted {
     fn of_note(&self, note: &NoteEntry) -> Option<(u8, String)> {
         let fitting = note.names().filter_map(|name| Some((self.fit(name)?, name)));
         let by_name = fitting.min_by_key(|(fit, _)| *fit).map(|(fit, name)| (fit, name.to_owned()));
-        by_name.or_else(|| Some((self.fit(note.path.as_str())?.max(1), note.title.clone())))
+        by_name.or_else(|| Some((self.fit(note.path.as_str())?.max(1), note.title().to_owned())))
     }
 }
 

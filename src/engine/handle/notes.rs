@@ -41,7 +41,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     })?;
     let mut note = note::parse(&path, &bytes, &pipeline.rules);
     note.warnings.extend(remark.map(|message| Warning { line: 1, message }));
-    let known = snapshot.note_at(&path).map(|entry| &entry.tags);
+    let known = snapshot.note_at(&path).map(|entry| entry.tags());
     if hidden.as_ref().is_some_and(|hidden| hidden.covers_now(&note, known)) {
         return Err(unknown());
     }
@@ -67,7 +67,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         source.links_of(entry, MOST_LINKS)
     });
     let (links, backlinks) = linked.unzip();
-    let title = snapshot.note_at(&path).map_or_else(|| note.title.clone(), |entry| entry.title.clone());
+    let title = snapshot.note_at(&path).map_or_else(|| note.title.clone(), |entry| entry.title().to_owned());
     Ok(NoteText {
         vault: vault.name.clone(),
         path: path.to_string(),

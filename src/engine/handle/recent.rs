@@ -27,7 +27,7 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
     for vault in engine.served(request.vault.as_deref())?.0 {
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = hidden(&pipeline, request.audience);
-        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, &note.tags));
+        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, note.tags()));
         for note in snapshot.notes().filter(shown) {
             total += 1;
             let place = (Reverse(note.stat.mtime_ns), vault.name.clone(), note.path.as_str().to_owned());
@@ -46,9 +46,9 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
     let notes = found.into_iter().map(|((_, vault, path), note)| RecentNote {
         vault,
         path,
-        title: note.title.clone(),
-        tags: note.tags.to_vec(),
-        note_type: note.kind.clone(),
+        title: note.title().to_owned(),
+        tags: note.tags().to_vec(),
+        note_type: note.kind().map(str::to_owned),
         mtime: note.stat.mtime_ns.div_euclid(1_000_000_000),
         bytes: note.stat.size,
     });
@@ -63,7 +63,7 @@ pub(super) fn has_private(engine: &Handle) -> bool {
         .load()
         .iter()
         .filter_map(|vault| ready(vault).ok())
-        .any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, &note.tags)))
+        .any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, note.tags())))
 }
 
 /// See [`Handle::assistants_may_spend`].

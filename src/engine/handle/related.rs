@@ -13,7 +13,7 @@ use crate::VaultShared;
 use crate::decide::NotePipeline;
 use index::search;
 use index::search::{Near, Seed};
-use index::{NoteEntry, Row, Snapshot};
+use index::{ChunkRows, NoteEntry, Row, Snapshot};
 use note::VaultPath;
 use note::fingerprint::ChunkId;
 
@@ -42,7 +42,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         let (snapshot, pipeline) = ready(home)?;
         let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
         let hidden = hidden(&pipeline, request.audience);
-        if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags))) {
+        if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags()))) {
             return Err(no_chunk(request.chunk.as_deref().unwrap_or_default()));
         }
     }
@@ -93,7 +93,7 @@ fn seed(
         let Named { vault, path, lines: named } = resolve::note(vaults, typed, request.audience)?;
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = hidden(&pipeline, request.audience);
-        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, &note.tags));
+        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
         let unknown = || resolve::unknown(vaults, typed, request.audience);
         let note = snapshot.note_at(&path).filter(shown).ok_or_else(unknown)?;
         let seed = match lines.or(named) {
@@ -146,11 +146,11 @@ fn selected(
     snapshot: &Snapshot,
     (pipeline, vectors): (&NotePipeline, &mut QueryVectors<'_>),
     path: &VaultPath,
-    rows: &[Row],
+    rows: &ChunkRows,
     (line, end): (u32, u32),
 ) -> Result<Seed, CallError> {
-    let touched = |row: &&Row| snapshot.chunk(**row).is_some_and(|chunk| chunk.lines.0 <= end && chunk.lines.1 >= line);
-    let touched: Vec<Row> = rows.iter().filter(touched).copied().collect();
+    let touched = |row: &Row| snapshot.chunk(*row).is_some_and(|chunk| chunk.lines.0 <= end && chunk.lines.1 >= line);
+    let touched: Vec<Row> = rows.iter().filter(touched).collect();
     let only = match touched[..] {
         [] => {
             let what = if line == end { format!("{path}:{line}") } else { format!("{path}:{line}-{end}") };
@@ -160,7 +160,7 @@ fn selected(
         _ => None,
     };
     // The text of a private note is embedded here or nowhere; its chunks have what vectors they have.
-    let private = snapshot.note_at(path).is_some_and(|note| pipeline.private.covers(&note.path, &note.tags));
+    let private = snapshot.note_at(path).is_some_and(|note| pipeline.private.covers(&note.path, note.tags()));
     let stays = private && pipeline.service.embedder.leaves_to().is_some();
     if let Some((row, chunk)) = only.filter(|_| !stays) {
         let text = snapshot.text(row)?.text;

@@ -142,7 +142,7 @@ fn lines_of(
     let (snapshot, pipeline) = ready(&named.vault)?;
     let text = read(&named.vault, &named.path, pipeline.max_note_bytes)?.map_err(|_| gone())?;
     let note = note::parse(&named.path, &text.bytes, &pipeline.rules);
-    let tags = snapshot.note_at(&named.path).map(|entry| &entry.tags);
+    let tags = snapshot.note_at(&named.path).map(|entry| entry.tags());
     if hidden(&pipeline, audience).is_some_and(|hidden| hidden.covers_now(&note, tags)) {
         return Err(gone());
     }
@@ -190,7 +190,7 @@ fn published(vaults: &[Arc<VaultShared>]) -> impl Iterator<Item = (&Arc<VaultSha
 
 fn hides(vault: &VaultShared, audience: Audience) -> impl Fn(&NoteEntry) -> bool + use<> {
     let hidden = ready(vault).ok().and_then(|(_, pipeline)| hidden(&pipeline, audience));
-    move |note: &NoteEntry| hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags))
+    move |note: &NoteEntry| hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
 }
 
 /// A note's path, with its vault if there are several.

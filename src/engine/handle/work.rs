@@ -89,7 +89,7 @@ pub(super) fn rebuild(
     let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
         let (snapshot, pipeline) = ready(vault)?;
         let hidden = hidden(&pipeline, audience);
-        let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, &n.tags));
+        let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, n.tags()));
         let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
         Ok(within.filter(shown).count() as u64)
     };

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::decide::{Decided, NO_HASH, NotePipeline, facts};
+use crate::decide::{Decided, NotePipeline, facts};
 use crate::embedding::{Service, Serving};
 use crate::{EngineError, VaultShared, now_s};
-use context::plan::{Action, NoteTraits, Reason, Trigger};
+use context::plan::{Action, Reason, Trigger};
 use index::embed::Input;
-use index::{Index, WindowVector};
+use index::{Index, NoteNo, NoteTable, WindowVector};
 use note::fingerprint::{InputHash, context_key};
 use note::{FileStat, VaultPath};
 use protocol::decision::{DecidedStep, Decision};
@@ -23,7 +23,6 @@ use store::record::NoteRecord;
 mod load;
 
 use super::migration::{Fill, forget_run, with_embedder};
-use super::scan::KnownNotes;
 
 /// A bulk index is first published after this time, so that what is done can be found.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
@@ -60,13 +59,12 @@ pub(crate) struct Removed {
     pub(crate) decision: Option<Decision>,
 }
 
-/// Store and index of one vault, and which notes are in them.
+/// Store and index of one vault; what is in the index is known.
 pub(crate) struct Committer {
     /// What decides, and holds the store.
     pub(crate) pipeline: Arc<NotePipeline>,
     shared: Arc<VaultShared>,
     pub(super) index: Index,
-    known: Arc<KnownNotes>,
     /// Notes with warnings.
     warned: HashMap<u32, WarnedNote>,
     counts: BTreeMap<(Action, Reason), u64>,
@@ -101,16 +99,7 @@ fn inputs_of((_, write): &(VaultPath, NoteWrite)) -> impl Iterator<Item = InputH
 impl Committer {
     pub(crate) fn new(pipeline: Arc<NotePipeline>, index: Index, shared: Arc<VaultShared>) -> Self {
         let pace = Pace { published: machine::now(), bulk_since: None, merging: false, segments: 0, dirty: true };
-        Committer {
-            pipeline,
-            shared,
-            index,
-            known: Arc::default(),
-            warned: HashMap::new(),
-            counts: BTreeMap::new(),
-            changed_at: None,
-            pace,
-        }
+        Committer { pipeline, shared, index, warned: HashMap::new(), counts: BTreeMap::new(), changed_at: None, pace }
     }
 
     /// Carries decisions out: vectors, one store transaction, then the index. Nothing is visible before it is published.
@@ -141,16 +130,16 @@ impl Committer {
             for (doc, chunk) in docs.iter_mut().zip(&record.chunks) {
                 self.pipeline.vectors.place(&mut doc.windows, &chunk.inputs);
             }
-            (entry.no, entry.seq) = (record.no, record.seq);
-            if let Some(old) = &moved_from {
-                self.known_mut().remove(old);
-            }
-            self.known_mut().insert(path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
+            (entry.no, entry.seq, entry.hash, entry.stat) = (record.no, record.seq, record.hash, record.stat);
             self.warned.remove(&record.no);
             self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
             self.count(&plan);
             let decision = told.then(|| decision(&self.shared.name, &path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
+            // The note that moved keeps its number; one that was at the old path nevertheless is there no longer.
+            if let Some(no) = moved_from.as_ref().and_then(|old| self.number(old)) {
+                self.index.remove(no)?;
+            }
             self.changed(record.decided.1);
             committed.push(Committed { record, moved_from, missing, decision });
         }
@@ -165,7 +154,7 @@ impl Committer {
         let mut writes = Vec::with_capacity(paths.len());
         let mut removed: Vec<Removed> = Vec::with_capacity(paths.len());
         for path in paths {
-            let no = self.index.number(path);
+            let no = self.number(path);
             let Some(record) = self.pipeline.store.note(path)? else {
                 removed.push(Removed { path: path.clone(), no, decision: None });
                 continue;
@@ -184,8 +173,7 @@ impl Committer {
         }
         self.pipeline.store.apply_many(writes)?;
         for path in paths {
-            self.known_mut().remove(path);
-            if let Some(no) = self.index.number(path) {
+            if let Some(no) = self.number(path) {
                 self.warned.remove(&no);
                 self.index.remove(no)?;
                 self.changed(now_s());
@@ -197,10 +185,7 @@ impl Committer {
     /// The text is the same, `stat` is not: only that is written.
     pub(crate) fn touch(&mut self, path: &VaultPath, stat: FileStat) -> Result<(), EngineError> {
         self.pipeline.store.touch(path, stat)?;
-        if let Some(known) = self.known_mut().get_mut(path) {
-            known.stat = stat;
-        }
-        if let Some(no) = self.index.number(path) {
+        if let Some(no) = self.number(path) {
             self.index.touch(no, stat);
             self.pace.dirty = true;
         }
@@ -209,8 +194,8 @@ impl Committer {
 
     /// A note that is known cannot be indexed now: it is read again when its `stat` changes.
     pub(crate) fn distrust(&mut self, path: &VaultPath) {
-        if let Some(known) = self.known_mut().get_mut(path) {
-            known.hash = NO_HASH;
+        if let Some(no) = self.number(path) {
+            self.index.distrust(no);
         }
     }
 
@@ -226,13 +211,13 @@ impl Committer {
         }
     }
 
-    /// The notes that are known. A walk may hold them: then they are copied before they change.
-    fn known_mut(&mut self) -> &mut KnownNotes {
-        Arc::make_mut(&mut self.known)
+    /// The notes that are known, from what is indexed of each. A walk may hold a copy.
+    pub(crate) fn known(&self) -> &NoteTable {
+        self.index.notes()
     }
 
-    pub(crate) fn known(&self) -> &Arc<KnownNotes> {
-        &self.known
+    fn number(&self, path: &VaultPath) -> Option<NoteNo> {
+        self.known().at(path).map(|note| note.no)
     }
 
     /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
@@ -279,7 +264,7 @@ impl Committer {
             return Vec::new();
         }
         tracing::warn!(notes = lost.len(), "words were lost when writing the index; these notes are indexed again");
-        lost.iter().filter_map(|no| self.index.path(*no)).cloned().collect()
+        lost.iter().filter_map(|no| self.known().get(*no)).map(|note| note.path.clone()).collect()
     }
 
     /// Whether the index writes much at once.
@@ -328,7 +313,7 @@ impl Committer {
         // from the cache.
         Serving::of(&service.config(), &service.embedder).write(dir).map_err(|error| EngineError::io(dir, &error))?;
         let by_number: HashMap<u32, &Vec<Vec<InputHash>>> =
-            done.iter().filter_map(|(path, inputs)| Some((self.index.number(path)?, inputs.as_ref()?))).collect();
+            done.iter().filter_map(|(path, inputs)| Some((self.number(path)?, inputs.as_ref()?))).collect();
         let mut vectors_of = |note: u32, position: usize| -> Vec<WindowVector> {
             let inputs = by_number.get(&note).and_then(|chunks| chunks.get(position));
             inputs.map_or_else(Vec::new, |inputs| cache.windows(inputs).into_iter().flatten().collect())

@@ -82,7 +82,7 @@ impl NoteIndexer {
 
     /// Everything in a scope is decided anew; what a model has written since then answers it.
     pub(super) fn rebuild(&mut self, job: u64, under: Option<&VaultPath>, since: i64) {
-        let known = self.commit.known().keys();
+        let known = self.commit.known().iter().map(|note| &note.path);
         let mut paths: Vec<VaultPath> = known.filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
         paths.sort();
         if paths.len() > TOLD_AT_ONCE {
@@ -215,7 +215,7 @@ impl NoteIndexer {
         if !stale.is_empty() {
             self.work.enqueue(stale, quiet);
         }
-        gone.retain(|path| self.commit.known().contains_key(path));
+        gone.retain(|path| self.commit.known().at(path).is_some());
         self.apply(decided, &changed, began, quiet);
         self.remove(&gone, began);
         self.work.settle(&changed, Settled::Changed);

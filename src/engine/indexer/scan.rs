@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use context::plan::{MissingNote, NewNote, NoteTraits, match_moves};
+use index::NoteTable;
 use note::fingerprint::{TextHash, text_hash};
 use note::{FileStat, VaultPath};
 use vault::documents::{Documents, FileText};
@@ -14,9 +15,6 @@ use vault::read::{ReadError, born_ns, file_state};
 use vault::root::{RootId, VaultError};
 use vault::walk;
 use vault::walk::Skip;
-
-/// What the indexer knows of every note: enough to see that it changed.
-pub(crate) type KnownNotes = HashMap<VaultPath, NoteTraits>;
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -55,7 +53,8 @@ pub(crate) struct Touched {
 pub(crate) struct Look<'a> {
     pub(crate) root: &'a Path,
     pub(crate) policy: &'a Policy,
-    pub(crate) known: &'a KnownNotes,
+    /// By which it is seen that a note has changed.
+    pub(crate) known: &'a NoteTable,
     pub(crate) extent: &'a Extent,
     pub(crate) max_bytes: u64,
 }
@@ -135,7 +134,7 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
     let mut new = Vec::new();
     let mut touched = Vec::new();
     for (path, stat) in &on_disk {
-        match known.get(path) {
+        match known.at(path) {
             // Two writes within one tick of the clock leave the same times: a path that was hinted at is read.
             Some(note) if note.stat == *stat && !hinted(path) => {}
             Some(_) => touched.push(Touched { path: path.clone(), moved_from: None }),
@@ -158,7 +157,7 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
 /// Known notes within `extent` that are not on disk. What lies below something that could not be read is
 /// not missing: nobody looked.
 fn missing(
-    known: &KnownNotes,
+    known: &NoteTable,
     extent: &Extent,
     on_disk: &HashMap<VaultPath, FileStat>,
     skipped: &[(VaultPath, Skip)],
@@ -168,9 +167,9 @@ fn missing(
     let mut missing: Vec<VaultPath> = match extent {
         // The usual save: a few paths, no folder. Asking each beats going through all that is known.
         Extent::Some { paths, folders } if folders.is_empty() => {
-            paths.iter().filter(|p| known.contains_key(*p)).cloned().collect()
+            paths.iter().filter(|p| known.at(p).is_some()).cloned().collect()
         }
-        _ => known.keys().filter(|path| extent.covers(path)).cloned().collect(),
+        _ => known.iter().map(|note| &note.path).filter(|path| extent.covers(path)).cloned().collect(),
     };
     missing.retain(|path| !on_disk.contains_key(path) && !unread.iter().any(|folder| path.is_under(folder)));
     // A path can have become a folder: what was known below it was asked for by its own event.
@@ -180,7 +179,7 @@ fn missing(
 
 /// Reads the new notes to see which of the missing ones they are; `born` says when a file was made.
 fn moves(
-    known: &KnownNotes,
+    known: &NoteTable,
     missing: &[VaultPath],
     new: &[(VaultPath, FileStat)],
     read: &dyn Fn(&VaultPath) -> Result<FileText, ReadError>,
@@ -189,11 +188,14 @@ fn moves(
     if missing.is_empty() || new.is_empty() {
         return std::collections::BTreeMap::new();
     }
-    let gone: Vec<MissingNote> =
-        missing.iter().filter_map(|path| Some(MissingNote { path: path.clone(), known: *known.get(path)? })).collect();
+    let gone = missing.iter().filter_map(|path| {
+        let note = known.at(path)?;
+        Some(MissingNote { path: path.clone(), known: NoteTraits { hash: note.hash, stat: note.stat } })
+    });
+    let gone: Vec<MissingNote> = gone.collect();
     let files: HashSet<_> = gone.iter().filter_map(|note| note.known.stat.file()).collect();
     let identify = |(path, stat): &(VaultPath, FileStat)| {
-        let hash = read(path).map_or(TextHash([0; 16]), |source| text_hash(&source.bytes));
+        let hash = read(path).map_or(TextHash::UNKNOWN, |source| text_hash(&source.bytes));
         // Asked for only where it decides.
         let born_ns = stat.file().filter(|file| files.contains(file)).and_then(|_| born(path));
         NewNote { path: path.clone(), known: NoteTraits { hash, stat: *stat }, born_ns }

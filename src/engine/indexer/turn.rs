@@ -270,7 +270,7 @@ impl Indexer {
     /// Decides again about notes whose vectors have come.
     fn poll_vectors(&mut self) {
         let arrived = self.vectors.take_arrived().into_iter();
-        let known = arrived.filter(|path| self.notes.commit.known().contains_key(path));
+        let known = arrived.filter(|path| self.notes.commit.known().at(path).is_some());
         let tasks: Vec<Task> = known.map(Task::again).collect();
         if !tasks.is_empty() {
             // Nothing new was decided, so there is nothing to announce.
@@ -302,7 +302,7 @@ impl Indexer {
 
     fn begin_fill(&self, service: Arc<Service>) -> Result<Fill, String> {
         let budget = self.actor.engine.config.load().budget.clone();
-        let known = self.notes.commit.known().keys();
+        let known = self.notes.commit.known().iter().map(|note| &note.path);
         Fill::begin(&self.notes.commit.pipeline, known, service, &budget).map_err(|error| error.to_string())
     }
 

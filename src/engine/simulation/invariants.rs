@@ -63,12 +63,12 @@ fn decided(snapshot: &Snapshot, pipeline: &Arc<NotePipeline>) -> Result<(), Stri
         if !decided.missing.is_empty() {
             return Err(format!("{}: vectors are missing", note.path));
         }
-        for (doc, row) in decided.docs.iter().zip(&note.rows) {
-            let text = snapshot.text(*row).map_err(|error| format!("{}: {error}", note.path))?;
+        for (doc, row) in decided.docs.iter().zip(note.rows.iter()) {
+            let text = snapshot.text(row).map_err(|error| format!("{}: {error}", note.path))?;
             if (&text.text, &text.context) != (&doc.text, &doc.context) {
                 return Err(format!("{}: the words of a chunk are not those of the note: {text:?}", note.path));
             }
-            if !snapshot.vectors(*row).iter().eq(doc.windows.iter().map(|window| &window.vector)) {
+            if !snapshot.vectors(row).iter().eq(doc.windows.iter().map(|window| &window.vector)) {
                 return Err(format!("{}: the vectors of a chunk are not those of its words", note.path));
             }
         }
@@ -95,21 +95,27 @@ impl Picture {
         let mut picture = Picture::default();
         for note in snapshot.notes() {
             let path = note.path.to_string();
-            let links: Vec<_> = note.links.iter().map(|link| snapshot.resolve(link, &note.path).is_some()).collect();
+            let links: Vec<_> = note.links().map(|link| snapshot.resolve(link, &note.path).is_some()).collect();
             let known = format!(
                 "{:?} {:?} {:?} {:?} {:?} {:?} {links:?} {}",
-                note.title, note.aliases, note.tags, note.kind, note.days, note.properties, note.conflict
+                note.title(),
+                note.aliases(),
+                note.tags(),
+                note.kind(),
+                note.days,
+                note.properties(),
+                note.conflict
             );
             let mut chunks = Vec::new();
-            for row in &note.rows {
-                let chunk = snapshot.chunk(*row).ok_or("a row without a chunk")?;
-                let text = snapshot.text(*row).map_err(|error| error.to_string())?;
+            for row in note.rows.iter() {
+                let chunk = snapshot.chunk(row).ok_or("a row without a chunk")?;
+                let text = snapshot.text(row).map_err(|error| error.to_string())?;
                 let mut shown =
-                    format!("{} {:?} {:?} {:?}", chunk.id, chunk.span, chunk.lines, snapshot.heading_path(*row));
+                    format!("{} {:?} {:?} {:?}", chunk.id, chunk.span, chunk.lines, snapshot.heading_path(row));
                 let _ = write!(shown, " {:?}", text.text);
                 if whole {
                     let _ = write!(shown, " {:?}", text.context);
-                    picture.vectors.insert((path.clone(), chunk.position), snapshot.vectors(*row));
+                    picture.vectors.insert((path.clone(), chunk.position), snapshot.vectors(row));
                 }
                 chunks.push(shown);
             }

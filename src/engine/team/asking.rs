@@ -12,7 +12,7 @@ use ::team::point::Payload;
 use ::team::{Answer, Asked, Condition, Failure, Found};
 use index::embed::Vector;
 use index::search::{FoundOutside, Options, Outside, Parsed, Required, keep_admitted};
-use index::{HeadingPaths, Language, NoteEntry};
+use index::{Language, NoteEntry, Said};
 use jiff::civil::Date;
 use note::{FileStat, OwnDays, VaultPath};
 use protocol::search::Mode;
@@ -208,21 +208,13 @@ fn outside(engine: usize, team: &str, found: Found) -> Option<Outside> {
         vault, path, title, aliases, headings, own_tags, links, kind, date, created, modified, mtime, ..
     } = payload;
     let day = |day: Option<String>| day.and_then(|day| day.parse().ok());
+    let (title, kind) = (&*title, kind.as_deref());
+    let texts = Said { title, kind, aliases: &aliases, tags: &own_tags, links: &links, ..Said::default() };
     let note = NoteEntry {
-        no: 0,
-        seq: payload.revision,
-        path: VaultPath::parse(&path)?,
         stat: FileStat { mtime_ns: mtime.saturating_mul(1_000_000_000), ..FileStat::default() },
-        title,
-        aliases: aliases.iter().collect(),
-        tags: own_tags.iter().collect(),
-        kind,
+        texts: texts.pack(),
         days: OwnDays { about: day(date), created: day(created), modified: day(modified) },
-        properties: "{}".into(),
-        links: links.iter().collect(),
-        conflict: false,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
+        ..NoteEntry::new(0, payload.revision, VaultPath::parse(&path)?)
     };
     Some(Outside {
         engine,

@@ -13,7 +13,7 @@ use ::team::{Described, Document, Source};
 use context::ContextRecord;
 use index::search::filter::day_of;
 use index::terms::{Counted, MeanLengths};
-use index::{Language, NoteEntry, PackedStrings, Snapshot};
+use index::{Language, NoteEntry, Snapshot};
 use note::fingerprint::{Fields, context_key};
 use note::{Private, VaultPath};
 use store::record::NoteRecord;
@@ -70,7 +70,7 @@ impl Source for VaultSource {
         let mut known = self.known.lock();
         let mut now = HashMap::with_capacity(snapshot.note_count());
         for entry in snapshot.notes() {
-            if pipeline.private.covers(&entry.path, &entry.tags) || entry.rows.is_empty() {
+            if pipeline.private.covers(&entry.path, entry.tags()) || entry.rows.is_empty() {
                 continue;
             }
             let state = match known.remove(&entry.path).filter(|(seq, _)| *seq == entry.seq) {
@@ -129,22 +129,22 @@ fn document(
     if !same || decided.docs.len() != about.len() {
         return Ok(None);
     }
-    let language =
-        entry.rows.first().and_then(|row| snapshot.text(*row).ok()).map_or(Language::English, |t| t.language);
+    let language = entry.rows.get(0).and_then(|row| snapshot.text(row).ok()).map_or(Language::English, |t| t.language);
     let mut chunks: Vec<_> = decided.docs.into_iter().zip(about).collect();
-    for ((chunk, _), row) in chunks.iter_mut().zip(&entry.rows) {
-        chunk.windows = snapshot.vectors(*row).into_iter().map(Into::into).collect();
+    for ((chunk, _), row) in chunks.iter_mut().zip(entry.rows.iter()) {
+        chunk.windows = snapshot.vectors(row).into_iter().map(Into::into).collect();
     }
     let links = links(entry, snapshot, &pipeline.private);
-    Ok(Some(Document { note: NoteEntry { links, ..decided.entry }, chunks, language, state }))
+    let note = NoteEntry { texts: decided.entry.texts.with_links(&links), ..decided.entry };
+    Ok(Some(Document { note, chunks, language, state }))
 }
 
 /// The notes that a note links to, each once; private ones are not told of.
-fn links(entry: &NoteEntry, snapshot: &Snapshot, private: &Private) -> PackedStrings {
+fn links<'a>(entry: &NoteEntry, snapshot: &'a Snapshot, private: &Private) -> Vec<&'a str> {
     let mut seen = HashSet::new();
-    let targets = entry.links.iter().filter_map(|target| snapshot.resolve(target, &entry.path));
+    let targets = entry.links().filter_map(|target| snapshot.resolve(target, &entry.path));
     let targets = targets.filter(|no| *no != entry.no && seen.insert(*no)).filter_map(|no| snapshot.note(no));
-    let shown = targets.filter(|note| !private.covers(&note.path, &note.tags));
+    let shown = targets.filter(|note| !private.covers(&note.path, note.tags()));
     shown.map(|note| note.path.as_str()).collect()
 }
 
@@ -173,8 +173,8 @@ fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> Stri
     for text in record.tags.iter().chain(&record.aliases) {
         fields = fields.bytes(text.as_bytes());
     }
-    for (chunk, row) in record.chunks.iter().zip(&entry.rows) {
-        let vectors = snapshot.vector_count(*row) as u64;
+    for (chunk, row) in record.chunks.iter().zip(entry.rows.iter()) {
+        let vectors = snapshot.vector_count(row) as u64;
         fields = fields.bytes(&chunk.id.0).bytes(&chunk.hash.0).bytes(&chunk.context_hash.0).number(vectors);
     }
     state(fields)

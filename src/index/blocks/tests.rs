@@ -43,18 +43,3 @@ fn a_change_copies_one_block_only() {
     });
     assert_eq!(shared.count(), blocks.blocks.len() - 1);
 }
-
-#[test]
-fn a_shard_keeps_several_values_and_old_clones() {
-    let mut names: Shards<String, SmallVec<[u32; 2]>> = Shards::default();
-    names.add("a".into(), 1);
-    names.add("a".into(), 2);
-    names.add("a".into(), 2);
-    let before = names.clone();
-    names.take("a", &1);
-    names.take("a", &7);
-    names.take("b", &1);
-    assert_eq!((names.all("a"), before.all("a")), (&[2][..], &[1, 2][..]));
-    names.take("a", &2);
-    assert!(names.get("a").is_none(), "a name without notes takes no room");
-}

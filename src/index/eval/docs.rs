@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use crate::embed::{Vector, builtin, input};
-use crate::{ChunkDoc, ChunkEntry, HeadingPaths, NoteEntry, NoteNo, WindowVector};
+use crate::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo, Said, WindowVector};
 use context::Template;
-use note::FileStat;
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ChunkId, context_key};
 use note::{Link, Note};
@@ -122,22 +121,16 @@ pub fn doc_with(note: &Note, chunk: &Chunk, no: NoteNo, context: &str, vectors: 
 
 /// A note's row of the index.
 pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
-    NoteEntry {
-        no,
-        seq: u64::from(no),
-        path: note.path.clone(),
-        stat: FileStat::default(),
-        title: note.title.clone(),
-        aliases: note.front.aliases.iter().collect(),
-        tags: note.tags.iter().collect(),
-        kind: note.kind.clone(),
-        days: note.days,
-        properties: serde_json::Value::Object(note.front.properties.clone()).to_string().into(),
-        links: note.links.iter().filter_map(Link::mention).collect(),
-        conflict: false,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
-    }
+    let links: Vec<String> = note.links.iter().filter_map(Link::mention).collect();
+    let texts = Said {
+        title: &note.title,
+        kind: note.kind.as_deref(),
+        properties: &serde_json::Value::Object(note.front.properties.clone()).to_string(),
+        aliases: &note.front.aliases,
+        tags: &note.tags,
+        links: &links,
+    };
+    NoteEntry { texts: texts.pack(), days: note.days, ..NoteEntry::new(no, u64::from(no), note.path.clone()) }
 }
 
 /// What a model wrote about the chunks of a note, by their ids: masking a note changes what its chunks read, and

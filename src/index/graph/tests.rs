@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::measures::Measures;
 use super::*;
+use crate::Said;
 use crate::testing::note;
 
 fn always() -> bool {
@@ -16,7 +17,10 @@ fn always() -> bool {
 fn graph(n: usize, edges: &[(usize, usize)]) -> Graph {
     let notes: Vec<NoteEntry> = (0..n)
         .map(|from| NoteEntry {
-            links: edges.iter().filter(|edge| edge.0 == from).map(|(_, to)| to.to_string()).collect(),
+            texts: {
+                let links = edges.iter().filter(|edge| edge.0 == from).map(|(_, to)| to.to_string());
+                Said { links: &links.collect::<Vec<_>>(), ..Said::default() }.pack()
+            },
             ..note(10 * (from as u32 + 1), 1, &format!("{from}.md"))
         })
         .collect();
@@ -62,7 +66,7 @@ fn measures_are_taken_over_only_for_the_same_links() {
 #[test]
 fn what_is_linked_and_not_there_is_kept() {
     let named = |no: u32, path: &str, links: &[&str]| NoteEntry {
-        links: links.iter().map(ToString::to_string).collect(),
+        texts: Said { links, ..Said::default() }.pack(),
         ..note(no, 1, path)
     };
     let notes = [

@@ -1,17 +1,16 @@
 use super::*;
+use crate::Said;
 
 /// A vault of notes `(path, title, aliases, links)`, numbered from 1.
-fn vault(notes: &[(&str, &str, &[&str], &[&str])]) -> (Notes, Links) {
-    let (mut table, mut links) = (Notes::default(), Links::default());
+fn vault(notes: &[(&str, &str, &[&str], &[&str])]) -> (NoteTable, Links) {
+    let (mut table, mut links) = (NoteTable::default(), Links::default());
     for (no, (path, title, aliases, targets)) in (1u32..).zip(notes) {
         let note = NoteEntry {
-            title: (*title).to_owned(),
-            aliases: aliases.iter().collect(),
-            links: targets.iter().collect(),
+            texts: Said { title, aliases, links: targets, ..Said::default() }.pack(),
             ..super::super::testing::note(no, 1, path)
         };
         links.add(&note);
-        table.set(no, Some(Arc::new(note)));
+        table.put(note);
     }
     (table, links)
 }
@@ -112,13 +111,13 @@ fn backlinks_follow_renames_without_touching_the_linking_note() {
     links.remove(&old);
     let renamed = NoteEntry { path: VaultPath::parse("a/nowhere.md").unwrap(), ..(*old).clone() };
     links.add(&renamed);
-    notes.set(2, Some(Arc::new(renamed)));
+    notes.put(renamed);
     assert_eq!(links.backlinks(&notes, 2), [1, 3], "by its new name, and still by its alias");
     assert_eq!(before.1.backlinks(&before.0, 2), [1, 3]);
 
-    links.remove(&notes.set(1, None).unwrap());
+    links.remove(&notes.remove(1).unwrap());
     assert_eq!(links.backlinks(&notes, 2), [3]);
-    assert!(links.names.get(&NameKey::of("home")).is_none() && links.mentions.get(&NameKey::of("nowhere")).is_none());
+    assert!(links.bearers("home").next().is_none() && links.mentions.all(NameKey::of("nowhere")).next().is_none());
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl Weigher<'_> {
         let weigh = |weight: f32, share: f32| weight.clamp(0.0, 1.0) * share.clamp(0.0, 1.0);
         let graph = boosts.graph.as_ref().filter(|_| boosts.graph_weight > 0.0);
         let score = graph.map_or(0.0, |graph| graph.of(note.no).score);
-        let kind = note.kind.as_ref().and_then(|kind| boosts.type_weights.get(&kind.to_lowercase()));
+        let kind = note.kind().and_then(|kind| boosts.type_weights.get(&kind.to_lowercase()));
         Boosted {
             graph: weigh(boosts.graph_weight, score),
             links: weigh(boosts.link_weight, self.near.get(&note.no).copied().unwrap_or(0.0)),

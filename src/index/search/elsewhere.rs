@@ -32,7 +32,7 @@ impl Elsewhere {
         }
         let mut told = HashSet::new();
         for (vault, note) in notes.filter(|(_, note)| told.insert(note.no)) {
-            for target in &note.links {
+            for target in note.links() {
                 let no = *known.entry((vault, target)).or_insert_with(|| {
                     next += 1;
                     next - 1

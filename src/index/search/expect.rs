@@ -28,7 +28,7 @@ pub fn expect(
 ) -> Result<Expected, LexicalError> {
     let Some(Part { snapshot, query, vector, options }) = parts.get(at) else { return Ok(Expected::default()) };
     let snapshot: &Snapshot = snapshot;
-    let own: HashSet<Row> = note.rows.iter().copied().collect();
+    let own: HashSet<Row> = note.rows.iter().collect();
     let mut expected = Expected {
         vault: vault.to_owned(),
         path: note.path.as_str().to_owned(),
@@ -185,13 +185,13 @@ fn excluded_by(
     note: &NoteEntry,
 ) -> Result<Vec<String>, LexicalError> {
     let admitted = allowed(snapshot, query, options)?;
-    if admitted.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row))) {
+    if admitted.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(row))) {
         return Ok(Vec::new());
     }
     let mut reasons = Vec::new();
     for (name, part) in query.filter.parts() {
         let met =
-            part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(*row)));
+            part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(row)));
         if !met {
             reasons.push(format!("it does not meet `{name}`"));
         }
@@ -199,14 +199,14 @@ fn excluded_by(
     for part in query.required.iter().flat_map(Required::parts) {
         let alone = Parsed { required: Some(part.clone()), filter: query.filter.unconditional(), ..Parsed::default() };
         let met = allowed(snapshot, &alone, options)?;
-        if met.is_some_and(|rows| !note.rows.iter().any(|row| rows.contains(*row))) {
+        if met.is_some_and(|rows| !note.rows.iter().any(|row| rows.contains(row))) {
             reasons.push(format!("it does not meet `{}`", part.typed()));
         }
     }
     let holding = |text: &String| {
         let (contextual, cancel) = (options.contextual, options.cancel.clone());
         let asked = LexicalQuery { phrases: vec![text.clone()], contextual, cancel, ..LexicalQuery::default() };
-        snapshot.lexical(&asked, &|row| note.rows.contains(&row), note.rows.len())
+        snapshot.lexical(&asked, &|row| note.rows.contains(row), note.rows.len())
     };
     for phrase in &query.phrases {
         if !snapshot.forms(phrase)?.is_empty() && holding(phrase)?.is_empty() {
@@ -219,7 +219,7 @@ fn excluded_by(
         }
     }
     for (holds, pattern) in &query.patterns {
-        let meets = !snapshot.matching(pattern.pattern(), &|row| note.rows.contains(&row), &options.cancel)?.is_empty();
+        let meets = !snapshot.matching(pattern.pattern(), &|row| note.rows.contains(row), &options.cancel)?.is_empty();
         match (holds, meets) {
             (true, false) => reasons.push(format!("no line of it matches `{}`", pattern.typed())),
             (false, true) => reasons.push(format!("a line of it matches `{}`, and none may", pattern.typed())),

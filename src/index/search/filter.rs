@@ -234,7 +234,7 @@ impl Filter {
                 let bare = note::format::without_ending(&whole);
                 [whole.as_str(), bare, bare.rsplit('/').next().unwrap_or(bare)].contains(&&*target)
             };
-            Some(notes.clone().filter(|note| note.links.iter().any(names)).map(|note| note.no).collect())
+            Some(notes.clone().filter(|note| note.links().any(names)).map(|note| note.no).collect())
         });
         notes.clone().filter(|note| compiled.admits(note) && !self.hides(note)).map(|note| note.no).collect()
     }
@@ -332,7 +332,7 @@ impl Filter {
 
     /// Whether whoever asks is not to hear of this note.
     pub(super) fn hides(&self, note: &NoteEntry) -> bool {
-        self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, &note.tags))
+        self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
     }
 
     /// The rows of the notes that pass; `None` if there is no condition.
@@ -345,7 +345,7 @@ impl Filter {
         }
         let mut rows = RowSet::new(snapshot.rows());
         for note in self.notes(snapshot, cancel)? {
-            note.rows.iter().for_each(|row| rows.insert(*row));
+            note.rows.iter().for_each(|row| rows.insert(row));
         }
         Ok(Some(rows))
     }
@@ -402,7 +402,7 @@ fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(NoteNo) -> bool) -
 fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(NoteNo) -> bool) -> HashSet<NoteNo> {
     let named = VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root));
     let note = named.filter(|no| !hides(*no)).and_then(|no| snapshot.note(no));
-    let targets = note.into_iter().flat_map(|note| note.links.iter().map(move |target| (target, &note.path)));
+    let targets = note.into_iter().flat_map(|note| note.links().map(move |target| (target, &note.path)));
     targets.filter_map(|(target, from)| snapshot.resolve(target, from)).collect()
 }
 
@@ -432,15 +432,13 @@ impl Check {
 
     fn holds(&self, note: &NoteEntry) -> bool {
         match self {
-            Check::Tag(tag) => note.tags.iter().any(|have| {
+            Check::Tag(tag) => note.tags().any(|have| {
                 fold(have).strip_prefix(tag.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             }),
             Check::Path(pattern) => pattern.matches(note.path.as_str()),
-            Check::Type(kind) => note.kind.as_deref().is_some_and(|have| fold(have) == kind.as_str()),
+            Check::Type(kind) => note.kind().is_some_and(|have| fold(have) == kind.as_str()),
             Check::Linking(notes) => notes.contains(&note.no),
-            Check::Written(target) => {
-                note.links.iter().any(|link| fold(crate::links::sides(link).0) == target.as_str())
-            }
+            Check::Written(target) => note.links().any(|link| fold(crate::links::sides(link).0) == target.as_str()),
         }
     }
 }
@@ -478,7 +476,7 @@ impl<'a> Compiled<'a> {
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
             // Last, for they have to be read.
-            && self.properties.iter().all(|(holds, property)| property.holds(&note.properties) == *holds)
+            && self.properties.iter().all(|(holds, property)| property.holds(note.properties()) == *holds)
     }
 }
 

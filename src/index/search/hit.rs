@@ -127,9 +127,9 @@ impl<'a> Maker<'a> {
 pub(super) fn of_note(note: &NoteEntry) -> Hit {
     Hit {
         path: note.path.as_str().to_owned(),
-        title: note.title.clone(),
-        kind: note.kind.clone(),
-        tags: note.tags.to_vec(),
+        title: note.title().to_owned(),
+        kind: note.kind().map(str::to_owned),
+        tags: note.tags().to_vec(),
         date: note.days.day().map(|day| day.to_string()),
         created: note.days.created.map(|day| day.to_string()),
         modified: note.days.modified.map(|day| day.to_string()),
@@ -151,7 +151,7 @@ fn in_properties(note: &NoteEntry, terms: &HashSet<String>, analyze: Analyze) ->
     if terms.is_empty() {
         return None;
     }
-    let shown = properties::texts(&note.properties).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    let shown = properties::texts(note.properties()).into_iter().map(|(name, text)| format!("{name}: {text}"));
     shown.map(|text| snippet(&text, terms, analyze)).find(|passage| !passage.highlights.is_empty())
 }
 
@@ -167,13 +167,13 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn note(&mut self, no: NoteNo) -> &(Vec<Row>, Rc<[Place]>) {
         self.notes.entry(no).or_insert_with(|| {
-            let rows = self.snapshot.note(no).map_or(&[][..], |note| note.rows.as_slice());
+            let rows = self.snapshot.note(no).into_iter().flat_map(|note| note.rows.iter());
             // A row without an entry would be a fault of the index; a window then has a gap.
-            let chunk = |row: &Row| {
-                let chunk = self.snapshot.chunk(*row)?;
-                Some((*row, Place { span: chunk.span, lines: chunk.lines }))
+            let chunk = |row| {
+                let chunk = self.snapshot.chunk(row)?;
+                Some((row, Place { span: chunk.span, lines: chunk.lines }))
             };
-            let (rows, places): (Vec<Row>, Vec<Place>) = rows.iter().filter_map(chunk).unzip();
+            let (rows, places): (Vec<Row>, Vec<Place>) = rows.filter_map(chunk).unzip();
             (rows, places.into())
         })
     }

@@ -264,7 +264,7 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
 fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
     let mut notes: Vec<_> = snapshot
         .notes()
-        .filter_map(|note| Some((note, *note.rows.iter().find(|row| allowed.contains(**row))?)))
+        .filter_map(|note| Some((note, note.rows.iter().find(|row| allowed.contains(*row))?)))
         .map(|(note, row)| {
             ((Reverse((day_of(note, query.filter.offset), mtime_seconds(note))), note.path.as_str()), row)
         })

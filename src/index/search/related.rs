@@ -50,7 +50,7 @@ impl Seed {
     /// Its direction: the mean of the vectors of its chunks. `None` if there are none that say anything.
     fn vector(&self, snapshot: &Snapshot) -> Option<Vector> {
         let vectors: Vec<Vector> = match self {
-            Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
+            Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(row)).collect(),
             Seed::Chunks(rows) => rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
             Seed::Part(_, _, vector) | Seed::Text(_, vector) => return telling(Some(vector)).cloned(),
         };
@@ -64,12 +64,12 @@ impl Seed {
             Seed::Note(no) => {
                 let Some(note) = snapshot.note(*no) else { return Ok(String::new()) };
                 parts.extend(note.names().map(str::to_owned));
-                parts.extend(note.tags.iter().map(|tag| tag.replace('/', " ")));
-                note.rows.first()
+                parts.extend(note.tags().map(|tag| tag.replace('/', " ")));
+                note.rows.get(0)
             }
             Seed::Chunks(rows) => {
                 parts.extend(rows.first().map(|row| snapshot.heading_path(*row)).unwrap_or_default());
-                rows.first()
+                rows.first().copied()
             }
             Seed::Part(_, text, _) | Seed::Text(text, _) => {
                 parts.push(beginning(text));
@@ -77,7 +77,7 @@ impl Seed {
             }
         };
         if let Some(row) = first {
-            parts.push(beginning(&snapshot.text(*row)?.text));
+            parts.push(beginning(&snapshot.text(row)?.text));
         }
         Ok(parts.join(" "))
     }
@@ -158,7 +158,7 @@ impl<'a> Around<'a> {
         let Near { snapshot, hidden, .. } = self.near;
         let hides = |no: NoteNo| {
             let note = snapshot.note(no);
-            note.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)))
+            note.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags())))
         };
         match (self.own, self.note_of(row)) {
             (_, Some(note)) if hides(note) => false,
@@ -206,7 +206,7 @@ fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, LinkDirection> {
     let mut links: HashMap<NoteNo, LinkDirection> =
         snapshot.backlinks(no).into_iter().map(|other| (other, LinkDirection::From)).collect();
     if let Some(note) = snapshot.note(no) {
-        for to in note.links.iter().filter_map(|target| snapshot.resolve(target, &note.path)) {
+        for to in note.links().filter_map(|target| snapshot.resolve(target, &note.path)) {
             let link = links.entry(to).or_insert(LinkDirection::To);
             if *link == LinkDirection::From {
                 *link = LinkDirection::Both;

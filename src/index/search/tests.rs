@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::embed::{Vector, builtin};
-use crate::{ChunkDoc, ChunkEntry, HeadingPaths, Index, LexicalError, NoteEntry, PackedStrings, Snapshot};
+use crate::{ChunkDoc, ChunkEntry, Index, LexicalError, NoteEntry, Said, Snapshot};
 use note::fingerprint::{chunk_id, section_key};
 use note::{FileStat, VaultPath};
 
@@ -52,20 +52,10 @@ fn put(index: &mut Index, no: u32, path: &str, tags: &[&str], day: Option<Date>,
         line += lines;
     }
     let note = NoteEntry {
-        no,
-        seq: 1,
         stat: FileStat { mtime_ns: i64::from(no) * 1_000_000_000, ..FileStat::default() },
-        title,
-        path,
-        aliases: PackedStrings::default(),
-        tags: tags.iter().collect(),
-        kind: Some("note".to_owned()),
+        texts: Said { title: &title, kind: Some("note"), tags, links, ..Said::default() }.pack(),
         days: note::OwnDays { about: day, ..note::OwnDays::default() },
-        properties: "{}".into(),
-        links: links.iter().collect(),
-        conflict: false,
-        rows: Vec::new(),
-        headings: HeadingPaths::default(),
+        ..NoteEntry::new(no, 1, path)
     };
     index.put(note, chunks).unwrap();
 }
@@ -250,9 +240,9 @@ fn a_note_whose_words_are_lost_keeps_no_other_from_being_found() {
     }
     let snapshot = index.publish(1).unwrap();
     let note = NoteEntry { seq: 2, ..(**snapshot.note(2).unwrap()).clone() };
-    let chunk = |row: &crate::Row| {
-        let windows = snapshot.vectors(*row).into_iter().map(Into::into).collect();
-        (snapshot.chunk(*row).unwrap().clone(), windows)
+    let chunk = |row| {
+        let windows = snapshot.vectors(row).into_iter().map(Into::into).collect();
+        (snapshot.chunk(row).unwrap().clone(), windows)
     };
     // As after a write that failed: the tables have the note's new state, and its words are of the old one.
     let rows = note.rows.iter().map(chunk).collect();

@@ -4,6 +4,10 @@ use super::super::testing::{chunk, chunks, note};
 use super::super::*;
 use super::{finds, open};
 
+fn said(title: &str, properties: &str, aliases: &[&str]) -> NoteTexts {
+    Said { title, properties, aliases, ..Said::default() }.pack()
+}
+
 const GERMAN: &str =
     "Die Häuser der alten Stadt stehen dicht gedrängt am Ufer, und die Gärten dahinter reichen bis zum Wald.";
 const RUSSIAN: &str =
@@ -28,7 +32,7 @@ fn words_are_stemmed_as_their_notes_are_written() {
     index.put(note(1, 1, "a.md"), chunks(1, &[GERMAN])).unwrap();
     index.put(note(2, 1, "b.md"), chunks(2, &[RUSSIAN])).unwrap();
     index.put(note(3, 1, "c.md"), chunks(3, &[ENGLISH])).unwrap();
-    let said = NoteEntry { properties: r#"{"lang":"fr"}"#.into(), ..note(4, 1, "d.md") };
+    let said = NoteEntry { texts: said("d", r#"{"lang":"fr"}"#, &[]), ..note(4, 1, "d.md") };
     index.put(said, chunks(4, &["Continuellement."])).unwrap();
     let snapshot = index.publish(1).unwrap();
     let table: [(&str, &[&str]); 9] = [
@@ -47,7 +51,7 @@ fn words_are_stemmed_as_their_notes_are_written() {
     }
     let phrase = LexicalQuery { phrases: vec!["alte Städte".to_owned()], ..query("", false) };
     assert_eq!(snapshot.lexical(&phrase, &|_| true, 9).unwrap().len(), 1);
-    let text = snapshot.text(snapshot.note(1).unwrap().rows[0]).unwrap();
+    let text = snapshot.text(snapshot.note(1).unwrap().rows.get(0).unwrap()).unwrap();
     assert_eq!(text.language, Language::German);
     let forms = snapshot.forms("Haus").unwrap();
     let mut marked = Vec::new();
@@ -123,7 +127,7 @@ fn a_word_is_found_in_spite_of_a_slip() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
     index.put(note(1, 1, "Obsidian vaults.md"), chunks(1, &["How to keep notes together"])).unwrap();
-    let named = NoteEntry { aliases: ["Kubernetes"].iter().collect(), ..note(2, 1, "Cluster.md") };
+    let named = NoteEntry { texts: said("Cluster", "{}", &["Kubernetes"]), ..note(2, 1, "Cluster.md") };
     index.put(named, chunks(2, &["Where it runs, obsidan or not; see `Get-ChildItem`"])).unwrap();
     index.put(note(3, 1, "c.md"), vec![chunk(3, 0, "Nothing but a marmalade configuration", "")]).unwrap();
     let snapshot = index.publish(1).unwrap();

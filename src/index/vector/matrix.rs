@@ -62,7 +62,8 @@ pub trait Matrix: Send + Sync {
     fn rows(&self) -> Option<Rows>;
 }
 
-/// Rows of a mapped file, all of one size, one after another.
+/// Rows of a mapped file, all of one size, one after another. Before the values of each stands their factor, a little-endian
+/// `f32`: it is no memory's own so, and comes with them.
 #[derive(Clone, Default)]
 pub struct Rows {
     /// The file, as far as it is looked at.
@@ -76,12 +77,15 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The values of a row; `None` if there is no such row.
-    pub fn get(&self, record: u32) -> Option<&[i8]> {
+    /// The values of a row and their factor; `None` if there is no such row.
+    pub fn get(&self, record: u32) -> Option<(&[i8], f32)> {
         let begin = self.first.checked_add((record as usize).checked_mul(self.stride)?)?;
-        let bytes = self.bytes.as_ref()?.get(begin..begin.checked_add(self.dimensions)?)?;
+        let row =
+            self.bytes.as_ref()?.get(begin.checked_sub(size_of::<f32>())?..begin.checked_add(self.dimensions)?)?;
+        let (scale, bytes) = row.split_first_chunk()?;
         // SAFETY: a byte is a valid `i8`, of the same size and alignment.
         #[allow(unsafe_code)]
-        Some(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) })
+        let values = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) };
+        Some((values, f32::from_le_bytes(*scale)))
     }
 }

@@ -6,7 +6,7 @@ use super::best::{Best, Likely};
 use super::code::Asked;
 use super::dot::{dots, dots_of};
 use super::wide::{Width, fetch};
-use super::{BLOCK, Block, HERE, NONE, Rows, Slot, Windows, place};
+use super::{BLOCK, Block, HERE, Rows, Windows, place};
 use crate::embed::Vector;
 use crate::{Allowed, Row};
 
@@ -137,22 +137,24 @@ impl<'a> Scan<'a> {
 
     fn exact(&self, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Best {
         let (mut best, mut products) = (Best::new(self.k), Vec::with_capacity(BLOCK));
-        let mut rows = Vec::with_capacity(BLOCK);
+        let mut shown = Shown::default();
         for block in self.windows.blocks.get(blocks).unwrap_or_default() {
-            rows.clear();
+            shown.clear();
             let slots = &block.slots[..block.used];
             if slots.iter().all(|slot| slot.record == HERE) {
                 dots(self.width, &self.query.values, &block.values, &mut products);
+                shown.scales.extend_from_slice(&block.scales);
             } else {
-                rows.extend((0..block.used).map(|at| self.row(block, at)));
-                dots_of(self.width, &self.query.values, &rows, &mut products);
+                shown.extend((0..block.used).map(|at| self.row(block, at)));
+                dots_of(self.width, &self.query.values, &shown.rows, &mut products);
             }
-            for (at, (product, Slot { scale, owner, .. })) in products.iter().zip(slots).enumerate() {
+            for (at, ((product, scale), slot)) in products.iter().zip(&shown.scales).zip(slots).enumerate() {
                 let cosine = *product as f32 * scale * self.query.scale;
-                let is_shown = || rows.get(at).is_none_or(|row| !row.is_empty());
-                let is_allowed = || allowed.is_none_or(|allowed| allowed(*owner));
-                if cosine >= best.threshold && *owner != NONE && is_shown() && is_allowed() {
-                    best.push(*owner, cosine);
+                let is_shown = || shown.rows.get(at).is_none_or(|row| !row.is_empty());
+                let is_allowed = |row: &Row| allowed.is_none_or(|allowed| allowed(*row));
+                let reaches = cosine >= best.threshold && is_shown();
+                if let Some(row) = slot.row().filter(|_| reaches).filter(is_allowed) {
+                    best.push(row, cosine);
                 }
             }
         }
@@ -171,7 +173,7 @@ impl<'a> Scan<'a> {
             for &at in reaching(likely.threshold, &estimates, &mut hits) {
                 let at = usize::from(at);
                 // Of a slot that is free the estimate is no number, so it reaches nothing.
-                if allowed.is_none_or(|allowed| allowed(block.slots[at].owner)) {
+                if block.slots[at].row().is_some_and(|row| allowed.is_none_or(|allowed| allowed(row))) {
                     likely.push((begin + at) as u32, estimates[at]);
                 }
             }
@@ -179,31 +181,53 @@ impl<'a> Scan<'a> {
         likely
     }
 
-    fn row<'s>(&'s self, block: &'s Block, at: usize) -> &'s [i8] {
+    fn row<'s>(&'s self, block: &'s Block, at: usize) -> (&'s [i8], f32) {
         self.windows.row(block, at, &self.rows)
     }
 
-    /// The best chunks of these slots, none of which is free.
+    /// The best chunks of these slots.
     fn best_of(&self, slots: &[u32]) -> Vec<(Row, f32)> {
-        let (mut best, mut rows, mut products) =
-            (Best::new(self.k), Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        let (mut best, mut products) = (Best::new(self.k), Vec::with_capacity(BLOCK));
+        let mut shown = Shown::default();
         for slots in slots.chunks(BLOCK) {
             let place = |slot: &u32| {
                 let (block, at) = place(*slot);
                 (&*self.windows.blocks[block], at)
             };
-            rows.clear();
-            rows.extend(slots.iter().map(place).map(|(block, at)| self.row(block, at)));
-            dots_of(self.width, &self.query.values, &rows, &mut products);
-            for (((block, at), product), row) in slots.iter().map(place).zip(&products).zip(&rows) {
-                let Slot { scale, owner, .. } = block.slots[at];
+            shown.clear();
+            shown.extend(slots.iter().map(place).map(|(block, at)| self.row(block, at)));
+            dots_of(self.width, &self.query.values, &shown.rows, &mut products);
+            for (((slot, product), scale), values) in slots.iter().zip(&products).zip(&shown.scales).zip(&shown.rows) {
                 let cosine = *product as f32 * scale * self.query.scale;
-                if cosine >= best.threshold && !row.is_empty() {
-                    best.push(owner, cosine);
+                let (block, at) = place(slot);
+                let reaches = cosine >= best.threshold && !values.is_empty();
+                if let Some(row) = block.slots[at].row().filter(|_| reaches) {
+                    best.push(row, cosine);
                 }
             }
         }
         best.finish()
+    }
+}
+
+/// Values of slots, and their factors.
+#[derive(Default)]
+struct Shown<'a> {
+    rows: Vec<&'a [i8]>,
+    scales: Vec<f32>,
+}
+
+impl<'a> Shown<'a> {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.scales.clear();
+    }
+
+    fn extend(&mut self, shown: impl Iterator<Item = (&'a [i8], f32)>) {
+        for (row, scale) in shown {
+            self.rows.push(row);
+            self.scales.push(scale);
+        }
     }
 }
 

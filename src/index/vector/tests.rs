@@ -29,8 +29,8 @@ struct Table {
     vectors: Mutex<Vec<Vector>>,
 }
 
-/// What stands before each row of it.
-const BEFORE: usize = 3;
+/// What stands before each row of it: something else, and its factor.
+const BEFORE: usize = 3 + 4;
 
 impl Table {
     fn new() -> Self {
@@ -46,7 +46,8 @@ impl Table {
         let mut all = self.vectors.lock();
         let add = |(at, vector): (usize, &Vector)| {
             let record = (at % 2 == 0 && vector.values.len() == DIMENSIONS).then(|| {
-                (&*self.file).write_all(&[7; BEFORE]).unwrap();
+                (&*self.file).write_all(&[7; 3]).unwrap();
+                (&*self.file).write_all(&vector.scale.to_le_bytes()).unwrap();
                 (&*self.file).write_all(&vector.values.iter().map(|v| v.cast_unsigned()).collect::<Vec<_>>()).unwrap();
                 all.push(vector.clone());
                 all.len() as u32 - 1

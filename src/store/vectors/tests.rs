@@ -147,7 +147,8 @@ fn a_file_that_is_cut_while_open_shows_no_rows_and_loses_nothing_else() {
     let records: Vec<_> = cache.windows(&inputs).into_iter().flatten().map(|window| window.record).collect();
     assert_eq!(records, [Some(0), Some(1), Some(2), Some(3)]);
     let rows = index::Matrix::rows(&cache).unwrap();
-    assert!((0..4).all(|n| rows.get(u32::from(n)) == Some(&*vector(n + 1).values)) && rows.get(4).is_none());
+    let is_shown = |n: u8| rows.get(n.into()) == Some((&*vector(n + 1).values, vector(n + 1).scale));
+    assert!((0..4).all(is_shown) && rows.get(4).is_none());
     let path = dir.path().join(file_name(EMBEDDER, DIMENSIONS));
     let whole = fs::metadata(&path).unwrap().len();
     File::options().write(true).open(&path).unwrap().set_len(whole - record_size(DIMENSIONS) as u64 - 1).unwrap();
@@ -204,7 +205,8 @@ fn those_that_nobody_names_are_written_over_and_the_file_grows_no_more() {
         give_up(&mut file, &live);
         for n in round * 100..round * 100 + 200 {
             let (record, found) = file.get(input(n), true).unwrap();
-            assert_eq!((&found, file.rows().unwrap().get(record)), (&vector(n), Some(&*vector(n).values)), "{n}");
+            let (rows, Vector { values, scale }) = (file.rows().unwrap(), vector(n));
+            assert_eq!((&found, rows.get(record)), (&vector(n), Some((&*values, scale))), "{n}");
         }
         // What was given up in the last call is as it was.
         for record in &file.resting {

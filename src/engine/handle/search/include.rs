@@ -113,14 +113,14 @@ impl<'a> Finder<'a> {
 impl Source<'_> {
     /// The notes that a note links to, and those that link to it; `most` of each are named.
     pub(in crate::handle) fn links_of(&self, note: &NoteEntry, most: usize) -> (LinkedNotes, LinkedNotes) {
-        let targets = note.links.iter().filter_map(|target| self.snapshot.resolve(target, &note.path));
+        let targets = note.links().filter_map(|target| self.snapshot.resolve(target, &note.path));
         let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
         (self.shown(targets, most), self.shown(self.snapshot.backlinks(note.no), most))
     }
 
     fn shown(&self, notes: impl IntoIterator<Item = NoteNo>, most: usize) -> LinkedNotes {
         let notes = notes.into_iter().filter_map(|no| self.snapshot.note(no));
-        let shown = notes.filter(|note| !self.hidden.is_some_and(|hidden| hidden.covers(&note.path, &note.tags)));
+        let shown = notes.filter(|note| !self.hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags())));
         let mut paths: Vec<&str> = shown.map(|note| note.path.as_str()).collect();
         paths.sort_unstable();
         LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(most).map(str::to_owned).collect() }

@@ -6,8 +6,6 @@ use std::sync::mpsc;
 use super::{Committer, warned};
 use crate::EngineError;
 use crate::decide::note_entry;
-use crate::indexer::scan::KnownNotes;
-use context::plan::NoteTraits;
 use index::{ChunkEntry, Coder, IndexState, WindowVector};
 use note::VaultPath;
 use note::fingerprint::InputHash;
@@ -43,7 +41,7 @@ impl Committer {
     ) -> Result<Vec<VaultPath>, EngineError> {
         let pipeline = self.pipeline.clone();
         let (mut records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
-        let (mut again, mut known) = (Vec::new(), KnownNotes::new());
+        let mut again = Vec::new();
         std::thread::scope(|scope| -> Result<(), EngineError> {
             let (answer, batches) = mpsc::sync_channel(1);
             let (give_back, used) = mpsc::channel::<Vec<NoteRecord>>();
@@ -74,7 +72,6 @@ impl Committer {
                     if !self.load_one(record, windows) {
                         again.push(record.path.clone());
                     }
-                    known.insert(record.path.clone(), NoteTraits { hash: record.hash, stat: record.stat });
                     each(record);
                 }
                 // At the end there is nobody to take them.
@@ -82,7 +79,6 @@ impl Committer {
             }
             Ok(())
         })?;
-        self.known = known.into();
         self.index.drop_unknown()?;
         self.publish()?;
         // Vectors went through the hands of two threads, and all records through the database's pages.

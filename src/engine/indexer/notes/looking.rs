@@ -216,7 +216,7 @@ impl NoteIndexer {
     fn check_again(&mut self, mut findings: Findings) -> (Findings, Waiting) {
         let mut waiting = Waiting::default();
         for touched in &mut findings.touched {
-            if self.commit.known().contains_key(&touched.path) {
+            if self.commit.known().at(&touched.path).is_some() {
                 findings.gone.extend(touched.moved_from.take());
             }
             if let Some(old) = &touched.moved_from {

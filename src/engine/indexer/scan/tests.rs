@@ -1,4 +1,5 @@
 use super::*;
+use index::NoteEntry;
 use vault::settings::VaultConfig;
 
 #[test]
@@ -9,9 +10,9 @@ fn what_the_system_cannot_look_at_is_not_gone() {
     let path = |name: &str| VaultPath::parse(name).unwrap();
     // No file system takes a name so long: as good as an error of the system that has nothing to do with the note.
     let [out_of_reach, gone] = [path(&format!("{}.md", "n".repeat(300))), path("gone.md")];
-    let note = NoteTraits { hash: TextHash([1; 16]), stat: FileStat::default() };
-    let known = KnownNotes::from([(out_of_reach.clone(), note), (gone.clone(), note)]);
-    let extent = Extent::Some { paths: known.keys().cloned().collect(), folders: BTreeSet::new() };
+    let known: NoteTable =
+        [(1, &out_of_reach), (2, &gone)].into_iter().map(|(no, path)| NoteEntry::new(no, 1, path.clone())).collect();
+    let extent = Extent::Some { paths: known.iter().map(|note| note.path.clone()).collect(), folders: BTreeSet::new() };
     let documents = Documents::new(Box::new(|_| "no documents".into()), None);
     let look = Look { root: dir.path(), policy: &policy, known: &known, extent: &extent, max_bytes: 1000 };
     let found = scan(&look, &documents, &AtomicBool::new(false)).unwrap();
@@ -36,7 +37,7 @@ fn a_renamed_note_is_known_by_its_inode_and_a_new_one_with_a_deleted_ones_inode_
     std::fs::rename(dir.path().join("old.md"), dir.path().join("new.md")).unwrap();
     std::fs::write(dir.path().join("new.md"), "# New\n\nAfter.\n").unwrap();
     let moved_from = |stat: FileStat| {
-        let known = KnownNotes::from([(old.clone(), NoteTraits { hash: TextHash([1; 16]), stat })]);
+        let known: NoteTable = [NoteEntry { stat, ..NoteEntry::new(1, 1, old.clone()) }].into_iter().collect();
         let extent = Extent::Some { paths: BTreeSet::from([old.clone(), new.clone()]), folders: BTreeSet::new() };
         let documents = Documents::new(Box::new(|_| "no documents".into()), None);
         let look = Look { root: dir.path(), policy: &policy, known: &known, extent: &extent, max_bytes: 1000 };

@@ -22,7 +22,7 @@ fn each_arm_has_its_context() {
     let without = Page::new(note("# Tides\n"), &config, |_| None).docs(7, Arm::Model);
     assert_eq!((without.1[0].context.as_str(), without.0.no), ("Tides.", 7));
     let (entry, docs) = page(false).docs(1, Arm::Off);
-    assert_eq!((entry.links.to_vec(), docs[0].windows.len()), (vec!["Moon\nwater".to_owned()], 1));
+    assert_eq!((entry.links().to_vec(), docs[0].windows.len()), (vec!["Moon\nwater".to_owned()], 1));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{HeadingPaths, PackedStrings};
+use crate::Said;
 use jiff::civil::date;
 use note::{FileStat, OwnDays};
 
@@ -8,20 +8,11 @@ const DAY: i64 = 86_400;
 
 fn note(path: &str, tags: &[&str], kind: Option<&str>, date: Option<Date>, mtime: i64) -> NoteEntry {
     NoteEntry {
-        no: 1,
-        seq: 1,
-        path: VaultPath::parse(path).unwrap(),
         stat: FileStat { mtime_ns: mtime * 1_000_000_000, ..FileStat::default() },
-        title: "T".into(),
-        aliases: PackedStrings::default(),
-        tags: tags.iter().collect(),
-        kind: kind.map(str::to_owned),
+        texts: Said { title: "T", kind, tags, links: &["Future note"], ..Said::default() }.pack(),
         days: OwnDays { about: date, ..OwnDays::default() },
-        properties: "{}".into(),
-        links: ["Future note"].into_iter().collect(),
-        conflict: false,
-        rows: vec![0],
-        headings: HeadingPaths::default(),
+        rows: vec![0].into(),
+        ..NoteEntry::new(1, 1, VaultPath::parse(path).unwrap())
     }
 }
 

@@ -73,7 +73,7 @@ fn of_notes(met: &[bool], chunks: &[Outside]) -> HashSet<NoteNo> {
 /// Whether a chunk has a phrase in one of the texts that it is found by.
 fn holds(chunk: &Outside, phrase: &str, contextual: bool) -> bool {
     let Outside { note, heading_path, text, context, language, .. } = chunk;
-    let names = note.names().chain(&note.tags);
+    let names = note.names().chain(note.tags());
     let names = names.chain(heading_path.iter().map(String::as_str));
     let context = Some(context.as_str()).filter(|_| contextual);
     [text.as_str()].into_iter().chain(names).chain(context).any(|text| crate::terms::holds(text, phrase, *language))

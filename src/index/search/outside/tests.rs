@@ -1,4 +1,5 @@
 use super::*;
+use crate::Said;
 use crate::search::{Parsed, parse};
 use crate::terms::{Counted, MeanLengths, WordStatistics, asked_for, rarity};
 use crate::testing::{chunk, note};
@@ -70,7 +71,7 @@ fn a_note_that_the_query_names_is_boosted_and_none_takes_more_than_its_share() {
 fn what_is_linked_with_a_note_that_the_query_names_is_boosted() {
     let found = |no: u32, path: &str, links: &[&str]| {
         let mut chunk = outside(no, path, "text", Some(1.0), Some(0.5));
-        chunk.note.links = links.iter().map(|link| (*link).to_owned()).collect();
+        chunk.note.texts = Said { title: chunk.note.path.stem(), links, ..Said::default() }.pack();
         chunk
     };
     // From the note that is named, to it, and to one that is named and was not found.
@@ -116,8 +117,7 @@ fn what_an_engine_elsewhere_is_asked_for_and_what_nobody_can_tell() {
 fn what_is_asked_for_besides_words_is_looked_for_in_what_comes() {
     let found = |no: u32, path: &str, text: &str, tags: &[&str], links: &[&str]| {
         let mut chunk = outside(no, path, text, Some(1.0), None);
-        chunk.note.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
-        chunk.note.links = links.iter().map(|link| (*link).to_owned()).collect();
+        chunk.note.texts = Said { title: chunk.note.path.stem(), tags, links, ..Said::default() }.pack();
         chunk
     };
     let chunks = vec![

@@ -71,6 +71,6 @@ fn all(parts: Vec<Met>, snapshot: &Snapshot) -> Met {
 
 /// All rows of the notes that have one of these.
 fn of_notes(rows: &RowSet, snapshot: &Snapshot) -> RowSet {
-    let have = snapshot.notes().filter(|note| note.rows.iter().any(|row| rows.contains(*row)));
-    RowSet::of(snapshot.rows(), have.flat_map(|note| note.rows.iter().copied()))
+    let have = snapshot.notes().filter(|note| note.rows.iter().any(|row| rows.contains(row)));
+    RowSet::of(snapshot.rows(), have.flat_map(|note| note.rows.iter()))
 }

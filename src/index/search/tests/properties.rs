@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::note;
+use crate::{PackedStrings, Said};
 
 /// Two chunks, under properties.
 fn with_properties(properties: &str) -> Vault {
@@ -24,7 +25,10 @@ fn with_properties(properties: &str) -> Vault {
         context: String::new(),
         expansion: String::new(),
     });
-    let anna = NoteEntry { properties: properties.into(), title: "Anna".to_owned(), ..note(1, 1, "Anna.md") };
+    let anna = NoteEntry {
+        texts: Said::<&str> { title: "Anna", properties, ..Said::default() }.pack(),
+        ..note(1, 1, "Anna.md")
+    };
     index.put(anna, chunks.collect()).unwrap();
     Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
 }

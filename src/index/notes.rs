@@ -1,0 +1,100 @@
+//! The notes of an index, by their numbers and by their paths; cheap to copy, as [`super::blocks`] are.
+
+use std::sync::Arc;
+
+use super::blocks::Blocks;
+use super::lookup::Lookup;
+use super::{NoteEntry, NoteNo};
+use note::VaultPath;
+
+/// Notes by number and by path.
+#[derive(Clone, Default)]
+pub struct NoteTable {
+    notes: Blocks<Arc<NoteEntry>>,
+    paths: Lookup,
+    count: usize,
+}
+
+impl NoteTable {
+    /// The note of this number.
+    pub fn get(&self, no: NoteNo) -> Option<&Arc<NoteEntry>> {
+        self.notes.get(no)
+    }
+
+    /// The note at a path.
+    pub fn at(&self, path: &VaultPath) -> Option<&Arc<NoteEntry>> {
+        self.get(self.paths.get(path, &self.notes)?)
+    }
+
+    /// All notes, in order of number.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<NoteEntry>> {
+        self.notes.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Puts a note in the place of that of its number, and of whichever was at its path.
+    pub(super) fn put(&mut self, note: NoteEntry) {
+        let no = note.no;
+        self.remove(no);
+        self.notes.set(no, Some(Arc::new(note)));
+        self.paths.insert(no, &self.notes);
+        self.count += 1;
+    }
+
+    /// Takes a note out; its path only if no other note has taken it over.
+    pub(super) fn remove(&mut self, no: NoteNo) -> Option<Arc<NoteEntry>> {
+        self.paths.forget(no, &self.notes);
+        let removed = self.notes.set(no, None)?;
+        self.count -= 1;
+        Some(removed)
+    }
+
+    /// Changes a note, but not its number or its path.
+    pub(super) fn amend(&mut self, no: NoteNo, change: impl FnOnce(&mut NoteEntry)) {
+        let Some(note) = self.notes.get(no) else { return };
+        let mut changed = (**note).clone();
+        change(&mut changed);
+        self.notes.set(no, Some(Arc::new(changed)));
+    }
+}
+
+impl FromIterator<NoteEntry> for NoteTable {
+    fn from_iter<I: IntoIterator<Item = NoteEntry>>(notes: I) -> Self {
+        let mut table = NoteTable::default();
+        notes.into_iter().for_each(|note| table.put(note));
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::note;
+    use super::*;
+
+    #[test]
+    fn a_path_is_that_of_the_note_that_took_it_last() {
+        let path = |path: &str| VaultPath::parse(path).unwrap();
+        let mut notes: NoteTable = [note(1, 1, "a.md"), note(2, 1, "b.md")].into_iter().collect();
+        let before = notes.clone();
+        notes.put(note(2, 2, "a.md"));
+        assert_eq!(notes.at(&path("a.md")).map(|note| (note.no, note.seq)), Some((2, 2)));
+        assert!(notes.at(&path("b.md")).is_none() && notes.len() == 2);
+        notes.remove(1);
+        assert_eq!(notes.at(&path("a.md")).map(|note| note.no), Some(2), "it had been taken over");
+        notes.amend(2, |note| note.conflict = true);
+        notes.amend(7, |_| panic!("there is none"));
+        assert_eq!(notes.iter().map(|note| (note.no, note.conflict)).collect::<Vec<_>>(), [(2, true)]);
+        assert!(notes.remove(2).is_some() && notes.remove(2).is_none() && notes.is_empty());
+        assert_eq!(before.iter().map(|note| note.path.as_str()).collect::<Vec<_>>(), ["a.md", "b.md"]);
+        assert_eq!(before.at(&path("b.md")).map(|note| note.no), Some(2));
+    }
+}
