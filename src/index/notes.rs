@@ -1,5 +1,6 @@
 //! The notes of an index, by their numbers and by their paths; cheap to copy, as [`super::blocks`] are.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::blocks::Blocks;
@@ -13,6 +14,8 @@ pub struct NoteTable {
     notes: Blocks<Arc<NoteEntry>>,
     paths: Lookup,
     count: usize,
+    /// Those that look like a sync conflict's copy: few, if any.
+    conflicts: Arc<BTreeSet<NoteNo>>,
 }
 
 impl NoteTable {
@@ -31,6 +34,11 @@ impl NoteTable {
         self.notes.iter()
     }
 
+    /// Those that look like a sync conflict's copy, in order of number.
+    pub fn conflicts(&self) -> impl Iterator<Item = &Arc<NoteEntry>> {
+        self.conflicts.iter().filter_map(|no| self.get(*no))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.count
@@ -45,6 +53,9 @@ impl NoteTable {
     pub(super) fn put(&mut self, note: NoteEntry) {
         let no = note.no;
         self.remove(no);
+        if note.conflict {
+            Arc::make_mut(&mut self.conflicts).insert(no);
+        }
         self.notes.set(no, Some(Arc::new(note)));
         self.paths.insert(no, &self.notes);
         self.count += 1;
@@ -55,10 +66,13 @@ impl NoteTable {
         self.paths.forget(no, &self.notes);
         let removed = self.notes.set(no, None)?;
         self.count -= 1;
+        if removed.conflict {
+            Arc::make_mut(&mut self.conflicts).remove(&no);
+        }
         Some(removed)
     }
 
-    /// Changes a note, but not its number or its path.
+    /// Changes what its file is said to be.
     pub(super) fn amend(&mut self, no: NoteNo, change: impl FnOnce(&mut NoteEntry)) {
         let Some(note) = self.notes.get(no) else { return };
         let mut changed = (**note).clone();
@@ -90,11 +104,23 @@ mod tests {
         assert!(notes.at(&path("b.md")).is_none() && notes.len() == 2);
         notes.remove(1);
         assert_eq!(notes.at(&path("a.md")).map(|note| note.no), Some(2), "it had been taken over");
-        notes.amend(2, |note| note.conflict = true);
+        notes.amend(2, |note| note.stat.size = 7);
         notes.amend(7, |_| panic!("there is none"));
-        assert_eq!(notes.iter().map(|note| (note.no, note.conflict)).collect::<Vec<_>>(), [(2, true)]);
+        assert_eq!(notes.iter().map(|note| (note.no, note.stat.size)).collect::<Vec<_>>(), [(2, 7)]);
         assert!(notes.remove(2).is_some() && notes.remove(2).is_none() && notes.is_empty());
         assert_eq!(before.iter().map(|note| note.path.as_str()).collect::<Vec<_>>(), ["a.md", "b.md"]);
         assert_eq!(before.at(&path("b.md")).map(|note| note.no), Some(2));
+    }
+
+    #[test]
+    fn copies_of_conflicts_are_known_as_long_as_they_are_there() {
+        let copy = |no: NoteNo, conflict| NoteEntry { conflict, ..note(no, 1, &format!("{no}.md")) };
+        let numbers = |notes: &NoteTable| notes.conflicts().map(|note| note.no).collect::<Vec<_>>();
+        let mut notes: NoteTable = [copy(3, true), copy(1, true), copy(2, false)].into_iter().collect();
+        let before = notes.clone();
+        notes.put(copy(1, false));
+        notes.put(copy(2, true));
+        notes.remove(3);
+        assert_eq!((numbers(&before), numbers(&notes)), (vec![1, 3], vec![2]));
     }
 }

@@ -34,6 +34,9 @@ const PUBLISH_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 /// Notes with warnings that `status` names.
 const MOST_WARNED: usize = 100;
 
+/// Copies of sync conflicts that it names.
+const MOST_CONFLICTS: usize = 100;
+
 /// A decision that is carried out.
 pub(crate) struct Committed {
     pub(crate) record: NoteRecord,
@@ -244,7 +247,8 @@ impl Committer {
             let mut warned: Vec<&WarnedNote> = self.warned.values().collect();
             warned.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             status.warned_notes = warned.into_iter().take(MOST_WARNED).cloned().collect();
-            status.conflicts = snapshot.notes().filter(|n| n.conflict).take(100).map(|n| n.path.to_string()).collect();
+            status.conflicts =
+                self.known().conflicts().take(MOST_CONFLICTS).map(|note| note.path.to_string()).collect();
             status.last_change = self.changed_at;
             let counts = self.counts.iter();
             status.decisions = counts

@@ -67,11 +67,12 @@ pub(super) fn writer(index: &tantivy::Index, bulk: Option<Bulk>) -> tantivy::Res
         writer.set_merge_policy(Box::new(policy));
         return Ok(writer);
     }
-    // Segments of a size within 8 times each other are merged by six: a save of one note starts merges of a
-    // few documents only, and 100,000 chunks lie in about five to ten segments.
+    // Segments of a size within 8 times each other are merged by six, and all below 64 documents count as of one size: every
+    // fifth save of one note starts a merge of some hundred documents, and 100,000 chunks lie in about five to ten segments. With
+    // 256 they were up to 2,000 documents, which took most of a save's processor time.
     let mut policy = LogMergePolicy::default();
     policy.set_min_num_segments(6);
-    policy.set_min_layer_size(256);
+    policy.set_min_layer_size(64);
     policy.set_level_log_size(3.0);
     policy.set_del_docs_ratio_before_merge(0.3);
     writer.set_merge_policy(Box::new(policy));
