@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::packed::{PackedIter, put_number, put_text, take_bytes};
+use super::packed::{LONGEST_NUMBER, PackedIter, packed_length, put_number, put_text, take_bytes};
 use super::{HeadingPaths, NoteNo, Row};
 use note::fingerprint::TextHash;
 use note::{FileStat, OwnDays, VaultPath};
@@ -181,23 +181,21 @@ const PROPERTIES: usize = 5;
 impl<S: AsRef<str>> Said<'_, S> {
     /// All of it in one piece of memory.
     pub fn pack(&self) -> NoteTexts {
-        let (mut bytes, mut list) = (Vec::new(), Vec::new());
+        let lists = [self.tags, self.aliases, self.links];
+        let texts = packed_length(&[self.title, self.properties]) + packed_length(self.kind.as_slice());
+        let mut bytes = Vec::with_capacity(texts + lists.map(packed_length).iter().sum::<usize>() + 4 * LONGEST_NUMBER);
         put_text(self.title, &mut bytes);
-        put_list(self.kind.as_slice(), &mut list, &mut bytes);
-        for texts in [self.tags, self.aliases, self.links] {
-            put_list(texts, &mut list, &mut bytes);
-        }
+        put_list(self.kind.as_slice(), &mut bytes);
+        lists.into_iter().for_each(|texts| put_list(texts, &mut bytes));
         put_text(self.properties, &mut bytes);
         NoteTexts(bytes.into())
     }
 }
 
-/// Puts texts behind `bytes` by way of `list`.
-fn put_list(texts: &[impl AsRef<str>], list: &mut Vec<u8>, bytes: &mut Vec<u8>) {
-    list.clear();
-    texts.iter().for_each(|text| put_text(text.as_ref(), list));
-    put_number(list.len(), bytes);
-    bytes.extend_from_slice(list);
+/// Puts texts behind `bytes`, and before them how long they are.
+fn put_list(texts: &[impl AsRef<str>], bytes: &mut Vec<u8>) {
+    put_number(packed_length(texts), bytes);
+    texts.iter().for_each(|text| put_text(text.as_ref(), bytes));
 }
 
 impl NoteTexts {

@@ -18,6 +18,8 @@ pub struct PackedIter<'a>(&'a [u8]);
 /// Bits of a number in each byte, the lowest first; the highest bit says that more follow (LEB128, as in DWARF 5, 7.6).
 const BITS: u32 = 7;
 const MORE: u8 = 1 << BITS;
+/// Bytes of the longest number.
+pub(super) const LONGEST_NUMBER: usize = (usize::BITS as usize).div_ceil(BITS as usize);
 
 impl PackedStrings {
     /// The texts, in order.
@@ -90,6 +92,12 @@ pub(super) fn put_number(mut number: usize, bytes: &mut Vec<u8>) {
 pub(super) fn put_text(text: &str, bytes: &mut Vec<u8>) {
     put_number(text.len(), bytes);
     bytes.extend_from_slice(text.as_bytes());
+}
+
+/// Bytes that texts take which are put behind one another.
+pub(super) fn packed_length(texts: &[impl AsRef<str>]) -> usize {
+    let length = |text: usize| (usize::BITS - text.leading_zeros()).div_ceil(BITS).max(1) as usize + text;
+    texts.iter().map(|text| length(text.as_ref().len())).sum()
 }
 
 fn take_number(bytes: &mut &[u8]) -> Option<usize> {
@@ -169,6 +177,7 @@ mod tests {
         fn a_list_is_what_was_packed(texts in proptest::collection::vec(".{0,300}", 0..8)) {
             let packed: PackedStrings = texts.iter().collect();
             prop_assert_eq!(packed.to_vec(), texts.clone());
+            prop_assert_eq!(packed.0.len(), packed_length(&texts));
             prop_assert_eq!(packed.is_empty(), texts.is_empty());
             prop_assert_eq!(format!("{packed:?}"), format!("{texts:?}"));
         }

@@ -387,7 +387,7 @@ impl Snapshot {
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
-            let row = note.rows.get(position as u32)?;
+            let row = note.rows.get(u32::try_from(position).ok()?)?;
             allowed.is_none_or(|allowed| allowed(row)).then_some(row)
         };
         self.words.search(query, corpus, (&row, allowed.is_none()), k)
@@ -464,7 +464,7 @@ impl Snapshot {
         let mut finder = pattern.finder();
         let row = |(no, seq, position): (u64, u64, u64)| {
             let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
-            let row = note.rows.get(position as u32)?;
+            let row = note.rows.get(u32::try_from(position).ok()?)?;
             among(row).then_some(row)
         };
         let mut rows = Vec::new();

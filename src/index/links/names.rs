@@ -107,17 +107,22 @@ impl<T: Listed> Names<T> {
     pub(super) fn all(&self, key: NameKey) -> impl Iterator<Item = T> {
         let shard = &self.0[key.shard()];
         let rest = shard.rest.find(key.hash(), |(name, _)| *name == key).map_or(&[][..], |(_, rest)| rest);
-        shard.few(key).chain(rest).copied()
+        let few = shard.few.iter_hash(key.hash()).filter(move |(name, _)| *name == key).map(|(_, listed)| listed);
+        few.chain(rest).copied()
     }
 
     /// Adds a note to those of a name.
     pub(super) fn add(&mut self, key: NameKey, listed: T) {
         let shard = Arc::make_mut(&mut self.0[key.shard()]);
         let is_same = |other: &T| other.note() == listed.note();
-        if let Some((_, known)) = shard.few.find_mut(key.hash(), |(name, other)| *name == key && is_same(other)) {
-            return known.join(listed);
+        let mut count = 0;
+        for (_, known) in shard.few.iter_hash_mut(key.hash()).filter(|(name, _)| *name == key) {
+            if is_same(known) {
+                return known.join(listed);
+            }
+            count += 1;
         }
-        if shard.few(key).count() < FEW {
+        if count < FEW {
             shard.few.insert_unique(key.hash(), (key, listed), |(name, _)| name.hash());
             return;
         }
@@ -148,12 +153,6 @@ impl<T: Listed> Names<T> {
         if let Some(listed) = moves_up {
             shard.few.insert_unique(key.hash(), (key, listed), |(name, _)| name.hash());
         }
-    }
-}
-
-impl<T> Shard<T> {
-    fn few(&self, key: NameKey) -> impl Iterator<Item = &T> {
-        self.few.iter_hash(key.hash()).filter(move |(name, _)| *name == key).map(|(_, listed)| listed)
     }
 }
 
