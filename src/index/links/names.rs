@@ -92,7 +92,8 @@ pub(super) struct Names<T>(Vec<Arc<Shard<T>>>);
 struct Shard<T> {
     /// Up to [`FEW`] of each name.
     few: HashTable<(NameKey, T)>,
-    /// The rest of those names that have more.
+    /// The rest of those names that have more, in order of number: where every note of a vault links to the same one, adding
+    /// one does not look through all.
     rest: HashTable<(NameKey, Vec<T>)>,
 }
 
@@ -114,10 +115,9 @@ impl<T: Listed> Names<T> {
     /// Adds a note to those of a name.
     pub(super) fn add(&mut self, key: NameKey, listed: T) {
         let shard = Arc::make_mut(&mut self.0[key.shard()]);
-        let is_same = |other: &T| other.note() == listed.note();
         let mut count = 0;
         for (_, known) in shard.few.iter_hash_mut(key.hash()).filter(|(name, _)| *name == key) {
-            if is_same(known) {
+            if known.note() == listed.note() {
                 return known.join(listed);
             }
             count += 1;
@@ -129,9 +129,9 @@ impl<T: Listed> Names<T> {
         let rest = shard.rest.entry(key.hash(), |(name, _)| *name == key, |(name, _)| name.hash());
         let mut rest = rest.or_insert_with(|| (key, Vec::new()));
         let rest = &mut rest.get_mut().1;
-        match rest.iter_mut().find(|other| is_same(other)) {
-            Some(known) => known.join(listed),
-            None => rest.push(listed),
+        match rest.binary_search_by_key(&listed.note(), |other| other.note()) {
+            Ok(at) => rest[at].join(listed),
+            Err(at) => rest.insert(at, listed),
         }
     }
 
