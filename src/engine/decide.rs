@@ -22,7 +22,7 @@ use context::prompt::Prompter;
 use context::settings::Levels;
 use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
-use index::{ChunkDoc, NoteEntry, Said};
+use index::{ChunkDoc, ChunkRows, HeadingPaths, NoteEntry, Said};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ContextKey, InputHash, Sketch, context_key, text_hash};
 use note::{FileStat, Format, VaultPath};
@@ -429,12 +429,16 @@ pub(super) fn note_entry(record: &NoteRecord, rules: &NoteRules) -> NoteEntry {
         links: &record.links,
     };
     NoteEntry {
+        no: record.no,
+        seq: record.seq,
+        path: record.path.clone(),
         stat: record.stat,
         hash: record.hash,
         texts: texts.pack(),
         days: OwnDays::read(&record.path, &record.properties, rules),
         conflict: record.conflict,
-        ..NoteEntry::new(record.no, record.seq, record.path.clone())
+        rows: ChunkRows::default(),
+        headings: HeadingPaths::default(),
     }
 }
 

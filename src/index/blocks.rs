@@ -34,18 +34,16 @@ impl<T: Clone> Blocks<T> {
         self.blocks.get(at / BLOCK)?.as_ref()?.get(at % BLOCK)?.as_ref()
     }
 
-    /// Puts `item` at `at`, or clears the place, and returns what was there.
+    /// Puts `item` at `at`, or clears the place, and returns what was there. Clearing a place that has none copies nothing.
     pub(super) fn set(&mut self, at: u32, item: Option<T>) -> Option<T> {
-        let (block, place) = (at as usize / BLOCK, at as usize % BLOCK);
-        if block >= self.blocks.len() {
-            item.as_ref()?;
-            self.blocks.resize(block + 1, None);
-        }
-        let slot = &mut self.blocks[block];
-        if slot.is_none() && item.is_none() {
+        if item.is_none() && self.get(at).is_none() {
             return None;
         }
-        let items = Arc::make_mut(slot.get_or_insert_with(|| Arc::new(Vec::new())));
+        let (block, place) = (at as usize / BLOCK, at as usize % BLOCK);
+        if block >= self.blocks.len() {
+            self.blocks.resize(block + 1, None);
+        }
+        let items = Arc::make_mut(self.blocks[block].get_or_insert_with(|| Arc::new(Vec::new())));
         if place >= items.len() {
             items.resize(place + 1, None);
         }

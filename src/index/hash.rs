@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 /// Odd numbers without a pattern: the fractional parts of the square roots of 2 and 3.
@@ -37,10 +37,10 @@ fn fold(state: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// What resists those who look for collisions: SipHash with a key of this process.
-pub(super) fn process_hasher() -> &'static RandomState {
+/// A hash that resists those who look for collisions: SipHash with a key of this process.
+pub(super) fn keyed(text: &str) -> u64 {
     static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    &HASHER
+    HASHER.hash_one(text)
 }
 
 /// A map from hashes, which are not hashed again.

@@ -1,19 +1,18 @@
 //! Numbers of what lies in [`super::blocks`] by one of its keys, and cheap to copy as that is. Only the numbers are kept
 //! here, for what has a number says its key: a chunk takes 7 bytes so and not 27, a note not the text of its path.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 
 use super::blocks::Blocks;
 use super::{ChunkEntry, NoteEntry};
-use crate::hash::process_hasher;
+use crate::hash::keyed;
 use note::VaultPath;
 use note::fingerprint::ChunkId;
 
-/// Tables of a [`Lookup`]. With 10,000 notes each has about 40 of them, which is what a save copies.
-const SHARDS: usize = 256;
+/// Tables of a [`Lookup`], and of what else is copied in such pieces. With 10,000 notes each has about 40 of them, which is what a save copies.
+pub(super) const SHARDS: usize = 256;
 
 /// What can be looked up by its key.
 pub(super) trait Keyed: Clone {
@@ -47,7 +46,7 @@ impl Keyed for Arc<NoteEntry> {
     }
 
     fn hash(key: &VaultPath) -> u64 {
-        process_hasher().hash_one(key.as_str())
+        keyed(key.as_str())
     }
 }
 
@@ -100,7 +99,7 @@ fn has<T: Keyed>(items: &Blocks<T>, no: u32, key: &T::Key) -> bool {
 }
 
 /// Which table has a key of this hash. The tables look at other bits of it: at the lowest, and at the seven highest.
-fn shard(hash: u64) -> usize {
+pub(super) fn shard(hash: u64) -> usize {
     (hash >> 40) as usize % SHARDS
 }
 

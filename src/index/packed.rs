@@ -12,7 +12,7 @@ pub struct PackedStrings(Box<[u8]>);
 pub struct HeadingPaths(Box<[u8]>);
 
 /// Packed texts, in order.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct PackedIter<'a>(&'a [u8]);
 
 /// Bits of a number in each byte, the lowest first; the highest bit says that more follow (LEB128, as in DWARF 5, 7.6).

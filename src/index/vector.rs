@@ -172,9 +172,7 @@ impl Windows {
             block.factors[at] = f32::NAN;
             // It keeps saying where its values are: an exact scan looks at those of free slots, too.
             block.slots[at] = Slot { record: block.slots[at].record, ..Slot::FREE };
-            if self.jumps.get(slot).is_some() {
-                self.jumps.set(slot, None);
-            }
+            self.jumps.set(slot, None);
         }
         free.0.extend(slots);
     }
@@ -211,9 +209,7 @@ impl Windows {
         }
         let more = if next.is_some() { MORE } else { 0 };
         block.slots[at] = Slot { record: record.unwrap_or(HERE), owner: row | more };
-        if let Some(next) = next.filter(|next| next + 1 != slot) {
-            self.jumps.set(slot, Some(next));
-        }
+        self.jumps.set(slot, next.filter(|next| next + 1 != slot));
         block.factors[at] = code.factor;
         block.signs.resize(code.words.len(), [0; BLOCK]);
         block.signs.iter_mut().zip(code.words).for_each(|(column, word)| column[at] = word);

@@ -133,7 +133,7 @@ impl Committer {
             for (doc, chunk) in docs.iter_mut().zip(&record.chunks) {
                 self.pipeline.vectors.place(&mut doc.windows, &chunk.inputs);
             }
-            (entry.no, entry.seq, entry.hash, entry.stat) = (record.no, record.seq, record.hash, record.stat);
+            (entry.no, entry.seq) = (record.no, record.seq);
             self.warned.remove(&record.no);
             self.warned.extend(warned(&record).map(|warned| (record.no, warned)));
             self.count(&plan);

@@ -1,6 +1,5 @@
 //! Notes by names: by those that they bear, or by those that they mention. Cheap to copy, as [`crate::blocks`] are.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -8,10 +7,8 @@ use hashbrown::hash_table::OccupiedEntry;
 
 use super::Kind;
 use crate::NoteNo;
-use crate::hash::process_hasher;
-
-/// Tables of a [`Names`]. With 10,000 notes each has about 40 names of each kind, which is what a save copies.
-const SHARDS: usize = 256;
+use crate::hash::keyed;
+use crate::lookup::{SHARDS, shard};
 
 /// Notes of one name that lie in the table itself. Of more, as of the thousand that are called `index`, the rest lies in a list:
 /// the table would look through all of them for each that is added.
@@ -25,17 +22,12 @@ pub(super) struct NameKey([u32; 2]);
 
 impl NameKey {
     pub(super) fn of(name: &str) -> Self {
-        let hash = process_hasher().hash_one(name);
+        let hash = keyed(name);
         NameKey([hash as u32, (hash >> 32) as u32])
     }
 
     fn hash(self) -> u64 {
         u64::from(self.0[0]) | u64::from(self.0[1]) << 32
-    }
-
-    /// Which table has it. The tables look at other bits: at the lowest, and at the seven highest.
-    fn shard(self) -> usize {
-        (self.0[1] >> 8) as usize % SHARDS
     }
 }
 
@@ -106,7 +98,7 @@ impl<T> Default for Names<T> {
 impl<T: Listed> Names<T> {
     /// The notes of a name, each once, in no order.
     pub(super) fn all(&self, key: NameKey) -> impl Iterator<Item = T> {
-        let shard = &self.0[key.shard()];
+        let shard = &self.0[shard(key.hash())];
         let rest = shard.rest.find(key.hash(), |(name, _)| *name == key).map_or(&[][..], |(_, rest)| rest);
         let few = shard.few.iter_hash(key.hash()).filter(move |(name, _)| *name == key).map(|(_, listed)| listed);
         few.chain(rest).copied()
@@ -114,7 +106,7 @@ impl<T: Listed> Names<T> {
 
     /// Adds a note to those of a name.
     pub(super) fn add(&mut self, key: NameKey, listed: T) {
-        let shard = Arc::make_mut(&mut self.0[key.shard()]);
+        let shard = Arc::make_mut(&mut self.0[shard(key.hash())]);
         let mut count = 0;
         for (_, known) in shard.few.iter_hash_mut(key.hash()).filter(|(name, _)| *name == key) {
             if known.note() == listed.note() {
@@ -140,7 +132,7 @@ impl<T: Listed> Names<T> {
         if self.all(key).all(|listed| listed.note() != no) {
             return;
         }
-        let shard = Arc::make_mut(&mut self.0[key.shard()]);
+        let shard = Arc::make_mut(&mut self.0[shard(key.hash())]);
         let few = shard.few.find_entry(key.hash(), |(name, listed)| *name == key && listed.note() == no);
         let is_few = few.map(OccupiedEntry::remove).is_ok();
         let Ok(mut found) = shard.rest.find_entry(key.hash(), |(name, _)| *name == key) else { return };

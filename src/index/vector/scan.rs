@@ -173,7 +173,7 @@ impl<'a> Scan<'a> {
             for &at in reaching(likely.threshold, &estimates, &mut hits) {
                 let at = usize::from(at);
                 // Of a slot that is free the estimate is no number, so it reaches nothing.
-                if block.slots[at].row().is_some_and(|row| allowed.is_none_or(|allowed| allowed(row))) {
+                if allowed.is_none_or(|allowed| block.slots[at].row().is_some_and(allowed)) {
                     likely.push((begin + at) as u32, estimates[at]);
                 }
             }
