@@ -17,8 +17,8 @@ use super::documents::{View, guarded};
 use super::meant::{MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
 use super::query::{As, AskedWord, LexicalQuery, asked, in_text, weighted};
-use super::vector::Best;
 use super::{Cancel, LexicalError, NoteNo, Row};
+use vector::Best;
 
 /// Weight of the words that a word being typed may become.
 const COMPLETED: f32 = 0.7;

@@ -5,13 +5,7 @@
 //! goes on undisturbed. The lexical index on disk is a cache of the store: every document carries its note's
 //! number and sequence number, and a document whose numbers are not those of the notes table is invisible.
 
-#[cfg(target_endian = "big")]
-compile_error!(
-    "the built-in model and the signs of vectors are read as little-endian numbers: there is no situated for a big-endian processor"
-);
-
 mod analyze;
-mod blocks;
 mod cancel;
 pub mod chunk;
 mod corpus;
@@ -44,7 +38,6 @@ pub mod terms;
 mod testing;
 #[cfg(test)]
 mod tests;
-mod vector;
 
 use note::fingerprint::ChunkId;
 
@@ -62,16 +55,7 @@ pub use notes::NoteTable;
 pub use packed::{HeadingPaths, PackedIter, PackedStrings};
 pub use query::{LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, WithoutContexts};
-/// What is fuzzed of the dense lane.
-#[cfg(any(test, fuzzing))]
-pub use vector::fuzz::kernels as fuzz_kernels;
-pub use vector::{Coder, Matrix, Rows, WindowVector};
-
-/// A chunk's place in the snapshot's tables. Valid within one snapshot only.
-pub type Row = u32;
-
-/// Which chunks a search may bring.
-pub type Allowed<'a> = dyn Fn(Row) -> bool + Sync + 'a;
+pub use vector::{Allowed, Coder, Matrix, Row, Rows, WindowVector};
 
 /// A note's number: given once by the store, kept through edits and moves.
 pub type NoteNo = u32;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use super::blocks::Blocks;
 use super::{ChunkEntry, NoteEntry};
 use crate::hash::keyed;
 use note::VaultPath;
 use note::fingerprint::ChunkId;
+use vector::Blocks;
 
 /// Tables of a [`Lookup`], and of what else is copied in such pieces. With 10,000 notes each has about 40 of them, which is what a save copies.
 pub(super) const SHARDS: usize = 256;

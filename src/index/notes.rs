@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::blocks::Blocks;
 use super::lookup::Lookup;
 use super::{NoteEntry, NoteNo};
 use note::VaultPath;
+use vector::Blocks;
 
 /// Notes by number and by path.
 #[derive(Clone, Default)]

@@ -6,20 +6,20 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::analyze;
-use super::blocks::Blocks;
 use super::documents::{Bulk, Documents, Texts, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Side};
 use super::lookup::Lookup;
-use super::vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
     NoteEntry, NoteNo, NoteTable, Row,
 };
-use crate::embed::Vector;
 use note::fingerprint::{ChunkId, TextHash};
 use note::{FileStat, VaultPath};
+use vector::Blocks;
+use vector::Vector;
+use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 
 /// How the lexical index on disk stands to a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Notes and chunks for the tests of this module.
 
 use super::{ChunkDoc, ChunkEntry, NoteEntry, NoteNo};
-use crate::embed::Vector;
 use note::VaultPath;
 use note::fingerprint::{ChunkId, section_key};
+use vector::Vector;
 
 /// A note without chunks, titled as its file.
 pub(super) fn note(no: NoteNo, seq: u64, path: &str) -> NoteEntry {

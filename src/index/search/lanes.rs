@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::rows::RowSet;
 use super::{LaneScore, MAX_HITS, Mode};
-use crate::embed::Vector;
 use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
+use vector::Vector;
 
 /// Chunks that each lane brings at least: six times an answer of the usual length, for a chunk far down in both lanes cannot
 /// come out on top. With 300, which costs up to twice as much, no set of five has an nDCG@10 that is higher by .001.

@@ -17,8 +17,8 @@ use super::lanes::{self, Candidate};
 use super::ranking::{Order, Ranking, in_order};
 use super::rows::RowSet;
 use super::{Mode, Options, Parsed};
-use crate::embed::Vector;
 use crate::{Corpus, Corrected, LexicalError, LexicalQuery, Meant, Row, Snapshot};
+use vector::Vector;
 
 /// A vault that a query is asked of.
 #[derive(Clone)]

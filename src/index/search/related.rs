@@ -14,9 +14,9 @@ use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
 use super::ranking::in_order;
 use super::{LinkDirection, MAX_HITS, Mode, Options};
-use crate::embed::Vector;
 use crate::{Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
 use note::Private;
+use vector::Vector;
 
 /// Words of a text that are asked of the lexical lane: its beginning says what it is about.
 const WORDS: usize = 100;

@@ -3,9 +3,9 @@
 use super::BLOCK;
 use super::code::{Asked, Code, Codes, Column};
 use super::dot::{dots, dots_of};
+use super::int8::Vector;
 use super::rotation::Rotation;
 use super::wide::Width;
-use crate::embed::Vector;
 
 use input::Input;
 

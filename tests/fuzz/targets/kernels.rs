@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| index::fuzz_kernels(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| vector::fuzz_kernels(bytes));

@@ -4,20 +4,22 @@ use crate::Row;
 
 /// Collects the `k` best chunks of a stream of windows. Candidates gather in a buffer that is cut down when
 /// it is full, which costs less than a heap and lets windows of the same chunk be merged in passing.
-pub(crate) struct Best {
+pub struct Best {
     k: usize,
     /// What a score must reach to take a place.
-    pub(crate) threshold: f32,
+    pub threshold: f32,
     /// As [`keyed`], of chunks.
     found: Vec<u64>,
 }
 
 impl Best {
-    pub(crate) fn new(k: usize) -> Self {
+    /// None yet.
+    pub fn new(k: usize) -> Self {
         Best { k, threshold: f32::NEG_INFINITY, found: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, row: Row, cosine: f32) {
+    /// Takes in a window of a chunk, which is worth while if its score reaches the threshold.
+    pub fn push(&mut self, row: Row, cosine: f32) {
         self.found.push(keyed(row, cosine));
         if self.found.len() >= full(self.k) {
             self.cut();
@@ -25,7 +27,8 @@ impl Best {
     }
 
     /// Takes in what was found elsewhere.
-    pub(crate) fn join(mut self, other: Best) -> Best {
+    #[must_use]
+    pub fn join(mut self, other: Best) -> Best {
         self.found.extend(other.found);
         self
     }
@@ -50,14 +53,15 @@ impl Best {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Vec<(Row, f32)> {
+    /// The best chunks with their scores, best first, equals by row.
+    pub fn finish(mut self) -> Vec<(Row, f32)> {
         self.cut();
         self.found.into_iter().map(|key| (number(key), score(key))).collect()
     }
 }
 
 /// Collects the slots with the highest estimates; of equal ones those of the lowest numbers.
-pub(crate) struct Likely {
+pub(super) struct Likely {
     most: usize,
     /// What an estimate must reach to take a place.
     pub(super) threshold: f32,

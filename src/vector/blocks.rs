@@ -11,7 +11,7 @@ const BLOCK: usize = 256;
 
 /// A sparse list indexed by number. A number that was never set reads as `None`, and so does one that was
 /// cleared; blocks without any item take no room but their pointer.
-pub(super) struct Blocks<T> {
+pub struct Blocks<T> {
     blocks: Vec<Option<Arc<Vec<Option<T>>>>>,
 }
 
@@ -29,13 +29,13 @@ impl<T> Clone for Blocks<T> {
 
 impl<T: Clone> Blocks<T> {
     /// The item at `at`.
-    pub(super) fn get(&self, at: u32) -> Option<&T> {
+    pub fn get(&self, at: u32) -> Option<&T> {
         let at = at as usize;
         self.blocks.get(at / BLOCK)?.as_ref()?.get(at % BLOCK)?.as_ref()
     }
 
     /// Puts `item` at `at`, or clears the place, and returns what was there. Clearing a place that has none copies nothing.
-    pub(super) fn set(&mut self, at: u32, item: Option<T>) -> Option<T> {
+    pub fn set(&mut self, at: u32, item: Option<T>) -> Option<T> {
         if item.is_none() && self.get(at).is_none() {
             return None;
         }
@@ -51,7 +51,7 @@ impl<T: Clone> Blocks<T> {
     }
 
     /// All items, in order of their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.blocks.iter().flatten().flat_map(|block| block.iter().flatten())
     }
 }

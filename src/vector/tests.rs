@@ -225,7 +225,7 @@ fn a_large_matrix_is_looked_at_twice_and_what_is_near_is_found() {
     let near: Vec<Row> = (0..30).map(|at| at * 100 + 7).collect();
     let scan = windows.scan(&query, 30);
     let found = scan.finish(scan.part(scan.whole(), None));
-    assert!(matches!(scan.part(scan.whole(), None), scan::Found::Likely(_)));
+    assert!(matches!(scan.part(scan.whole(), None).0, scan::Part::Likely(_)));
     let mut rows: Vec<Row> = found.iter().map(|(row, _)| *row).collect();
     rows.sort_unstable();
     assert_eq!(rows, near);
@@ -240,7 +240,7 @@ fn a_large_matrix_is_looked_at_twice_and_what_is_near_is_found() {
     let found = scan.finish(scan.part(scan.whole(), None));
     assert!(found.iter().all(|(row, _)| *row != 7));
     let everything = windows.scan(&query, 2000);
-    assert!(matches!(everything.part(everything.whole(), None), scan::Found::Best(_)));
+    assert!(matches!(everything.part(everything.whole(), None).0, scan::Part::Best(_)));
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(super) fn fetch<T: ?Sized>(of: &T) {
 macro_rules! widened {
     ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) as $plain:ident) => {
         $(#[$doc])*
-        pub(super) fn $name(width: $crate::vector::wide::Width, $($argument: $type),*) {
+        pub(super) fn $name(width: $crate::wide::Width, $($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,popcnt")]
@@ -108,10 +108,10 @@ macro_rules! widened {
                 }
                 match width.level() {
                     // SAFETY: a width is what the processor said it has: `Width::all` asked for each of these.
-                    $crate::vector::wide::Level::Avx512 => return unsafe { with_avx512($($argument),*) },
+                    $crate::wide::Level::Avx512 => return unsafe { with_avx512($($argument),*) },
                     // SAFETY: as above.
-                    $crate::vector::wide::Level::Avx2 => return unsafe { with_avx2($($argument),*) },
-                    $crate::vector::wide::Level::Portable => {}
+                    $crate::wide::Level::Avx2 => return unsafe { with_avx2($($argument),*) },
+                    $crate::wide::Level::Portable => {}
                 }
             }
             #[cfg(not(target_arch = "x86_64"))]

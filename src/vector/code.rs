@@ -9,7 +9,7 @@
 use super::BLOCK;
 use super::rotation::Rotation;
 use super::wide::{LINE, Width, fetch, widened};
-use crate::embed::Vector;
+use crate::Vector;
 
 /// The greatest value of a query: with its sign in four bits, and the same up and down, so that the number of a
 /// vector's bits need not be known.

@@ -7,8 +7,7 @@ use super::code::Asked;
 use super::dot::{dots, dots_of};
 use super::wide::{Width, fetch};
 use super::{BLOCK, Block, HERE, Rows, Windows, place};
-use crate::embed::Vector;
-use crate::{Allowed, Row};
+use crate::{Allowed, Row, Vector};
 
 /// Windows that the second look is for, for each chunk that is wanted. Of 35,000 windows 3,000 hold 99.1 % of the exact best 300
 /// and all of the best 30; 4,500 would hold 99.7 %. No answer's nDCG@10 changes by more than .0002
@@ -39,13 +38,13 @@ impl Windows {
 
     /// As many chunks as are sooner looked at by themselves, where `k` are wanted and no other is allowed. Where a search
     /// looks twice these are all that could be lost; where it looks once it is a matter of time alone.
-    pub(crate) fn few(&self, k: usize) -> usize {
+    pub fn few(&self, k: usize) -> usize {
         if self.is_scanned(k) { self.blocks.len() * BLOCK / APART } else { few(k) }
     }
 }
 
 /// A search for the nearest chunks. Its parts may be looked at apart, each by a thread of its own.
-pub(crate) struct Scan<'a> {
+pub struct Scan<'a> {
     windows: &'a Windows,
     rows: Rows,
     query: &'a Vector,
@@ -64,7 +63,9 @@ enum Look {
 }
 
 /// What was found in a part.
-pub(crate) enum Found {
+pub struct Found(pub(super) Part);
+
+pub(super) enum Part {
     Best(Best),
     Likely(Likely),
 }
@@ -92,12 +93,12 @@ impl<'a> Scan<'a> {
     }
 
     /// All that there is to look at.
-    pub(crate) fn whole(&self) -> Range<usize> {
+    pub fn whole(&self) -> Range<usize> {
         0..self.windows.blocks.len()
     }
 
     /// The same in two halves, if there is so much that two threads are quicker.
-    pub(crate) fn halves(&self) -> Option<[Range<usize>; 2]> {
+    pub fn halves(&self) -> Option<[Range<usize>; 2]> {
         let blocks = self.windows.blocks.len();
         let bytes = match &self.look {
             Look::None => 0,
@@ -108,25 +109,25 @@ impl<'a> Scan<'a> {
     }
 
     /// Looks at some blocks, for chunks that `allowed` admits, or all. It is asked only for those that would take a place.
-    pub(crate) fn part(&self, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Found {
-        match &self.look {
-            Look::None => Found::Best(Best::new(0)),
-            Look::Exact => Found::Best(self.exact(blocks, allowed)),
-            Look::First(asked, most) => Found::Likely(self.first(asked, *most, blocks, allowed)),
-        }
+    pub fn part(&self, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Found {
+        Found(match &self.look {
+            Look::None => Part::Best(Best::new(0)),
+            Look::Exact => Part::Best(self.exact(blocks, allowed)),
+            Look::First(asked, most) => Part::Likely(self.first(asked, *most, blocks, allowed)),
+        })
     }
 
     /// The `k` chunks with the highest cosine (best window of each), best first, equals by row, out of what was found in
     /// all parts.
-    pub(crate) fn finish(&self, found: Found) -> Vec<(Row, f32)> {
-        match found {
-            Found::Best(best) => best.finish(),
-            Found::Likely(likely) => self.best_of(&likely.finish()),
+    pub fn finish(&self, found: Found) -> Vec<(Row, f32)> {
+        match found.0 {
+            Part::Best(best) => best.finish(),
+            Part::Likely(likely) => self.best_of(&likely.finish()),
         }
     }
 
     /// The same of these chunks alone, each of which is looked at.
-    pub(crate) fn among(&self, rows: impl Iterator<Item = Row>) -> Vec<(Row, f32)> {
+    pub fn among(&self, rows: impl Iterator<Item = Row>) -> Vec<(Row, f32)> {
         if matches!(self.look, Look::None) {
             return Vec::new();
         }
@@ -248,12 +249,13 @@ fn reaching<'a>(threshold: f32, estimates: &[f32; BLOCK], hits: &'a mut [u8; BLO
 
 impl Found {
     /// Takes in what was found in a later part of the same search.
-    pub(crate) fn join(self, other: Found) -> Found {
-        match (self, other) {
-            (Found::Best(one), Found::Best(other)) => Found::Best(one.join(other)),
-            (Found::Likely(one), Found::Likely(other)) => Found::Likely(one.join(other)),
+    #[must_use]
+    pub fn join(self, other: Found) -> Found {
+        Found(match (self.0, other.0) {
+            (Part::Best(one), Part::Best(other)) => Part::Best(one.join(other)),
+            (Part::Likely(one), Part::Likely(other)) => Part::Likely(one.join(other)),
             // Parts of one search are of one kind.
             (one, _) => one,
-        }
+        })
     }
 }

@@ -3,14 +3,21 @@
 //! A chunk has one vector per window. Its values lie in a file that is mapped ([`Matrix`]), or here if they are in none. A
 //! small matrix is scanned exactly, and so is whatever a filter leaves of a large one if that is little. Else a search looks
 //! twice: first at one bit per value ([`code`]), an eighth of the bytes, which are always here, and then exactly at those
-//! windows that seemed best. Blocks are copied on write, as in [`super::blocks`].
+//! windows that seemed best. Blocks are copied on write, as in [`Blocks`].
+
+#[cfg(target_endian = "big")]
+compile_error!(
+    "the built-in model and the signs of vectors are read as little-endian numbers: there is no situated for a big-endian processor"
+);
 
 mod best;
+mod blocks;
 mod code;
 mod dot;
 #[cfg(any(test, fuzzing))]
 #[path = "../../tests/fuzz/bodies/kernels.rs"]
-pub(super) mod fuzz;
+mod fuzz;
+mod int8;
 mod matrix;
 mod rotation;
 mod scan;
@@ -24,12 +31,19 @@ use self::dot::dot;
 use self::matrix::HERE;
 use self::rotation::Rotation;
 use self::wide::Width;
-use super::Row;
-use super::blocks::Blocks;
-use crate::embed::Vector;
-pub(super) use best::Best;
+pub use best::Best;
+pub use blocks::Blocks;
+#[cfg(any(test, fuzzing))]
+pub use fuzz::kernels as fuzz_kernels;
+pub use int8::Vector;
 pub use matrix::{Coder, Matrix, Rows, WindowVector};
-pub(super) use scan::Scan;
+pub use scan::{Found, Scan};
+
+/// A chunk's place in the snapshot's tables. Valid within one snapshot only.
+pub type Row = u32;
+
+/// Which chunks a search may bring.
+pub type Allowed<'a> = dyn Fn(Row) -> bool + Sync + 'a;
 
 /// Windows of a block: 3 KiB, and 8 KiB of bits at 256 dimensions, which is what a save copies; 64 KiB more if their values
 /// are here.
@@ -93,7 +107,7 @@ impl Block {
 
 /// All vectors of a vault.
 #[derive(Clone)]
-pub(super) struct Windows {
+pub struct Windows {
     dimensions: usize,
     matrix: Option<Arc<dyn Matrix>>,
     rotation: Arc<Rotation>,
@@ -108,39 +122,41 @@ pub(super) struct Windows {
 
 /// Slots that may be used again; the writer's own, no snapshot needs them.
 #[derive(Default)]
-pub(super) struct FreeSlots(Vec<u32>);
+pub struct FreeSlots(Vec<u32>);
 
 impl Windows {
     /// No windows yet, for vectors of `dimensions` values; `matrix` has those that are given with a place in it.
-    pub(super) fn new(dimensions: usize, matrix: Option<Arc<dyn Matrix>>) -> Self {
+    pub fn new(dimensions: usize, matrix: Option<Arc<dyn Matrix>>) -> Self {
         let rotation = Arc::new(Rotation::new(dimensions));
         let (first, jumps) = (Blocks::default(), Blocks::default());
         Windows { dimensions, matrix, rotation, blocks: Vec::new(), first, jumps, exact: false }
     }
 
     /// No windows, for vectors that lie where these do.
-    pub(super) fn emptied(&self) -> Self {
+    #[must_use]
+    pub fn emptied(&self) -> Self {
         Windows { blocks: Vec::new(), first: Blocks::default(), jumps: Blocks::default(), ..self.clone() }
     }
 
     /// The same, to be scanned exactly however large it is.
-    pub(super) fn exact(&self) -> Self {
+    #[must_use]
+    pub fn exact(&self) -> Self {
         Windows { exact: true, ..self.clone() }
     }
 
     /// Prepares vectors for these windows.
-    pub(super) fn coder(&self) -> Coder {
+    pub fn coder(&self) -> Coder {
         Coder { rotation: self.rotation.clone(), dimensions: self.dimensions }
     }
 
     /// Values of a vector.
-    pub(super) fn dimensions(&self) -> usize {
+    pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
     /// Sets the vectors of a chunk. Zero vectors and vectors of another length than the matrix's are left
     /// out: no search could find a chunk by them.
-    pub(super) fn set(&mut self, row: Row, windows: &[WindowVector], free: &mut FreeSlots) {
+    pub fn set(&mut self, row: Row, windows: &[WindowVector], free: &mut FreeSlots) {
         let usable = || windows.iter().filter(|window| self.has(window));
         // Asks the system, which a record that is known makes needless, and so does a chunk that is new.
         let rows = std::cell::LazyCell::new(|| self.rows());
@@ -163,7 +179,7 @@ impl Windows {
     }
 
     /// Takes the vectors of a chunk out.
-    pub(super) fn clear(&mut self, row: Row, free: &mut FreeSlots) {
+    pub fn clear(&mut self, row: Row, free: &mut FreeSlots) {
         let slots: Vec<u32> = self.numbers(row).collect();
         self.first.set(row, None);
         for &slot in &slots {
@@ -234,7 +250,7 @@ impl Windows {
     }
 
     /// How many vectors a chunk has.
-    pub(super) fn count(&self, row: Row) -> usize {
+    pub fn count(&self, row: Row) -> usize {
         self.numbers(row).count()
     }
 
@@ -255,7 +271,7 @@ impl Windows {
     }
 
     /// The vectors of a chunk, in the order they were given; without those that the matrix does not show.
-    pub(super) fn vectors(&self, row: Row) -> Vec<WindowVector> {
+    pub fn vectors(&self, row: Row) -> Vec<WindowVector> {
         let rows = self.rows();
         let window = |(block, at): (&Block, usize)| {
             let (record, (values, scale)) = (block.slots[at].record, self.row(block, at, &rows));
@@ -266,7 +282,7 @@ impl Windows {
     }
 
     /// The best cosine of `query` with any window of each chunk; 0 if either has no vector.
-    pub(super) fn cosines(&self, query: &Vector, chunks: &[Row]) -> Vec<f32> {
+    pub fn cosines(&self, query: &Vector, chunks: &[Row]) -> Vec<f32> {
         if !self.usable(query) {
             return vec![0.0; chunks.len()];
         }
@@ -279,7 +295,7 @@ impl Windows {
     }
 
     /// A search for the `k` chunks that are nearest to `query`.
-    pub(super) fn scan<'a>(&'a self, query: &'a Vector, k: usize) -> Scan<'a> {
+    pub fn scan<'a>(&'a self, query: &'a Vector, k: usize) -> Scan<'a> {
         Scan::new(self, query, k)
     }
 }

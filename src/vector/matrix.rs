@@ -7,7 +7,7 @@ use platform::files::Mapped;
 use super::code::Code;
 use super::rotation::Rotation;
 use super::wide::Width;
-use crate::embed::Vector;
+use crate::Vector;
 
 /// The record of a window whose values are in no matrix.
 pub(super) const HERE: u32 = u32::MAX;
@@ -44,7 +44,7 @@ pub struct Coder {
 }
 
 impl Coder {
-    /// Prepares a vector for [`crate::Index::load`] of the index that this is of.
+    /// Prepares a vector for [`Windows`] of these dimensions.
     pub fn prepare(&self, window: &mut WindowVector) {
         if window.vector.values.len() == self.dimensions {
             window.code = Some(Code::of(&window.vector, &self.rotation, Width::chosen()));
