@@ -1,4 +1,4 @@
-//! `situated ask`: an answer from the notes as it comes, and where each statement stands.
+//! `situated ask`: prints an answer from the notes as it arrives, and where its sources are.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::time::Duration;
@@ -17,16 +17,16 @@ use protocol::ask::{AskAnswer, AskPassage, AskRequest, PastTurn};
 use protocol::client::{Client, ClientError};
 use protocol::search::{Expand, Include, SearchAnswer, SearchRequest};
 
-/// Longest silence: longer than the daemon waits for a model.
+/// Longest silence of the daemon: longer than the daemon itself waits for a model.
 const PATIENCE: Duration = Duration::from_mins(11);
 
-/// Turns that go along with the next question.
+/// Past turns that are sent with the next question.
 const TURNS: usize = 3;
 
-/// Bytes of a question from standard input.
+/// Most bytes of a question that are read from standard input.
 const MOST_TYPED: u64 = 64 << 10;
 
-/// Notes that are named where there is no answer.
+/// Most notes that are listed where there is no answer.
 const NEAREST: usize = 5;
 
 /// `situated ask [QUESTION]`.
@@ -91,7 +91,7 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
             Err(CliFailure::Quiet) => return Err(CliFailure::Quiet),
             Err(failure) => {
                 failure.tell(false);
-                // A daemon that was restarted is found again; one that is gone ends the conversation.
+                // Reconnects to a daemon that was restarted; if none runs, the conversation ends.
                 client = session.client()?;
                 client.set_timeout(Some(PATIENCE));
             }
@@ -123,7 +123,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Asks and shows; the exit code, and the answer if there is one.
+    /// Asks and prints; returns the exit code, and the answer if there is one.
     fn ask(
         &self,
         client: &mut Client,
@@ -169,7 +169,7 @@ impl Asked<'_> {
         Ok((code, Some(read)))
     }
 
-    /// What stands behind the text of an answer.
+    /// Prints what follows the text of an answer: sources, or the nearest notes.
     fn tell(&self, answer: &AskAnswer, session: &mut Session) -> Result<(), CliFailure> {
         if let Some(why) = &answer.unfinished {
             session.say(format!("{} {}", yellow("unfinished:"), safe(why)));
@@ -211,7 +211,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Without an answer: why there is none, and the passages that would have been shown to the model.
+    /// Prints why there is no answer, and the best passages instead.
     fn instead(
         &self,
         error: ClientError,
@@ -223,7 +223,7 @@ impl Asked<'_> {
         if !is_of_model {
             return Err(failure);
         }
-        // No model is asked here: what failed once must not fail again.
+        // This search asks no model: the call that failed would fail again.
         let request = SearchRequest {
             query: self.question.to_owned(),
             vault: self.args.vault.clone(),
@@ -238,7 +238,7 @@ impl Asked<'_> {
             let CliFailure::Said { code, message } = &failure else { return Err(failure) };
             let error = json!({ "error": { "code": code, "message": message }, "passages": hits });
             session.out.json(&with_schema(error))?;
-            // On standard error alone: standard output has its one object.
+            // Only on standard error: standard output already has its one JSON object.
             return Ok((failure.tell(false), None));
         }
         let code = failure.tell(false);
@@ -257,7 +257,7 @@ impl Asked<'_> {
     }
 }
 
-/// Where something stands.
+/// A line of a note.
 struct Place<'a> {
     vault: Option<&'a String>,
     path: &'a str,
@@ -265,7 +265,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// `[1] path:line  Title › Heading`, in at most `width` columns; of the path its end stays.
+    /// `[1] path:line  Title › Heading`, in at most `width` columns; a long path loses its beginning.
     fn shown(&self, n: Option<usize>, title: &str, heading_path: &[String], width: usize) -> String {
         let number = n.map(|n| format!("[{n}] ")).unwrap_or_default();
         let vault = self.vault.map(|vault| format!("{}: ", safe(vault))).unwrap_or_default();

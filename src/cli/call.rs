@@ -12,13 +12,13 @@ use crate::daemon::config::Config;
 use protocol::daemon::ShutdownRequest;
 use protocol::locate::{Surroundings, is_locked};
 
-/// A daemon drains for 5 s and then closes its stores; longer than this it hangs.
+/// A daemon drains for 5 s and then closes its stores; one that takes longer than this hangs.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the protocol takes as one request, less the envelope.
+/// Most bytes of a request that the protocol accepts, less the envelope.
 const PARAMS_BYTES: u64 = (1 << 20) - 1024;
 
-/// `situated call METHOD [JSON|-]`: prints the result as it came.
+/// `situated call METHOD [JSON|-]`: prints the result as it arrives.
 pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, CliFailure> {
     let text = match args.params.as_deref() {
         None => "{}".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(exit::OK)
 }
 
-/// `situated stop`: asks, and waits until the data folder is free for another daemon.
+/// `situated stop`: asks the daemon to stop, and waits until the data folder is free for another daemon.
 pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     let found = Config::whereabouts(&session.overrides());
     if !is_locked(&found.data_dir) {
@@ -82,7 +82,7 @@ pub(super) fn schema(session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// `situated socket`: where a client would ask now.
+/// `situated socket`: where a client would connect now.
 pub(super) fn socket(session: &mut Session) -> Result<u8, CliFailure> {
     let found = Config::whereabouts(&session.overrides());
     let socket = Surroundings::here().find(found.socket.as_deref(), &found.data_dir);

@@ -1,8 +1,9 @@
-//! What a shell offers after Tab: commands and options by their definition, and the names that vaults have (notes, headings,
-//! tags, folders, kinds, properties) as the running daemon knows them.
+//! What a shell offers after Tab: commands and options from their definition, and the names that vaults have (notes,
+//! headings, tags, folders, kinds, properties) as the running daemon knows them.
 //!
-//! The script that a shell is given ([`registration`]) calls this program for every Tab with what was typed so far, and with
-//! [`VARIABLE`] set to the shell's name. A prompt is no place for errors: whatever cannot be had in time is not offered.
+//! The script that a shell is given ([`registration`]) calls this program for every Tab with what was typed so far, and
+//! with [`VARIABLE`] set to the shell's name. A prompt is no place for errors: names that do not arrive in time are not
+//! offered.
 
 mod typed;
 
@@ -30,29 +31,29 @@ use protocol::client::Client;
 use protocol::names::{NameKind, NamesRequest};
 use protocol::note::GetRequest;
 
-/// Says that what follows `--` is to be completed, and for which shell.
+/// Environment variable: its presence asks for completion of the words after `--`, and its value names the shell.
 const VARIABLE: &str = "_SITUATED_COMPLETE";
 
 /// How long the daemon may take: the user waits at a prompt meanwhile.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Names that are offered at most.
+/// Most names that are offered.
 const MOST: usize = 200;
 
-/// The script that has a shell ask this program.
+/// The script that makes a shell call this program.
 pub(super) fn registration(shell: Shell) -> std::io::Result<String> {
     let shells = Shells::builtins();
     let name = shell.to_string();
     let completer = shells.completer(&name).ok_or(std::io::ErrorKind::Unsupported)?;
-    // The words that bash has are not enough (see `for_bash`). What is put before an assignment in its script is assigned for
-    // the same call.
+    // The words that bash passes are not enough (see `for_bash`), so its script passes the whole line as well:
+    // assignments that stand before the variable's assignment apply to the same call.
     let line = if shell == Shell::Bash { r#"COMP_LINE="$COMP_LINE" COMP_POINT="$COMP_POINT" "# } else { "" };
     let mut script = Vec::new();
     completer.write_registration(&format!("{line}{VARIABLE}"), "situated", "situated", "situated", &mut script)?;
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Answers a shell, if it is one that asks.
+/// Answers the shell if this call comes from one.
 pub(super) fn answered() -> Option<ExitCode> {
     let shell = std::env::var_os(VARIABLE)?;
     let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
@@ -70,7 +71,8 @@ pub(super) fn answered() -> Option<ExitCode> {
     Some(ExitCode::from(if done.is_ok() { exit::OK } else { exit::NOTHING }))
 }
 
-/// What bash is told: it cuts words at colons and more, so its words are read from the line.
+/// The candidates for bash. It splits words at colons and other characters, so the words are read from the line
+/// instead.
 fn for_bash(here: Option<&Path>) -> std::io::Result<Vec<u8>> {
     let line = std::env::var("COMP_LINE").unwrap_or_default();
     let point = std::env::var("COMP_POINT").ok().and_then(|point| point.parse().ok());
@@ -84,7 +86,7 @@ fn for_bash(here: Option<&Path>) -> std::io::Result<Vec<u8>> {
     Ok(offered.collect::<Vec<_>>().join(&separator).into_bytes())
 }
 
-/// What names a value may have.
+/// The kind of names that an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Vaults,
@@ -93,7 +95,7 @@ enum Names {
 }
 
 impl Names {
-    /// By the argument's name in the definition.
+    /// The kind for an argument, by its name in the definition.
     fn of(arg: &Arg) -> Option<Self> {
         match arg.get_id().as_str() {
             "vault" => Some(Names::Vaults),
@@ -104,7 +106,7 @@ impl Names {
     }
 }
 
-/// The definition with who says what values there are.
+/// The definition, with a completer for each argument that takes values.
 fn completing(command: Command, asker: &Arc<Asker>) -> Command {
     let command = command.mut_args(|arg| {
         let names = Names::of(&arg);
@@ -150,7 +152,7 @@ fn places(words: &[OsString]) -> Globals {
 struct Asker {
     globals: Globals,
     words: Vec<OsString>,
-    /// Reads the word before the cursor as the shell has it.
+    /// Removes the shell's quoting from the word before the cursor.
     read: fn(&str) -> String,
 }
 
@@ -184,7 +186,7 @@ impl Asker {
         Some(client)
     }
 
-    /// As the daemon knows them, else as the configuration does.
+    /// Names of the vaults that the daemon serves; without a daemon, of those in the configuration.
     fn vaults(&self) -> Vec<String> {
         let served = self.client().and_then(|mut client| target::vaults(&mut client).ok());
         let configured = || Session::new(self.globals.clone()).config().ok();
@@ -195,7 +197,7 @@ impl Asker {
         }
     }
 
-    /// The vault that was chosen before.
+    /// The vault that `--vault` names in the line.
     fn vault(&self) -> Option<String> {
         let at = self.words.iter().position(|word| word == "--vault")?;
         self.words.get(at + 1)?.to_str().map(str::to_owned)
@@ -205,7 +207,7 @@ impl Asker {
         let like = Some(typed.to_owned()).filter(|typed| !typed.is_empty());
         let request = NamesRequest { what, like, vault: self.vault(), limit: Some(MOST), ..NamesRequest::default() };
         let names = self.client().and_then(|mut client| client.call(&request).ok()).unwrap_or_default().names;
-        // A note is offered by the name that fits: where a path is being typed that is its path.
+        // A note is offered by the name that matches: if a path is being typed, that is its path.
         let offered = names.into_iter().map(|name| match name.path {
             Some(path) if !begins(&name.name, typed) => path,
             _ => name.name,
@@ -213,7 +215,7 @@ impl Asker {
         offered.collect()
     }
 
-    /// Notes, and behind a `#` the headings of one.
+    /// Names of notes; after a `#`, the headings of that note.
     fn notes(&self, typed: &str) -> Vec<String> {
         let Some((name, _)) = typed.split_once('#') else { return self.known(NameKind::Notes, typed) };
         self.headings(name).into_iter().map(|heading| format!("{name}#{heading}")).collect()
@@ -265,7 +267,7 @@ impl Asker {
     }
 }
 
-/// What a query may hold beside words.
+/// The conditions that a query can hold besides words.
 const CONDITIONS: [&str; 13] = [
     "tag:",
     "path:",

@@ -45,7 +45,7 @@ fn check(session: &mut Session) -> Result<u8, CliFailure> {
     tell(&problems, session)
 }
 
-/// Prints problems, or none; they make the exit code.
+/// Prints the problems, if any; they decide the exit code.
 fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, CliFailure> {
     if session.globals.json {
         session.json(json!({ "problems": problems }))?;
@@ -71,14 +71,14 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
         false => "the old configuration stays in force",
     });
     if problems.is_empty() {
-        // Who connects while it starts anew waits until it listens.
+        // A client that connects while the daemon restarts waits until it listens.
         let mut client = session.client()?;
         let now = client.call(&StatusRequest::default())?.contexts;
         for line in changed_model(&before, &now) {
             session.say(line);
         }
     }
-    // Also where the kernel's rules are in the way: to start it again is not enough then.
+    // Said in any case: where the unit's sandbox forbids the network, restarting the daemon is not enough.
     let now = session.config().ok().and_then(|loaded| super::service::not_allowed(&loaded.config));
     if let Some(missing) = now {
         session.say(printable(&missing));
@@ -86,7 +86,7 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     Ok(code)
 }
 
-/// What another model means for the contexts that there are, and for what is bought.
+/// The offers that wait for a yes, and what a change of the model means for the contexts that exist.
 fn changed_model(before: &ContextStatus, now: &ContextStatus) -> Vec<String> {
     let mut lines: Vec<String> = now.offers.iter().map(consent::waiting).collect();
     if (&before.provider, &before.model) == (&now.provider, &now.model) {

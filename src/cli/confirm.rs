@@ -9,7 +9,7 @@ pub(super) fn go_on() -> Result<bool, CliFailure> {
     answered_yes("Go on?", "say `--yes` to go on, or `--dry-run` to see what it would do")
 }
 
-/// Fails where nobody can be asked, before anything is done that a question would follow; says what to do `instead`.
+/// Fails where nobody can be asked, and says what to do `instead`; for commands that do some work before they ask.
 pub(super) fn somebody(instead: &str) -> Result<(), CliFailure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! `situated contexts start` and `stop`: the user's yes to a model that costs money or is elsewhere, after what it takes was
-//! said.
+//! `situated contexts start` and `stop`: the user agrees to a model that costs money or runs elsewhere, after reading
+//! what it takes.
 
 use serde_json::json;
 
@@ -55,7 +55,7 @@ pub(super) fn stop(vault: Option<String>, session: &mut Session) -> Result<u8, C
     session.done(json!(offers), said.join("\n"))
 }
 
-/// What no model is asked for any more.
+/// Says what no model is asked for any more.
 fn stopped(offer: &Offer) -> String {
     let vault = safe(&offer.vault);
     match offer.what {
@@ -75,12 +75,12 @@ fn model(offer: &Offer) -> String {
     format!("{} {}", safe(&offer.provider), safe(&offer.model)).trim_end().to_owned()
 }
 
-/// What is going to be asked for.
+/// Estimates of the work that the model will be asked for.
 fn takes(offer: &Offer, replace: bool) -> impl Iterator<Item = &Estimate> {
     std::iter::once(&offer.estimate).chain(offer.replacing.as_ref().filter(|_| replace))
 }
 
-/// What an offer is: work, money, days, what leaves the machine, and what stays as it is.
+/// Describes an offer: work, money, days, what leaves the machine, and what stays as it is.
 fn described(offer: &Offer, replace: bool) -> String {
     let mut said = match offer.what {
         OfferedWork::Contexts => contexts(offer, replace),
@@ -95,7 +95,7 @@ fn described(offer: &Offer, replace: bool) -> String {
     said
 }
 
-/// What goes to whoever is asked.
+/// What is sent to the model.
 fn leaving(offer: &Offer) -> &'static str {
     match offer.what {
         OfferedWork::Contexts | OfferedWork::Vectors => "text of notes",
@@ -125,7 +125,7 @@ fn each(offer: &Offer) -> String {
     }
 }
 
-/// What contexts take, and what becomes of those that there are.
+/// What contexts take, and what happens to the existing ones.
 fn contexts(offer: &Offer, replace: bool) -> String {
     let mut said = format!("{}: {} writes contexts for ", bold(safe(&offer.vault)), model(offer));
     if offer.estimate.chunks == 0 {
@@ -158,7 +158,7 @@ fn work(estimate: &Estimate) -> String {
     format!("{chunks} of {notes} {}", calls(estimate))
 }
 
-/// In how many calls, with what they take.
+/// The number of calls, with their tokens, money and time.
 fn calls(estimate: &Estimate) -> String {
     format!(
         "in {}: {}; {}, {}",
@@ -169,7 +169,7 @@ fn calls(estimate: &Estimate) -> String {
     )
 }
 
-/// How long the day's budget makes it take.
+/// How many days the work takes within the day's budget.
 pub(super) fn within(days: u64) -> String {
     match days {
         u64::MAX => "the day's budget is 0, so nothing is asked for".to_owned(),

@@ -8,10 +8,10 @@ use context::cost::dollars;
 use protocol::cost::{CostReport, Sums, TeamSaving};
 use protocol::daemon::CostRequest;
 
-/// Rows of each list: `--json` has all that the daemon tells.
+/// Most rows of each list; `--json` has everything that the daemon reports.
 const SHOWN: usize = 5;
 
-/// Columns of what a row is about.
+/// Columns of a row's label.
 const LABEL: usize = 34;
 
 /// `situated cost`.
@@ -59,7 +59,7 @@ fn print(report: &CostReport, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A stretch of time with all that is known of it.
+/// Prints the sums of one period.
 fn print_sums(name: &str, sums: &Sums, out: &mut Out) -> std::io::Result<()> {
     out.line(format!("{}{}", padded(name, 12), bold(spent(sums))))?;
     if sums.calls == 0 {
@@ -115,7 +115,7 @@ fn print_list<'a>(
         let money = spent(sums);
         let calls = format!("{}, {}", counted(sums.calls, "call"), counted(sums.contexts, "context"));
         let whole = format!("  {label}  {}  {calls}", padded(&money, 10));
-        // What was spent is the point; on a narrow terminal the rest is left out.
+        // The money matters most: a narrow terminal shows nothing else.
         let fits = columns(&whole) <= out.width();
         out.line(if fits {
             format!("  {label}  {}  {}", padded(&money, 10), dim(calls))
@@ -129,7 +129,7 @@ fn print_list<'a>(
     Ok(())
 }
 
-/// On whose behalf, in words.
+/// What the calls were for, in words.
 fn purpose(name: &str) -> String {
     let words = match name {
         "change" => "notes that changed",

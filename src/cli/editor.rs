@@ -1,4 +1,4 @@
-//! `situated editor`: plugins that this program carries, written into an editor's own folder and taken out again.
+//! `situated editor`: plugins that this program contains, written into an editor's own folder and taken out again.
 
 mod carried;
 mod installed;
@@ -154,7 +154,7 @@ fn list(around: &Surroundings, session: &mut Session) -> Result<u8, CliFailure> 
     let vaults = vaults(session).into_iter().filter(|vault| vault.path.join(OBSIDIAN).is_dir());
     let arounds: Vec<Surroundings> = vaults.map(with).collect();
     let places = PLUGINS.iter().flat_map(|plugin| {
-        // Of Obsidian each vault has one of its own.
+        // With Obsidian, each vault has its own copy of the plugin.
         let arounds = if plugin.editor == EditorName::Obsidian { &arounds[..] } else { std::slice::from_ref(around) };
         arounds.iter().filter_map(move |around| Some((plugin, plugin.folder(around)?)))
     });

@@ -1,5 +1,5 @@
-//! The two edits of `situated try`: a sentence in a body, and a heading with another name. They are made to
-//! whatever passages the questions found, so that the sample vault can change without them.
+//! The two edits of `situated try`: a sentence in a body, and a heading with another name. They apply to whatever
+//! passages the questions found, so the sample vault can change without changing them.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::print::{bold, printable};
 use super::session::CliFailure;
 use protocol::hit::Hit;
 
-/// What is written into a body, and how it is found again: no word of it is in the sample vault.
+/// The sentence that is written into a body; none of its words occurs in the sample vault.
 const SENTENCE: &str = "The harmonium in the attic is to be tuned before the solstice concert.";
 const SENTENCE_QUERY: &str = "when is the harmonium tuned";
 
@@ -24,7 +24,7 @@ pub(super) struct Edit {
     pub path: String,
     /// Its new text.
     pub text: String,
-    /// What must find it.
+    /// The query that must find it.
     pub query: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn edit_body(hits: &[Hit], vault: &Path) -> Result<Edit, CliFailure> 
     })
 }
 
-/// The text with the sentence as a paragraph of its own after that line (from 1).
+/// The text with the sentence as a separate paragraph after that line (from 1).
 fn with_sentence(text: &str, line: usize) -> String {
     let at = text.split_inclusive('\n').take(line).map(str::len).sum();
     let (before, after) = text.split_at(at);
@@ -49,7 +49,7 @@ fn with_sentence(text: &str, line: usize) -> String {
     format!("{before}\n\n{SENTENCE}\n{gap}{}", after.trim_start_matches('\n'))
 }
 
-/// Renames the heading of a passage that was found, best one that lies deep in its note.
+/// Renames the heading of a passage that was found, preferably one deep in its note.
 pub(super) fn rename_heading(hits: &[Hit], vault: &Path) -> Result<Edit, CliFailure> {
     let mut candidates: Vec<&Hit> = hits.iter().skip(1).collect();
     candidates.sort_by_key(|hit| std::cmp::Reverse(hit.heading_path.len()));

@@ -1,9 +1,9 @@
 //! `situated eval`: how well a vault is found, measured in this process.
 //!
-//! The notes are read, the queries are made and masked in memory ([`::index::eval`]), and each way of writing
-//! contexts gets an index of its own in a temporary folder that only the user can enter and that goes in the end.
-//! Neither the vault nor a daemon's data is written to, but for the ledger where a reranker costs; contexts that a
-//! model wrote are read from the journal.
+//! The notes are read, and the queries are made and masked in memory ([`::index::eval`]). Each way of writing contexts
+//! gets its own index in a temporary folder, which only the user can enter and which is removed at the end. Neither the
+//! vault nor a daemon's data is written to, except the ledger if a reranker costs money; contexts that a model wrote
+//! are read from the journal.
 
 mod index;
 mod rerank;
@@ -41,7 +41,7 @@ const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::De
 pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> {
     let began = Instant::now();
     let loaded = target::or_served(session.config()?, session);
-    // Before minutes of work: a page that cannot be written, a configuration that makes no sense.
+    // Before minutes of work, fail on a page that cannot be written or a configuration that makes no sense.
     let page = args.html.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
     let pair = match (&args.a, &args.b) {
         (Some(a), Some(b)) => Some([Side::read("A", a, session)?, Side::read("B", b, session)?]),
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         (Some(sides), true) => sides.iter().map(Side::second).collect::<Result<Vec<_>, _>>()?,
     };
     bench.bar.finish_and_clear();
-    // A survey asks for each kind of contexts: none, the template's, and a model's if there are any.
+    // A survey asks the reranker for each kind of contexts: none, the template's, and a model's if there are any.
     let times = if pair.is_some() { 1 } else { 3 };
     for second in seconds.iter().flatten() {
         if !second.agreed(&source, times, args.yes, session)? {
@@ -125,7 +125,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(exit::OK)
 }
 
-/// The file, with what it holds as yet: if nothing comes of measuring, that stays.
+/// Opens the file and keeps its content for now: that stays if nothing gets measured.
 fn create(path: &Path) -> Result<std::fs::File, CliFailure> {
     std::fs::File::options()
         .create(true)
@@ -154,7 +154,7 @@ impl Side {
         named.then(|| Second::new(&self.config)).transpose()
     }
 
-    /// Contexts of a model count where the configuration would have one.
+    /// The kind of contexts that the configuration asks for.
     fn arm(&self) -> Arm {
         match self.config.engine.context.provider {
             Provider::None => Arm::Off,
@@ -164,7 +164,7 @@ impl Side {
     }
 }
 
-/// What measuring needs besides notes and queries: a place, a bar, and the user's patience.
+/// What measuring needs besides notes and queries: a folder, a progress bar, and the user's interrupt.
 struct Bench {
     dir: PathBuf,
     bar: ProgressBar,
@@ -188,7 +188,7 @@ impl Bench {
         self.bar.set_message(name.to_owned());
     }
 
-    /// One more step is done; fails once the user has had enough.
+    /// Counts one more step as done; fails once the user has interrupted.
     fn step(&self) -> Result<(), CliFailure> {
         self.bar.inc(1);
         if self.interrupt.raised() {
@@ -212,7 +212,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-        // Texts of notes lie in it; what cannot be removed is the system's to clean.
+        // The folder holds texts of notes. What cannot be removed is left for the system to clean.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
@@ -223,7 +223,8 @@ struct Measured {
     runs: Vec<Vec<QueryRun>>,
 }
 
-/// Every lane with every kind of contexts, and all together with the configuration's boosts too, and then reranked.
+/// Measures every lane with every kind of contexts; the hybrid lane also with the configuration's boosts, and then
+/// reranked.
 fn survey(
     source: &Source,
     config: &Config,
@@ -254,7 +255,7 @@ fn survey(
     Ok(measured)
 }
 
-/// Two configurations, all lanes together, with the boosts of each.
+/// Measures two configurations in the hybrid lane, each with its boosts.
 fn compare(
     source: &Source,
     sides: &[Side; 2],
@@ -281,5 +282,5 @@ fn compare(
     Ok(measured)
 }
 
-/// How many there would have been of each kind, and how many were drawn.
+/// By kind of query: how many could be made, and how many were drawn.
 type Kinds = BTreeMap<String, (usize, usize)>;

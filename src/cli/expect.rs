@@ -1,4 +1,4 @@
-//! `situated search --expect`: why a note was not found, or stands where it stands.
+//! `situated search --expect`: why a note was not found, or has the rank that it has.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use note::VaultPath;
 use protocol::client::Client;
 use protocol::hit::Expected;
 
-/// How the daemon is asked about a note that is named as users name notes: one on the disk by its whole path, for
-/// other vaults may have a note of the same place.
+/// The path that the daemon is asked about, for a note named as users name notes. A note on the disk is sent by its
+/// whole path, because other vaults may have a note at the same path.
 pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<String, CliFailure> {
     let vaults = target::vaults(client)?;
     let scope = target::path(note, vault, &vaults, &std::env::current_dir()?);
@@ -22,7 +22,7 @@ pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Res
     Ok(whole.and_then(|whole| whole.to_str().map(str::to_owned)).unwrap_or(path))
 }
 
-/// The note, and a sentence after the other.
+/// Prints the note and the reasons, one sentence after the other.
 pub(super) fn print(expected: &Expected, out: &mut Out) -> std::io::Result<()> {
     out.line(bold(format!("Expected: {}", safe(&expected.path))))?;
     for sentence in &expected.why {

@@ -1,4 +1,4 @@
-//! `--format`: a line for each hit, as another program wants it.
+//! `--format`: a line for each hit, as another program needs it.
 
 use super::roots::Roots;
 use super::session::{CliFailure, safe};
@@ -40,11 +40,11 @@ const FIELDS: &[(&str, Field)] = &[
     ("mtime", |hit| hit.mtime.to_string()),
 ];
 
-/// The field that is not a hit's alone.
+/// The field that a hit alone does not give: it needs the vault's folder.
 const FILE: &str = "file";
 
 impl Format {
-    /// Reads a template; what is wrong with it is an error of usage.
+    /// Parses a template; a wrong template is a usage error.
     pub(super) fn parse(template: &str) -> Result<Self, CliFailure> {
         let mut parts = Vec::new();
         let mut text = String::new();

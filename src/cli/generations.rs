@@ -1,4 +1,4 @@
-//! `situated generations`: other ways of writing contexts, built beside the one that answers.
+//! `situated generations`: other ways of writing contexts, built beside the one that is in use.
 
 use serde_json::{Value, json};
 

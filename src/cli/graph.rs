@@ -10,7 +10,7 @@ use super::target;
 use protocol::client::Client;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, Measure};
 
-/// What is shown of orphans and unresolved targets beside the notes.
+/// Most orphans and unresolved targets that are listed beside the notes.
 const FEW: usize = 5;
 
 /// `situated graph`.
@@ -18,7 +18,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
     let by = args.by.unwrap_or_default();
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
     let mut client = session.client()?;
-    // Each vault has a graph of its own; for a program, and as a picture, that of one is one answer.
+    // Each vault has its own graph; JSON and a picture hold the graph of one vault.
     let vaults = match &args.vault {
         None if !session.globals.json => target::vaults(&mut client)?.into_iter().map(|vault| vault.name).collect(),
         _ => Vec::new(),
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(code)
 }
 
-/// Shows the graph of one vault; the exit code, unless it was printed as JSON.
+/// Shows the graph of one vault; returns the exit code, unless it printed JSON.
 fn one(
     args: &Args,
     request: &GraphRequest,
@@ -165,7 +165,7 @@ fn dot(answer: &GraphAnswer) -> String {
     dot
 }
 
-/// A string of Graphviz that shows just this text: backslashes begin escapes there.
+/// A Graphviz string that shows exactly this text: there, backslashes begin escapes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", safe(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -114,7 +114,7 @@ struct Shown {
     has_context: bool,
     /// Whether vaults are named.
     several: bool,
-    /// Whether a person reads it, and no program.
+    /// Whether a person reads the output, not a program.
     is_read: bool,
     links: bool,
     roots: Roots,
@@ -152,7 +152,7 @@ impl Shown {
         if left > 0 { out.line(dim(format!("      and {left} more"))) } else { Ok(()) }
     }
 
-    /// As ripgrep prints it, with paths that open from here.
+    /// Prints as ripgrep does, with paths that work from the current folder.
     fn for_a_program(&self, note: &GrepNote, is_first: bool, out: &mut Out) -> io::Result<()> {
         let place = self.roots.place_of(&note.vault, &note.path, 1);
         let path = place.map_or_else(|| note.path.clone(), |place| place.path_from_here().display().to_string());
@@ -181,8 +181,8 @@ impl Shown {
     }
 }
 
-/// The lines of a note with their numbers, those around matches too; the number 0 where lines are missing between two
-/// that have others around them.
+/// The lines of a note with their numbers, including those around matches. If there are such lines, the number 0 marks
+/// a gap.
 fn numbered(lines: &[GrepLine]) -> Vec<(u32, &str, Option<&GrepLine>)> {
     let mut all: Vec<(u32, &str, Option<&GrepLine>)> = Vec::new();
     let has_context = lines.iter().any(|line| !line.before.is_empty() || !line.after.is_empty());
@@ -203,7 +203,7 @@ fn marked(line: &GrepLine) -> String {
     let (mut out, mut at) = (String::new(), 0);
     for (from, to) in &line.highlights {
         let (from, to) = (*from as usize, *to as usize);
-        // A range that is not one of this text's is passed over rather than trusted.
+        // A range that does not fit this text is skipped rather than trusted.
         if let (Some(before), Some(found)) = (line.text.get(at..from), line.text.get(from..to)) {
             out.push_str(&printable(before));
             out.push_str(&mark(&printable(found)));

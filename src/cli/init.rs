@@ -31,7 +31,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
     let here = std::env::current_dir()?;
     let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let answers = if args.vault.is_none() && !args.yes && !session.globals.json && somebody {
-        // Before anybody answers for nothing.
+        // Checked first, so that nobody answers in vain.
         if file.symlink_metadata().is_ok() {
             return Err(taken(&file, &[]));
         }
@@ -63,7 +63,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(code.unwrap_or(exit::OK))
 }
 
-/// What to do now; `service` is how installing it ended, if it was asked for.
+/// The next steps; `service` is the exit code of installing the service, if that was asked for.
 fn next(service: Option<u8>) -> String {
     let run = format!("{}               index and watch, in this terminal", bold("situated run"));
     let search = format!("{}      ask it", bold("situated search WORDS"));
@@ -79,7 +79,7 @@ fn next(service: Option<u8>) -> String {
     }
 }
 
-/// What a model will take, and that nothing is sent before the user says so.
+/// Says what a model will take, and that nothing is sent before the user agrees.
 fn offered(vaults: &[VaultConfig], provider: Provider) -> String {
     let config = ContextConfig { provider, ..ContextConfig::default() };
     let estimate = estimate::of_vaults(vaults, &config).map_or_else(String::new, |sum| {
@@ -116,7 +116,7 @@ fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<()
     Ok(session.out.line(format!("  {}", shown(file)))?)
 }
 
-/// Has the service installed by a run of our own, as a person would type it; its exit code becomes ours.
+/// Installs the service by running this program as a person would; its exit code becomes ours.
 fn at_login(globals: &Globals, session: &Session) -> Result<u8, CliFailure> {
     let program = std::env::current_exe()?;
     let mut command = Command::new(program);
@@ -127,11 +127,11 @@ fn at_login(globals: &Globals, session: &Session) -> Result<u8, CliFailure> {
     }
     session.say(format!("\n{}", dim("situated service install")));
     let status = command.args(["service", "install"]).status()?;
-    // Ended by a signal it has no code.
+    // A process that was ended by a signal has no code.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::INTERRUPTED))
 }
 
-/// Each folder under a name of its own.
+/// Gives each folder a unique name.
 fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
     let mut vaults: Vec<VaultConfig> = Vec::new();
     for folder in folders {
@@ -157,7 +157,7 @@ fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), CliFailu
     }
 }
 
-/// There is a configuration; it stays, and what to add to it is said.
+/// The error for a configuration that exists: it stays as it is, and the message says what to add.
 fn taken(file: &Path, vaults: &[VaultConfig]) -> CliFailure {
     let tables: String = vaults
         .iter()

@@ -22,10 +22,10 @@ use protocol::jobs::{
 };
 use protocol::status::{Status, StatusRequest};
 
-/// How often a running job is looked at: quick enough for a bar that moves, rare enough to cost nothing.
+/// How often a running job is polled: often enough for a bar that moves, rarely enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Notes that failed are listed up to here: `--json` has all that the daemon tells.
+/// Most failed notes that are listed; `--json` has all that the daemon reports.
 const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
@@ -51,7 +51,7 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> 
     session.done(json!({ "job": job }), said)
 }
 
-/// What `--since` sets going.
+/// Says what `--since` starts.
 fn renewed(seconds: u64, status: &Status) -> String {
     if is_free(&status.contexts.provider) {
         return "contexts come from the notes themselves and are never stale: --since has nothing to do".to_owned();
@@ -66,12 +66,12 @@ fn renewed(seconds: u64, status: &Status) -> String {
     )
 }
 
-/// Whether contexts are free, for no model writes them. Older daemons send an empty name.
+/// Whether contexts are free because no model writes them. Older daemons send an empty name.
 pub(super) fn is_free(provider: &str) -> bool {
     matches!(provider, "template" | "none" | "")
 }
 
-/// Seconds as they are typed.
+/// Seconds in the largest unit that divides them.
 fn span(seconds: u64) -> String {
     let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
     let fits = |(length, _): &(u64, &str)| seconds > *length && seconds.is_multiple_of(*length);
@@ -116,7 +116,7 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
     if let Some(problem) = &job.problem {
         session.say(format!("  {}", safe(problem)));
     }
-    // A note has a line for each of its chunks: one for all that failed alike is enough.
+    // Each chunk that failed is an entry of its note; one line for all that failed alike is enough.
     let alike: Vec<_> = job.failed.chunk_by(|a, b| a == b).collect();
     for failed in alike.iter().take(SHOWN) {
         let times = if failed.len() > 1 { format!(", {} times", failed.len()) } else { String::new() };
@@ -128,16 +128,16 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
     Ok(code)
 }
 
-/// A bar on standard error; nothing at all if that is no terminal.
+/// A progress bar on standard error; nothing at all if that is not a terminal.
 pub(super) fn bar(hidden: bool) -> ProgressBar {
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     ProgressBar::with_draw_target(None, target)
 }
 
-/// Brings a bar up to a job's state; the style follows once the total is known.
+/// Updates a bar to a job's state; the style changes once the total is known.
 pub(super) fn show(bar: &ProgressBar, job: &Job) {
     if let Some(contexts) = job.contexts.as_ref().filter(|contexts| contexts.total > 0) {
-        // The notes are through; what takes its time now is the model.
+        // The notes are done; now the model takes the time.
         bar.set_style(style("{wide_bar:.cyan} {human_pos}/{human_len} contexts  {msg}"));
         bar.set_length(contexts.total);
         bar.set_position(contexts.processed);
@@ -169,7 +169,7 @@ fn progress(contexts: &ContextProgress) -> String {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    // A template that does not parse would be a fault of ours; the plain bar still serves.
+    // A template that does not parse would be our bug; the plain bar still works.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
@@ -179,7 +179,7 @@ pub(super) fn ended(job: &Job) -> String {
     let place = target::named(&job.scope);
     let contexts = match &job.contexts {
         Some(contexts) => format!("; {}", written(contexts, job)),
-        // It waits for notes, and a model may have written contexts meanwhile.
+        // The job waits for notes only; a model may have written contexts meanwhile.
         None if job.bought > 0 => format!("; {} bought meanwhile", counted(job.bought, "context")),
         None => String::new(),
     };
@@ -245,7 +245,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
         let total = job.total.map_or(String::new(), |total| format!("/{}", grouped(total)));
         let contexts = job.contexts.as_ref().filter(|contexts| contexts.total > 0);
         let contexts = contexts.map_or(String::new(), |contexts| {
-            // Of a job that has ended nothing is left to wait for.
+            // A job that has ended has no time left.
             let remaining_s = contexts.remaining_s.filter(|_| job.is_running());
             let more = progress(&ContextProgress { remaining_s, ..*contexts });
             let more = if more.is_empty() { more } else { format!(", {more}") };

@@ -1,6 +1,6 @@
-//! Where the program's own log goes. Commands tell on standard error what went wrong; the daemon tells what it does:
-//! to the journal with fields where standard error is one, else to standard error, and to a file of its own wherever
-//! neither a person nor a journal that this user can read keeps it.
+//! Where the program's own log goes. Commands report on standard error what went wrong. The daemon logs what it does:
+//! to the journal with fields if standard error is one, else to standard error. It also keeps a log file unless a
+//! person at a terminal sees the log, or a journal that this user can read keeps it.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::service::logfile::LogFile;
 use crate::service::logs;
 use crate::service::logs::FIELDS;
 
-/// The daemon's own file, if it has one.
+/// The daemon's log file, if it has one.
 static FILE: OnceLock<Arc<LogFile>> = OnceLock::new();
 
 /// Where the daemon's log goes.
@@ -47,13 +47,13 @@ fn sinks(around: Around) -> Sinks {
     let kept = terminal || journal == Some(true);
     Sinks {
         journal: daemon && journal.is_some(),
-        // launchd never shortens the file that it puts standard error into.
+        // launchd writes standard error to a file that it never shortens.
         stderr: !daemon || journal.is_none() && !launchd,
         file: daemon && (named || !kept),
     }
 }
 
-/// The crates of this program: a log line is known by its crate.
+/// The crates of this program: a log line is filtered by its crate.
 const OWN: [&str; 9] = ["situated", "protocol", "note", "context", "index", "vault", "store", "provider", "engine"];
 
 /// A filter with one level for the program's own crates, and another for all others.
@@ -65,11 +65,11 @@ fn own(level: &str, others: &str) -> String {
 pub(super) fn begin(cli: &Cli) {
     let (info, debug) = (own("info", "warn"), own("debug", "info"));
     let level = match (cli.globals.verbose, matches!(cli.command, Command::Run(_))) {
-        // The screen is for one thing at a time.
+        // The live search has the screen, and log lines would spoil it.
         (0, false) if matches!(cli.command, Command::Live) => "off",
-        // What a provider answers is the very thing that it tells.
+        // What a provider answers is exactly what `doctor` reports.
         (0, false) if matches!(cli.command, Command::Doctor(_)) => "error",
-        // What a tool could not do stands in its result.
+        // A tool's result says what it could not do.
         (0, false) if matches!(cli.command, Command::Mcp(_)) => "warn,rmcp=error",
         (0, false) => "warn",
         (0, true) => &info,
@@ -90,7 +90,7 @@ pub(super) fn begin(cli: &Cli) {
     });
     let mut trouble = None;
     let journal = sinks.journal.then(tracing_journald::layer).and_then(Result::ok);
-    // A journal that cannot be reached leaves its lines to standard error.
+    // If the journal cannot be reached, its lines go to standard error.
     let lines = sinks.stderr || sinks.journal && journal.is_none();
     let file = sinks.file.then(|| match named {
         Some(path) => LogFile::open(&path).map_err(|error| trouble = Some(format!("{}: {error}", path.display()))).ok(),
@@ -101,9 +101,9 @@ pub(super) fn begin(cli: &Cli) {
     let ansi = !plain && std::io::stderr().is_terminal();
     let stderr = lines.then(|| {
         let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(ansi);
-        // A journal notes the time itself.
+        // A journal records the time itself.
         let layer = if sinks.journal { layer.without_time().boxed() } else { layer.boxed() };
-        // Who started it at a terminal sees that it lives.
+        // Whoever started the daemon at a terminal sees that it runs.
         layer.with_filter(filter_fn(|line| line.target() != LIFE))
     });
     let file = file.map(|file| fmt::layer().with_ansi(false).with_writer(file));
@@ -116,7 +116,7 @@ pub(super) fn begin(cli: &Cli) {
     }
 }
 
-/// The daemon has moved its data: its log is among them.
+/// Tells the log file that the daemon has moved its data, and the log with them.
 pub(super) fn data_are_in(data_dir: &Path) {
     if let Some(file) = FILE.get() {
         file.data_are_in(data_dir);

@@ -1,5 +1,5 @@
 //! `situated man` and `situated completions`: what a package installs, made from the definition of the arguments, so
-//! that neither can be behind it.
+//! that neither can be out of date.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -52,7 +52,7 @@ fn is_paged(page: &[u8]) -> bool {
     let Ok(mut man) = std::process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
         return false;
     };
-    // A reader who leaves before the end has read enough.
+    // This fails if the reader quits before the end, which is no error.
     let _ = man.stdin.take().map(|mut stdin| stdin.write_all(page));
     man.wait().is_ok_and(|status| status.success())
 }

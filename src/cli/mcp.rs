@@ -20,7 +20,7 @@ use clients::Client;
 use edit::Refusal;
 use protocol::client::Discovery;
 
-/// What the entry is called.
+/// Name of the entry.
 const NAME: &str = "situated";
 
 /// `situated mcp`.
@@ -48,15 +48,15 @@ fn serve(session: &Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// What is done to an assistant's file.
+/// A change to an assistant's file.
 struct Change {
     client: &'static Client,
     file: PathBuf,
-    /// What is there now; `None` if there is no file.
+    /// The present text; `None` if there is no file.
     old: Option<String>,
-    /// What takes its place; `None` if it is as it should be.
+    /// The new text; `None` if the file needs no change.
     new: Option<String>,
-    /// The entry that is put in; `None` if one is taken out.
+    /// The entry that is added; `None` if one is removed.
     entry: Option<Value>,
 }
 
@@ -103,7 +103,7 @@ fn known(name: &str) -> Result<&'static Client, CliFailure> {
     Ok(client)
 }
 
-/// An assistant's file, and what it holds, if it is there. A link (as dotfiles often are) stays one: what it leads to is
+/// An assistant's file, and its text if it exists. A symbolic link (as dotfiles often are) stays one: its target is
 /// written.
 fn file_of(client: &Client, home: &Path) -> Result<(PathBuf, Option<String>), CliFailure> {
     let file = client.file(home);
@@ -152,7 +152,7 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
     Ok(exit::OK)
 }
 
-/// What is said in JSON.
+/// The result in JSON.
 fn told(client: &Client, file: &Path, entry: Option<&Value>, written: bool, backup: Option<&Path>) -> Value {
     let mut told = json!({ "client": client.name, "file": file, "written": written, "backup": backup });
     match entry {
@@ -205,7 +205,7 @@ fn program() -> Result<PathBuf, CliFailure> {
     Ok(std::env::current_exe()?)
 }
 
-/// `mcp`, with what this run was told of where the daemon is: the assistant's program has another environment.
+/// `mcp`, with the options that say where this run finds the daemon: the assistant's program has another environment.
 fn arguments(session: &Session) -> Vec<String> {
     let variables = ["SITUATED_CONFIG", "SITUATED_DATA_DIR", "SITUATED_SOCKET"];
     let mut arguments = Vec::new();

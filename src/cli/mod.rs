@@ -1,6 +1,6 @@
-//! The command line: one file per command, and what they share. Everything here is a client of the socket,
-//! but for `run`, which is the daemon, `models`, which keeps models beside the indexes, `contexts export`, `contexts import` and `compact`, which open a store
-//! that no daemon holds, and `doctor`, which asks the provider itself.
+//! The command line: one file per command, and what they share. Everything here is a client of the socket, except
+//! `run`, which is the daemon, `models`, which keeps models beside the indexes, `contexts export`, `contexts import`
+//! and `compact`, which open a store that no daemon holds, and `doctor`, which asks the provider itself.
 
 mod args;
 mod ask;
@@ -67,7 +67,7 @@ pub use print::{Color, Out};
 pub use run::{Reporter, follow, report};
 pub use session::{CliFailure, Session};
 
-/// Exit codes beside those that an error brings along.
+/// Exit codes besides those that an error carries.
 pub mod exit {
     /// Done, or found.
     pub const OK: u8 = 0;
@@ -79,7 +79,7 @@ pub mod exit {
     pub const NOT_RUNNING: u8 = 3;
     /// No daemon answers.
     pub const UNREACHABLE: u8 = 69;
-    /// A fault of the program.
+    /// A bug in the program.
     pub const INTERNAL: u8 = 70;
     /// A file cannot be created.
     pub const CANNOT_CREATE: u8 = 73;
@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
         return code;
     }
     let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {
-        // On a terminal the name alone is a live search.
+        // On a terminal, the program's name without a command starts a live search.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand if live::is_possible() => {
             parse(std::env::args_os().chain(["live".into()]))
         }
@@ -137,7 +137,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether launchd must not start the daemon again: it does after every code but 0. systemd knows them from its unit.
+/// Whether a restart by launchd would be in vain: launchd restarts the daemon after every code except 0. systemd knows
+/// these codes from its unit.
 fn in_vain(code: u8) -> bool {
     let wrong = [64, exit::TEMPORARY, crate::daemon::config::ConfigErrors::EXIT_CODE];
     wrong.contains(&code) && std::env::var_os("SITUATED_SUPERVISOR").is_some_and(|name| name == "launchd")

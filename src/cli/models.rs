@@ -27,8 +27,8 @@ pub(super) fn run(args: ModelsCommand, session: &mut Session) -> Result<u8, CliF
     }
 }
 
-/// That the configuration names a cross-encoder which is not here, at the line that names it. An embedder that is not here
-/// is downloaded by the daemon when it starts.
+/// The problem of a configuration that names a cross-encoder which is not here, at the line that names it. The daemon
+/// itself downloads a missing embedder when it starts.
 pub(super) fn absent(loaded: &Loaded) -> Option<Problem> {
     let rerank = &loaded.config.engine.rerank;
     if rerank.provider != RerankProvider::Transformer || find(rerank.model(), loaded).is_some() {
@@ -43,7 +43,7 @@ pub(super) fn absent(loaded: &Loaded) -> Option<Problem> {
     Some(Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message })
 }
 
-/// Where a model lies that the configuration names.
+/// The folder of a model that the configuration names.
 fn find(name: &str, loaded: &Loaded) -> Option<std::path::PathBuf> {
     located(name, Shelf::of(&loaded.config.engine.data_dir).folder(), &Folders::here().hub_cache)
 }

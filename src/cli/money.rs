@@ -1,4 +1,4 @@
-//! Money, tokens and what came of asking models, in words. A price that is not known is never shown as 0.
+//! Money, tokens and the outcomes of model calls, in words. A price that is not known is never shown as 0.
 
 use super::print::{counted, grouped};
 use super::session::safe;
@@ -11,7 +11,7 @@ fn unknown(tokens: u64) -> String {
     format!("price unknown, {}", counted(tokens, "token"))
 }
 
-/// What calls cost: money, and apart from it the tokens of those whose price is not known.
+/// What calls cost: money, and separately the tokens of calls whose price is not known.
 pub(super) fn spent(sums: &Sums) -> String {
     match (sums.micro_dollars, sums.unpriced_calls) {
         (0, 0) => "nothing".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn estimated(estimate: &Estimate) -> String {
     }
 }
 
-/// `prices of 2026-11-12`, or whose word they are.
+/// `prices of 2026-11-12`, or who set them.
 pub(super) fn dated(as_of: &str) -> String {
     if as_of.starts_with(|c: char| c.is_ascii_digit()) {
         format!("prices of {}", safe(as_of))
@@ -77,7 +77,7 @@ pub(super) fn flaw(name: &str) -> String {
         "numbers" => "numbers that are not the note's",
         "weak" => "too poor",
         "missing" => "missing in the answer",
-        // A sentence, and no name.
+        // A sentence, not a name.
         other if other.contains(' ') => return safe(other),
         other => return safe(&other.replace('_', " ")),
     };

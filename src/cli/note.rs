@@ -115,7 +115,7 @@ pub(super) fn meaning(reason: protocol::decision::Reason) -> &'static str {
     }
 }
 
-/// `kept 7, re-embedded 1`: what is zero is left out.
+/// `kept 7, re-embedded 1`: counts of zero are left out.
 pub(super) fn counts(decision: &Decision) -> String {
     let counts = [
         (decision.kept, "kept"),

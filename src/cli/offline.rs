@@ -79,7 +79,7 @@ fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
 /// `situated contexts`.
 pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
-        // Clients of the daemon, unlike the other two.
+        // These three are clients of the daemon, unlike the other two.
         ContextsAction::Start(args) => super::consent::start(&args, session),
         ContextsAction::Stop { vault } => super::consent::stop(vault, session),
         ContextsAction::Review(args) => super::review::review(&args, session),
@@ -141,8 +141,8 @@ fn create(path: &Path) -> Result<File, CliFailure> {
     File::create(path).map_err(|error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
 }
 
-/// Standard output that remembers how it failed: the store gives back a message only, and a closed pipe must
-/// be told from a full disk.
+/// Standard output that remembers how it failed: the store returns only a message, and a closed pipe must be told from
+/// a full disk.
 struct Pipe {
     failed: Option<std::io::ErrorKind>,
 }

@@ -10,7 +10,7 @@ use super::print::printable;
 use crate::daemon::config::Opener;
 use note::VaultPath;
 
-/// What a part of an address does not hold as it is.
+/// Characters that are percent-encoded in a part of an address.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The same for a path.
@@ -28,19 +28,19 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A hit's place; `None` for a path that does not stay in its vault.
+    /// A hit's place; `None` for a path that leaves its vault.
     pub(super) fn of(root: &Path, path: &str, line: u32) -> Option<Self> {
         let file = root.join(VaultPath::parse(path)?.to_relative());
         Some(Place { root: root.to_path_buf(), file, line })
     }
 
-    /// `path:line`, from the folder we are in if the note lies below it.
+    /// `path:line`, relative to the current folder if the note is below it.
     #[cfg(feature = "tui")]
     pub(super) fn seen_from_here(&self) -> String {
         format!("{}:{}", self.path_from_here().display(), self.line)
     }
 
-    /// The note, from the folder we are in if it lies below it.
+    /// The note's path, relative to the current folder if it is below it.
     pub(super) fn path_from_here(&self) -> PathBuf {
         let here = std::env::current_dir().ok();
         let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));
@@ -71,7 +71,7 @@ fn editor() -> String {
 
 fn in_editor(place: &Place) -> Result<(), String> {
     let editor = editor();
-    // As git does: the shell takes apart what the user wrote, which may have options and quotes in it.
+    // As git does: the shell splits what the user wrote, which may have options and quotes in it.
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).args(at_line(&editor, place));
     ended(&mut command, &editor)
@@ -81,7 +81,7 @@ fn ended(command: &mut Command, name: &str) -> Result<(), String> {
     let name = printable(name);
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        // Unlike other failures this is one of what the user set.
+        // Unlike other failures, this one comes from what the user set.
         Ok(status) if status.code() == Some(127) => {
             Err(format!("`{name}` was not found; VISUAL or EDITOR says what opens notes"))
         }
@@ -90,7 +90,7 @@ fn ended(command: &mut Command, name: &str) -> Result<(), String> {
     }
 }
 
-/// What an editor is given to show a line; one that is not known gets the file alone.
+/// The arguments that make an editor show a line; an unknown editor gets only the file.
 fn at_line(editor: &str, place: &Place) -> Vec<OsString> {
     let Place { file, line, .. } = place;
     let first = words(editor).into_iter().next().unwrap_or_default();
@@ -124,7 +124,7 @@ fn at_line(editor: &str, place: &Place) -> Vec<OsString> {
     }
 }
 
-/// The words of a command line: white space parts them, quotes hold them together.
+/// The words of a command line: white space separates them, quotes hold them together.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
@@ -162,9 +162,9 @@ fn filled(template: &str, place: &Place) -> Vec<OsString> {
         .collect()
 }
 
-/// Asks the desktop to open a place in Obsidian. What is started is left to itself.
+/// Asks the desktop to open a place in Obsidian. Does not wait for the program that it starts.
 pub(super) fn in_obsidian(place: &Place) -> Result<(), String> {
-    // On Windows not `start`, which takes an `&` of the address for the end of it.
+    // On Windows not `start`, which takes an `&` in the address for its end.
     let (opener, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {
@@ -182,7 +182,7 @@ pub(super) fn in_obsidian(place: &Place) -> Result<(), String> {
         .spawn();
     match started {
         Ok(mut child) => {
-            // Waited for, so that it does not stay in the table of processes; not waited on.
+            // A thread waits for the child, so that it does not stay a zombie; nothing here waits for the thread.
             drop(std::thread::Builder::new().name("opener".to_owned()).spawn(move || child.wait()));
             Ok(())
         }
@@ -190,8 +190,8 @@ pub(super) fn in_obsidian(place: &Place) -> Result<(), String> {
     }
 }
 
-/// `obsidian://open?vault=…&file=…`. Obsidian calls a vault as its folder is called, and that is the folder with
-/// `.obsidian` in it, which may lie above ours.
+/// `obsidian://open?vault=…&file=…`. Obsidian names a vault after the folder that has `.obsidian` in it, which may be
+/// above ours.
 pub(super) fn obsidian_uri(place: &Place) -> String {
     let above = place.file.ancestors().skip(1).find(|folder| folder.join(".obsidian").is_dir());
     let vault = above.unwrap_or(&place.root);
@@ -200,12 +200,12 @@ pub(super) fn obsidian_uri(place: &Place) -> String {
     format!("obsidian://open?vault={}&file={}", percent(name, PART), percent(file.as_os_str(), PART))
 }
 
-/// `file://host/path`, as terminals that open links want it.
+/// `file://host/path`, as terminals that open links need it.
 pub(super) fn file_url(file: &Path, host: &str) -> String {
     format!("file://{}{}", percent(OsStr::new(host), PART), percent(file.as_os_str(), PATH))
 }
 
-/// What this machine is called, as far as that can be read; terminals open links of their own machine only.
+/// The name of this machine, or nothing if it cannot be read; terminals open only links of their own machine.
 pub(super) fn host() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = kernel.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What reaches a terminal or a pipe: one writer that dies quietly when nobody reads, widths, colours.
 //!
-//! Everything that the program did not write itself (text, titles and paths of notes, messages of the daemon)
-//! is passed through [`printable`] by the one who prints it.
+//! Everything that the program did not write itself (text, titles and paths of notes, messages of the daemon) passes
+//! through [`printable`] where it is printed.
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const PIPE_WIDTH: usize = 100;
 /// No text is laid out narrower: a few columns would hold no word.
 const MIN_WIDTH: usize = 20;
 
-/// Lines are not longer than one reads with ease, however wide the terminal is.
+/// No line is longer, however wide the terminal is: it would be hard to read.
 const MAX_WIDTH: usize = 120;
 
 /// When to colour.
@@ -66,7 +66,7 @@ impl Out {
     /// Standard output of the process.
     pub fn stdout(color: Color) -> Self {
         let stdout = io::stdout();
-        // For the talk on standard error too.
+        // This also applies to messages on standard error.
         match color {
             Color::Auto => {}
             Color::Always => ColorChoice::AlwaysAnsi.write_global(),
@@ -90,7 +90,7 @@ impl Out {
         self.width
     }
 
-    /// Whether a person looks at it.
+    /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
@@ -107,7 +107,7 @@ impl Out {
             Hyperlinks::Always => {}
         }
         if !coloured {
-            // The stream takes out every sequence; from now on we take out all but links.
+            // The stream strips every escape sequence; from now on we strip all except links.
             let nowhere = AutoStream::never(Box::new(io::sink()) as Box<dyn Write + Send>);
             let writer = std::mem::replace(&mut self.stream, nowhere).into_inner();
             self.stream = AutoStream::always_ansi(writer);
@@ -127,7 +127,7 @@ impl Out {
         self.stream.flush()
     }
 
-    /// Text as it is, without a line end of its own.
+    /// Text as it is, without an added line end.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())?;
         self.stream.flush()
@@ -147,10 +147,10 @@ impl Out {
         Ok(())
     }
 
-    /// A name and what it stands for, which is wrapped in a column of its own.
+    /// A name and its value, which is wrapped in a separate column.
     pub fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
         let indent = margin.width() + column;
-        // Where the column would be narrower than a word it goes without.
+        // If the column would be too narrow for words, the value gets whole lines.
         let (indent, room) = match self.width.saturating_sub(indent) {
             room if room >= MIN_WIDTH => (indent, room),
             _ => (margin.width(), self.width.saturating_sub(margin.width())),
@@ -168,7 +168,7 @@ impl Out {
     }
 }
 
-/// Columns of the terminal that standard error is; `None` if it is none.
+/// Columns of the terminal on standard error; `None` if it is not a terminal.
 pub(super) fn said_width() -> Option<usize> {
     let stderr = io::stderr();
     stderr.is_terminal().then(|| width(terminal_size_of(stderr)))
@@ -184,8 +184,8 @@ pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Byte ranges of the lines that a text makes at a width: broken between words, words only if they do not
-/// fit a line of their own. Line ends in the text are kept.
+/// Byte ranges of the lines that a text makes at a width: broken between words, and within a word only if it does not
+/// fit on one line. Line ends in the text are kept.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<Range<usize>> {
     let width = width.max(1);
     let mut lines = Vec::new();
@@ -234,8 +234,8 @@ fn wrap_line(text: &str, line: Range<usize>, width: usize, lines: &mut Vec<Range
     lines.push(start..end.max(start));
 }
 
-/// What a line is not broken within: what stands between white space, and where characters are wide (Chinese,
-/// Japanese, …) a word of them. `$0.42`, `--since` and a comma stay with what they belong to.
+/// The pieces that a line is not broken within: what is between white space, or single words where characters are wide
+/// (Chinese, Japanese, …). `$0.42`, `--since` and a comma stay with what they belong to.
 fn words(line: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let is_wide = |c: Option<char>| c.and_then(UnicodeWidthChar::width).is_some_and(|width| width > 1);
@@ -271,7 +271,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     out
 }
 
-/// The last `width` columns of a text, with `…` where it was cut: of a path the end says more.
+/// The last `width` columns of a text, with `…` where it was cut: the end of a path says more.
 pub(super) fn cut_front(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -298,7 +298,7 @@ pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], 
     let mut at = line.start;
     for (from, to) in marks {
         let (from, to) = ((*from as usize).max(at), (*to as usize).min(line.end));
-        // A range that is not one of this text's is passed over rather than trusted.
+        // A range that does not fit this text is skipped rather than trusted.
         if from < to && text.is_char_boundary(from) && text.is_char_boundary(to) {
             out.push_str(&text[at..from]);
             out.push_str(&paint(&text[from..to]));
@@ -328,7 +328,7 @@ pub(super) fn link(url: &str, text: &str) -> String {
     format!("{begin}{url}{end}{text}{begin}{end}")
 }
 
-/// A line without any sequences but links.
+/// A line without any escape sequences except links.
 fn only_links(line: &str) -> String {
     let (begin, end) = LINK;
     let mut out = String::new();
@@ -343,12 +343,12 @@ fn only_links(line: &str) -> String {
     out
 }
 
-/// What matches a query.
+/// Paints what matches a query.
 pub(super) fn mark(text: &str) -> String {
     text.bold().yellow().to_string()
 }
 
-/// A number with its thousands apart.
+/// A number with its thousands separated.
 pub(super) fn grouped(n: u64) -> String {
     indicatif::HumanCount(n).to_string()
 }

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
         session.say("there is nothing to do");
         return Ok(exit::NOTHING);
     }
-    // One note for nothing is over before the question would be read.
+    // One note that costs nothing is done before anybody has read the question.
     let is_trifle = notes == 1 && job.estimate.as_ref().is_none_or(|estimate| estimate.chunks == 0);
     if !args.yes && !is_trifle && !confirm::go_on()? {
         session.say("nothing was done");

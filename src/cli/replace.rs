@@ -1,4 +1,4 @@
-//! A configuration put in place of another at once: an assistant's, or our own after a question.
+//! Replaces a configuration atomically: an assistant's, or our own after a question.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use platform::files::{Private as _, mode, set_mode, sync_folder};
 
-/// Puts a text in a file's place at once, with a copy of what was there beside it if `keep` says so; says where that is.
+/// Replaces a file's text atomically. If `keep` is set, the old text is copied beside it; returns where the copy is.
 pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std::io::Result<Option<PathBuf>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).private().create(folder)?;
@@ -24,7 +24,7 @@ pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std
     Ok(backup)
 }
 
-/// A new file beside another, never in place of one that is there.
+/// Writes a new file beside another, never over an existing one.
 pub(super) fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io::Result<PathBuf> {
     for n in 1..1_000 {
         let mut name = file.as_os_str().to_owned();

@@ -15,7 +15,7 @@ use super::session::{CliFailure, Session, safe};
 use context::quality::GOOD;
 use protocol::contexts::{GenerateRequest, ReviewRequest, Reviewed, Reviews, Scores};
 
-/// From so many columns on chunk and context stand side by side.
+/// From this width on, chunk and context are side by side.
 const SIDE_BY_SIDE: usize = 100;
 
 /// Between the two.
@@ -54,7 +54,7 @@ pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, CliFail
     Ok(code)
 }
 
-/// Where it is and what is thought of it; then chunk and context, side by side or one under the other.
+/// Prints where the context is and how it was judged; then chunk and context, side by side or one under the other.
 fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut Out) -> std::io::Result<()> {
     let number = format!("{n:>2}. ");
     let vault = if several_vaults { format!("{}: ", safe(&reviewed.vault)) } else { String::new() };
@@ -85,7 +85,7 @@ fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut
     }
     for row in 0..left.len().max(right.len()) {
         let (left, right) = (left.get(row).copied().unwrap_or(""), right.get(row).map_or("", String::as_str));
-        // A tab takes as many columns as it likes.
+        // How many columns a tab takes is not known.
         let left = padded(&left.replace('\t', " "), width);
         let gap = if right.is_empty() { GAP.trim_end() } else { GAP };
         out.line(format!("    {left}{}{right}", dim(gap)))?;
@@ -93,7 +93,7 @@ fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut
     Ok(())
 }
 
-/// What is thought of a context, a line each.
+/// How a context was judged, in lines.
 fn judged(reviewed: &Reviewed) -> Vec<String> {
     let mut lines = vec![format!("quality {:.2}, by {}", reviewed.quality, safe(&reviewed.generation))];
     lines.extend(reviewed.scores.as_ref().map(parts));
@@ -104,7 +104,7 @@ fn judged(reviewed: &Reviewed) -> Vec<String> {
     lines
 }
 
-/// What the model wrote beside a context, and that it is the model's: it is searched, and nobody's note says it.
+/// What the model wrote besides a context, and a line that says so: it is searched, but no note contains it.
 fn beside(reviewed: &Reviewed) -> Vec<String> {
     let mut lines = Vec::new();
     if !reviewed.questions.is_empty() || !reviewed.terms.is_empty() {

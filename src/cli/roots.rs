@@ -1,4 +1,4 @@
-//! Where the vaults of an answer lie on the disk, for what a person opens.
+//! Where the vaults of an answer are on the disk, for what a person opens.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use protocol::hit::Hit;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Roots {
     folders: BTreeMap<String, PathBuf>,
-    /// What this machine is called.
+    /// The name of this machine.
     host: String,
 }
 
 impl Roots {
-    /// As the daemon knows them.
+    /// Asks the daemon for the folders.
     pub(super) fn ask(client: &mut Client) -> Result<Self, CliFailure> {
         let folders = target::vaults(client)?.into_iter().map(|vault| (vault.name, vault.path)).collect();
         Ok(Roots { folders, host: host() })

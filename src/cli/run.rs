@@ -25,10 +25,10 @@ use store::StoreError;
 const PATH_COLUMNS: usize = 36;
 const REASON_COLUMNS: usize = 17;
 
-/// Files that the daemon may open at once, as the unit for systemd has it: many vaults, and many clients.
+/// Files that the daemon may open at once, as the unit for systemd sets it: many vaults, and many clients.
 const OPEN_FILES: u64 = 8192;
 
-/// With fewer it would fail at this or that: one vault, a provider and a client take some fifty.
+/// With fewer, the daemon would fail at one thing or another: one vault, a provider and a client take some fifty.
 const FEWEST_FILES: u64 = 64;
 
 /// `situated run [VAULT]`.
@@ -79,7 +79,7 @@ fn failed(error: anyhow::Error) -> CliFailure {
     } else if let Some(store) = error.downcast_ref::<StoreError>() {
         CliFailure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
     } else if error.downcast_ref::<SupervisorDied>().is_some() {
-        // One that a service manager starts again.
+        // A code after which a service manager restarts the daemon.
         CliFailure::new(exit::INTERNAL, message)
     } else if error.downcast_ref::<io::Error>().is_some() || error.downcast_ref::<Strange>().is_some() {
         CliFailure::new(exit::IO, message)
@@ -88,7 +88,7 @@ fn failed(error: anyhow::Error) -> CliFailure {
     }
 }
 
-/// Shows what the daemon does until it stops. Blocks: for a thread of its own.
+/// Shows what the daemon does until it stops. Blocks, so it needs its own thread.
 pub fn follow(handle: &Handle, color: Color) {
     use tokio::sync::broadcast::error::RecvError;
     let mut notices = handle.subscribe();
@@ -124,7 +124,7 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
             } else {
                 out.bar.reset();
                 out.bar.finish_and_clear();
-                // The first walk is no job that anybody asked for: "ready" says what it came to.
+                // Nobody asked for the first walk: "ready" reports its result.
                 if out.ready {
                     out.line(&ended(job));
                 }
@@ -161,7 +161,7 @@ impl Reporter {
         Reporter { out, bar: jobs::bar(hidden), ready: false, several_vaults: false, silent: false, seen: 0 }
     }
 
-    /// Reports on a daemon that was there before: each decision has its line from the first on.
+    /// Reports on a daemon that runs already: each decision gets a line from the start.
     pub(super) fn following(color: Color, hidden: bool, several_vaults: bool) -> Self {
         Reporter { ready: true, several_vaults, ..Reporter::new(Out::stdout(color), hidden) }
     }
@@ -176,7 +176,7 @@ impl Reporter {
         self.silent
     }
 
-    /// What is going to be watched.
+    /// Reports what is going to be watched.
     pub fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
@@ -189,7 +189,7 @@ impl Reporter {
         }
     }
 
-    /// Everything is indexed, and the socket answers.
+    /// Reports that everything is indexed and the socket answers.
     pub fn ready(&mut self, status: &Status) {
         self.bar.finish_and_clear();
         self.ready = true;

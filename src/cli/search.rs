@@ -22,7 +22,7 @@ use protocol::search::{
 };
 use protocol::table::Call;
 
-/// Bytes of a text that is looked for: a request is a mebibyte at most, and JSON writes some characters longer.
+/// Most bytes of a text to search for: a request is at most a mebibyte, and JSON makes some characters longer.
 const MOST_TEXT: u64 = 128 << 10;
 
 /// `situated search`.
@@ -56,7 +56,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
     show(reply, &args.show, format.as_ref(), Some(&query), &mut client, session)
 }
 
-/// What is weighed otherwise than configured.
+/// The weights that differ from the configured ones.
 fn boosts(args: &Search) -> Option<BoostWeights> {
     let mut boosts = BoostWeights::default();
     for (name, weight) in &args.boost {
@@ -114,12 +114,12 @@ fn text(given: &str) -> Result<String, CliFailure> {
     Ok(text)
 }
 
-/// Whether the answer is printed to be read, and not for another program.
+/// Whether the answer is printed for a person, not for another program.
 fn is_for_a_person(show: &Show, session: &Session) -> bool {
     !session.globals.json && !show.jsonl && show.format.is_none()
 }
 
-/// What hits are to carry, which only JSON shows: that has their texts without being asked, and so has a format.
+/// What the daemon includes in hits. `--include` is for JSON only; JSON and a format get the texts of hits in any case.
 fn included(show: &Show, session: &Session) -> Result<Vec<Include>, CliFailure> {
     if !show.include.is_empty() && !session.globals.json && !show.jsonl {
         return Err(CliFailure::usage(
@@ -233,13 +233,13 @@ pub(super) struct Look<'a> {
     pub vault: bool,
     /// Seconds since 1970.
     pub now: i64,
-    /// What it was found for, to say why.
+    /// The query, to say why the hit was found.
     pub query: Option<&'a str>,
-    /// Where the vaults lie, if hits are links.
+    /// The folders of the vaults, if hits are links.
     pub roots: Option<&'a Roots>,
 }
 
-/// Rank, title › headings; path:line and age; the passage; what situates it; how it was found.
+/// Prints rank, title › headings; path:line and age; the passage; its context; how it was found.
 pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::Result<()> {
     let margin = "    ";
     let width = out.width();
@@ -272,7 +272,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
     let place = cut_front(&place, room);
     let reason = look.query.filter(|_| !look.explain).map(|query| why(hit, query)).filter(|why| !why.is_empty());
-    // It is the first to go where there is little room.
+    // The reason is the first to go where there is little room.
     let used = columns(margin) + columns(&place) + columns(&when) + columns(stale);
     let reason = reason.map(|why| format!("  {why}")).filter(|why| used + columns(why) <= width).unwrap_or_default();
     let mut place = cyan(place);
@@ -282,7 +282,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     out.line(format!("{margin}{place}{}{}{}", dim(when), yellow(stale), dim(reason)))?;
 
     let snippet = printable_lines(&hit.snippet);
-    // Ranges belong to the text as it was sent; if cleaning changed it they would point elsewhere.
+    // Ranges belong to the text as it was sent; if cleaning changed the text, they would point elsewhere.
     let marks = if *snippet == *hit.snippet { hit.highlights.as_slice() } else { &[] };
     for line in wrap(&snippet, width - columns(margin)) {
         if !snippet[line.clone()].trim().is_empty() {

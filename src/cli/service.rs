@@ -1,4 +1,4 @@
-//! `situated service …`: what [`crate::service`] does, shown.
+//! `situated service …`: shows what [`crate::service`] does.
 
 mod show;
 
@@ -57,7 +57,7 @@ fn discovery(session: &Session) -> Discovery {
     Discovery { socket: found.socket, data_dir: found.data_dir }
 }
 
-/// A configuration with a vault in it.
+/// The configuration, which must have a vault.
 fn loaded(session: &Session) -> Result<Loaded, CliFailure> {
     let loaded = session.config()?;
     if loaded.config.engine.vaults.is_empty() {
@@ -122,7 +122,8 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// What an agent may read its user decides, folder by folder, and a shell may read more: the daemon itself has to say.
+/// Says if the daemon may not read a vault. The user decides, folder by folder, what an agent may read, and a shell may
+/// read more, so only the daemon itself can tell.
 fn permitted(session: &Session) {
     let status = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
     for problem in &status.map(|status| status.problems).unwrap_or_default() {
@@ -133,7 +134,7 @@ fn permitted(session: &Session) {
     }
 }
 
-/// Asks the system that it runs without a login; says what came of it.
+/// Asks the system to run the service without a login, and says whether it will.
 fn linger(places: &Places, session: &Session) {
     let logged_in = match ServiceManager::HERE {
         ServiceManager::Launchd => Some("an agent of launchd runs only while you are logged in"),
@@ -251,10 +252,10 @@ fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, CliFailure
     Ok(exit::OK)
 }
 
-/// What of a data folder is ours to remove, as far as it is there. Nothing else in it is touched.
+/// The parts of a data folder that are ours to remove, if they exist. Nothing else in it is touched.
 fn purgeable(data_dir: &Path) -> Vec<PathBuf> {
     let ours = ["vaults", "models", "ledger", "daemon.log", "daemon.log.1", "daemon.json", "lock"];
-    // Without the lock no daemon ever was there, and the folder is another's.
+    // Without the lock's file, no daemon ever used the folder, and it is not ours.
     if !data_dir.join("lock").is_file() {
         return Vec::new();
     }
@@ -271,7 +272,7 @@ fn confirmed(data_dir: &Path) -> Result<bool, CliFailure> {
 }
 
 fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, CliFailure> {
-    // Held until it is removed, so that no daemon opens what is going.
+    // Held until the removal is done, so that no daemon opens what is being removed.
     let lock = crate::daemon::serve::bind::DataLock::acquire(data_dir);
     let _lock = lock.map_err(|error| CliFailure::new(error.exit_code(), error.to_string()))?;
     let vaults = Config::load(&session.overrides()).map(|loaded| loaded.config.engine.vaults).unwrap_or_default();
@@ -293,7 +294,7 @@ fn purged(session: &Session, data_dir: &Path) -> Result<Vec<PathBuf>, CliFailure
         removed.map_err(|error| CliFailure::new(exit::IO, format!("cannot remove {}: {error}", path.display())))?;
         gone.push(path);
     }
-    // Not empty: something in it is not ours.
+    // This fails if something in the folder is not ours.
     let _ = std::fs::remove_dir(data_dir);
     Ok(gone)
 }
@@ -333,7 +334,7 @@ fn logs(args: &Logs, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// What a configuration that was read again needs, and the service's sandbox does not give it.
+/// What a reloaded configuration needs and the service's sandbox does not allow.
 pub(super) fn not_allowed(config: &Config) -> Option<String> {
     let network = crate::service::wanted::network(config);
     if network.is_empty() {

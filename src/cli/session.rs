@@ -32,7 +32,7 @@ impl CliFailure {
         CliFailure::Said { code, message: message.into() }
     }
 
-    /// The command line asks for something that cannot be.
+    /// The command line asks for something impossible.
     pub fn usage(message: impl Into<String>) -> Self {
         CliFailure::new(exit::USAGE, message)
     }
@@ -86,20 +86,20 @@ impl From<ConfigErrors> for CliFailure {
 
 impl From<serde_json::Error> for CliFailure {
     fn from(error: serde_json::Error) -> Self {
-        // Answers are read into the types they were written from: only versions that differ bring us here.
+        // The daemon writes answers from the types that we read them into, so only different versions lead here.
         let hint = "is the daemon of another version? `situated stop` and start it again";
         CliFailure::new(exit::INTERNAL, format!("the daemon's answer was not understood: {error}; {hint}"))
     }
 }
 
-/// A daemon may be missed because the file that says where it is cannot be read.
+/// Problems of the configuration: the daemon may be missed because the file that says where it is cannot be read.
 #[derive(Clone, Debug)]
 pub(super) struct Missed {
     problems: Vec<String>,
 }
 
 impl Missed {
-    /// The error with what may be behind it.
+    /// The error, with its possible causes.
     pub(super) fn explain(&self, error: &ClientError) -> String {
         let mut message = error.to_string();
         if matches!(error, ClientError::Remote(_)) {
@@ -157,7 +157,7 @@ impl Session {
         Config::whereabouts(&self.overrides()).open
     }
 
-    /// Something for a person, beside the result; not with `--quiet` or `--json`.
+    /// Prints something for a person, beside the result; not with `--quiet` or `--json`.
     pub fn say(&self, text: impl AsRef<str>) {
         use io::Write as _;
         if !self.globals.quiet && !self.globals.json {
@@ -181,7 +181,7 @@ impl Session {
         Ok(Some(reply.read()?))
     }
 
-    /// An object on a line of its own for each value.
+    /// Prints each value as an object on a separate line.
     pub(super) fn jsonl(&mut self, values: &[impl Serialize]) -> Result<(), CliFailure> {
         for value in values {
             self.out.line(printable_json(&with_schema(json!(value)).to_string()))?;
@@ -189,7 +189,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends a command whose result a program wants as members of an object, and a person as a sentence beside it.
+    /// Ends a command whose result is an object for a program, and a sentence beside the output for a person.
     pub(super) fn done(&mut self, json: Value, said: impl AsRef<str>) -> Result<u8, CliFailure> {
         if self.globals.json {
             self.json(json)?;
@@ -209,7 +209,7 @@ impl Session {
     }
 }
 
-/// The promised form: an object whose first promise is its version.
+/// The promised form: an object that carries the version of the promise.
 pub(super) fn with_schema(value: Value) -> Value {
     let mut object = match value {
         Value::Object(object) => object,
@@ -225,7 +225,8 @@ pub(super) fn safe(text: &str) -> String {
     printable(text).into_owned()
 }
 
-/// A text with its lines broken between words. Lines that are set in are commands and the like, to be copied.
+/// A text with its lines broken between words. Indented lines are commands and the like to be copied, and stay as they
+/// are.
 fn told(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut lines: Vec<&str> = Vec::new();

@@ -10,7 +10,7 @@ use crate::daemon::signals::Signals;
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from the moment that it returns on. A second signal ends the process at once, in case the first got stuck.
+    /// Listens from the moment that it returns. A second signal ends the process at once, in case the first got stuck.
     pub(super) fn listen() -> Self {
         let flag = Interrupt::default();
         let raised = flag.clone();
@@ -23,12 +23,12 @@ impl Interrupt {
                 runtime.block_on(wait(&raised, listening));
             }
         }));
-        // An error means that nobody will listen, which must keep nobody waiting.
+        // An error means that no thread will listen, so there is nothing to wait for.
         let _ = told.recv();
         flag
     }
 
-    /// Forgets a signal that was obeyed: the next is a first one again.
+    /// Forgets a signal that was obeyed: the next one counts as the first again.
     pub(super) fn lower(&self) {
         self.0.store(false, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! `situated stats`: how the contexts are, and what came of asking for them.
+//! `situated stats`: the state of the contexts, and the outcomes of asking models for them.
 
 use super::args::OnlyVault;
 use super::exit;
@@ -57,7 +57,7 @@ fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the contexts that are held have cost.
+/// What the stored contexts have cost.
 fn cost(stats: &Stats) -> String {
     let unpriced = counted(stats.unpriced, "context");
     match (stats.micro_dollars, stats.unpriced) {

@@ -27,10 +27,10 @@ use protocol::status::{
 use protocol::table::Call;
 use rows::{Light, Rows};
 
-/// Lists are cut here: `--json` has all that the daemon tells.
+/// Most entries of a list; `--json` has all that the daemon reports.
 const SHOWN: usize = 3;
 
-/// Kinds of what is left out that are named.
+/// Most kinds of left-out files that are named.
 const LEFT_OUT: usize = 6;
 
 /// `situated status`.
@@ -55,7 +55,7 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
         session.json(answer)?;
         return Ok(exit::OK);
     }
-    // Costs and jobs are shown if they can be had; the status is shown without them too.
+    // Costs and jobs are shown if the daemon reports them; the status is shown without them too.
     let report = Report {
         status: reply.read()?,
         cost: if_told(session, &CostRequest {}),
@@ -76,14 +76,14 @@ fn if_told<C: Call>(session: &Session, call: &C) -> Option<C::Answer> {
     session.client().ok()?.call(call).ok()
 }
 
-/// All that one screen is made of.
+/// Everything that one screen is made from.
 struct Report {
     status: Status,
     cost: Option<CostReport>,
     jobs: Vec<Job>,
 }
 
-/// What stands on the screen, from top to bottom.
+/// The lines on the screen, from top to bottom.
 fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     let mut rows = Rows::default();
     let out = &mut rows;
@@ -157,7 +157,7 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     rows
 }
 
-/// What the kernel holds the daemon to.
+/// What the kernel restricts the daemon to.
 fn sandbox(sandbox: &Sandbox) -> String {
     let network = if sandbox.network { "" } else { ", and connect to nothing" };
     let why = sandbox.why.as_ref().map_or_else(String::new, |why| format!(": {}", safe(why)));
@@ -170,7 +170,7 @@ fn sandbox(sandbox: &Sandbox) -> String {
     }
 }
 
-/// What goes on at this moment.
+/// What the daemon is doing now.
 fn doing(status: &Status, jobs: &[Job]) -> String {
     let pending: u64 = status.vaults.iter().map(|vault| vault.pending).sum();
     let mut doing: Vec<String> = jobs.iter().filter(|job| job.is_running()).map(running).collect();
@@ -301,7 +301,7 @@ fn add_vault(vault: &VaultStatus, problems: &[String], now: i64, out: &mut Rows)
         out.add("", &format!("left out: {}{more}", shown.collect::<Vec<_>>().join(", ")));
     }
     for (what, why) in [("doubted", &vault.doubt), ("watching", &vault.watch_problem)] {
-        // What is a problem stands at the top already.
+        // A problem is shown at the top already.
         if let Some(why) = why.as_ref().filter(|why| !problems.iter().any(|problem| problem.contains(*why))) {
             out.add("", &format!("{what}: {}", safe(why)));
         }

@@ -16,16 +16,16 @@ use protocol::daemon::PingRequest;
 use protocol::events::{Event, Lagged, Notice, SubscribeRequest};
 use protocol::status::StatusRequest;
 
-/// How often a daemon that is gone is looked for, at most and at least.
+/// Shortest and longest pause between two looks for a daemon that is gone.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// What is followed. Snapshots say nothing to a person.
+/// Events that are followed. New snapshots say nothing to a person.
 const EVENTS: [&str; 3] = ["decision", "job", "state"];
 
 /// `situated tail`.
 pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    // A name that is misspelt would be waited for in vain.
+    // Fails for a misspelt vault, whose events would never come.
     client.call(&StatusRequest { vault: args.vault.clone(), ..StatusRequest::default() })?;
     let several = args.vault.is_none() && target::vaults(&mut client)?.len() > 1;
     let (discovery, _) = session.discovery();
@@ -65,7 +65,7 @@ fn await_daemon(discovery: &Discovery) -> Result<Client, CliFailure> {
 
 /// Why following ended.
 enum Ended {
-    /// The connection did.
+    /// The connection ended.
     Daemon(ClientError),
     /// The reader of the output has gone.
     Output(CliFailure),
@@ -85,7 +85,7 @@ impl Follower {
         let mut reporter = Reporter::following(session.globals.color, self.hidden, self.several);
         while !reporter.silent() {
             let told = client.next_event().map_err(Ended::Daemon)?;
-            // Nothing is known of what only a newer daemon tells.
+            // An event that only a newer daemon sends is unknown here.
             let event = Event::deserialize(&told).ok();
             if let Some(Event::Lagged(Lagged { missed })) = event {
                 let text = format!(
@@ -113,7 +113,7 @@ impl Follower {
             Some(Event::Notice(Notice::Job { job })) => job.scope.vault.as_ref(),
             _ => None,
         };
-        // What is about all vaults is about this one too.
+        // An event about all vaults is about this one too.
         of.is_none_or(|of| of == vault)
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> 
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
 }
 
-/// A configuration that names no vault, with those that a running daemon was given by hand.
+/// The configuration; if it names no vault, with those that a running daemon was given by hand.
 pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     if loaded.config.engine.vaults.is_empty() {
         let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok()).unwrap_or_default();
@@ -37,14 +37,15 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
     path(what, None, vaults, here)
 }
 
-/// A note or folder: on the disk if something is there that lies in a vault, else as a path in a vault.
-/// A path that exists in neither is taken as one in a vault too: notes may be asked for after they are gone.
+/// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
+/// neither is taken as one in a vault too: notes may be asked for after they are gone.
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
     let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
     if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
         return in_vault;
     }
-    // A vault may hold a folder of its own name: what an answer printed beats what is not on the disk from here.
+    // A vault may contain a folder with the vault's name. A path that exists in a vault but not from here is one that
+    // an answer printed.
     let printed = |vault: &VaultInfo| vault.path.join(what).exists();
     if !here.join(what).exists() && vaults.iter().any(printed) {
         return in_vault;
@@ -52,14 +53,14 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
     on_disk(&here.join(what), vaults).unwrap_or(in_vault)
 }
 
-/// Whether something is a note's name, or a link, rather than a path: a file that is gone had an ending.
+/// Whether something is a note's name, or a link, rather than a path: the path of a file that is gone has an extension.
 fn is_name(what: &Path) -> bool {
     let text = what.to_string_lossy();
     let is_bare = !text.contains('/') && Format::of(&text).is_none();
     is_bare || text.starts_with("[[") || text.starts_with("![[") || text.contains('#')
 }
 
-/// A path in a vault as answers print it, in which bytes that are no text stand as characters of their own.
+/// A path in a vault as answers print it, in which special characters stand for bytes that are not text.
 fn as_printed(path: &Path) -> String {
     let printed = path.to_str().and_then(VaultPath::parse).or_else(|| VaultPath::from_relative(path));
     printed.map_or_else(|| path.to_string_lossy().into_owned(), |path| path.to_string())
@@ -87,7 +88,7 @@ fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
     })
 }
 
-/// The path of a note, which a vault is not.
+/// The path of a note; a vault is an error.
 pub(super) fn note(scope: &Scope) -> Result<String, CliFailure> {
     let path = scope.path.clone();
     path.ok_or_else(|| CliFailure::usage(format!("{} is a vault; name a note in it", named(scope))))
@@ -103,7 +104,7 @@ pub(super) fn named(scope: &Scope) -> String {
     super::session::safe(&name)
 }
 
-/// A trailing `:LINE`, as editors and `grep` write it, apart from its path.
+/// Splits a trailing `:LINE`, as editors and `grep` write it, from its path.
 pub(super) fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
     let split = what.to_str().and_then(|text| {
         let (path, line) = text.rsplit_once(':')?;
@@ -115,7 +116,7 @@ pub(super) fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
     }
 }
 
-/// A trailing `:LINE` or `:LINE-LINE` apart from its path; lines as first and last.
+/// Splits a trailing `:LINE` or `:LINE-LINE` from its path; returns the first and the last line.
 pub(super) fn split_lines(what: &Path) -> (PathBuf, Option<(u32, u32)>) {
     let split = what.to_str().and_then(|text| {
         let (path, lines) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;

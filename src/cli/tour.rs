@@ -1,7 +1,7 @@
 //! `situated try`: the whole program on a temporary copy of the sample vault, in half a minute.
 //!
-//! The daemon is this same binary, started as a child with a data folder and a socket of its own; all that
-//! is shown is asked over that socket. Whatever happens, the child is stopped and the folder removed.
+//! The daemon is this same binary, started as a child with its own data folder and socket; everything shown is asked
+//! over that socket. Whatever happens, the child is stopped and the folder removed.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::IsTerminal as _;
@@ -31,7 +31,7 @@ use protocol::hit::Hit;
 use protocol::search::{Include, SearchAnswer, SearchRequest};
 use protocol::status::{RunState, Status, StatusRequest};
 
-/// A sample vault is indexed in less than a second; a laden machine may take much longer.
+/// The sample vault is indexed in less than a second; a machine under load may take much longer.
 const READY_PATIENCE: Duration = Duration::from_mins(1);
 
 /// A daemon drains for 5 s; after this it is killed.
@@ -40,7 +40,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// How often Ctrl-C is looked for during a pause.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is asked, and why it is worth asking.
+/// The queries of the tour, and why each is worth asking.
 const QUERIES: [(&str, &str); 3] = [
     ("hibernation voltage", "words that stand in a note"),
     ("what did he agree to on 3 November", "the day stands only in the context"),
@@ -71,7 +71,7 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
     }
 }
 
-/// What is typed, a line at a time; read on a thread of its own, so that Ctrl-C is seen meanwhile.
+/// The lines that are typed, read on a separate thread so that Ctrl-C is noticed meanwhile.
 struct Pace {
     lines: mpsc::Receiver<String>,
 }
@@ -92,7 +92,7 @@ impl Pace {
     }
 }
 
-/// The child and its folder; both go when it is dropped.
+/// The child and its folder. Dropping it stops the child and removes the folder, unless that is to be kept.
 struct Tour {
     dir: PathBuf,
     keep: bool,
@@ -150,7 +150,7 @@ impl Tour {
         })
     }
 
-    /// The tour itself; gives back what `--json` prints.
+    /// The tour itself; returns what `--json` prints.
     fn tell(&mut self, session: &mut Session, pace: Option<&Pace>) -> Result<Value, CliFailure> {
         let show = !session.globals.json;
         let mut page = Page { out: &mut session.out, show };
@@ -208,7 +208,7 @@ impl Tour {
         Ok(story(asked, edits))
     }
 
-    /// Waits until the reader has read, if there is one; whether there is to be more.
+    /// Waits until the reader presses Enter, if there is a reader; returns whether to go on.
     fn wants_more(&self, pace: Option<&Pace>, page: &mut Page<'_>) -> Result<bool, CliFailure> {
         self.go_on()?;
         let Some(pace) = pace else { return Ok(true) };
@@ -217,7 +217,7 @@ impl Tour {
             match pace.lines.recv_timeout(LOOK) {
                 Ok(line) => return Ok(!line.trim().eq_ignore_ascii_case("q")),
                 Err(mpsc::RecvTimeoutError::Timeout) => self.go_on()?,
-                // Nobody will press anything any more.
+                // The input has ended, so nobody will press a key.
                 Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(false),
             }
         }
@@ -269,7 +269,7 @@ impl Tour {
         lines[lines.len().saturating_sub(12)..].join("\n")
     }
 
-    /// Stops the daemon and removes the folder, or says where it is if it is to stay.
+    /// Stops the daemon and removes the folder, or returns its path if it is to stay.
     fn end(mut self, well: bool) -> Option<PathBuf> {
         self.stop(well);
         let kept = self.keep.then(|| self.dir.clone());
@@ -301,7 +301,7 @@ impl Drop for Tour {
     fn drop(&mut self) {
         self.stop(false);
         if !self.keep {
-            // A folder that cannot be removed lies in the system's temporary folder, which is swept.
+            // A folder that cannot be removed is in the system's temporary folder, which the system cleans.
             drop(fs::remove_dir_all(&self.dir));
         }
     }
@@ -310,7 +310,7 @@ impl Drop for Tour {
 /// Makes a temporary folder for a command, which no other user can enter.
 pub(super) fn temporary_folder(command: &str) -> Result<PathBuf, CliFailure> {
     let temporary = std::env::temp_dir();
-    // The path of a socket is short by law; a deep TMPDIR would make it too long.
+    // The path of a socket has a short limit, which a deep TMPDIR would exceed.
     let base = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
     for attempt in 0..100_u32 {
         let dir = base.join(format!("situated-{command}-{}-{attempt}", std::process::id()));

@@ -1,5 +1,5 @@
-//! `situated vault`: which folders are searched. The configuration is edited, and a daemon that runs takes it over at once;
-//! what a daemon refuses is taken back.
+//! `situated vault`: which folders are searched. The command edits the configuration, and a running daemon applies the
+//! change at once; a change that the daemon refuses is undone.
 
 mod edit;
 
@@ -22,10 +22,10 @@ use protocol::folders::home;
 use protocol::status::StatusRequest;
 use vault::settings::VaultConfig;
 
-/// How long a daemon may take to go on with other vaults: what runs in it may take as long as a search may.
+/// How long a daemon may take to switch to other vaults: what runs in it may take as long as a search may.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(30);
 
-/// A folder with more notes is asked about before it is added.
+/// The user is asked before a folder with more notes is added.
 const MANY_NOTES: usize = 50_000;
 
 const INSTEAD: &str = "say `--yes` to do it without being asked";
@@ -40,7 +40,7 @@ pub(super) fn run(action: VaultAction, session: &mut Session) -> Result<u8, CliF
     }
 }
 
-/// The configuration as a file: where it is, and what stands in it; `None` if there is none yet.
+/// The configuration as a file: where it is, and its text; `None` if there is none yet.
 struct Written {
     file: PathBuf,
     text: Option<String>,
@@ -50,7 +50,7 @@ struct Written {
 impl Written {
     fn read(session: &Session) -> Result<Self, CliFailure> {
         let file = config_file(&session.overrides());
-        // A link (as dotfiles often are) stays one: what it leads to is written.
+        // A symbolic link (as dotfiles often are) stays one: its target is written.
         let file = file.canonicalize().unwrap_or(file);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
@@ -71,7 +71,7 @@ impl Written {
         &self.loaded.config.engine.vaults
     }
 
-    /// The place of a vault in the file.
+    /// The position of a vault in the file.
     fn position(&self, name: &str) -> Result<usize, CliFailure> {
         self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
             let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();
@@ -84,9 +84,9 @@ impl Written {
         CliFailure::new(exit::CANNOT_CREATE, format!("{} stays as it is: {why}", self.file.display()))
     }
 
-    /// Puts another text in its place, if that is a right one.
+    /// Replaces the text of the file, if the new one is a valid configuration.
     fn write(&self, new: &str, session: &Session) -> Result<(), CliFailure> {
-        // Where nothing can be written beside it, writing it is going to say so.
+        // If nothing can be written beside the file, writing the file itself will report why.
         if let Ok(probe) = replace::beside(&self.file, "check", new, 0o600) {
             let mut overrides = session.overrides();
             overrides.config = Some(probe.clone());
@@ -101,7 +101,7 @@ impl Written {
         written.map(drop).map_err(|error| self.cannot(&error.to_string()))
     }
 
-    /// Puts the former text back in the place of `new`.
+    /// Replaces `new` by the former text.
     fn take_back(&self, new: &str) -> Result<(), CliFailure> {
         match &self.text {
             Some(old) => replace::file(&self.file, Some(new), old, false).map(drop)?,
@@ -115,7 +115,7 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
     let written = Written::read(session)?;
     let folder = folder(path)?;
     let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok()).unwrap_or_default();
-    // What is given to `situated run` alone is named from now on, or the daemon would let go of it.
+    // A vault that only `situated run` was given is named in the file from now on, or the daemon would drop it.
     let unnamed = served.iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
     let unnamed: Vec<VaultConfig> =
         unnamed.map(|served| VaultConfig::new(served.name.clone(), served.path.clone())).collect();
@@ -180,7 +180,7 @@ fn free_name<'a>(folder: &Path, known: impl Iterator<Item = &'a VaultConfig>) ->
     names.find(|name| !taken.contains(&name.to_lowercase())).unwrap_or(plain)
 }
 
-/// Asks where a folder is not what a person is likely to mean.
+/// Asks the user about a folder that is probably not meant.
 fn ask_about(vault: &VaultConfig, yes: bool) -> Result<(), CliFailure> {
     if yes {
         return Ok(());
@@ -299,7 +299,7 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     Ok(exit::OK)
 }
 
-/// What a vault has of contexts that were paid for, as far as a daemon can say.
+/// How many contexts of a vault a model wrote, as far as a daemon can say.
 fn bought(name: &str, session: &Session) -> String {
     let request = StatsRequest { vault: Some(name.to_owned()), ..StatsRequest::default() };
     let stats = session.client().ok().and_then(|mut client| client.call(&request).ok());
@@ -307,7 +307,7 @@ fn bought(name: &str, session: &Session) -> String {
     if written > 0 { format!(", with {} that a model wrote", counted(written, "context")) } else { String::new() }
 }
 
-/// Deletes a folder, which the daemon may not have closed yet though it answers from it no more.
+/// Deletes a folder. Retries, because the daemon may not have closed it yet though it no longer answers from it.
 fn delete(folder: &Path) -> Result<(), CliFailure> {
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     while folder.is_dir() {
@@ -352,8 +352,8 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     Ok(exit::OK)
 }
 
-/// Has a daemon that runs go by the configuration as it is now, and waits until it does; `false` if none runs. What it
-/// refuses is taken back.
+/// Makes a running daemon apply the configuration as it is now, and waits until it does; `false` if none runs. A change
+/// that the daemon refuses is undone.
 fn take_over(
     written: &Written,
     new: &str,
@@ -375,7 +375,7 @@ fn take_over(
     }
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     loop {
-        // Who connects while it starts anew waits until it listens.
+        // A client that connects while the daemon restarts waits until it listens.
         let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok());
         if served.as_deref().is_some_and(is_so) {
             return Ok(true);

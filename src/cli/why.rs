@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use super::print::printable;
 use protocol::hit::{Boosted, Hit, LaneScore, Lanes, Rejudged};
 
-/// A lane that ranks a hit among its first ones is a reason, however the other lane ranks it.
+/// A lane that gives a hit this rank or a better one is a reason, however the other lane ranks the hit.
 const FIRST: u32 = 10;
 
-/// `title + words + meaning`; empty if it is not known. A word of the query in title or headings is a reason of its own.
+/// `title + words + meaning`; empty if it is not known. A word of the query in title or headings is a separate reason.
 pub(super) fn why(hit: &Hit, query: &str) -> String {
     let Some(lanes) = &hit.lanes else { return String::new() };
     let rank = |lane: &Option<LaneScore>| lane.as_ref().map(|lane| lane.rank);
@@ -19,9 +19,9 @@ pub(super) fn why(hit: &Hit, query: &str) -> String {
     let heads: Vec<String> =
         std::iter::once(&hit.title).chain(&hit.heading_path).map(|text| text.to_lowercase()).collect();
     let named = words.is_some() && query_words(query).any(|word| heads.iter().any(|head| has_word(head, &word)));
-    // Words in the body are marked in the passage; without any it was the title, or what situates it.
+    // Matches in the body are marked in the passage; without any, the title or the context matched.
     let in_body = !hit.highlights.is_empty() || !named;
-    // The notes that the query names are boosted as those that are linked with them are.
+    // Notes that the query names get the same boost as the notes that are linked with them.
     let linked = lanes.boosts.links >= 0.0005 && !named;
     let reranked = matches!(&lanes.rerank, Some(Rejudged { before, rank: Some(rank), .. }) if rank < before);
     let reasons = [
@@ -36,15 +36,15 @@ pub(super) fn why(hit: &Hit, query: &str) -> String {
     reasons.join(" + ")
 }
 
-/// The words that are looked for, in lower case: no filters, nothing that is to be left out.
+/// The words of a query in lower case, without its filters and the words that it excludes.
 fn query_words(query: &str) -> impl Iterator<Item = String> {
     let pieces = query.split_whitespace().filter(|piece| !piece.starts_with('-') && !piece.contains(':'));
     let words = pieces.flat_map(|piece| piece.split(|c: char| !c.is_alphanumeric()));
-    // Of the shortest words every title has one.
+    // Every title contains some of the shortest words.
     words.filter(|word| word.chars().count() > 2 || !word.is_ascii()).map(str::to_lowercase)
 }
 
-/// Whether a text has a word that begins as this one does; both in lower case.
+/// Whether a text has a word that begins with this one; both in lower case.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word)
         .any(|(at, _)| !text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() && c.is_ascii()))

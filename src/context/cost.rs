@@ -64,8 +64,8 @@ fn usable(factor: f32) -> f64 {
     if factor.is_finite() && factor > 0.0 { f64::from(factor) } else { 1.0 }
 }
 
-/// Micro-dollars of a call, rounded up; `None` if the price is not known. `batch` applies the batch rate.
-/// Which rates apply is decided by all tokens of the prompt, wherever they were read from.
+/// Micro-dollars of a call, rounded up; `None` if the price is not known. `batch` applies the batch rate. All tokens of
+/// the prompt, cached or not, decide which rates apply.
 pub fn cost(price: &Price, usage: &Usage, batch: bool) -> Option<u64> {
     let rates = match price {
         Price::Unknown => return None,
@@ -96,7 +96,8 @@ fn rates_for<'a>(mut rates: &'a Rates, usage: &Usage) -> &'a Rates {
     rates
 }
 
-/// Millionths of a dollar as dollars: two decimals, or as many as it takes. Without a sign, as the configuration reads it.
+/// Millionths of a dollar as dollars: two decimals, or as many as it takes. Without a dollar sign, as the configuration
+/// reads it.
 pub fn decimal_dollars(micro: u64) -> String {
     let mut text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
     for _ in 0..4 {
@@ -107,8 +108,8 @@ pub fn decimal_dollars(micro: u64) -> String {
     text
 }
 
-/// Money for a person: `$1.20`, `$0.0042`. From a dollar on in cents, below it in as many digits as tell
-/// something; what is not nothing never looks like nothing.
+/// Money for a person: `$1.20`, `$0.0042`. From a dollar on with two decimals, below it with up to four or six; a sum
+/// above 0 never looks like 0.
 pub fn dollars(micro: u64) -> String {
     let (unit, digits) = match micro {
         // The least sum that rounds to a dollar.

@@ -1,5 +1,5 @@
-//! A note as a model is shown it: what is said about it, its outline, and its text with the passages
-//! (chunks) numbered in it. Owned, for it goes to the thread that talks to the model. Pure.
+//! A note as a model sees it: its metadata, its outline, and its text with numbered passages (chunks). Owned, since it
+//! goes to the thread that talks to the model. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -13,14 +13,14 @@ use note::chunk::Chunk;
 use note::fingerprint::{ContextKey, SectionKey, TextHash, context_key};
 use note::{BlockKind, Link, LinkKind, Note};
 
-/// Front matter that a model is shown besides title, aliases, tags, kind and date. Whatever else a note
-/// carries there, tokens and passwords above all, never leaves the machine.
+/// Front matter that a model sees besides title, aliases, tags, kind and date. Whatever else a note carries there,
+/// tokens and passwords above all, never leaves the machine.
 const PROPERTIES: [&str; 5] = ["status", "project", "author", "authors", "source"];
 
 /// Titles in [`Document::links`] at most.
 const MOST_LINKS: usize = 20;
 
-/// A code block with more lines than this, in one passage, is shown by its first and last [`CODE_ENDS`].
+/// Of a code block with more lines than this in one passage, a model sees only [`CODE_ENDS`] lines at each end.
 const MOST_CODE_LINES: usize = 30;
 
 /// Lines shown of each end of a long code block.
@@ -47,8 +47,8 @@ pub struct Document {
     pub outline: Vec<(u8, String)>,
     /// Titles it links to, at most 20.
     pub links: Vec<String>,
-    /// The note's text without front matter, hidden parts removed as for searching. Links read as what they
-    /// show, embeds as `[image: name]`, long code by its ends; control characters are gone.
+    /// The note's text without front matter, hidden parts removed as for searching. Links are written as words, embeds
+    /// as `[image: name]`, long code as its first and last lines; control characters are removed.
     pub text: String,
     /// Its chunks in order; spans into `text`.
     pub passages: Vec<Passage>,
@@ -59,13 +59,13 @@ pub struct Document {
 pub struct Passage {
     /// Its number in the prompt, from 1.
     pub n: u32,
-    /// What its context is kept under.
+    /// The key that its context is stored under.
     pub key: ContextKey,
     /// Its sections.
     pub sections: Vec<SectionKey>,
     /// Hash of its raw text.
     pub hash: TextHash,
-    /// Where its text lies in [`Document::text`].
+    /// Its span in [`Document::text`].
     pub span: Range<usize>,
     /// Headings above and in it, outermost first: the path of its first section, then the headings of the
     /// other sections it holds.
@@ -73,8 +73,7 @@ pub struct Passage {
 }
 
 impl Document {
-    /// What a model is shown of a note that was cut into `chunks`. The same note and chunks give the same
-    /// bytes.
+    /// Builds what a model sees of a note that was cut into `chunks`. The same note and chunks give the same bytes.
     pub fn new(note: &Note, chunks: &[Chunk]) -> Self {
         let (text, spans) = shown(note, chunks);
         let passage = |((index, chunk), span): ((usize, &Chunk), Range<usize>)| Passage {
@@ -105,14 +104,14 @@ impl Document {
         self.text.get(passage.span.clone()).unwrap_or_default()
     }
 
-    /// The passage of a number.
+    /// The passage with the number `n`.
     pub fn passage(&self, n: u32) -> Option<&Passage> {
         self.passages.iter().find(|passage| passage.n == n)
     }
 }
 
-/// Whether a character is neither seen nor needed for reading: control characters but line feed and tab,
-/// what turns the direction of writing, and the tags and marks that can carry a message nobody sees.
+/// Whether a character is invisible and not needed for reading: control characters except line feed and tab, marks that
+/// change the direction of writing, and the tags and marks that can carry a hidden message.
 pub(super) fn is_unseen(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -161,7 +160,7 @@ fn in_words(value: &Value, depth: u8) -> String {
     }
 }
 
-/// The rest of an address without what may let somebody in: a password before the host, a token behind the path.
+/// The rest of an address without credentials: no password before the host, no token after the path.
 fn without_access(address: &str) -> &str {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let host = address.find('/').unwrap_or(end).min(end);
@@ -189,7 +188,7 @@ fn file_name(target: &str) -> &str {
     target.rsplit('/').next().unwrap_or(target)
 }
 
-/// The note's text as a model is shown it, and where each chunk lies in it.
+/// The note's text as a model sees it, and the span of each chunk in it.
 fn shown(note: &Note, chunks: &[Chunk]) -> (String, Vec<Range<usize>>) {
     let source = note.text.as_str();
     let inside = |at: usize| source.floor_char_boundary(at.clamp(note.body.min(source.len()), source.len()));
@@ -218,8 +217,8 @@ fn shown(note: &Note, chunks: &[Chunk]) -> (String, Vec<Range<usize>>) {
     (writer.out, spans)
 }
 
-/// What is not shown as it is written, and what stands for it, in order; spans may overlap, then the first
-/// counts.
+/// The spans that are not shown as written, in order, each with the text that stands for it. Where spans overlap, the
+/// first one counts.
 fn replaced(note: &Note, bounds: &[usize]) -> Vec<(Range<usize>, String)> {
     let mut replaced: Vec<(Range<usize>, String)> =
         note.hidden.iter().map(|span| (span.clone(), String::new())).collect();
@@ -245,7 +244,7 @@ fn replaced(note: &Note, bounds: &[usize]) -> Vec<(Range<usize>, String)> {
     replaced
 }
 
-/// The lines between the ends of a long piece of code.
+/// The span between the two ends of a long piece of code, and the line that stands for it.
 fn middle_of_code(text: &str, span: Range<usize>) -> Option<(Range<usize>, String)> {
     let code = text.get(span.clone())?;
     let starts: Vec<usize> = std::iter::once(0).chain(code.match_indices('\n').map(|(at, _)| at + 1)).collect();
@@ -258,15 +257,15 @@ fn middle_of_code(text: &str, span: Range<usize>) -> Option<(Range<usize>, Strin
     Some((middle, format!("[… {left_out} lines …]\n")))
 }
 
-/// What a link reads as. What a wikilink points at is named even where it shows another name: that is how a
-/// model comes to know that "she" is somebody with a note of her own.
+/// The words that stand for a link. A wikilink's target is named even where the link shows another name: that tells the
+/// model that "she" is somebody who has her own note.
 fn words_of(link: &Link) -> String {
     let name = file_name(&link.target);
     if link.embed {
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
         let image = ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp", "tif", "tiff", "heic"];
         let is_image = link.kind != LinkKind::Wiki || extension.is_some_and(|e| image.contains(&e.as_str()));
-        // `![[photo.png|300]]` tells a size and no name.
+        // `![[photo.png|300]]` gives a size, not a name.
         let is_size = |alias: &&str| alias.chars().all(|c| c.is_ascii_digit() || c == 'x');
         let data = link.target.starts_with("data:");
         let alias = link.alias.as_deref().filter(|alias| !is_size(alias));
@@ -285,14 +284,14 @@ fn words_of(link: &Link) -> String {
     }
 }
 
-/// Writes the text and notes where the ends of chunks come to lie in it.
+/// Writes the text and records where the bounds of the chunks end up in it.
 struct Writer<'a> {
     source: &'a str,
     out: String,
     /// Positions in `source`, ascending.
     bounds: &'a [usize],
-    /// For each of the first `bounds`: its position in `out` for a chunk that starts or ends there. They
-    /// differ only within what was replaced, which belongs as a whole to either chunk.
+    /// For each of the first `bounds`: its positions in `out`, for a chunk that starts there and one that ends there.
+    /// They differ only within a replaced span, which belongs as a whole to both chunks.
     placed: Vec<Range<usize>>,
 }
 
@@ -320,7 +319,7 @@ impl Writer<'_> {
     }
 }
 
-/// Adds what can be seen, lines ending as on Unix.
+/// Appends the visible characters of `text`, with Unix line ends.
 fn push_seen(out: &mut String, text: &str) {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

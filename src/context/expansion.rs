@@ -1,16 +1,16 @@
-//! Document expansion: questions that a chunk answers, and key terms, which a model writes beside its context
-//! (doc2query: Nogueira, Yang, Lin and Cho, "Document Expansion by Query Prediction", 2019). They help to find a chunk
-//! in words that it does not use; they are no text of the note, and are never shown as such. Pure.
+//! Document expansion: questions that a chunk answers, and key terms, which a model writes together with its context
+//! (doc2query: Nogueira, Yang, Lin and Cho, "Document Expansion by Query Prediction", 2019). They let a search find a
+//! chunk by words that it does not use. They are not text of the note, and are never shown as such. Pure.
 
 use serde::{Deserialize, Serialize};
 
-/// Questions that are asked for at least, and kept at most.
+/// The fewest questions that are asked for, and the most that are kept.
 pub const QUESTIONS: (usize, usize) = (3, 5);
 
 /// Key terms that are asked for, and kept, at most.
 pub const MOST_TERMS: usize = 10;
 
-/// What a model wrote beside the context of a chunk; empty if it wrote nothing, or nothing of use.
+/// What a model wrote beside the context of a chunk; empty if it wrote nothing, or nothing usable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Expansion {
@@ -23,7 +23,7 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// Whether there is nothing.
+    /// Whether there are neither questions nor terms.
     pub fn is_empty(&self) -> bool {
         self.questions.is_empty() && self.terms.is_empty()
     }

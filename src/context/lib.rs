@@ -1,5 +1,5 @@
-//! What is said about a chunk: the short text that situates it in its note, put before it for the
-//! embedding and, as a field of its own, for the lexical index. Pure.
+//! Contexts: short texts that each situate a chunk in its note. A context is put before its chunk for the embedding,
+//! and is a separate field of the lexical index. Pure.
 
 pub mod document;
 mod expansion;
@@ -19,7 +19,7 @@ use note::fingerprint::{SectionKey, Sketch, TextHash};
 pub use expansion::{Expansion, MOST_TERMS, QUESTIONS};
 pub use template::{NONE, TEMPLATE, Template};
 
-/// A context with what it was written for. Kept apart from the chunk's raw text.
+/// A context and what it was written for, stored separately from the chunk's raw text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextRecord {
     /// The text; empty for [`Origin::Template`], which is computed from the note whenever it is needed.
@@ -42,7 +42,7 @@ pub struct ContextRecord {
     pub spent: Spent,
     /// How it was asked for and judged; `None` for templates and imports.
     pub making: Option<Making>,
-    /// What the model wrote beside it.
+    /// The questions and terms that the model wrote with it.
     pub expansion: Expansion,
 }
 
@@ -53,7 +53,7 @@ pub struct Making {
     pub form: prompt::Form,
     /// Whether the model saw the note cut to fit.
     pub cut: bool,
-    /// Whether the template stands before it, since it is weak.
+    /// Whether it is weak, so that the template stands before it.
     pub weak: bool,
     /// Tries it took, this one included.
     pub tries: u8,
@@ -87,7 +87,7 @@ pub struct Spent {
 }
 
 impl ContextRecord {
-    /// Whether it must outlive the index.
+    /// Whether it was paid for and so must outlive the index.
     pub fn is_paid(&self) -> bool {
         self.origin == Origin::Model
     }

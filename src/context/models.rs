@@ -41,9 +41,9 @@ pub struct Model {
     pub provider: Provider,
     /// Its id as sent.
     pub id: String,
-    /// Whether the table or the user knows it; what is below are careful guesses if not.
+    /// Whether the table or the user knows it. If not, the fields below are careful guesses.
     pub known: bool,
-    /// Whether sampling parameters are taken.
+    /// Whether it accepts sampling parameters.
     pub sampling: bool,
     /// How it is kept from thinking.
     pub thinking: Thinking,
@@ -62,11 +62,11 @@ pub struct Model {
     pub price: Price,
 }
 
-/// Tokens of a note that a model on this machine is shown: it takes a minute to read as many without a graphics card.
+/// The most tokens of a note that a model on this machine sees: without a graphics card, reading them takes a minute.
 const READ_AT_HOME: u32 = 12_000;
 
 impl Model {
-    /// Tokens of a prompt with its answer at most: what the model takes, at its usual price.
+    /// The most tokens that a prompt and its answer may have: what the model takes at its usual price.
     pub fn window(&self) -> u32 {
         let usual = match &self.price {
             Price::Tokens(Rates { above: Some((tokens, _)), .. }) => *tokens,
@@ -75,7 +75,7 @@ impl Model {
         usual.min(self.context_size)
     }
 
-    /// Tokens of a note that it is shown at most, unless the user says `most`.
+    /// The most tokens of a note that the model sees, unless the user sets `most`.
     pub fn shown(&self, most: Option<u32>) -> u32 {
         let usual = if self.price == Price::Free { READ_AT_HOME } else { u32::MAX };
         most.unwrap_or(usual).min(self.window())
@@ -85,7 +85,7 @@ impl Model {
 /// What a model costs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Price {
-    /// Nobody knows: never 0.
+    /// Unknown; it never counts as 0.
     Unknown,
     /// It runs on the user's own machine.
     Free,
@@ -96,7 +96,7 @@ pub enum Price {
 /// Micro-dollars per million tokens (a dollar per million tokens is 1,000,000).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// When the prices were looked up, ISO; `configured` for prices of the user's that carry no date.
+    /// When the prices were looked up, ISO; `configured` for prices that the user gave without a date.
     pub as_of: String,
     /// Read.
     pub input: u64,
@@ -106,19 +106,19 @@ pub struct Rates {
     pub cache_write: u64,
     /// Read from it.
     pub cache_read: u64,
-    /// What the batch interface takes of all that, in percent.
+    /// What the batch interface costs, in percent of all that.
     pub batch_percent: u64,
     /// Other rates for prompts above so many tokens.
     pub above: Option<(u32, Box<Rates>)>,
 }
 
 impl Model {
-    /// What is known about a model of a provider: the user's word, then the table by exact id, then by longest
-    /// beginning, then careful guesses. `local` tells that it runs at an address of this machine.
+    /// Collects what is known about a model of a provider: the user's overrides, then the table by exact id, then by
+    /// longest beginning, then careful guesses. `local` says that the model's address is on this machine.
     ///
-    /// Overrides are laid over each other key by key, the shortest beginning first. What runs on this machine is
-    /// free, unless the id is that of a hosted model whose weights nobody has: then a proxy answers there that
-    /// passes the bill on, and the table's price stands. The user can say `price = "free"`.
+    /// Overrides are merged key by key; a longer beginning overrides a shorter one. A model on this machine is free,
+    /// unless its id is that of a hosted model whose weights nobody has: then a proxy answers there that passes the
+    /// bill on, and the table's price holds. The user can say `price = "free"`.
     ///
     /// # Errors
     /// What is wrong with an override, matching or not.
@@ -152,7 +152,7 @@ impl Model {
     }
 }
 
-/// Whether nobody is paid for what the model does.
+/// Whether the model's work costs nothing.
 fn runs_here(provider: Provider, id: &str, local: bool, hosted: bool) -> bool {
     match provider {
         Provider::None | Provider::Template => true,
@@ -162,7 +162,7 @@ fn runs_here(provider: Provider, id: &str, local: bool, hosted: bool) -> bool {
     }
 }
 
-/// What the user says about a model: all overrides that match it, as one row. All of them are checked.
+/// What the user says about a model: all overrides that match it, merged into one row. The others are checked, too.
 fn said(id: &str, overrides: &[ModelOverride]) -> Result<Option<Row>, String> {
     let mut matching = Vec::new();
     for said in overrides {
@@ -241,8 +241,8 @@ impl Models {
             Provider::Anthropic => self.named("anthropic", id),
             Provider::Ollama => self.named("ollama", id),
             Provider::Bedrock => self.at_bedrock(id),
-            // Proxies offer Anthropic's models in OpenAI's clothes. Price, size and what the model itself refuses
-            // stay the same; how the request is spelled is the proxy's affair.
+            // Proxies offer Anthropic's models through OpenAI's interface. Price, size and what the model itself
+            // refuses stay the same; the proxy decides how a request is spelled.
             Provider::OpenAi => self.named("openai", id).or_else(|| {
                 let row = self.named("anthropic", id)?;
                 Some(Row { thinking: None, min_cache_tokens: None, json_schema: None, ..row })
@@ -264,7 +264,7 @@ impl Models {
         let without = |names: &[String]| names.iter().find_map(|name| id.strip_prefix(name.as_str()));
         let (name, percent) = match without(&self.bedrock.list_price) {
             Some(rest) => (rest, 100),
-            // An id without a place is answered in the region asked, which is sold like the regional ones.
+            // An id without a place is answered in the region asked, at the price of the regional ids.
             None => (without(&self.bedrock.regional).unwrap_or(id), self.bedrock.regional_percent),
         };
         let row = self.named("anthropic", name.strip_prefix("anthropic.")?)?.at_percent(percent);
@@ -285,7 +285,7 @@ impl Models {
     }
 }
 
-/// An id without what proxies and ARNs put before it.
+/// An id without the prefixes of proxies and ARNs.
 fn bare(id: &str) -> &str {
     id.rsplit('/').next().unwrap_or(id)
 }

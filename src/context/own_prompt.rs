@@ -1,5 +1,5 @@
-//! A prompt in the user's own words, with places for what is asked about: `{document}`, `{chunk}`, `{title}`, `{type}`,
-//! `{tags}`, `{path}`, `{min_words}`, `{max_words}`. Other braces stand for themselves. Pure.
+//! A prompt in the user's own words, with placeholders: `{document}`, `{chunk}`, `{title}`, `{type}`, `{tags}`,
+//! `{path}`, `{min_words}`, `{max_words}`. Other braces stand for themselves. Pure.
 
 /// Presets by name, in the shapes that the documents of the specification give: S0's and S2's.
 pub const PRESETS: [(&str, &str); 2] = [
@@ -19,7 +19,7 @@ pub const PRESETS: [(&str, &str); 2] = [
     ),
 ];
 
-/// What stands in the place of a name in braces.
+/// What a name in braces stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Document,
@@ -107,7 +107,7 @@ impl OwnPrompt {
     }
 }
 
-/// Whether what stands in braces was meant as a name.
+/// Whether the text in braces was meant as the name of a placeholder.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= 40 && text.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
 }

@@ -18,7 +18,7 @@ use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, 
 
 pub use moves::{MissingNote, NewNote, NoteTraits, match_moves};
 pub use pending::PendingContext;
-/// What is done and why are words of the protocol.
+/// Actions and reasons are types of the protocol.
 pub use protocol::decision::{Action, Reason};
 pub use reuse::{Source, Unknown, may_adopt, may_reuse};
 
@@ -116,7 +116,7 @@ pub struct CurrentChunk<'a> {
 /// Why the plan is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// The note may have changed. Never buys anything for chunks whose sections stand.
+    /// The note may have changed. Never buys anything for chunks whose sections still exist.
     Save,
     /// A rebuild was asked for: everything is made anew.
     Rebuild,
@@ -144,9 +144,9 @@ pub struct Step {
     pub chunk: usize,
     /// Where its context comes from; meaningless for [`Action::Remove`].
     pub context: ContextSource,
-    /// A context that serves but should be refreshed by a rebuild or the daily sync, and why.
+    /// Why a rebuild or the daily sync should refresh the context, which serves until then.
     pub later: Option<Reason>,
-    /// A model is to be asked for a context now, and why; what `context` says serves meanwhile.
+    /// Why a model is to be asked for a context now; `context` serves until it answers.
     pub due: Option<Reason>,
 }
 
@@ -155,7 +155,7 @@ pub struct Step {
 pub struct Plan {
     /// What happened to the note as a whole.
     pub reason: Reason,
-    /// One step per current chunk, in order, then one per stored chunk that goes.
+    /// One step per current chunk, in order, then one per stored chunk that is removed.
     pub steps: Vec<Step>,
 }
 
@@ -170,7 +170,7 @@ pub struct Archived {
     pub written_at: i64,
 }
 
-/// Under this share of the shingles that a context was written for, the text has become another.
+/// If less than this share of the shingles that a context was written for is left, the text counts as another.
 pub const DRIFT_BELOW: f32 = 0.5;
 
 /// The hash of no context: what a chunk has while contexts are off.
@@ -178,8 +178,8 @@ static UNUSED: LazyLock<TextHash> = LazyLock::new(|| text_hash(b""));
 
 /// Decides what is to be done about one note.
 ///
-/// `stored` is what is known of it (under its old path if it moved), `now` what is on disk; `archived` looks
-/// a context up that no chunk holds any more and that this note may be given ([`may_reuse`]). Deterministic; total.
+/// `stored` is what is known of it (under its old path if it moved), `now` what is on disk. `archived` looks up a
+/// context that no chunk holds any more and that may serve this note ([`may_reuse`]). Deterministic; total.
 pub fn plan(
     stored: Option<&StoredNote>,
     now: Option<&CurrentNote<'_>>,
@@ -227,7 +227,7 @@ impl Plan {
     }
 }
 
-/// A stored note beside the current one: all differences that the rules speak of.
+/// A stored note compared with the current one: all differences that the rules use.
 struct Comparison<'a> {
     stored: &'a StoredNote,
     now: &'a CurrentNote<'a>,
@@ -348,14 +348,14 @@ impl Decision<'_> {
             return self.fresh(index, Reason::StructureChanged);
         };
         let old = &notes.stored.chunks[donor];
-        // A template stands where nothing was paid for; what was paid for this very text, at another time or for
-        // a note that came and went, is better and must not be bought again. What a paid context is waiting to be
-        // replaced by counts only if it is newer than the request for it.
+        // If nothing was paid for this chunk, it has a template. A context that was bought for this very text, at
+        // another time or for a note that came and went, is better and must not be bought again. If a paid context
+        // waits for its replacement, a bought one counts only if it is newer than the request.
         if let Some(found) = self.found(index, Some(donor)) {
             return found;
         }
         let wants_model = self.generation.costs && self.wants_model(chunk);
-        // A template that stands where no model's context was due is not outdated by a model.
+        // A model does not outdate a template where no model's context was due.
         let governed = old.paid || old.wanted || !self.generation.costs;
         let outdated = governed && old.contextualizer != self.generation.contextualizer;
         if self.trigger == Trigger::Rebuild {
@@ -367,12 +367,12 @@ impl Decision<'_> {
             return Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due };
         }
         let same_text = chunk.hash == old.hash;
-        // A paid context goes on as it is; a template is computed from the note as it is now.
-        // Unless contexts were off when it was decided about last.
+        // A paid context stays as it is, unless contexts were off at the last decision; a template is computed from the
+        // current note.
         let same_context = if old.paid { old.context_hash != *UNUSED } else { chunk.template_hash == old.context_hash };
         let due = old.due.filter(|_| wants_model).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
-        // Whether that was asked for already or not: nobody but a rebuild wants anew what this text had.
+        // Whether a request waits already or not: only a rebuild replaces a context that this text had before.
         let outlived = matches!(due.or(later), Some(Reason::Drifted | Reason::ContextualizerChanged));
         if old.paid
             && outlived
@@ -399,7 +399,7 @@ impl Decision<'_> {
         Step { action: Action::Reembed, reason, chunk: index, context, later, due }
     }
 
-    /// A chunk without a context of its own: from the archive if it has been there before, else anew.
+    /// The step for a chunk without a stored context: takes what the archive has of before, else a fresh context.
     fn fresh(&self, index: usize, reason: Reason) -> Step {
         if let Some(found) = self.found(index, None) {
             return found;
@@ -418,8 +418,8 @@ impl Decision<'_> {
         Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due }
     }
 
-    /// What was bought for a chunk's sections and text: the archive has it, or a chunk of the note other than `donor`,
-    /// which may go with this very plan and will be in the archive then.
+    /// A context that was bought for a chunk's sections and text: from the archive, or from a stored chunk of the note
+    /// other than `donor`. This very plan may remove that chunk, and so move its context to the archive.
     fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
         let key = chunk.key();
         if let Some(found) = (self.archived)(key) {
@@ -428,12 +428,12 @@ impl Decision<'_> {
         let stored = self.stored?.stored.chunks.iter().enumerate();
         let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
         let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
-        // Not written for a request that waits.
+        // `i64::MIN`: it was not written for a waiting request.
         let (contextualizer, sketch, written_at) = (old.contextualizer.clone(), old.sketch.clone(), i64::MIN);
         Some((ContextSource::Stored(twin), Archived { contextualizer, sketch, written_at }))
     }
 
-    /// A chunk whose context was bought before; nothing is looked for when everything is to be made anew.
+    /// The step for a chunk whose context was bought before. A rebuild looks for none, since it makes everything anew.
     fn found(&self, index: usize, donor: Option<usize>) -> Option<Step> {
         let old = donor.and_then(|donor| self.stored?.stored.chunks.get(donor));
         let (paid, due) = old.map_or((false, None), |old| (old.paid, old.due));
@@ -447,7 +447,7 @@ impl Decision<'_> {
         if paid && !answers {
             return None;
         }
-        // One of another model serves, but is not what was asked for.
+        // A context of another model serves, but does not answer the request.
         let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
         Some(Step {
             action: Action::Reembed,
@@ -459,8 +459,8 @@ impl Decision<'_> {
         })
     }
 
-    /// A chunk whose text was another for so long that its context is of that other text, and which is back at a text
-    /// that a context was bought for: without it the daily sync would buy that one again.
+    /// The step for a chunk that got a context for another text meanwhile and is back at a text that a context was
+    /// bought for. Without it, the daily sync would buy that context again.
     fn returned(&self, index: usize, donor: usize) -> Option<Step> {
         let chunk = &self.now.chunks[index];
         let (context, found) = self.bought(chunk, Some(donor))?;
@@ -476,15 +476,15 @@ impl Decision<'_> {
         })
     }
 
-    /// Whether a context that serves should be written anew by a rebuild or the daily sync, and why.
+    /// Why a rebuild or the daily sync should write a context anew that serves for now, if it should.
     fn later(&self, chunk: &CurrentChunk<'_>, old: &StoredChunk) -> Option<Reason> {
         if !self.generation.costs || !self.wants_model(chunk) {
             return None;
         }
         match () {
-            // Was asked for this text, in vain.
+            // The model was asked for this text, in vain.
             () if !old.paid && old.failed && chunk.hash == old.hash => Some(Reason::ContextFailed),
-            // Was an empty section or a note of one chunk when its context was due: it never had a model's.
+            // When its context was due, it was an empty section or its note had too few chunks: it never had a model's.
             () if !old.paid && !old.wanted => Some(Reason::Drifted),
             () if old.contextualizer != self.generation.contextualizer => Some(Reason::ContextualizerChanged),
             () if old.sketch.left_in(chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
@@ -492,8 +492,8 @@ impl Decision<'_> {
         }
     }
 
-    /// What stands in a rebuild for a chunk that has no model's context. One that no model is asked about takes what was
-    /// bought for its text when its note was larger, as with every save: the next look would find it.
+    /// The context that a rebuild gives a chunk without a model's context. If no model is asked about the chunk, it
+    /// takes what was bought for its text when its note was larger, as on every save: the next save would find it.
     fn rebuilt(&self, chunk: &CurrentChunk<'_>) -> ContextSource {
         let unasked = self.generation.costs && !self.wants_model(chunk);
         let bought = unasked.then(|| self.bought(chunk, None)).flatten();
@@ -505,8 +505,8 @@ impl Decision<'_> {
     }
 }
 
-/// Whether a model's context makes sense for a chunk of a note with `chunks` chunks: it needs words of its
-/// own, and a surrounding document.
+/// Whether a model's context makes sense for a chunk of a note with `chunks` chunks: the chunk needs words besides
+/// headings, and a surrounding document.
 pub fn wants_model(has_words: bool, chunks: usize, generation: &Generation) -> bool {
     has_words && chunks >= generation.llm_min_chunks as usize
 }

@@ -1,8 +1,8 @@
-//! What a model is asked, and what is taken from its answer. Pure, and stable to the byte: a provider's cache
-//! lives on equal prefixes.
+//! Builds the requests to a model and reads its answers. Pure, and stable to the byte: a provider's cache needs equal
+//! prefixes.
 //!
-//! A request is three texts: instructions that are ours and the user's, the note as a [`Document`] in which
-//! nothing can pass for anything but note text, and last the question.
+//! A request is three texts: instructions (ours and the user's), the note as a [`Document`] whose text cannot be
+//! mistaken for anything else, and the question.
 
 mod answer;
 mod clean;
@@ -33,16 +33,17 @@ pub const PROMPT: &str = "p1";
 /// The same where questions and terms are asked for beside contexts.
 pub const EXPANDED_PROMPT: &str = "p1q1";
 
-/// Passages asked for in one call at most,
+/// The most passages asked for in one call.
 const MOST_PASSAGES: usize = 24;
 
-/// and where questions and terms are asked for: the answer is no longer for it.
+/// The same where questions and terms are asked for: fewer passages, so that the answer is no longer.
 const MOST_EXPANDED: usize = 12;
 
-/// Beyond so many tokens of a note answers begin to mix passages up: fewer are asked for at once,
+/// Above so many tokens of a note, answers begin to mix passages up, so one call asks for fewer.
 pub const LONG_NOTE: u32 = 6_000;
 
-/// so many, where the provider's cache makes it cheap to show the note again.
+/// Passages asked for in one call about a longer note, where the provider's cache makes it cheap to show the note
+/// again.
 pub const PASSAGES_OF_LONG: usize = 8;
 
 /// Tokens that a provider puts around the texts of a request, about.
@@ -51,8 +52,8 @@ const FRAME_TOKENS: u32 = 20;
 /// Tokens around a passage in a question: its tags, number and section.
 const PASSAGE_FRAME: u32 = 80;
 
-/// Tokens before and behind a passage that are shown with it if its note is too long to be shown. They are
-/// not cached and paid for with every passage, so they are kept to what a pronoun looks back to.
+/// Tokens before and after a passage that are shown with it if its note is too long to be shown. They are not cached
+/// and cost anew for every passage, so they are kept to what a pronoun may refer to.
 const WINDOW_TOKENS: u32 = 1_500;
 
 /// Tokens of a whole simple request: what small local models are run with.
@@ -129,8 +130,8 @@ pub fn most_passages(expansion: ExpansionChoice) -> usize {
     }
 }
 
-/// How many passages of a note of so many tokens are asked for in one call. Fewer of a long one, if what the provider
-/// keeps of it is read for little.
+/// How many passages of a note of `note` tokens are asked for in one call: fewer of a long note, if the provider caches
+/// it, so that reading it again costs little.
 pub fn passages_at_once(model: &Model, config: &ContextConfig, note: u32) -> usize {
     let cached = model.min_cache_tokens.is_some_and(|least| note >= least);
     let few = config.form == FormChoice::Auto && note > LONG_NOTE && cached;
@@ -141,7 +142,7 @@ pub fn passages_at_once(model: &Model, config: &ContextConfig, note: u32) -> usi
 const SIMPLEST: f32 = 0.4;
 
 /// How much there is to say about a passage, 0..=1: by its length, and by how many different words it has. From 150
-/// words, 80 of them different, on it is as complex as any.
+/// words on, 80 of them different, it is 1.
 fn complexity(text: &str) -> f32 {
     let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
@@ -155,14 +156,15 @@ impl Prompter {
         Prompter { config: config.clone(), model: model.clone() }
     }
 
-    /// The same, which asks for contexts alone.
+    /// The same prompter, asking for contexts only.
     #[must_use]
     pub fn without_expansion(&self) -> Self {
         let config = ContextConfig { expansion: ExpansionChoice::Off, ..self.config.clone() };
         Prompter { config, model: self.model.clone() }
     }
 
-    /// Whether notes of a kind are asked about with questions and terms. The user's own prompt asks for one text.
+    /// Whether requests about notes of a kind ask for questions and terms. The user's own prompt asks for one text
+    /// only.
     fn expands(&self, kind: Option<&str>) -> bool {
         let own = self.further(kind).is_some_and(|further| further.own.is_some());
         self.config.expansion == ExpansionChoice::Questions && !own
@@ -194,7 +196,7 @@ impl Prompter {
         };
         let fields = Fields::new("prompt/1").bytes(instructions.as_bytes()).number(version.into());
         let fields = fields.number(max_words.into()).bytes(form.as_bytes());
-        // What older versions did not have is told apart only where it is used.
+        // Settings that older versions did not have change the hash only where they are used.
         let fields = match newer {
             ("", None, Length::Fixed) => fields,
             (own, least, length) => {
@@ -206,9 +208,8 @@ impl Prompter {
         format!("{plain}+{a:02x}{b:02x}{c:02x}{d:02x}")
     }
 
-    /// Requests for these passages of a note: in each the whole note, as far as the model reads it, and a number of
-    /// passages; or one for each passage where the configuration says so. Numbers that the note does not have are left
-    /// out.
+    /// Requests for these passages of a note. Each shows the whole note, as far as the model reads it, and asks for
+    /// several passages, or for one where the configuration says so. Numbers that the note does not have are left out.
     pub fn ask(&self, document: &Document, wanted: &[u32]) -> Vec<Prompt> {
         let asked: BTreeSet<u32> = wanted.iter().copied().collect();
         let wanted: Vec<&Passage> = document.passages.iter().filter(|p| asked.contains(&p.n)).collect();
@@ -236,7 +237,7 @@ impl Prompter {
             let cache = wanted.len() > 1 && self.caching_pays(&prefix.system, &prefix.document);
             wanted.iter().map(|passage| self.about_passage(document, passage, &prefix, cache)).collect()
         } else if tokens <= room {
-            // As many passages in each call, for a long answer is where a model loses count.
+            // Each call asks for about as many passages as the others: models lose count in long answers.
             let calls = wanted.len().div_ceil(passages_at_once(&self.model, &self.config, tokens));
             let groups = wanted.chunks(wanted.len().div_ceil(calls));
             let cache = calls > 1 && self.caching_pays(&system, &whole);
@@ -247,10 +248,10 @@ impl Prompter {
         }
     }
 
-    /// The request for one passage with the note before it: system and document are the same bytes for every
-    /// passage of a note. A note that is too long is cut to outline and lead, and what surrounds the passage
-    /// stands in the question. [`Prompt::cache`] is not set, for only the caller knows whether more follow. For a
-    /// number that the note does not have, nothing is asked for.
+    /// The request for one passage with the note before it: system and document are the same bytes for every passage of
+    /// a note. A note that is too long is cut to outline and lead; then the question holds the passage's surroundings.
+    /// [`Prompt::cache`] is not set, since only the caller knows whether more follow. For a number that the note does
+    /// not have, it asks for nothing.
     pub fn ask_one(&self, document: &Document, n: u32) -> Prompt {
         if let Some((own, passage)) = self.own(document).zip(document.passage(n)) {
             return self.in_own_words(own, document, passage);
@@ -262,8 +263,8 @@ impl Prompter {
         }
     }
 
-    /// The request that small models can follow, and the last try of all. The whole of it takes at most 4,096
-    /// tokens (or what the model can read, if that is less).
+    /// The request that small models can follow; it is also the last try. As a whole it takes at most 4,096 tokens (or
+    /// what the model can read, if that is less).
     pub fn ask_simply(&self, document: &Document, n: u32) -> Prompt {
         let system = self.system(Form::Simple, document);
         let Some(passage) = document.passage(n) else {
@@ -278,7 +279,7 @@ impl Prompter {
             task.push_str(&format!("\nSection: {label}"));
         }
         let beginning = document.text.char_indices().nth(BEGINNING_CHARS).map_or(document.text.len(), |(end, _)| end);
-        // What stands before the passage: the passage itself follows.
+        // Only text before the passage: the passage itself follows.
         let beginning = document.text.floor_char_boundary(beginning.min(passage.span.start));
         if !document.text[..beginning].trim().is_empty() {
             task.push_str(&format!(
@@ -343,7 +344,7 @@ impl Prompter {
                     }
                 }
             }
-            // Only a passage that is alone can be too long; the lead may cut it into three runs.
+            // Only a passage that is alone in its group can be too long; the lead may cut it into three runs.
             let run = if used > room { room / 3 } else { u32::MAX };
             let text = render::parts(document, &shown, Limits { run, ..limits });
             self.about_note(system, (document, &text), &group, false, true)
@@ -367,7 +368,7 @@ impl Prompter {
         Prompt { cut: filled.cut, ..prompt }
     }
 
-    /// Words that the context of a passage is asked to have.
+    /// The number of words that a passage's context is asked to have.
     fn words_for(&self, document: &Document, passage: &Passage) -> RangeInclusive<u32> {
         let (least, most) = self.config.words().into_inner();
         match self.config.length {
@@ -447,12 +448,12 @@ impl Prompter {
         }
     }
 
-    /// A request about a note of three texts: instructions, the note as it is shown, and the question.
+    /// A request about a note, made of three texts: instructions, the note as it is shown, and the question.
     fn prompt(&self, form: Form, note: &Document, texts: [String; 3], wanted: Vec<u32>) -> Prompt {
         let meter = self.meter();
         let tokens = texts.iter().fold(FRAME_TOKENS, |sum, text| sum.saturating_add(meter.tokens(text)));
         let [system, document, task] = texts;
-        // The last try of all asks for one text.
+        // The last try asks for one text.
         let expansion = form != Form::Simple && self.expands(note.kind.as_deref());
         Prompt {
             form,
@@ -469,7 +470,7 @@ impl Prompter {
         }
     }
 
-    /// The instructions for notes of the document's kind; they name nothing of the note itself.
+    /// The instructions for notes of the document's kind; they hold nothing of the note itself.
     fn system(&self, form: Form, document: &Document) -> String {
         let expands = self.expands(document.kind.as_deref());
         let mut system = words::system(form, self.config.words(), expands);
@@ -502,7 +503,7 @@ impl Prompter {
         self.model.shown(self.config.max_document_tokens).min(self.model.window().saturating_sub(taken))
     }
 
-    /// Whether a provider caches a prefix as long as this; one that caches by itself is taken to.
+    /// Whether the provider caches a prefix as long as this; one that caches by itself is assumed to.
     fn caching_pays(&self, system: &str, document: &str) -> bool {
         let tokens = self.meter().tokens(system).saturating_add(self.meter().tokens(document));
         self.model.min_cache_tokens.is_none_or(|least| tokens >= least)

@@ -1,9 +1,10 @@
-//! Whether a model's text may situate a chunk. Pure; weights and bars as found by hand cases.
+//! The gate: judges whether a model's text may situate a chunk. Pure; weights and thresholds were found with
+//! hand-written cases.
 //!
-//! First what cannot be mended or must never be taken (a refusal, leaked markup, another language, invented
-//! numbers, words from nowhere), then a weighted score of what can be measured without another model. Whether a
-//! caption is *true* cannot be: the gate catches what small and hurried models do wrong, and is lenient
-//! otherwise, for every rejection costs a call.
+//! First it rejects what cannot be mended or must never be accepted (a refusal, leaked markup, another language,
+//! invented numbers, words from nowhere). Then it computes a weighted score of what can be measured without another
+//! model. Whether a caption is *true* cannot be measured: the gate catches what small and hurried models do wrong, and
+//! is lenient otherwise, since every rejection costs a call.
 
 mod expansion;
 mod numbers;
@@ -24,10 +25,10 @@ pub use expansion::judge_expansion;
 /// The parts of a score, for people who judge contexts.
 pub use protocol::contexts::Scores;
 
-/// From this score on a context is taken as it is.
+/// A context with at least this score is accepted as it is.
 pub const GOOD: f32 = 0.70;
 
-/// From this score on it is taken, with the template before it.
+/// A context with at least this score is accepted, with the template before it.
 pub const WEAK: f32 = 0.50;
 
 /// Why a text is rejected outright.
@@ -54,11 +55,11 @@ pub enum Flaw {
     Numbers,
     /// The score is too low.
     Weak,
-    /// The answer had none for this passage.
+    /// The answer had no text for this passage.
     Missing,
 }
 
-/// What is thought of a text.
+/// What the gate says of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It is taken.
@@ -86,7 +87,7 @@ pub enum Verdict {
 pub enum Ending {
     /// By itself.
     Whole,
-    /// At the cap of tokens (or it looks so).
+    /// At the token limit (or it looks so).
     Cut,
     /// The provider says that it was declined.
     Refused,
@@ -100,13 +101,13 @@ const LEAST_GROUNDED: f32 = 0.4;
 /// Content words that must stand in the note, however few there are.
 const FEWEST_GROUNDED: usize = 2;
 
-/// What the caption takes from the note beyond the passage is all one can ask for from this share on.
+/// Novelty scores 1 from this share on of content words that a caption takes from the note but not from the passage.
 const ENOUGH_NOVELTY: f32 = 0.25;
 
-/// Grounding counts nothing up to the first of these shares, and fully from the second on.
+/// Grounding scores 0 up to the first of these shares, and 1 from the second on.
 const GROUNDING: (f32, f32) = (0.25, 0.75);
 
-/// Pairs of characters straddle words, so that a caption in new words has fewer of the note's.
+/// Factor for pairs of characters: they straddle words, so a caption in new words shares fewer of them with the note.
 const PAIRS_STRADDLE: f32 = 1.5;
 
 /// The longest caption that is looked at, in words.
@@ -117,7 +118,7 @@ const MOST_WORDS: usize = 220;
 const NOTE_START: usize = 32 << 10;
 const NOTE_AROUND: usize = 48 << 10;
 
-/// Words of a caption that are as good as any, unless the user asks for others.
+/// Lengths of a caption in words that score 1, unless the user asks for others.
 pub const USUAL_WORDS: RangeInclusive<usize> = 12..=100;
 
 /// Judges the text that a model wrote for a passage.
@@ -125,7 +126,7 @@ pub fn judge(text: &str, ending: Ending, document: &Document, passage: &Passage)
     judge_within(USUAL_WORDS, text, ending, document, passage)
 }
 
-/// The same for captions that were asked to have so many words.
+/// Judges like [`judge`], for captions that were asked to have a number of words within `words`.
 pub fn judge_within(
     words: RangeInclusive<usize>,
     text: &str,
@@ -142,7 +143,7 @@ pub fn judge_within(
     let measured = Measured::of(&text, &words, opening, &material);
     let score = weighted(&measured.scores);
     if let Some(flaw) = measured.flaw {
-        // However good the rest looks, it is below the bar.
+        // However good the rest looks, the score stays below the threshold.
         return Verdict::Rejected { flaw, score: score.min(0.3) };
     }
     if score < WEAK {
@@ -204,7 +205,7 @@ fn shown<'a>(text: &'a str, passage: &Passage) -> [&'a str; 2] {
     [part(0, NOTE_START), part(from, from.saturating_add(2 * NOTE_AROUND))]
 }
 
-/// The caption in one line and in whole sentences, or what forbids it.
+/// The caption in one line and in whole sentences, or the flaw that rules it out.
 fn admit(text: &str, ending: Ending, material: &Material) -> Result<String, Flaw> {
     let text = text.trim();
     if text.is_empty() {
@@ -237,7 +238,7 @@ fn admit(text: &str, ending: Ending, material: &Material) -> Result<String, Flaw
 /// What can be measured about a caption.
 struct Measured {
     scores: Scores,
-    /// What is worse than a low score.
+    /// A flaw that rejects the caption whatever its score.
     flaw: Option<Flaw>,
 }
 
@@ -254,7 +255,7 @@ impl Measured {
         let grounding = (grounded as f32 / all * straddle).min(1.0);
         let grounded_well = ramp(grounding, GROUNDING.0, GROUNDING.1);
         let novelty = (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0);
-        // A caption of another note would be new through and through.
+        // A caption of another note would look entirely new, so grounding scales novelty.
         let novelty = if material.only_passage { 1.0 } else { novelty * grounded_well };
 
         let tokens = tokens(text);
@@ -285,8 +286,8 @@ impl Measured {
     }
 }
 
-/// The score: the parts by their weights, which sum to 1. Grounding and novelty weigh most, for the one keeps
-/// inventions out and the other is what a context is for.
+/// The score: the sum of the parts by their weights, which sum to 1. Grounding and novelty weigh most, since grounding
+/// keeps inventions out and novelty is what a context is for.
 fn weighted(scores: &Scores) -> f32 {
     let Scores { length, grounding, novelty, specificity, opening, numbers, originality, coherence } = *scores;
     let score = 0.08 * length
@@ -308,8 +309,8 @@ fn length(text: &str, asked: &RangeInclusive<usize>) -> f32 {
     }
 }
 
-/// Whether a caption takes up a word of the note's names or of the headings. Names without content (dates) ask
-/// for nothing.
+/// 1 if a caption uses a word of the note's names or of the headings, else 0.4. Names without content words (dates)
+/// require nothing.
 fn specificity(key: &words::Terms, names: &str) -> f32 {
     let names = words::Terms::content(names);
     if names.len() == 0 || key.shared(&names) > 0 { 1.0 } else { 0.4 }
@@ -356,8 +357,8 @@ fn varied(tokens: &[String]) -> f32 {
     ramp(different as f32 / pairs.len() as f32, 0.5, 0.8)
 }
 
-/// Whether it reads as sentences: neither endless ones nor lists of keywords without the small words that hold a
-/// sentence together, where the language is one whose small words are known.
+/// How well it reads as sentences. Very short or endless ones score less, and so do lists of keywords without stop
+/// words, where the language is one whose stop words are known.
 fn coherence(text: &str, tokens: &[String]) -> f32 {
     let per_sentence = words::length_in_words(text) as f32 / phrases::sentences(text).max(1) as f32;
     let sentences = match per_sentence {
@@ -370,7 +371,7 @@ fn coherence(text: &str, tokens: &[String]) -> f32 {
     }
     let small = tokens.iter().filter(|token| words::is_stop_word(token)).count();
     let share = small as f32 / tokens.len().max(1) as f32;
-    // Languages without a list share some small words with those that have one, but few.
+    // Languages without a list share some stop words with those that have one, but few.
     f32::min(sentences, 0.3 + 0.7 * ramp(share, 0.0, 0.12))
 }
 
@@ -379,7 +380,7 @@ fn is_european(c: char) -> bool {
     c.is_ascii() || matches!(u32::from(c), 0xaa..=0x24f | 0x400..=0x4ff)
 }
 
-/// 0 up to one bound, 1 from the other on, straight between.
+/// 0 up to `from`, 1 from `to` on, linear between them.
 fn ramp(value: f32, from: f32, to: f32) -> f32 {
     ((value - from) / (to - from)).clamp(0.0, 1.0)
 }

@@ -38,11 +38,11 @@ impl Provider {
     }
 }
 
-/// What to do to have Bedrock.
+/// The message that says how to get Bedrock.
 pub const NO_BEDROCK: &str =
     "this program was built without Bedrock (cargo feature `bedrock`); `cargo install situated` builds it with it";
 
-/// How an OpenAI-compatible server wants its requests.
+/// How an OpenAI-compatible server expects its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// As api.openai.com: `max_completion_tokens`, `developer` messages allowed.
@@ -58,7 +58,7 @@ pub enum Consent {
     /// The user is told what it costs and what leaves the machine, and says yes first.
     #[default]
     Ask,
-    /// Who wrote the configuration has agreed.
+    /// The author of the configuration has agreed.
     Given,
 }
 
@@ -112,7 +112,7 @@ pub enum FormChoice {
     /// The whole note in one call, or, of a long one, in a few.
     #[default]
     Auto,
-    /// The same; one call for as many passages as an answer can hold, however long the note is.
+    /// Like `Auto`, but one call for as many passages as an answer can hold, however long the note is.
     Note,
     /// One call per chunk, the note as a prefix that the provider may cache.
     Chunk,
@@ -127,7 +127,7 @@ pub struct ContextConfig {
     pub model: Option<String>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
-    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    /// Whether the server there, though on this machine, passes texts on to other machines: a gateway, a tunnel.
     pub passes_on: bool,
     /// `anthropic-version`.
     pub api_version: String,
@@ -139,37 +139,37 @@ pub struct ContextConfig {
     pub key: KeyConfig,
     /// Whether the user is asked before a model that costs money, or is elsewhere, writes the first context.
     pub consent: Consent,
-    /// Whether structural changes are sent to the model by themselves.
+    /// Whether structural changes are sent to the model automatically.
     pub automatic: bool,
-    /// Whether a new model or prompt makes contexts anew by itself, in the background and within the budget.
+    /// Whether a new model or prompt renews contexts automatically, in the background and within the budget.
     pub renew: bool,
-    /// Quiet of a note before its structural changes are sent.
+    /// How long a note must be quiet before its structural changes are sent.
     pub settle: Duration,
     /// Notes with fewer chunks never get a model's context.
     pub llm_min_chunks: u32,
     /// Calls per note.
     pub form: FormChoice,
-    /// Words of a context at least, and then [`ContextConfig::max_words`] at most; without, well below `max_words` are
-    /// asked for, since models overshoot.
+    /// The fewest words of a context; the model is then asked for [`ContextConfig::max_words`] at most. If absent, it
+    /// is asked for well below `max_words`, since models overshoot.
     pub min_words: Option<u32>,
-    /// Words of a context at most.
+    /// The most words of a context.
     pub max_words: u32,
     /// Whether simple passages get fewer words.
     pub length: Length,
-    /// What goes before what a model wrote.
+    /// What stands before a model's context.
     pub levels: Levels,
     /// What is asked for beside a context, and used in searches.
     pub expansion: ExpansionChoice,
-    /// Calls at once at most.
+    /// The most calls at once.
     pub concurrency: usize,
-    /// One attempt at a call takes at most.
+    /// Timeout of one attempt at a call.
     pub timeout: Duration,
-    /// A call with all its attempts takes at most.
+    /// Deadline of a call with all its attempts.
     pub deadline: Duration,
     /// Sampling temperature, sent only to models that take one.
     pub temperature: f32,
-    /// Tokens of a note that are shown at most; what the model reads if absent. Of longer ones it sees lead, outline and
-    /// what surrounds a passage.
+    /// The most tokens of a note that a model sees; what the model reads if absent. Of a longer note it sees lead,
+    /// outline and the surroundings of a passage.
     pub max_document_tokens: Option<u32>,
     /// How long Ollama keeps the model loaded, in its own notation.
     pub keep_alive: String,
@@ -186,7 +186,7 @@ pub struct KindPrompt {
     pub kind: String,
     /// Added to the fixed instructions.
     pub instructions: String,
-    /// Stands in the place of ours: a call for each passage.
+    /// Replaces our prompt; then each passage takes a call.
     pub own: Option<OwnPrompt>,
     /// Part of the generation: raise it to have contexts of this kind counted as old.
     pub version: u32,
@@ -228,7 +228,7 @@ impl ContextConfig {
     pub fn words(&self) -> RangeInclusive<u32> {
         match self.min_words {
             Some(least) => least..=self.max_words,
-            // Models overshoot: what is asked for leaves room below the most that is wanted.
+            // Models overshoot, so they are asked for less than the maximum.
             None => (self.max_words / 5).max(5)..=(self.max_words.saturating_mul(3) / 5).max(15),
         }
     }

@@ -4,10 +4,10 @@ use super::settings::Levels;
 use note::chunk::{Chunk, searchable};
 use note::{BlockKind, Note};
 
-/// Name and version of the template: part of the generation, so that a change recomputes what it made.
+/// Name and version of the template: part of the generation, so that a change recomputes the contexts it made.
 pub const TEMPLATE: &str = "template/2";
 
-/// What stands for a contextualizer where there are to be no contexts.
+/// The name of the contextualizer while contexts are off.
 pub const NONE: &str = "none/1";
 
 /// Characters of the lead sentence at most: more would drown the chunk's own words.
@@ -100,8 +100,8 @@ fn tail(note: &Note) -> String {
     parts.join(" ")
 }
 
-/// The words of the file's name, if they say what neither title nor aliases do: `pod-v2.quickstart.md` of a note
-/// with the title "Quickstart". A name of digits is a date or a number, and is said elsewhere or says nothing.
+/// The words of the file's name, if they say what neither title nor aliases do: `pod-v2.quickstart.md` of a note with
+/// the title "Quickstart". A name of digits is a date or a number: it is given elsewhere or means nothing.
 fn telling_name(note: &Note) -> Option<String> {
     let file = note.path.file_name();
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -128,7 +128,7 @@ fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
     let block = note.blocks.iter().find(|b| b.kind == BlockKind::Paragraph)?;
     // A paragraph can be megabytes long; its first sentence is near its start.
     let end = note.text.floor_char_boundary(block.span.end.min(block.span.start + 4 * LEAD_CHARS));
-    // A block ends behind its line, a chunk before it.
+    // A block ends after its line's end, a chunk before it.
     let end = block.span.start + note.text[block.span.start..end].trim_end().len();
     let text = searchable(note, &(block.span.start..end));
     let text = shorten(&text);

@@ -34,7 +34,7 @@ use signals::{Signals, Told};
 use told::{Tell, tell};
 use vault::documents::Convert;
 
-/// Target of what a log says about the daemon's own beginning and end.
+/// Log target of lines about the daemon's own start and end.
 pub const LIFE: &str = "situated::life";
 
 /// How the daemon runs.
@@ -42,17 +42,17 @@ pub const LIFE: &str = "situated::life";
 pub struct RunOptions {
     /// Where the configuration came from, to read it again.
     pub overrides: Overrides,
-    /// Called on a thread of its own once the socket listens: shows what the daemon does.
+    /// Called on a separate thread once the socket listens: shows what the daemon does.
     pub listen: Option<Box<dyn FnOnce(Handle) + Send>>,
 }
 
-/// The supervisor of the indexers died: the process ends, to be started again, rather than answer from an index that is no
-/// longer kept current.
+/// The supervisor of the indexers died: the process ends, so that it gets restarted, rather than answer from an index
+/// that is no longer kept current.
 #[derive(Debug, thiserror::Error)]
 #[error("the daemon failed inside the program (a bug; please report it); what is on disk is as it should be")]
 pub struct SupervisorDied;
 
-/// A configuration whose data are this process's alone.
+/// A configuration whose data folder this process has locked.
 #[derive(Debug)]
 pub struct Claimed {
     config: Config,
@@ -61,7 +61,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// Takes the lock of the data. What an earlier version kept elsewhere, and nobody gave a place, is moved first.
+    /// Takes the lock of the data. First moves what an earlier version kept elsewhere, unless the user named its place.
     ///
     /// # Errors
     /// If another daemon has the data, or their folder cannot be made.
@@ -96,7 +96,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     let serve_config = config.serve.clone();
     let keeper = if config.engine.host.sandbox { Keeper::start().map(Arc::new) } else { None };
     let arguments = Arguments::new(options.overrides);
-    // Before rights are given up, as the keeper.
+    // Started before rights are given up, like the keeper.
     let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
     let engine = Engine::start(config.for_engine(), bound.socket().to_owned(), reload, converter)
@@ -124,14 +124,14 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         let kept = tokio::spawn(keep::keep(Arc::clone(&bound), renew));
         let supervised = tokio::spawn(supervise(handle.clone()));
         if bound.is_inherited() {
-            // Who asked the daemon before it started itself anew is not to hear that it is not ready yet: they wait where
-            // they connect.
+            // Clients of a daemon that restarted itself must not hear that it is not ready yet: until it is, they wait
+            // where they connect.
             let _ = tokio::time::timeout(READY_WITHIN, started(&handle)).await;
         }
         let stop = stopped(handle.clone());
         let shutdown = async {
             stop.await;
-            // What is removed now is not to be made anew.
+            // A socket that is removed now must not be recreated.
             kept.abort();
             if keeper.is_some() && handle.wants_restart() {
                 restarts.store(true, Ordering::Relaxed);
@@ -157,14 +157,15 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         return Err(SupervisorDied.into());
     }
     if handle.wants_restart() {
-        // A failure, for a supervisor starts again only what failed.
+        // A failure, because a supervisor restarts only what failed.
         let why = "another folder is in a vault's place, and only a new process may read it";
         return Err(std::io::Error::other(why).into());
     }
     served.context("serving the socket")
 }
 
-/// Has this process go on as a daemon that may do what the configuration asks for now. Returns only if that fails.
+/// Continues this process as a new daemon that has the rights that the configuration needs now. Returns only if that
+/// fails.
 fn start_anew(keeper: &Keeper, arguments: &Arguments, bound: &Bound) -> std::io::Error {
     tracing::info!(target: LIFE, "the daemon starts itself anew");
     let known = arguments.clone();
@@ -178,10 +179,10 @@ fn start_anew(keeper: &Keeper, arguments: &Arguments, bound: &Bound) -> std::io:
     std::io::Error::new(error.kind(), format!("the daemon cannot start itself anew: {error}"))
 }
 
-/// How long clients wait for a daemon that has started itself anew before they are told that it is not ready.
+/// How long clients wait for a daemon that has restarted itself before they are told that it is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// What the daemon was started with, as it counts when the configuration is read again.
+/// What the daemon was started with, to be applied again when the configuration is reloaded.
 #[derive(Clone, Debug)]
 struct Arguments {
     overrides: Overrides,
@@ -195,7 +196,8 @@ impl Arguments {
         Arguments { overrides, in_file }
     }
 
-    /// A vault that is named by the file since then is no exception any more: all that the file names are served.
+    /// The overrides to reload with. If the file has come to name the vault of the command line, that vault is no
+    /// exception any more: all vaults of the file are served.
     fn now(&self) -> Overrides {
         let taken_over =
             !self.in_file && self.overrides.vault.as_ref().is_some_and(|vault| names(&self.overrides, vault));
@@ -203,7 +205,7 @@ impl Arguments {
         Overrides { vault, ..self.overrides.clone() }
     }
 
-    /// Those of this process, without a vault that is no exception any more.
+    /// The arguments of this process, without a vault that is no exception any more.
     fn of_successor(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
         let gone = self.overrides.vault.as_ref().filter(|_| self.now().vault.is_none());
@@ -221,10 +223,10 @@ fn names(overrides: &Overrides, vault: &Path) -> bool {
     loaded.config.engine.vaults.iter().any(|known| real(&known.path) == real(vault))
 }
 
-/// Keeps others out of the data folder, and says so if they were not.
+/// Keeps other users out of the data folder, and logs it if they could open it until now.
 ///
 /// # Errors
-/// Something stands there that is no file.
+/// Something in there is not a file.
 fn close_to_others(config: &Config) -> Result<(), Strange> {
     let dir = &config.engine.data_dir;
     let holds = |path: &Path| path.starts_with(dir);
@@ -251,8 +253,8 @@ fn guard_keys(rules: &Rules) {
     }
 }
 
-/// Gives up all rights that the configuration does not need, before there is any other thread, and says how the
-/// configuration is read again under that.
+/// Gives up all rights that the configuration does not need, before any threads exist except the keeper's and the
+/// converter's. Returns how the configuration is reloaded under these restrictions.
 fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc<Keeper>>) -> Reload {
     let file = config_file(&arguments.overrides);
     let rules = Rules::of(config, &file, socket);
@@ -263,7 +265,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     sandbox::landlock::enter(config, &rules);
     let socket = socket.to_owned();
     let (data_dir, own_socket) = (config.engine.data_dir.clone(), config.serve.socket.clone());
-    // What a new process could make of what is configured now: one that could not go by it must not take this one's place.
+    // What a new process would make of the present configuration: one that could not use it must not replace this one.
     let anew = move |arguments: &Arguments| {
         let arguments = arguments.clone();
         let read = keeper.as_ref()?.with_all_rights(move || Config::load(&arguments.now()));
@@ -271,7 +273,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     };
     Box::new(move || {
         let loaded = Config::load(&arguments.now()).map_err(|errors| {
-            // What is wrong may be that this process must not look.
+            // The problem may only be that this process must not look.
             let held = engine::host::sandbox::is_held();
             let anew = if held { anew(&arguments) } else { None };
             anew.unwrap_or_else(|| NotTaken::Wrong(errors.problems.into_iter().map(explained).collect()))
@@ -294,14 +296,14 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     })
 }
 
-/// What the kernel holds the daemon to cannot be widened while it runs.
+/// The kernel's restrictions on the daemon cannot be widened while it runs.
 const RESTART: &str = "the kernel holds it to what it needed when it started, so start it again: `situated service restart`, or \
      `situated stop` and `situated run`";
 
-/// `EACCES`, where something holds a process back.
+/// `EACCES`: something restricts the process.
 const ACCESS_DENIED: i32 = 13;
 
-/// A vault that others can read is kept from the daemon by what holds it.
+/// Adds to the problem of an unreadable vault that the daemon's own restrictions may be the reason.
 fn explained(problem: Problem) -> Problem {
     let vault =
         problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.rsplit('.').next() == Some("path"));
@@ -313,8 +315,8 @@ fn explained(problem: Problem) -> Problem {
     Problem { message: format!("{}; {RESTART}", problem.message), ..problem }
 }
 
-/// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`). A
-/// hang-up re-reads the configuration on the way.
+/// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`).
+/// Meanwhile, a hang-up reloads the configuration.
 async fn stopped(handle: Handle) {
     let mut signals = Signals::listen();
     loop {
@@ -355,15 +357,15 @@ async fn started(handle: &Handle) {
     }
 }
 
-/// Tells systemd that the daemon is ready (what is stored can be searched), what it is doing, and that it is
-/// alive: the watchdog is fed only while the supervisor's loop turns: a vault whose file system hangs keeps its own
-/// indexer, and starting again would not help it.
+/// Tells systemd that the daemon is ready (what is stored can be searched), what it is doing, and that it is alive: the
+/// watchdog is fed only while the supervisor's loop turns. A vault whose file system hangs blocks only its own indexer,
+/// and a restart would not help it.
 async fn supervise(handle: Handle) {
     use broadcast::error::RecvError;
     let mut notices = handle.subscribe();
     started(&handle).await;
     tell(Tell::Ready);
-    // The engine may have come to rest before anybody listened.
+    // The engine may have become idle before anybody listened.
     tell_state(&handle);
     let watchdog = told::watchdog();
     let mut tick = tokio::time::interval(watchdog.map_or(Duration::from_secs(3600), |within| within / 3));

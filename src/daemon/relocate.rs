@@ -1,6 +1,6 @@
-//! What an earlier version kept elsewhere is moved to its present place when the daemon starts, before anything of it is
-//! opened: by one rename under the lock of the data, so that a death in between leaves it whole at one of the two places.
-//! Where that cannot be done it stays where it is and is used there; nothing is ever copied, joined or removed.
+//! Moves what an earlier version kept elsewhere to its present place when the daemon starts, before anything of it is
+//! opened: by one rename under the lock of the data, so that a crash in between leaves it whole at one of the two
+//! places. What cannot be moved stays where it is and is used there; nothing is ever copied, merged or removed.
 
 use std::fmt;
 use std::io;
@@ -10,10 +10,10 @@ use super::serve::lock::{BindError, DataLock, make_private};
 use protocol::folders::{Former, Location};
 use protocol::locate;
 
-/// What became of something that an earlier version kept elsewhere.
+/// What happened to something that an earlier version kept elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relocation {
-    /// It lies at its present place now.
+    /// It is at its present place now.
     Moved {
         /// The former place.
         from: PathBuf,
@@ -37,7 +37,7 @@ pub enum Relocation {
 }
 
 impl Relocation {
-    /// Says it in the log.
+    /// Logs it.
     pub fn tell(&self) {
         match self {
             Relocation::Moved { .. } => tracing::info!("{self}"),
@@ -61,13 +61,13 @@ impl fmt::Display for Relocation {
     }
 }
 
-/// How something is renamed; never over anything that is there.
+/// Renames something, never over anything that exists.
 type Rename<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
 
-/// Takes the lock of the data, at their present place if they can be brought there.
+/// Takes the lock of the data, after moving them to their present place if that is possible.
 ///
 /// # Errors
-/// As when the lock is taken: also if a daemon serves from the former place.
+/// As when the lock is taken; also if a daemon serves from the former place.
 pub fn data(location: &Location) -> Result<(DataLock, Option<Relocation>), BindError> {
     data_by(location, &rename)
 }
@@ -75,9 +75,9 @@ pub fn data(location: &Location) -> Result<(DataLock, Option<Relocation>), BindE
 fn data_by(location: &Location, rename: Rename<'_>) -> Result<(DataLock, Option<Relocation>), BindError> {
     let serves = locate::data_dir(location);
     if let Some(former) = location.former.as_ref().filter(|former| former.path == serves) {
-        // Another process may be moving it right now: its folder must not be made anew for that.
+        // Another process may be moving the folder right now, so it must not be recreated for the lock.
         if let Some(lock) = DataLock::in_place(&former.path)? {
-            // A daemon that served from there has just ended, and the present place is the one to use.
+            // Otherwise a daemon that served from there has just ended, and the present place is the one to use.
             if location.left_behind().is_none() {
                 return Ok(move_data(lock, former, &location.path, rename));
             }
@@ -93,8 +93,8 @@ fn move_data(lock: DataLock, former: &Former, to: &Path, rename: Rename<'_>) -> 
     (if moved { lock.moved_to(to.to_owned()) } else { lock }, relocation)
 }
 
-/// Brings the configuration file to its present place; the lock of the data is held. Keys and whatever else the file names
-/// by path stay where they are.
+/// Moves the configuration file to its present place; the caller holds the lock of the data. Keys and other files that
+/// it names by path stay where they are.
 pub fn config_file(location: &Location) -> Option<Relocation> {
     config_file_by(location, &rename)
 }
@@ -120,14 +120,14 @@ fn move_to(former: &Former, to: &Path, rename: Rename<'_>) -> Option<Relocation>
 }
 
 fn try_move(from: &Path, to: &Path, rename: Rename<'_>) -> Result<(), String> {
-    // Whoever made a link wants it at the other end: on another disk, or among the dotfiles of a repository.
+    // Whoever made a link wants the files at its target: on another disk, or among the dotfiles of a repository.
     if let Some(link) = from.ancestors().take(3).find(|path| path.is_symlink()) {
         return Err(format!("{} is a link", link.display()));
     }
     if let Some(above) = to.parent() {
         make_private(above).map_err(|error| error.to_string())?;
     }
-    // Succeeds on an empty folder alone, which stands for nothing.
+    // Removes only an empty folder, which counts as nothing.
     let _ = std::fs::remove_dir(to);
     rename(from, to).map_err(|error| match error.kind() {
         io::ErrorKind::CrossesDevices => format!("{} is on another file system", to.display()),
@@ -142,7 +142,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
-/// No other platform has had another place.
+/// On other platforms there never was a former place.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn rename(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

@@ -12,7 +12,7 @@ use windows as system;
 
 pub(crate) use system::Signals;
 
-/// What was told.
+/// What the process was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Ctrl-C.

@@ -1,4 +1,4 @@
-//! What the daemon tells the one who started it: systemd, which asks for it. Without it no process listens.
+//! What the daemon tells systemd, if that started it and asks for it. Without systemd, no process listens.
 
 #[cfg(unix)]
 mod unix;
@@ -15,7 +15,7 @@ pub(super) use windows::{tell, watchdog};
 pub(super) enum Tell<'a> {
     /// What is stored can be searched.
     Ready,
-    /// The daemon is about to go on otherwise.
+    /// The daemon is about to go on with another configuration, or as a new process.
     Reloading,
     /// It is about to end.
     Stopping,

@@ -15,7 +15,7 @@ struct Canvas {
     edges: Vec<Edge>,
 }
 
-/// A card, a file, a link or a group; what is missing is not needed.
+/// A card, a file, a link or a group. Missing fields are not needed.
 #[derive(Deserialize)]
 struct Node {
     #[serde(default, rename = "type")]

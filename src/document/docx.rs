@@ -81,9 +81,9 @@ fn levels(styles: Node<'_, '_>) -> Levels {
     styles.children().filter(|node| node.has_tag_name_local("style")).filter_map(style).collect()
 }
 
-/// Paragraphs and tables in order, of whatever they are wrapped in.
+/// Writes paragraphs and tables in order, whatever they are wrapped in.
 fn blocks(parent: Node<'_, '_>, levels: &Levels, out: &mut String) {
-    // No recursion: content controls may stand in each other as deep as they like.
+    // No recursion: content controls may be nested to any depth.
     let mut waiting: Vec<Node<'_, '_>> = parent.children().rev().collect();
     while let Some(node) = waiting.pop() {
         match node.tag_name().name() {
@@ -125,7 +125,7 @@ fn paragraph(node: Node<'_, '_>, levels: &Levels, out: &mut String) {
     out.push_str(if is_item { "\n" } else { "\n\n" });
 }
 
-/// What follows the items of a list is no part of the last one.
+/// Ends a list, so that what follows is not part of its last item.
 fn end_list(out: &mut String) {
     if !out.is_empty() && !out.ends_with("\n\n") {
         out.push('\n');
@@ -146,7 +146,7 @@ fn table(node: Node<'_, '_>, out: &mut String) {
     out.push('\n');
 }
 
-/// What is to be read: not what was deleted, nor the code of fields.
+/// The text that readers see: neither deleted text nor the code of fields.
 fn text(node: Node<'_, '_>) -> String {
     let mut out = String::new();
     for part in node.descendants().filter(Node::is_element) {

@@ -49,7 +49,7 @@ pub(super) fn write(bytes: &[u8], most: usize, out: &mut Bounded<'_>) -> Result<
     Ok((missing > 0).then(|| format!("{missing} of its pages are not there")))
 }
 
-/// The name in the archive of what a page of the package refers to.
+/// The name in the archive of what the package in `folder` refers to by `href`.
 fn within(folder: &str, href: &str) -> String {
     let path = href.split(['#', '?']).next().unwrap_or_default();
     let path = percent_decode_str(path).decode_utf8_lossy();

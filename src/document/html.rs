@@ -8,13 +8,13 @@ use crate::{Unreadable, front_matter};
 /// Elements whose text nobody reads on the page.
 const SKIPPED: [&str; 9] = ["script", "style", "noscript", "template", "svg", "iframe", "object", "title", "nav"];
 
-/// Elements within each other; the converter goes down as deep as they do.
+/// The deepest nesting of elements that is converted; the converter recurses as deep.
 const DEEPEST: usize = 500;
 
-/// How far into a page its encoding may be said, in bytes (HTML, 4.2.5.5).
+/// How far into a page its encoding may be declared, in bytes (HTML, 4.2.5.5).
 const ENCODING_WITHIN: usize = 1024;
 
-/// A page of its own, with its title.
+/// A whole web page as Markdown, with its title.
 pub(super) fn page(bytes: &[u8]) -> Result<String, Unreadable> {
     let text = decoded(bytes);
     Ok(front_matter(title(&text).as_deref(), None) + &markdown(&text)?)
@@ -51,14 +51,14 @@ fn depth(html: &str) -> usize {
     most
 }
 
-/// The text in the encoding that it has: by its byte order mark, as UTF-8, as the page says, else as browsers guess.
+/// Decodes a text: by its byte order mark, as UTF-8, as the page declares, else as browsers guess.
 pub(super) fn decoded(bytes: &[u8]) -> String {
     let encoding = if std::str::from_utf8(bytes).is_ok() { UTF_8 } else { said(bytes).unwrap_or(WINDOWS_1252) };
-    // A byte order mark is stronger.
+    // A byte order mark overrides this.
     encoding.decode(bytes).0.into_owned()
 }
 
-/// What follows `charset=` at the beginning.
+/// The encoding that a page declares by `charset=` at its beginning.
 fn said(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(ENCODING_WITHIN)]).to_ascii_lowercase();
     let (_, rest) = start.split_once("charset=")?;

@@ -1,8 +1,9 @@
-//! Documents that are no Markdown, made Markdown. Pure: bytes in, text out; nothing is opened and nothing is fetched.
+//! Converts documents that are not Markdown to Markdown. Pure: bytes in, text out; nothing is opened and nothing is
+//! fetched.
 //!
 //! Their formats are large and their readers are not ours, so a daemon runs this in a child process that may do nothing
-//! but read one file and write text, with bounded memory and time. What is bounded here is what a child could fill a
-//! disk with: the text.
+//! but read one file and write text, with bounded memory and time. This crate bounds what a child could fill a disk
+//! with: the text.
 
 mod canvas;
 mod docx;
@@ -29,7 +30,7 @@ pub enum Unreadable {
         /// What is wrong, without text of the document.
         why: String,
     },
-    /// It wants a password.
+    /// It needs a password.
     #[error("it is encrypted")]
     Encrypted,
     /// There is nothing to convert in this format.
@@ -40,7 +41,7 @@ pub enum Unreadable {
     Unwritten(String),
 }
 
-/// What is to be said of a text: something of the document is not in it.
+/// A remark on a text, if something of the document is not in it.
 pub type Remark = Option<String>;
 
 /// Writes the text of a document: Markdown in UTF-8, for a PDF each page on a line of its own. At most `most` bytes of it.
@@ -80,7 +81,7 @@ impl Bounded<'_> {
         };
         self.is_cut |= end < text.len();
         self.left -= end;
-        // What is cut leaves no room for less either.
+        // After a cut nothing more is written, even if it would fit.
         if self.is_cut {
             self.left = 0;
         }
@@ -90,11 +91,11 @@ impl Bounded<'_> {
     }
 }
 
-/// Front matter with a title and an author, for what has a place for them.
+/// Front matter with a title and an author, for formats that have them.
 fn front_matter(title: Option<&str>, author: Option<&str>) -> String {
     let line = |name: &str, value: Option<&str>| {
         let value = value.map(str::trim).filter(|value| !value.is_empty())?;
-        // A string of JSON is one of YAML.
+        // A JSON string is also a YAML string.
         Some(format!("{name}: {}\n", serde_json::Value::from(value)))
     };
     let lines: String = [line("title", title), line("author", author)].into_iter().flatten().collect();

@@ -8,7 +8,7 @@ use zip::result::ZipError;
 
 use crate::Unreadable;
 
-/// Bytes that the parts of an archive unpack to at most, for each byte of text that is wanted: markup is longer than text.
+/// Most bytes that an archive's parts may unpack to, per byte of wanted text: markup is longer than text.
 const MARKUP: usize = 8;
 
 /// Nodes of an XML document at most.
@@ -23,7 +23,7 @@ pub(super) struct Package<'a> {
 }
 
 impl<'a> Package<'a> {
-    /// Opens it, for a text of at most `most` bytes.
+    /// Opens an archive, for a text of at most `most` bytes.
     pub(super) fn open(bytes: &'a [u8], format: &'static str, most: usize) -> Result<Self, Unreadable> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed(format, "the archive", &error))?;
         Ok(Package { archive, format, left: (most.saturating_mul(MARKUP)) as u64 })
@@ -53,7 +53,7 @@ impl<'a> Package<'a> {
         bytes.map(|bytes| super::html::decoded(&bytes)).ok_or_else(missing)
     }
 
-    /// Reads XML, without what its document type would define.
+    /// Reads XML. External entities of its document type are not resolved.
     pub(super) fn xml<'t>(&self, name: &str, text: &'t str) -> Result<Document<'t>, Unreadable> {
         let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES, ..ParsingOptions::default() };
         let broken =

@@ -8,10 +8,10 @@ use crate::{Bounded, Remark, Unreadable};
 
 const FORMAT: &str = "PDF";
 
-/// Writes the pages, each as soon as it is read: what ends this process in the middle of a page leaves those before it.
+/// Writes each page as soon as it is read: if something ends this process in a page, those before it are there.
 pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unreadable> {
     let broken = |why: String| Unreadable::Broken { format: FORMAT, why };
-    // The reader panics on much of what is wrong.
+    // The reader panics on many broken files.
     let loaded = catch_unwind(|| Document::load_mem(bytes)).map_err(|_| broken("its reader gave up".to_owned()))?;
     let mut document = loaded.map_err(|error| broken(error.to_string()))?;
     // Many are encrypted with no password, so that they cannot be printed.
@@ -40,7 +40,7 @@ pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unrea
     })
 }
 
-/// A page in one line: white space folded, words that were parted at the end of a line put together, ligatures in letters.
+/// A page in one line: white space folded, words that were split at the end of a line joined, ligatures spelt out.
 pub(super) fn line(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for line in page.lines() {
@@ -61,7 +61,7 @@ pub(super) fn line(page: &str) -> String {
     out
 }
 
-/// A word in letters that people type: without ligatures, and without what is not to be seen.
+/// A word in letters that people type: without ligatures and invisible characters.
 fn letters(word: &str) -> String {
     let mut out = String::with_capacity(word.len());
     word.chars().for_each(|c| push(&mut out, c));

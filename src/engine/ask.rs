@@ -1,4 +1,4 @@
-//! One question to the model, with what belongs to it: the judgement of what came back, and the record that is kept.
+//! One question to the model, with what follows from it: the judgement of the answer, and the record that is kept.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ pub(super) enum Stopped {
     Refused,
 }
 
-/// What came of a question: of each passage that was asked for.
+/// The outcome of a question for each passage that it asked for.
 pub(super) type Answers = Vec<(u32, Result<ContextRecord, Stopped>)>;
 
 /// Asks the model in force. Clones share everything.
@@ -39,7 +39,7 @@ pub(super) struct Author {
     pub(super) client: CompletionClient,
     pub(super) model: Arc<Model>,
     pub(super) prompter: Arc<Prompter>,
-    /// For models that found a prompt too long.
+    /// Shows less of a note: for a model that found a prompt too long.
     pub(super) narrow: Arc<Prompter>,
     pub(super) spender: Arc<Spender>,
     pub(super) outcomes: Arc<Outcomes>,
@@ -60,7 +60,7 @@ impl Author {
         config: &Settings,
     ) -> Self {
         let context = &config.context;
-        // What its table says of its window was wrong, so nothing is made of that.
+        // The model table is wrong about the window of such a model, so this takes half of it, `LONG_NOTE` at most.
         let narrow = (model.shown(context.max_document_tokens) / 2).min(LONG_NOTE);
         let narrow = ContextConfig { max_document_tokens: Some(narrow), ..context.clone() };
         Author {
@@ -77,13 +77,13 @@ impl Author {
         }
     }
 
-    /// The same, who is asked for contexts alone.
+    /// The same author, asking for contexts alone.
     pub(super) fn without_expansion(&self) -> Self {
         let [prompter, narrow] = [&self.prompter, &self.narrow].map(|p| Arc::new(p.without_expansion()));
         Author { prompter, narrow, ..self.clone() }
     }
 
-    /// Asks in a turn that was waited for, and judges what comes back for each passage. `sketches` are of the
+    /// Asks in a turn that the caller has waited for, and judges the answer for each passage. `sketches` are of the
     /// passages' raw text.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Author {
         out
     }
 
-    /// What is thought of a context, and what may be used of what stands beside it.
+    /// The verdict on a context, and the questions and terms beside it that may be used.
     fn judged(
         &self,
         caption: Result<Caption, Unread>,
@@ -151,7 +151,7 @@ impl Author {
         let Ok(Caption { text, expansion, closed }) = caption else {
             return (Verdict::Rejected { flaw, score: 0.0 }, Expansion::default());
         };
-        // The end of a JSON answer says nothing about the captions in it: each was closed.
+        // How a JSON answer ends says nothing about a caption in it that was closed.
         let ending = if closed { refused_only(ending) } else { ending };
         let verdict = judge_within(self.words.clone(), &text, ending, document, passage);
         let beside = match verdict {
@@ -161,8 +161,9 @@ impl Author {
         (verdict, beside)
     }
 
-    /// Judges a context that a team has as if the model had answered with it; the record of one that is taken. It counts
-    /// as the model's in force: nothing else is asked for in its place, and another model in force outdates it.
+    /// Judges a context that a team has as if the model had answered with it; returns its record if it is taken. The
+    /// record counts as one of the model in force: no other is asked for in its place, and a change of the model
+    /// outdates it.
     pub(super) fn judge_given(
         &self,
         document: &Document,
@@ -228,7 +229,7 @@ impl Author {
         }
     }
 
-    /// Counts a failure; `Err` unless it is about these very words.
+    /// Counts a failure; `Err` unless it concerns only this prompt.
     pub(super) fn failed(&self, failure: Failure) -> Result<(), Interrupted> {
         self.outcomes.failed(failure.kind);
         match failure.kind {
@@ -272,7 +273,7 @@ impl Shares {
     }
 }
 
-/// The form that a try has.
+/// The form of the try that follows `tries` others; `None` for the first, whose form the prompter chooses.
 pub(super) fn form_of(tries: u8) -> Option<Form> {
     match tries {
         0 => None,

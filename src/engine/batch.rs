@@ -1,8 +1,8 @@
-//! Rebuilds through the provider's batch interface: all wanted of a run handed in at once, at half the price, and
-//! answered within a day. When a batch begins, and what follows it, the indexer says (`indexer::batches`).
+//! Rebuilds through the provider's batch interface: all contexts that a run wants are handed in at once, at half the
+//! price, and answered within a day. The indexer (`indexer::batches`) says when a batch begins, and what follows it.
 //!
-//! While a run is `batch`, its wanted are not asked for one by one. A batch ends by making the run an ordinary one:
-//! what it left is asked for in the normal way.
+//! While a run is `batch`, its contexts are not asked for one by one. When the batch ends, the run becomes an ordinary
+//! one, which asks for what is left in the normal way.
 
 mod draft;
 mod file;
@@ -26,7 +26,7 @@ pub(super) use work::carry_out;
 /// Which contexts of which notes are wanted.
 pub(super) type PendingByNote = Vec<(VaultPath, Vec<(ContextKey, PendingContext)>)>;
 
-/// A batch to be handed in, or to be gone on with.
+/// A batch to hand in, or to go on with.
 pub(super) struct BatchJob {
     /// The vault's folder among the daemon's data.
     pub(super) dir: PathBuf,
@@ -34,7 +34,7 @@ pub(super) struct BatchJob {
     pub(super) vault: u64,
     pub(super) vault_name: String,
     pub(super) pipeline: Arc<NotePipeline>,
-    /// What is wanted of which notes; of no account if the batch is under way.
+    /// Which contexts of which notes are wanted; ignored if the batch is already under way.
     pub(super) wanted: PendingByNote,
     /// Micro-dollars and tokens that the rebuild may take.
     pub(super) rebuild: (u64, u64),
@@ -43,17 +43,17 @@ pub(super) struct BatchJob {
     pub(super) tell: Arc<Tell>,
 }
 
-/// Tells the engine.
+/// Reports an event to the engine.
 pub(super) type Tell = dyn Fn(BatchEvent) + Send + Sync;
 
-/// What is wanted of a batch.
+/// What a batch is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
-    /// That it is handed in and waited for.
+    /// It is handed in and waited for.
     Go,
-    /// That nothing is handed in for a while.
+    /// Nothing is handed in for a while.
     Pause,
-    /// That it is given up; what is answered is taken all the same.
+    /// It is given up; what is answered is taken all the same.
     Cancel,
 }
 
@@ -62,7 +62,7 @@ pub(super) enum Control {
 pub(super) enum BatchEvent {
     /// What it is doing, for `situated jobs`.
     Phase(String),
-    /// Of a note.
+    /// What came of one of its notes.
     Note(VaultPath, ContextEvent),
     /// It is over.
     End(End),
@@ -73,21 +73,21 @@ pub(super) enum BatchEvent {
 pub(super) enum End {
     /// Everything that was answered is in the journal.
     Done,
-    /// It was not handed in, or cannot be gone on with, and why.
+    /// It was not handed in, or cannot go on, for this reason.
     OneByOne(String),
     /// The budget does not allow it.
     Stopped(String),
-    /// Something cannot be written or read: it is gone on with when the vault is opened again.
+    /// Something cannot be written or read: the batch goes on when the vault is opened again.
     Failed(String),
 }
 
-/// Why the work ends without an end.
+/// Why the work stops early.
 enum Halt {
     /// The vault was closed, or the writer is to end: the next process that opens it goes on.
     Gone,
     /// Something cannot be written or read.
     Store(String),
-    /// With this.
+    /// The batch is over, with this end.
     End(End),
 }
 

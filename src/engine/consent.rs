@@ -1,6 +1,6 @@
-//! The user's consent: which models may be shown notes, and paid for it. That of a vault stands in a file beside its
-//! store, so that a database that is made anew forgets no refusal and no yes; that of the reranker, which judges what all
-//! vaults answer, beside the vaults.
+//! The user's consent: which models may be shown notes, and paid for it. The consent for a vault is in a file beside
+//! its store, so that making the database anew loses neither a yes nor a refusal. The consent for the reranker, which
+//! judges what all vaults answer, is in a file beside the vaults.
 
 use std::path::Path;
 
@@ -40,8 +40,8 @@ struct Agreements {
 }
 
 impl Terms {
-    /// What is to be agreed to before a model may be asked; `None` if nobody has to: what is free and stays on this
-    /// machine (no host `to`) needs no consent, nor does what the configuration agrees to.
+    /// The terms that the user must agree to before a model may be asked. `None` if no consent is needed: the model is
+    /// free and on this machine (no host `to`), or the configuration agrees to it.
     pub(crate) fn of(
         consent: Consent,
         (provider, model): (&str, &str),
@@ -52,14 +52,14 @@ impl Terms {
         asks.then(|| Terms { provider: provider.to_owned(), model: model.to_owned(), to })
     }
 
-    /// What is to be agreed to before contexts are bought.
+    /// The terms that the user must agree to before contexts are bought.
     pub(crate) fn of_contexts(config: &ContextConfig, model: &Model, to: Option<String>) -> Option<Terms> {
         Terms::of(config.consent, (model.provider.name(), &model.id), to, model.price == Price::Free)
     }
 
-    /// What is to be agreed to before an embedder is shown notes. Opens no connection.
+    /// The terms that the user must agree to before an embedder is shown notes. Opens no connection.
     pub(crate) fn of_embedder(config: &EmbedConfig) -> Option<Terms> {
-        // What is computed here is not asked over HTTP, and whose address is wrong cannot be asked at all.
+        // A local embedder is not asked over HTTP, and one whose address is wrong cannot be asked at all.
         let client = Embeddings::new(config).ok()?;
         let free = client.price() == Some(0);
         Terms::of(config.consent, (config.provider.name(), config.model()), client.leaves_to(), free)
@@ -70,8 +70,8 @@ impl Terms {
         Agreements::read(dir).is_some_and(|agreements| agreements.hold(self))
     }
 
-    /// Whether the user has agreed to contexts. What was bought before anybody was asked counts as a yes: `bought` says of a
-    /// provider and a model whether that was so, and is asked once.
+    /// Whether the user has agreed to contexts. If contexts were bought before the user was ever asked, that counts as
+    /// a yes: `bought` says so for a provider and a model, and is called once.
     pub(crate) fn are_agreed(&self, dir: &Path, bought: impl FnOnce(&str, &str) -> bool) -> bool {
         if let Some(agreements) = Agreements::read(dir) {
             return agreements.hold(self);
@@ -86,7 +86,7 @@ impl Terms {
     /// The user says yes, or takes it back.
     ///
     /// # Errors
-    /// The file cannot be written; then what was agreed before still is.
+    /// The file cannot be written; then what was agreed before still holds.
     pub(crate) fn set_agreed(&self, dir: &Path, agreed: bool) -> std::io::Result<()> {
         let mut agreements = Agreements::read(dir).unwrap_or_default();
         agreements.agreed.retain(|agreement| agreement.terms != *self);
@@ -100,30 +100,30 @@ impl Terms {
 /// Whether the user lets a model be asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConsentState {
-    /// What is to be agreed to, if anything is.
+    /// What the user must agree to; `None` if no consent is needed.
     terms: Option<Terms>,
     agreed: bool,
 }
 
 impl ConsentState {
-    /// Reads what stands in `dir`.
+    /// Reads the file in `dir`.
     pub(crate) fn read(terms: Option<Terms>, dir: &Path) -> Self {
         ConsentState::read_or(terms, dir, |terms, dir| terms.stand_in(dir))
     }
 
-    /// As `agreed` has it of the terms and the folder, if anything is to be agreed to.
+    /// As [`ConsentState::read`]; but if consent is needed, `agreed` decides by the terms and the folder.
     pub(crate) fn read_or(terms: Option<Terms>, dir: &Path, agreed: impl FnOnce(&Terms, &Path) -> bool) -> Self {
         let agreed = terms.as_ref().is_none_or(|terms| agreed(terms, dir));
         ConsentState { terms, agreed }
     }
 
-    /// Reads again what stands in `dir`; tells whether the user has agreed, or need not.
+    /// Reads the file in `dir` again; tells whether the user has agreed, or need not.
     pub(crate) fn read_again(&mut self, dir: &Path) -> bool {
         self.agreed = self.terms.as_ref().is_none_or(|terms| terms.stand_in(dir));
         self.agreed
     }
 
-    /// What the model is to do, if that is to be agreed to; `vault` is empty if it is for all of them.
+    /// The offer of the model's work, if that needs consent; `vault` is empty if it is for all vaults.
     pub(crate) fn offer(&self, vault: &str, what: OfferedWork, estimate: Estimate) -> Option<Offer> {
         let Terms { provider, model, to } = self.terms.clone()?;
         let (vault, agreed) = (vault.to_owned(), self.is_agreed());

@@ -1,4 +1,4 @@
-//! A note whose contexts a model is to write, as it is now, and what comes of it.
+//! A note whose contexts a model is to write, as it is now, and the events that report the outcome.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct ContextJob {
     pub(super) vault_name: String,
     pub(super) pipeline: Arc<NotePipeline>,
     pub(super) path: VaultPath,
-    /// What is wanted: the chunk's sections and text, and why.
+    /// The contexts to write: by the chunk's sections and text, and why.
     pub(super) pending: Vec<(ContextKey, PendingContext)>,
     pub(super) purpose: Purpose,
     /// Micro-dollars and tokens that the rebuild may take.
@@ -36,19 +36,20 @@ pub(super) struct ContextJob {
 /// What comes of a job, piece by piece; the last piece is [`ContextEvent::End`].
 #[derive(Debug)]
 pub(super) enum ContextEvent {
-    /// A context is in the journal and the archive; with a record if it could not be put there.
+    /// A context was written, and is in the journal and the archive. The record comes along only if it could not be put
+    /// there.
     Written(ContextKey, Option<Box<ContextRecord>>),
-    /// The same, of a context that nothing was paid for now: a team had it, or it had waited for room on the disk.
+    /// The same for a context that costs nothing now: a team had it, or it had waited for room on the disk.
     Given(ContextKey, Option<Box<ContextRecord>>),
     /// An answer was of no use; there are tries left.
     Tried(ContextKey),
     /// An answer was of no use, and it was the last try.
     GaveUp(ContextKey, Flaw),
-    /// The job is done with; `Err` says what kept it from being carried out in full.
+    /// The job is over; `Err` says why it was not carried out in full.
     End(Result<(), Interrupted>),
 }
 
-/// A context that a team has. Who wrote it is for its text to justify: it is judged as a model's answer is.
+/// A context that a team has. Its author gets no credit: the text is judged as a model's answer is.
 #[derive(Clone, Debug)]
 pub(super) struct TeamContext {
     /// The team.
@@ -56,7 +57,7 @@ pub(super) struct TeamContext {
     pub(super) key: ContextKey,
     pub(super) text: String,
     pub(super) expansion: Expansion,
-    /// Which contextualizer, model and prompt.
+    /// The contextualizer, model and prompt that wrote it.
     pub(super) by: String,
 }
 
@@ -66,7 +67,7 @@ pub(super) struct Work {
     pub(super) sketches: HashMap<u32, Sketch>,
     /// Number of the passage → its key and the tries it had.
     pub(super) left: HashMap<u32, (ContextKey, u8)>,
-    /// Whether nobody but a model on this machine may hear of it.
+    /// Whether only a model on this machine may see it.
     pub(super) private: bool,
 }
 

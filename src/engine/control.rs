@@ -21,9 +21,9 @@ pub(super) struct Control {
     wants_restart: AtomicBool,
     /// Whether the supervisor died.
     failed: AtomicBool,
-    /// Whether what is stored answers, but for vaults that are slow to open.
+    /// Whether the stored indexes answer, except those of vaults that are slow to open.
     has_started: AtomicBool,
-    /// Whether the supervisor knows already that there is news.
+    /// Whether the supervisor has already been sent an event about news.
     changed: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl Control {
         self.supervisor.send(event).is_ok()
     }
 
-    /// An indexer has something new to say; many such are one event.
+    /// Tells the supervisor that an indexer has something new to say; until it looks, many such calls are one event.
     pub(super) fn tell_changed(&self) {
         if !self.changed.swap(true, Ordering::AcqRel) {
             self.send(Event::Changed);
@@ -60,7 +60,7 @@ impl Control {
         self.changed.store(false, Ordering::Release);
     }
 
-    /// The supervisor's loop turns.
+    /// Counts one turn of the supervisor's loop.
     pub(super) fn beat(&self) {
         self.beat.fetch_add(1, Ordering::Relaxed);
     }
@@ -78,7 +78,7 @@ impl Control {
         self.has_started.load(Ordering::Relaxed)
     }
 
-    /// Only a new process can go on: this one ends as one that failed, to be started again.
+    /// Ends this process so that it is started again: only a new process can go on.
     pub(super) fn ask_for_restart(&self) {
         self.wants_restart.store(true, Ordering::Relaxed);
         self.stopping.send_replace(true);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use context::plan::Reason;
 use store::record::NoteRecord;
 
-/// Chunks of a note, or of all.
+/// Numbers of chunks, of a note or of all notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// For which a model's context makes sense.
@@ -17,7 +17,7 @@ pub(super) struct Counts {
     pub(super) rebuild: u64,
     /// Whose context another generation wrote.
     pub(super) old: u64,
-    /// Whose text has become another.
+    /// Whose text has become too different from the one that its context was written for.
     pub(super) drifted: u64,
     /// For which the model gave nothing usable.
     pub(super) failed: u64,
@@ -26,9 +26,9 @@ pub(super) struct Counts {
 /// Counts of a vault.
 #[derive(Debug, Default)]
 pub(super) struct ContextCounters {
-    /// [`Counts::wanted`] by number of the note: nearly all have nothing else.
+    /// [`Counts::wanted`] by number of the note: nearly all notes have no other counts.
     wanted: Vec<u32>,
-    /// The rest, of notes that have any.
+    /// The other counts, of notes that have any.
     rest: HashMap<u32, Counts>,
     sum: Counts,
 }
@@ -60,14 +60,14 @@ impl Counts {
 }
 
 impl Counts {
-    /// Together with those of another vault.
+    /// The sum of these counts and those of another vault.
     pub(super) fn plus(self, other: Counts) -> Counts {
         self.each(other, |a, b| a + b)
     }
 }
 
 impl ContextCounters {
-    /// A note is as its record says.
+    /// Counts a note as its record says.
     pub(super) fn put(&mut self, record: &NoteRecord) {
         self.remove(record.no);
         let counts = Counts::of(record);
@@ -86,7 +86,7 @@ impl ContextCounters {
         }
     }
 
-    /// A note is gone.
+    /// Stops counting a note that is gone.
     pub(super) fn remove(&mut self, no: u32) {
         let wanted = self.wanted.get_mut(no as usize).map_or(0, std::mem::take).into();
         let counts = Counts { wanted, ..self.rest.remove(&no).unwrap_or_default() };

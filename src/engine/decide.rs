@@ -36,17 +36,17 @@ use vault::read::ReadError;
 /// What deciding needs to know of a vault.
 pub(super) struct NotePipeline {
     pub(super) root: PathBuf,
-    /// What is asked of the file system while workers decide.
+    /// Access to the file system for workers while they decide.
     pub(super) disk: Arc<DiskAccess>,
     pub(super) max_note_bytes: u64,
     pub(super) rules: NoteRules,
-    /// Which notes are nobody else's.
+    /// Which notes are private.
     pub(super) private: Arc<Private>,
     /// What goes before contexts that a model wrote.
     pub(super) levels: Levels,
     /// Whether questions and terms beside contexts take part in searches.
     pub(super) expansion: bool,
-    /// Whether what the model of contexts is shown leaves this machine.
+    /// Whether notes leave this machine when the model of contexts is shown them.
     pub(super) writer_leaves: bool,
     pub(super) chunk: ChunkRules,
     /// What makes vectors.
@@ -67,17 +67,17 @@ pub(super) struct Task {
     pub(super) trigger: Trigger,
     /// Decide even if the text is the one that is stored (the index has lost it, or other rules are in force).
     pub(super) again: bool,
-    /// When a rebuild began (seconds since 1970): what a model has written since answers it.
+    /// When a rebuild began (seconds since 1970): contexts that a model has written since then satisfy it.
     pub(super) since: Option<i64>,
 }
 
 impl Task {
-    /// Whatever the text is.
+    /// A task that decides whatever the text is.
     pub(super) fn again(path: VaultPath) -> Self {
         Task { path, moved_from: None, trigger: Trigger::Save, again: true, since: None }
     }
 
-    /// Everything anew.
+    /// A task that makes everything anew.
     pub(super) fn rebuild(path: VaultPath, since: i64) -> Self {
         Task { trigger: Trigger::Rebuild, since: Some(since), ..Task::again(path) }
     }
@@ -114,7 +114,7 @@ pub(super) struct Decided {
     pub(super) vectors: Vec<(InputHash, Vector)>,
     /// What a slow embedder has not made vectors of yet, by document.
     pub(super) missing: Vec<Vec<Input>>,
-    /// Heading path and lines of the stored chunks, for telling what goes.
+    /// Heading path, lines and id of the stored chunks, to announce which of them go.
     pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
 }
 
@@ -143,7 +143,7 @@ impl NotePipeline {
     /// Decides about a note as it was read.
     pub(super) fn look(&self, task: &Task, read: ReadNote, now: i64) -> Outcome {
         let ReadNote { text, came_back } = read;
-        // A name that is in use again was not moved away from: that note is another one, and stays.
+        // If the old name is in use again, this was no move: the note there is another one, and stays.
         let task = &if came_back { Task { moved_from: None, ..task.clone() } } else { task.clone() };
         let stored = match self.stored(task) {
             Ok(stored) => stored,
@@ -186,13 +186,13 @@ impl NotePipeline {
         }
     }
 
-    /// The same for a note about which the model may not be asked: such a one keeps the template.
+    /// The same, except that a note about which the model may not be asked keeps the template.
     fn contextualizer_of(&self, left_out: bool, kind: Option<&str>) -> String {
         if left_out { TEMPLATE.to_owned() } else { self.contextualizer(kind) }
     }
 
-    /// Whether the model is not asked about a note: it is private and the model elsewhere, or it is no note but a
-    /// document. A book that lies in the vault costs more than all notes, and nobody asked for that.
+    /// Whether the model is not asked about a note: because the note is private and the model is on another machine, or
+    /// because it is a document. A book in the vault would cost more than all notes, and nobody asked for that.
     fn leaves_out(&self, path: &VaultPath, private: bool) -> bool {
         (private && self.writer_leaves) || Format::is_converted(path.as_str())
     }
@@ -202,17 +202,18 @@ impl NotePipeline {
         self.generation.contextualizer == NONE
     }
 
-    /// What of a context's record takes part in searches beside it: nothing while that, or contexts altogether, are off.
+    /// The questions and terms beside a context that take part in searches: none while they, or contexts altogether,
+    /// are off.
     fn expansion_of(&self, record: &ContextRecord) -> String {
         if self.expansion && !self.is_off() { record.expansion.text() } else { String::new() }
     }
 
-    /// Whether a private note's vectors are not to be asked for: the embedder is not on this machine.
+    /// Whether the embedder is on another machine, so that it must not be asked for a private note's vectors.
     fn embedder_leaves(&self) -> bool {
         self.service.embedder.leaves_to().is_some()
     }
 
-    /// Whether a note goes without vectors, for it is private.
+    /// Whether a note gets no vectors because it is private and the embedder is on another machine.
     pub(super) fn withholds_vectors(&self, record: &NoteRecord) -> bool {
         self.embedder_leaves() && self.private.covers(&record.path, &record.tags)
     }
@@ -286,7 +287,7 @@ impl NotePipeline {
         let (chunk_records, docs) = builder.chunks(&plan, record, &new_contexts, &texts);
         let mut missing = std::mem::take(&mut builder.missing);
         if private && self.embedder_leaves() {
-            // It is found by its words, and by what vectors were made before.
+            // The note is found by its words, and by vectors that were made before.
             missing.clear();
         }
         let vectors = builder.fresh_vectors();
@@ -318,7 +319,8 @@ impl NotePipeline {
         chunks: Vec<ChunkRecord>,
         now: i64,
     ) -> NoteRecord {
-        // That vectors came, or the index had lost something, is no decision about the note.
+        // If only vectors came, or the index had lost the note, nothing was decided about it: the former decision
+        // stays.
         let unchanged = plan.reason == Reason::Unchanged;
         NoteRecord {
             path: note.path.clone(),
@@ -363,7 +365,7 @@ fn current<'a>(note: &'a Note, chunks: &[Chunk], templates: &[String]) -> Curren
     }
 }
 
-/// What the plan needs to know of a record; with contexts `off` none counts as paid for, for none is used.
+/// What the plan needs to know of a record; with contexts `off` none counts as paid for, because none is used.
 pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord], off: bool) -> StoredNote {
     let chunk = |(i, c): (usize, &ChunkRecord)| {
         let context = contexts.get(i);

@@ -1,5 +1,6 @@
-//! What queries ask of a vault's file system, and workers that serve all vaults: on a thread of the vault, and for a short
-//! time only. A file system that hangs keeps that thread; the others go on without what it would have said.
+//! Access to a vault's file system for queries, and for worker threads that serve all vaults. It runs on a thread of
+//! the vault, and callers wait for a short time only. A file system that hangs blocks that thread; the callers go on
+//! without its answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub(super) const STATES_WITHIN: Duration = Duration::from_millis(500);
 /// How long a request waits for the text of a note.
 pub(super) const TEXT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Requests that wait for the thread at most; the next one hears at once that it hangs.
+/// Requests that wait for the thread at most; the next one gets [`Hangs`] at once.
 const MOST_WAITING: usize = 64;
 
 type Work = Box<dyn FnOnce(&dyn Disk) + Send>;
@@ -26,11 +27,11 @@ type Work = Box<dyn FnOnce(&dyn Disk) + Send>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hangs;
 
-/// What the vault's thread has been asked for.
+/// The result of a request to the vault's thread, once it comes.
 pub(super) struct Pending<T>(Receiver<T>);
 
 impl<T> Pending<T> {
-    /// Waits for it, but not longer than `within`.
+    /// Waits for the result, but not longer than `within`.
     pub(super) fn wait(self, within: Duration) -> Result<T, Hangs> {
         match self.0.recv_timeout(within) {
             Ok(value) => Ok(value),
@@ -55,8 +56,8 @@ impl DiskAccess {
         DiskAccess { disk, work: Mutex::new(None), began: Arc::default(), epoch: Instant::now() }
     }
 
-    /// Has the vault's thread do something and waits for it, but not longer than `within`; nor at all if the thread has
-    /// been busy with one thing for that long.
+    /// Runs `work` on the vault's thread and waits for its result, but not longer than `within`; not at all if the
+    /// thread has been busy with one request for that long.
     pub(super) fn ask<T: Send + 'static>(
         &self,
         within: Duration,
@@ -65,7 +66,7 @@ impl DiskAccess {
         self.begin(within, work)?.wait(within)
     }
 
-    /// Has the vault's thread do something; not if the thread has been busy with one thing for `within`.
+    /// Queues `work` for the vault's thread; not if the thread has been busy with one request for `within`.
     pub(super) fn begin<T: Send + 'static>(
         &self,
         within: Duration,
@@ -87,7 +88,7 @@ impl DiskAccess {
         Ok(Pending(answered))
     }
 
-    /// For how long the thread has been at what it does now.
+    /// For how long the thread has been busy with its present request.
     fn busy_for(&self) -> Option<Duration> {
         let began = self.began.load(Ordering::Relaxed).checked_sub(1)?;
         Some(self.epoch.elapsed().saturating_sub(Duration::from_millis(began)))
@@ -98,7 +99,7 @@ impl DiskAccess {
         if sender.is_none() {
             *sender = Some(self.start()?);
         }
-        // The thread ends only with this handle, so it can only be full.
+        // The thread ends only with this handle, so if sending fails the queue is full.
         sender.as_ref().map_or(Err(Hangs), |sender| sender.try_send(work).map_err(|_| Hangs))
     }
 

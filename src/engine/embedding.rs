@@ -1,9 +1,8 @@
-//! Embedders that are slow or far away: who serves a vault, and which of them this process has open.
+//! Embedders that are slow or remote: which one serves a vault, and which ones this process has open.
 //!
-//! No save waits for them. What is decided takes the vectors that are cached; what is missing is ordered from the
-//! [`worker`], and when it has come the note is decided about again. Nothing of that is stored: after a restart what
-//! is missing is found missing again. Another embedder takes over when all its vectors are there: see
-//! `indexer::migration`.
+//! No save waits for them. A decision takes the vectors that are cached; missing ones are ordered from the [`worker`],
+//! and when they have come the note is decided about again. Orders are not stored: after a restart the vectors are
+//! found missing again. Another embedder takes over when all its vectors are there: see `indexer::migration`.
 
 pub(super) mod queries;
 pub(super) mod worker;
@@ -23,13 +22,13 @@ use provider::Health;
 use provider::{EmbedError, Embedder};
 use worker::{OnEvent, Worker};
 
-/// Says in a store's folder who made the vectors that serve.
+/// The file in a store's folder that says which embedder made the vectors that serve.
 const SERVING: &str = "embedder.json";
 
 /// An embedder that this process has open, with what it takes to use it.
 pub(super) struct Service {
     pub(super) embedder: Embedder,
-    /// Whom it was opened for; `None` for the built-in model.
+    /// The configuration it was opened for; `None` for the built-in model and for an embedder that is gone.
     config: Option<EmbedConfig>,
     /// For embedders that no save waits for.
     pub(super) worker: Option<Worker>,
@@ -66,14 +65,15 @@ impl Service {
         Ok(shared.services.share(config, Service { embedder, config: Some(config.clone()), worker, price }))
     }
 
-    /// One that cannot be opened any more. What it made serves what was indexed, and queries are answered by words.
+    /// Stands for an embedder that cannot be opened any more. Its vectors stay with the notes that were indexed, and
+    /// words answer queries.
     fn gone(serving: &Serving, why: String) -> Arc<Service> {
         let embedder = Embedder::gone(serving.identity.clone(), serving.dimensions, why);
         Arc::new(Service { embedder, config: None, worker: None, price: Some(0) })
     }
 
-    /// Whether it is also to make vectors of texts without their contexts, though that takes time and money. Where it takes
-    /// neither, the first search makes them that needs them.
+    /// Whether it is also to make vectors of texts without their contexts, though that takes time and money. If it
+    /// takes neither, the first search that needs them makes them.
     pub(super) fn makes_text_vectors(&self) -> bool {
         let wanted = self.config.as_ref().is_some_and(|config| config.text_vectors);
         wanted && !self.embedder.is_local_and_fast()
@@ -121,7 +121,8 @@ impl Services {
         same.into_iter().find(|service| dimensions.is_none_or(|wanted| wanted == service.embedder.dimensions()))
     }
 
-    /// An embedder that was opened, or the same one that another vault has opened meanwhile: tables are large.
+    /// Shares an embedder that was opened. Returns the same one if another vault has opened it meanwhile, because
+    /// tables are large.
     fn share(&self, config: &EmbedConfig, service: Service) -> Arc<Service> {
         let mut open = self.open();
         open.retain(|(_, service)| service.strong_count() > 0);
@@ -142,7 +143,7 @@ pub(super) struct Serving {
     schema: u32,
     identity: String,
     dimensions: usize,
-    /// What the model was asked for, if it was.
+    /// The number of dimensions that the model was asked for, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked_dimensions: Option<u32>,
     provider: String,
@@ -184,7 +185,7 @@ impl Serving {
         }
     }
 
-    /// What a store's folder says; the built-in model if it says nothing that makes sense.
+    /// What a store's folder says; `None`, which means the built-in model, if it says nothing that makes sense.
     fn read(dir: &Path) -> Option<Serving> {
         let bytes = std::fs::read(dir.join(SERVING)).ok()?;
         let read: Option<Serving> = serde_json::from_slice(&bytes).ok();
@@ -213,12 +214,13 @@ impl Serving {
         }
     }
 
-    /// Whether a configuration has texts go where they went before.
+    /// Whether a configuration sends texts to the same place as before.
     fn is_at(&self, config: &EmbedConfig) -> bool {
         self.provider == config.provider.name() && self.base_url == config.base_url
     }
 
-    /// The configuration that it was, with what a newer one knows of the same provider.
+    /// The configuration as it was then, completed with the present one, whose key it takes if provider and address are
+    /// the same.
     fn config(&self, now: &EmbedConfig) -> EmbedConfig {
         let provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == self.provider).unwrap_or_default();
         let here = provider == now.provider && self.base_url == now.base_url;
@@ -247,8 +249,9 @@ pub(super) fn served_table(dir: &Path) -> Option<PathBuf> {
     Serving::read(dir).filter(|serving| serving.provider == EmbedProvider::Static.name())?.path
 }
 
-/// Whether the user lets an embedder be shown a vault's notes. `vault_dir` is the folder of the vault's plain generation:
-/// all have the same embedder. What serves there was agreed to, or was there before anybody was asked.
+/// Whether the user lets an embedder see a vault's notes. `vault_dir` is the folder of the vault's plain generation:
+/// all have the same embedder. An embedder that serves there counts as agreed to: the user said yes to it, or it served
+/// before anybody was asked.
 pub(super) fn consent(config: &EmbedConfig, vault_dir: &Path) -> ConsentState {
     ConsentState::read_or(Terms::of_embedder(config), vault_dir, |terms, dir| {
         let serves =
@@ -269,13 +272,13 @@ pub(super) fn serving(
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
     };
     let asked_for = serving.is_asked_for(wanted)
-        // The same vectors from another address: text would go there.
+        // The same vectors from another address need a yes: texts would go there.
         && (serving.is_at(wanted) || consent(wanted, vault_dir).is_agreed());
     let settings = if asked_for { wanted.clone() } else { serving.config(wanted) };
     let service = Service::open(shared, &settings, Some(serving.dimensions))
         .unwrap_or_else(|error| Service::gone(&serving, error.to_string()));
     if service.embedder.identity() != serving.identity {
-        // The files of a model are other ones by now.
+        // The files of the model have changed since.
         return (Service::gone(&serving, "its model has changed".to_owned()), false);
     }
     let usable = service.embedder.gone_because().is_none();
@@ -300,7 +303,7 @@ impl Service {
         provider::cost_of(self.price, tokens)
     }
 
-    /// What it was opened for.
+    /// The configuration it was opened for.
     pub(super) fn config(&self) -> EmbedConfig {
         self.config.clone().unwrap_or_default()
     }

@@ -31,7 +31,7 @@ pub enum CallError {
     Conflict {
         /// Which and what to do.
         message: String,
-        /// Its job.
+        /// The number of that job.
         job: u64,
     },
     /// The call was cancelled.
@@ -43,10 +43,10 @@ pub enum CallError {
     /// What is asked for needs a model, and none is configured.
     #[error("{0}")]
     NotConfigured(String),
-    /// The caller may not.
+    /// The caller is not allowed to do this.
     #[error("{0}")]
     Forbidden(String),
-    /// The model was asked in vain.
+    /// A provider gave no usable answer, or cannot be asked.
     #[error("{0}")]
     Provider(String),
     /// Work is paused.

@@ -32,7 +32,7 @@ impl Feed {
         self.decisions.lock()
     }
 
-    /// A decision is carried out and published.
+    /// Remembers a decision that is carried out and published, and tells subscribers.
     pub(super) fn remember(&self, decision: Decision) {
         let decision = Arc::new(decision);
         {
@@ -52,7 +52,7 @@ impl Feed {
         self.notices.subscribe()
     }
 
-    /// The last decisions that are `wanted`, the newest first, so many at most.
+    /// The last decisions that are `wanted`, the newest first, `most` at most.
     pub(super) fn last(&self, most: usize, wanted: impl Fn(&Decision) -> bool) -> Vec<Decision> {
         self.decisions().iter().filter(|decision| wanted(decision)).take(most).map(|d| (**d).clone()).collect()
     }

@@ -1,7 +1,7 @@
-//! Keeps the graph of links beside the snapshot: made anew in the background when a vault has been quiet for a
-//! moment, on a thread of its own at low priority, never on the way of a save.
+//! Keeps the graph of links beside the snapshot. A background thread at low priority makes it anew when a vault has
+//! been quiet for a moment; no save waits for it.
 //!
-//! What a query sees may therefore be of an older snapshot; notes that came since have no links yet.
+//! A query may therefore see the graph of an older snapshot; notes that came since have no links yet.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,24 +15,25 @@ use super::VaultShared;
 use crate::host;
 use index::{Cancel, Graph, Snapshot};
 
-/// Quiet of a vault before its graph is made anew.
+/// How long a vault must be quiet before its graph is made anew.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// A vault that is never quiet gets a new graph after this time all the same.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Between two graphs of one vault at least; and so many times as long as the last one took.
+/// The shortest pause between two graphs of one vault; it also lasts at least `REST` times as long as the last graph
+/// took.
 const EVERY: Duration = Duration::from_secs(30);
 const REST: u32 = 10;
 
-/// Processor time of one graph.
+/// Processor time of one graph at most.
 const LONGEST_RUN: Duration = Duration::from_secs(20);
 
 /// How often a caller that waits looks whether its client has gone.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Steps along links that betweenness may take, 7 to 20 ns each: it is exact for 2,500 notes with 15,000 links, and takes
-/// one or two seconds for more. Steps, and not time, so that the same vault gives the same numbers everywhere.
+/// Steps along links that betweenness may take, 7 to 20 ns each: it is exact for 2,500 notes with 15,000 links, and
+/// takes one or two seconds for more. Steps, and not time, so that the same vault gives the same numbers everywhere.
 const STEPS: u64 = 100_000_000;
 
 /// Fewer sources than this say little; see [`index::graph::Sample`].
@@ -46,7 +47,7 @@ enum Message {
     Stop,
 }
 
-/// The thread's other end.
+/// Access to the thread.
 #[derive(Clone)]
 pub(super) struct Grapher {
     messages: Sender<Message>,
@@ -76,7 +77,8 @@ impl Grapher {
         let _ = self.messages.send(Message::Changed(Arc::downgrade(vault)));
     }
 
-    /// Waits until the graph of the vault's present snapshot is there, so long at most, and not once the caller has gone.
+    /// Waits until the graph of the vault's present snapshot is there, for `patience` at most, and no longer once the
+    /// caller has gone.
     pub(super) fn wait(&self, vault: &Arc<VaultShared>, patience: Duration, cancel: &Cancel) {
         let until = Instant::now() + patience;
         let (sender, ready) = mpsc::channel();
@@ -110,7 +112,7 @@ impl PendingGraph {
         PendingGraph { vault, first: now, last: now, waiting: Vec::new() }
     }
 
-    /// When; `rested` is when another one may be made.
+    /// When to make it; `rested` is when the vault may get another graph.
     fn at(&self, rested: Option<&Instant>) -> Instant {
         if !self.waiting.is_empty() {
             return self.first;

@@ -1,7 +1,7 @@
-//! What `grep` knows of a vault's texts, and reads them with.
+//! What `grep` knows of a vault's texts, and the threads that it reads them with.
 //!
-//! Nothing of it is on disk, and none of it costs anything before somebody asks: the first request reads every note and
-//! keeps its signature, the next ones read only what may match.
+//! Nothing of it is on disk, and it costs nothing before the first request. That one reads every note and keeps its
+//! signature; the next ones read only notes that may match.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use index::NoteNo;
 use index::grep::{Pattern, Signature};
 use note::FileStat;
 
-/// Bytes of signatures that a vault keeps: those of some 30 MB of notes. Notes beyond are read each time.
+/// Bytes of signatures that a vault keeps: those of 250 MB of notes or more. Notes beyond that are read each time.
 const MOST_SIGNATURES: usize = 32 << 20;
 
-/// Threads that read notes. They are other threads than the one that [`DiskAccess`] has for single notes, so that nobody
-/// who opens a note waits for a long search.
+/// Threads that read notes. The [`DiskAccess`] for single notes has another thread, so that nobody who opens a note
+/// waits for a long search.
 const READERS: usize = 2;
 
-/// What `grep` has of a vault.
+/// The reading threads and the signatures for one vault.
 pub(super) struct Grep {
     readers: [DiskAccess; READERS],
     signatures: Mutex<Signatures>,
@@ -40,12 +40,12 @@ impl Grep {
         Grep { readers, signatures: Mutex::default() }
     }
 
-    /// Who reads the `turn`th batch of notes.
+    /// The reader of the `turn`th batch of notes.
     pub(super) fn reader(&self, turn: usize) -> &DiskAccess {
         &self.readers[turn % READERS]
     }
 
-    /// Of notes and the states that they were indexed in, those that may match.
+    /// Keeps the notes that may match; `of` gives a note's number, and the state that it was indexed in.
     pub(super) fn keep_possible<T>(
         &self,
         pattern: &Pattern,
@@ -55,7 +55,7 @@ impl Grep {
         let signatures = self.signatures.lock();
         notes.retain(|note| {
             let (no, state) = of(note);
-            // One of another state says nothing.
+            // A signature of another state says nothing.
             signatures.by_note.get(&no).is_none_or(|(of, known)| *of != state || pattern.may_match(known))
         });
     }
@@ -77,7 +77,7 @@ impl Grep {
         }
     }
 
-    /// Lets go of all signatures.
+    /// Drops all signatures.
     pub(super) fn forget(&self) {
         *self.signatures.lock() = Signatures::default();
     }

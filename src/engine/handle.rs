@@ -88,12 +88,12 @@ impl Handle {
         notes::get(self, request)
     }
 
-    /// The user agrees that a model is shown a vault and paid for its contexts; tells what that takes.
+    /// Records that the user lets a model see a vault and be paid for its contexts; returns what that takes.
     pub fn start_contexts(&self, request: &StartContextsRequest) -> Result<Offers, CallError> {
         offers::start(self, request)
     }
 
-    /// The user takes that back.
+    /// Takes back what [`Handle::start_contexts`] records.
     pub fn stop_contexts(&self, vault: Option<&str>) -> Result<Offers, CallError> {
         offers::stop(self, vault)
     }
@@ -113,20 +113,20 @@ impl Handle {
         self.sync_accepting(scope, false)
     }
 
-    /// As [`Handle::sync`]; with `accept_deletes` notes that seem gone are gone.
+    /// As [`Handle::sync`]; with `accept_deletes` notes that seem to be gone count as gone.
     pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
         let vaults = self.choose(scope.vault.as_deref())?;
         Ok(work::look_at(self, scope, &vaults, accept_deletes))
     }
 
-    /// Has contexts that serve and should be better made anew, of notes that changed in the last so many
-    /// seconds; of all with 0.
+    /// Has contexts that are in use but should be better made anew, for notes that changed in the last `seconds`; for
+    /// all notes with 0.
     pub fn refresh(&self, scope: &Scope, seconds: u64) -> Result<(), CallError> {
         work::refresh(self, scope, seconds)
     }
 
-    /// Answers a question from the notes by the model of `[context]`; what of the answer can be shown goes to
-    /// `on_text` as it comes, and all pieces together are the answer. Blocks for as long as the model takes.
+    /// Answers a question from the notes, with the model of `[context]`. `on_text` gets each piece of the answer that
+    /// can be shown as it comes; all pieces together are the answer. Blocks for as long as the model takes.
     ///
     /// # Errors
     /// No model is configured, the budget does not allow it, the model fails before it has said anything, or `cancel`.
@@ -144,13 +144,13 @@ impl Handle {
         contexts::cost(self)
     }
 
-    /// How the contexts are: counted from the store, a few milliseconds per thousand notes.
+    /// Statistics of the contexts, counted from the store: a few milliseconds per thousand notes.
     pub fn stats(&self, vault: Option<&str>) -> Result<Stats, CallError> {
         contexts::stats(self, vault)
     }
 
-    /// A context for a chunk of a text that lies in no vault; by the model in force, within the day's budget.
-    /// Blocks until the model has answered, or `cancel` is raised; the model's answer is then paid for and dropped.
+    /// A context for a chunk of a text that is in no vault, from the model in force and within the day's budget. Blocks
+    /// until the model has answered, or `cancel` is raised: then the model's answer is paid for and dropped.
     pub fn generate_context(&self, request: GenerateRequest, cancel: &Cancel) -> Result<GeneratedContext, CallError> {
         contexts::generate_context(self, request, cancel)
     }
@@ -175,17 +175,17 @@ impl Handle {
         generations::use_generation(self, vault, name)
     }
 
-    /// Takes a generation away; contexts that were paid for stay in the archive.
+    /// Removes a generation; contexts that were paid for stay in the archive.
     pub fn drop_generation(&self, vault: Option<&str>, name: &str) -> Result<(), CallError> {
         generations::drop_generation(self, vault, name)
     }
 
-    /// The notes of a vault by their place among the links, notes without links, and links that lead nowhere.
+    /// The notes of a vault by their centrality among the links, notes without links, and links that lead nowhere.
     pub fn graph(&self, request: &GraphRequest, cancel: &Cancel) -> Result<GraphAnswer, CallError> {
         graph::graph(self, request, cancel)
     }
 
-    /// The names that vaults have of one kind: what can be asked for.
+    /// The names of one kind that vaults have: what a query can ask for.
     ///
     /// # Errors
     /// There is no such vault, or `cancel` is raised.
@@ -198,12 +198,12 @@ impl Handle {
         recent::recent(self, request)
     }
 
-    /// Whether assistants may have a model asked that costs.
+    /// Whether assistants may use a model that costs money.
     pub fn assistants_may_spend(&self) -> bool {
         recent::assistants_may_spend(self)
     }
 
-    /// What lies near a note, lines of one, a chunk or a text.
+    /// The chunks near a note, near lines of a note, near a chunk or near a text.
     pub fn related(&self, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
         related::related(self, request, cancel)
     }
@@ -226,13 +226,13 @@ impl Handle {
         search::reranks(self)
     }
 
-    /// Begins to make a scope anew; with `dry_run` only says how much that is. `batch` has the provider's batch
-    /// interface used for contexts, which is cheaper and slower.
+    /// Begins to rebuild a scope; with `dry_run` only says how much that is. With `batch` contexts go through the
+    /// provider's batch interface, which is cheaper and slower.
     pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool, audience: Audience) -> Result<Job, CallError> {
         work::rebuild(self, scope, dry_run, batch, audience)
     }
 
-    /// How teams' collections stand.
+    /// The state of teams' collections.
     ///
     /// # Errors
     /// There is no such team.
@@ -264,7 +264,7 @@ impl Handle {
         self.0.teams.verify(request.team.as_deref())
     }
 
-    /// Takes a team's collection away.
+    /// Deletes a team's collection.
     ///
     /// # Errors
     /// As [`Handle::team_init`].
@@ -287,7 +287,7 @@ impl Handle {
         self.0.jobs.get(id)
     }
 
-    /// A job as soon as it has moved on or ended, at most after `timeout`.
+    /// Waits until a job has made progress or ended, at most for `timeout`; returns the job.
     pub fn wait_job(&self, id: u64, timeout: Duration) -> Result<Job, CallError> {
         self.0.jobs.wait(id, timeout)
     }
@@ -299,7 +299,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Stops working, for a time or until [`Handle::resume`]; queries are answered all the same.
+    /// Stops working, for a time or until [`Handle::resume`]; queries are still answered.
     pub fn pause(&self, seconds: Option<u64>) -> Result<(), CallError> {
         let until = |seconds: u64| now_ms().saturating_add(seconds.min(1 << 30) as i64 * 1000);
         self.send(supervisor::Event::Pause(seconds.map(until)))
@@ -319,8 +319,8 @@ impl Handle {
         })
     }
 
-    /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one. What this process may
-    /// not do has it stop, to be started anew.
+    /// Puts the configuration on disk in force, or says what is wrong with it and keeps the old one. If it needs rights
+    /// that this process lacks, the process stops, to be started anew.
     pub fn reload(&self) -> Result<Problems, CallError> {
         match (self.0.control.reload)() {
             Ok(config) => work::put_in_force(self, config).map(|()| Problems::default()),
@@ -344,7 +344,8 @@ impl Handle {
         let _ = stopping.wait_for(|stopping| *stopping).await;
     }
 
-    /// Whether it stops to be started again, by its service manager: only a new process can have the rights it needs.
+    /// Whether the process stops in order to be started again, by itself or by its service manager: only a new process
+    /// can have the rights that it needs.
     pub fn wants_restart(&self) -> bool {
         self.0.control.wants_restart()
     }
@@ -352,16 +353,16 @@ impl Handle {
     /// Makes the engine put everything on the disk and end.
     pub fn shutdown(&self) {
         self.0.control.stopping.send_replace(true);
-        // It may have ended already.
+        // The supervisor may have ended already.
         self.0.control.send(supervisor::Event::Stop);
     }
 
-    /// Whether the supervisor died: the process is to end as one that failed.
+    /// Whether the supervisor died: the process must then end with a failure.
     pub fn has_failed(&self) -> bool {
         self.0.control.has_failed()
     }
 
-    /// Grows while the supervisor's loop turns: what a watchdog looks at.
+    /// A counter for watchdogs: it grows while the supervisor's loop turns.
     pub fn beat(&self) -> u64 {
         self.0.control.send(supervisor::Event::Beat);
         self.0.control.last_beat()
@@ -379,7 +380,7 @@ impl Handle {
         self.0.config.load_full()
     }
 
-    /// Puts a configuration in force that is on no disk.
+    /// Puts a configuration in force that is not on disk.
     #[cfg(test)]
     pub(super) fn reload_to(&self, config: crate::settings::Settings) {
         work::put_in_force(self, config).unwrap();
@@ -394,7 +395,7 @@ impl Handle {
         self.0.jobs.begin(kind, scope, vaults.iter().map(|vault| (vault.id, vault.name.clone())))
     }
 
-    /// Has a vault begin its part of a job; it fails at once if nobody is there to do it.
+    /// Has a vault begin its part of a job; the part fails at once if the vault has no indexer.
     fn send_part(&self, vault: &VaultShared, job: u64, event: Event) {
         if !self.0.indexers.send(vault.id, event) {
             let why = format!("vault `{}` is not served at present; see `situated status`", vault.name);
@@ -402,8 +403,8 @@ impl Handle {
         }
     }
 
-    /// As [`Handle::choose`], to be read: of all vaults those that cannot be opened are left out while there are others, and
-    /// it is said of each why.
+    /// As [`Handle::choose`], for reading. If no vault is named, those that cannot be opened are left out as long as
+    /// there are others; the second list says why.
     fn served(&self, name: Option<&str>) -> Result<(Vec<Arc<VaultShared>>, Vec<String>), CallError> {
         let vaults = self.choose(name)?;
         let (mut served, mut left_out) = (Vec::new(), Vec::new());

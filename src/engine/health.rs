@@ -1,5 +1,4 @@
-//! What is asked of the shared state: the state of the daemon as a whole, computed from what the indexers say of
-//! themselves whenever somebody asks.
+//! The state of the daemon as a whole, computed from the indexers' reports whenever somebody asks for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +11,10 @@ use protocol::events::Notice;
 use protocol::jobs::Job;
 use protocol::status::RunState;
 
-/// `status` names a vault that takes longer than this to open, or for a turn.
+/// `status` names a vault that takes longer than this to open, and the daemon counts as started without it.
 pub(super) const SLOW_TO_OPEN: Duration = Duration::from_secs(10);
 
-/// The same of one turn of an indexer.
+/// The same for one turn of an indexer: `status` names a vault whose turn takes longer.
 const SLOW_TURN: Duration = Duration::from_secs(30);
 
 impl Shared {
@@ -52,7 +51,7 @@ impl Shared {
         vaults.iter().chain(inactive.iter()).cloned().collect()
     }
 
-    /// RunState and problems.
+    /// What the daemon is doing, and its problems.
     pub(super) fn state(&self) -> (RunState, Vec<String>) {
         let all = self.all_indexers();
         let reports: Vec<IndexerReport> = all.iter().map(|vault| vault.report().clone()).collect();
@@ -92,7 +91,7 @@ impl Shared {
         problems
     }
 
-    /// That an indexer has been at one thing for long: as a rule its file system does not answer.
+    /// Says that an indexer has been busy with one thing for long: as a rule its file system does not answer.
     fn slowness(&self, vault: &VaultShared, report: &IndexerReport) -> Option<String> {
         let took = Duration::from_millis(self.now_ms().saturating_sub(vault.turn()?));
         let (name, seconds) = (&vault.name, took.as_secs());
@@ -107,7 +106,7 @@ impl Shared {
         }
     }
 
-    /// What keeps models from being asked, of generations that anybody uses.
+    /// What keeps models from being asked, for generations that a vault uses.
     pub(super) fn model_problem(&self) -> Option<String> {
         let all = self.all_indexers();
         let generations = self.generations.load();
@@ -128,7 +127,7 @@ impl Shared {
         self.throttle.waits(reports.iter().any(|report| report.kept), reports.iter().any(|report| report.bulk))
     }
 
-    /// Where embedders send texts, off this machine.
+    /// The hosts outside this machine that embedders send texts to.
     pub(super) fn embedders(&self) -> Vec<String> {
         let mut to: Vec<String> =
             self.all_indexers().iter().flat_map(|vault| vault.report().embedders.clone()).collect();

@@ -8,7 +8,7 @@ use provider::ledger::OverBudget;
 /// Why a job was not carried out in full.
 #[derive(Clone, Debug)]
 pub(super) enum Interrupted {
-    /// The note cannot be read now, or holds nothing that it asked for any more.
+    /// The note cannot be read now, or no longer holds what the job asks for.
     Changed,
     /// A limit of the budget.
     Budget(OverBudget),
@@ -16,7 +16,7 @@ pub(super) enum Interrupted {
     Provider(String),
     /// The model has given nothing that could be used for a long while.
     Useless,
-    /// Nothing more is sent, for the daemon ends or is configured anew.
+    /// Nothing more is sent, because the daemon ends or is configured anew.
     Draining,
 }
 

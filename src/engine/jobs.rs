@@ -48,7 +48,7 @@ struct Entry {
     cancel: AtomicBool,
 }
 
-/// How a part, or a job, ends; the worse is the greater.
+/// How a part, or a job, ends; the worse end is the greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ended {
     #[default]
@@ -86,11 +86,11 @@ pub(super) struct Part {
     pub(super) bought: u64,
     /// The snapshot that holds the result.
     pub(super) seq: u64,
-    /// How far a model is.
+    /// How far the model is with the contexts.
     pub(super) contexts: Option<ContextProgress>,
-    /// What it will take.
+    /// An estimate of what it will take.
     pub(super) estimate: Option<Estimate>,
-    /// Why it ended early, or is not as it was asked for.
+    /// Why it ended early, or differs from what was asked for.
     pub(super) problem: Option<String>,
     failed: Vec<SkippedFile>,
 }
@@ -115,7 +115,7 @@ impl Part {
 
 impl Jobs {
     fn table(&self) -> MutexGuard<'_, Table> {
-        // A panic while the table is held leaves it consistent: every change is one assignment.
+        // A panic while the lock is held leaves the table consistent: every change is one assignment.
         self.table.lock()
     }
 
@@ -138,12 +138,12 @@ impl Jobs {
         number
     }
 
-    /// A part gets one more step, which has to end before the part does.
+    /// Gives a part one more step, which has to end before the part does.
     pub(super) fn open_step(&self, number: u64, vault: u64) {
         self.change(number, vault, |part| part.open += 1);
     }
 
-    /// Another indexer does this part.
+    /// Hands a part over to another indexer.
     pub(super) fn hand_over(&self, number: u64, from: u64, to: u64) {
         if let Some(entry) = self.table().jobs.get_mut(&number)
             && let Some(part) = entry.parts.remove(&from)
@@ -167,7 +167,7 @@ impl Jobs {
         Some(job)
     }
 
-    /// So many notes of a part are done; returns the job if that is news.
+    /// Sets how many notes of a part are done; returns the job if that number has changed.
     pub(super) fn progress(&self, number: u64, vault: u64, done: u64) -> Option<Job> {
         let known = {
             let table = self.table();
@@ -176,7 +176,8 @@ impl Jobs {
         (known != done).then(|| self.change(number, vault, |part| part.done = done)).flatten()
     }
 
-    /// A step of a part has ended so; the job ends with the last step of its last part, as the worst of them.
+    /// Ends a step of a part. The job ends with the last step of its last part; the worst end of all steps is the
+    /// job's.
     pub(super) fn end_step(&self, number: u64, vault: u64, ended: Ended, seq: u64) -> Option<Job> {
         self.change(number, vault, |part| {
             part.open = part.open.saturating_sub(1);
@@ -185,7 +186,7 @@ impl Jobs {
         })
     }
 
-    /// A part is over, whatever steps were open.
+    /// Ends a part, whatever steps are open.
     pub(super) fn end_part(&self, number: u64, vault: u64, ended: Ended, problem: Option<String>) -> Option<Job> {
         self.change(number, vault, |part| {
             part.open = 0;
@@ -194,13 +195,13 @@ impl Jobs {
         })
     }
 
-    /// The indexer of these parts is gone: they fail.
+    /// Fails the running parts of a vault whose indexer is gone.
     pub(super) fn fail_all_of(&self, vault: u64, why: &str) -> Vec<Job> {
         let failed = |number| self.end_part(number, vault, Ended::Failed, Some(why.to_owned()));
         self.running_of(vault).into_iter().filter_map(failed).collect()
     }
 
-    /// Contexts were bought for a vault: the jobs that run meanwhile say so.
+    /// Adds contexts that were bought for a vault to the jobs that run meanwhile.
     pub(super) fn bought(&self, vault: u64, contexts: u64) {
         for number in self.running_of(vault) {
             self.change(number, vault, |part| part.bought += contexts);
@@ -228,7 +229,7 @@ impl Jobs {
         self.table().jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))
     }
 
-    /// Waits until the job has moved on or ended, at most `timeout`.
+    /// Waits until the job has made progress or ended, at most for `timeout`.
     pub(super) fn wait(&self, number: u64, timeout: Duration) -> Result<Job, CallError> {
         let until = machine::now() + timeout;
         let mut table = self.table();
@@ -263,7 +264,7 @@ impl Entry {
         self.parts.values().any(|part| part.open > 0)
     }
 
-    /// What the protocol says of it.
+    /// The job as the protocol shows it.
     fn now(&self) -> Job {
         let parts = || self.parts.values();
         let running = parts().find(|part| part.open > 0);
@@ -307,7 +308,7 @@ fn told(part: &Part) -> JobPart {
     }
 }
 
-/// What two vaults take.
+/// What two vaults take together.
 fn together(one: Estimate, other: Estimate) -> Estimate {
     Estimate {
         notes: one.notes + other.notes,

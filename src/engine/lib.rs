@@ -1,10 +1,10 @@
 //! The engine: indexers that keep vaults current, a supervisor that keeps the indexers, and a handle for queries.
 //!
 //! Each generation of each vault has an [`indexer`], a thread of its own with an inbox: it looks at the disk, decides
-//! about each note that differs ([`decide`]) and carries the decisions out. A saved note is decided on that thread at
-//! once; work in bulk goes through the workers ([`pool`]) and never stands in front of a save. A vault whose file system
-//! hangs keeps its own indexer and nobody else. Queries come to none of them: they read published snapshots through the
-//! [`handle`].
+//! about each note that differs ([`decide`]) and carries the decisions out. It decides about a saved note at once, on
+//! its own thread; bulk work goes through the worker threads ([`pool`]) and never delays a save. A vault whose file
+//! system hangs blocks its own indexer and no other. Queries reach none of these threads: they read published snapshots
+//! through the [`handle`].
 
 mod ask;
 mod batch;
@@ -78,7 +78,7 @@ use throttle::Throttle;
 use vault::documents::Convert;
 use vault::root::VaultError;
 
-/// How long what was asked of a provider may take to come when the daemon stops, or its configuration changes. With
+/// How long outstanding answers of a provider are awaited when the daemon stops, or its configuration changes. With
 /// closing, which follows, the daemon ends within two seconds.
 const DRAIN: Duration = Duration::from_millis(1200);
 
@@ -88,9 +88,9 @@ pub type Reload = Box<dyn Fn() -> Result<Settings, NotTaken> + Send + Sync>;
 /// Why a configuration is not put in force.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NotTaken {
-    /// It is wrong, or asks for what cannot be had.
+    /// The configuration is wrong, or asks for something that is not available.
     Wrong(Vec<Problem>),
-    /// This process may not do what it asks for, and the process can start itself anew.
+    /// This process lacks rights that the configuration needs, and can start itself anew to get them.
     NeedsRestart,
 }
 
@@ -106,7 +106,7 @@ pub enum EngineError {
     /// The vault cannot be used.
     #[error("{0}")]
     Vault(#[from] VaultError),
-    /// What is said about the model makes no sense.
+    /// The settings of the model make no sense.
     #[error("{0}")]
     Model(String),
     /// A folder of ours cannot be written.
@@ -117,7 +117,7 @@ pub enum EngineError {
         /// Why.
         message: String,
     },
-    /// The index of a vault takes more memory than there may be, in bytes.
+    /// The index of a vault needs more memory than this limit, in bytes.
     #[error(
         "its index takes more than {} MiB of memory, nine tenths of what may be taken: allow more (`host.memory_max`, or \
          the unit's MemoryMax)",
@@ -149,7 +149,7 @@ struct Shared {
     feed: Feed,
     throttle: Throttle,
     spender: Arc<Spender>,
-    /// Where everything that is asked of providers is under way.
+    /// The runtime in which all calls to providers run.
     provider: ProviderRuntime,
     /// Who writes contexts, by generation.
     generations: ArcSwap<BTreeMap<String, Arc<GenerationRuntime>>>,
@@ -170,7 +170,7 @@ fn embedded(shared: &Shared, event: embedding::worker::EmbedEvent) {
     shared.indexers.send(event.vault, indexer::Event::Embedded(event));
 }
 
-/// What everybody shares, with the ledger open and no vault yet.
+/// Makes the shared state, with the ledger open and no vault yet.
 fn assemble(config: &Settings, control: Control, provider: ProviderRuntime) -> std::io::Result<Shared> {
     Ok(Shared {
         control,
@@ -242,7 +242,7 @@ impl Engine {
         let work = move || {
             if catch_unwind(AssertUnwindSafe(|| supervisor.run())).is_err() {
                 tracing::error!("the supervisor failed (a bug; please report it); the process ends");
-                // What is indexed is put on the disk; nobody answers from what is no longer kept current.
+                // Put the index on the disk and stop: without the supervisor nothing keeps the answers current.
                 let until = machine::now() + DRAIN;
                 shared.indexers.send_all(|| indexer::Event::Stop { drain_until: until });
                 shared.control.fail();
@@ -265,9 +265,9 @@ fn now_s() -> i64 {
     machine::timestamp().as_second()
 }
 
-/// The time of day in so long, for people; empty if there is none.
+/// The time of day after `wait`, for people; empty if it cannot be computed.
 fn clock_in(wait: Duration) -> String {
-    // Rounded up: whoever looks then finds it asked.
+    // Rounded up: by the time that is shown, the call has been made again.
     let at = machine::zoned().checked_add(wait.saturating_add(Duration::from_millis(999)));
     at.map_or_else(|_| String::new(), |at| at.strftime("%H:%M:%S").to_string())
 }

@@ -1,4 +1,5 @@
-//! A build without teams: whoever asks for one is told so. Such a build refuses a configuration that has any.
+//! Stands in for teams in a build without them: a request for a team gets an error that says so. Such a build refuses a
+//! configuration that has teams.
 
 use std::sync::Arc;
 
@@ -16,14 +17,14 @@ use protocol::team::{TeamDifferences, TeamList};
 #[derive(Default)]
 pub(super) struct NoTeams;
 
-/// As where there are any.
+/// The same name as in a build with teams.
 pub(super) type Teams = NoTeams;
 
 fn none<T>() -> Result<T, CallError> {
     Err(CallError::NotConfigured("this program was built without teams (feature `team`)".to_owned()))
 }
 
-/// A search of nobody.
+/// A search that asks no team.
 pub(super) struct NoQuestion;
 
 impl NoQuestion {

@@ -9,21 +9,21 @@ use context::prompt::Form;
 use context::quality::Flaw;
 use provider::FailureKind;
 
-/// Answers without a single usable context, in a row, after which a model is left alone for a while: three of each of
-/// four notes that are one chunk.
+/// Answers without a single usable context, in a row, after which a model is left alone for a while: three about each
+/// of four notes of one chunk.
 const MOST_USELESS: u32 = 12;
 
-/// So many of them must be about single passages: a model that cannot answer about a whole note at once may still be
-/// of use.
+/// At least this many of them must be about single passages: a model that cannot answer about a whole note at once may
+/// still be of use.
 const LEAST_OF_PASSAGES: u32 = 4;
 
-/// As many answers more leave it alone once more: one note with all its forms.
+/// After this many more such answers the model is left alone again: one note with all its forms.
 const USELESS_AGAIN: u32 = 6;
 
-/// How long it is left alone at first; twice as long after each time that it was of no use again.
+/// How long it is left alone at first; each time that it is of no use again doubles the pause.
 const FIRST_PAUSE: Duration = Duration::from_mins(5);
 
-/// How long at most.
+/// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// The counter of contexts that are shorter or longer than asked for.
@@ -42,7 +42,7 @@ struct Useless {
     answers: u32,
     /// Of them, those about single passages.
     of_passages: u32,
-    /// How often the model was asked again after it had been left alone, without use so far.
+    /// How often the model was tried again after a pause, so far in vain.
     trials: u32,
 }
 
@@ -92,7 +92,7 @@ impl Outcomes {
     /// The user says that it is worth asking again.
     pub(super) fn resume(&self) {
         self.try_again();
-        // Longer pauses are for those who come back by themselves.
+        // Longer pauses are for trials that the user did not ask for.
         let mut useless = self.useless.lock();
         useless.trials = useless.trials.min(1);
     }
@@ -118,7 +118,7 @@ impl Outcomes {
         }
     }
 
-    /// A context that was taken has fewer or more words than were asked for: told once in the log of a process.
+    /// Counts a context that was taken and has fewer or more words than were asked for; a process logs this only once.
     pub(super) fn other_length(&self) {
         if !self.counts().contains_key(OTHER_LENGTH) {
             tracing::warn!(
@@ -130,7 +130,7 @@ impl Outcomes {
 
     /// A context was rejected.
     pub(super) fn rejected(&self, flaw: Flaw) {
-        // The names of the wire, as serde has them.
+        // The names on the wire, as serde writes them.
         let name = serde_json::to_value(flaw).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
         self.count(format!("rejected_{name}"));
     }

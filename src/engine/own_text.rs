@@ -1,4 +1,4 @@
-//! A text that lies in no vault, with a chunk that a client cut, and the context that a model writes for it.
+//! A text that is in no vault, with a chunk that a client cut, and the context that a model writes for it.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,17 @@ use protocol::contexts::{GenerateRequest, GeneratedContext};
 use provider::Account;
 use provider::ledger::Purpose;
 
-/// A text that lies in no vault, with a chunk of it as somebody else cut it.
+/// A text that is in no vault, with a chunk of it that a client cut.
 pub(crate) struct OwnChunk {
     pub(crate) note: Note,
     pub(crate) chunks: Vec<Chunk>,
-    /// Which of them.
+    /// The index of the client's chunk.
     pub(crate) at: usize,
 }
 
 impl OwnChunk {
-    /// Finds the chunk that is asked about in its document, and lets it take the place of the one that begins there.
+    /// Finds the chunk that is asked about in its document. It replaces the chunk, among those that `rules` cut, in
+    /// which it begins.
     pub(crate) fn find(asked: &GenerateRequest, rules: &ChunkRules) -> Result<Self, CallError> {
         let name = asked.title.as_deref().unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
         let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
@@ -83,7 +84,7 @@ pub(super) struct AdHocContext {
 impl AdHocContext {
     /// Asks until an answer can be used: first with the whole text, then without it.
     pub(super) async fn write(&self, author: &Author) -> Result<GeneratedContext, CallError> {
-        // What it would be found by is of no use to a text that is not indexed.
+        // Questions and terms to find it by are of no use to a text that is not indexed.
         let author = &author.without_expansion();
         let own = OwnChunk::find(&self.asked, &author.chunk)?;
         let document = Document::new(&own.note, &own.chunks);

@@ -1,6 +1,6 @@
 //! Worker threads that decide about notes side by side, for all vaults. They run at low priority: a save that is waited
-//! for is decided on its indexer's own thread. They never wait for a vault's file system: notes come to them as they
-//! were read.
+//! for is decided on its indexer's own thread. They never wait for a vault's file system: they get notes that have been
+//! read already.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::decide::{NotePipeline, Outcome, ReadNote, Task};
 use super::now_s;
 use crate::host;
 
-/// Gets what came of a task.
+/// Receives the outcome of a task.
 pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
 
 /// A note to be decided about.
@@ -23,7 +23,7 @@ pub(super) struct Errand {
     pub(super) answer: Answer,
 }
 
-/// The workers. They end when the last handle goes, with what they hold done.
+/// The workers. They end when the last handle is dropped and their queue is empty.
 #[derive(Clone)]
 pub(super) struct Pool {
     errands: Sender<Errand>,
@@ -36,7 +36,7 @@ impl Pool {
         let size = std::thread::available_parallelism().map_or(1, usize::from);
         let (errands, queue) = mpsc::channel();
         if machine::is_simulated() {
-            // The same everywhere, and each errand is a thread's work of its own.
+            // The size is the same on every machine, and each errand runs as its own thread.
             return Ok(Pool { errands, size: 2 });
         }
         let queue = Arc::new(Mutex::new(queue));
@@ -83,7 +83,7 @@ fn next(queue: &Mutex<Receiver<Errand>>) -> Option<Errand> {
     queue.lock().recv().ok()
 }
 
-/// Decides, and survives what should not happen: a note that makes a parser panic is skipped, no more.
+/// Decides about a note, and survives a panic: a note that makes a parser panic is only skipped.
 pub(super) fn look(pipeline: &NotePipeline, task: &Task, read: ReadNote) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| pipeline.look(task, read, now_s()))).unwrap_or_else(|_| {
         tracing::error!(path = %task.path, "reading this note failed inside; it is skipped. Please report it");

@@ -1,8 +1,8 @@
 //! Questions that somebody waits for, to the model of `[context]`: about the notes, or for other words for a query.
 //!
-//! They have a client of their own, and a thread that no context is on, so that a batch of contexts under way does not
-//! stand before them; the budget is the same. What is made is made when it is first needed, and anew when the
-//! configuration has changed.
+//! They have their own client, and a thread that writes no contexts, so that they do not queue behind a batch of
+//! contexts; the budget is the same. The client is made when it is first needed, and anew when the configuration has
+//! changed.
 
 use std::future::Future;
 use std::num::NonZeroUsize;
@@ -28,22 +28,22 @@ use provider as llm;
 use provider::ledger::OverBudget;
 use provider::{Account, Completion, CompletionClient, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
 
-/// How often the pool looks whether the caller has gone.
+/// How often a call under way checks whether the caller has gone.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Queries whose phrasings are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// Is given the text of an answer as it comes.
+/// Receives the text of an answer as it comes.
 pub type OnText = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A query as it was expanded: by which model, in which way.
+/// The key of a query that was expanded: by which model, in which way, and its text.
 type Known = (String, Expand, String);
 
-/// Who answers questions, once somebody has asked one.
+/// The questioner, once somebody has asked a question, and phrasings of earlier queries.
 pub(super) struct Questions {
     made: Mutex<Option<Arc<Questioner>>>,
-    /// Phrasings. In memory alone: no query is written to the disk.
+    /// Phrasings of queries. They are in memory only: no query is written to the disk.
     known: Mutex<LruCache<Known, Vec<String>>>,
 }
 
@@ -54,7 +54,7 @@ impl Default for Questions {
 }
 
 impl Questions {
-    /// Who answers under a configuration.
+    /// The questioner for a configuration.
     ///
     /// # Errors
     /// No model is configured, or it cannot be asked.
@@ -123,7 +123,7 @@ impl Questioner {
         Ok(Questioner { config, model, client, runtime: runtime.urgent()? })
     }
 
-    /// Asks, and gives the text to `on_text` as it comes; with what it cost. Blocks.
+    /// Asks, and gives the text to `on_text` as it comes; also returns what it cost. Blocks.
     ///
     /// # Errors
     /// The budget, the provider, or `cancel`, which closes the connection.
@@ -140,7 +140,7 @@ impl Questioner {
         Ok((streamed, micro_dollars))
     }
 
-    /// Asks for a short answer, which is worth nothing later than `within`. Blocks.
+    /// Asks for a short answer, which is of no use after `within`. Blocks.
     ///
     /// # Errors
     /// As [`Questioner::stream`].
@@ -153,7 +153,7 @@ impl Questioner {
     ) -> Result<Completion, CallError> {
         let (client, asked) = (self.client.clone(), prompt.clone());
         let call = async move {
-            // Dropped when the time is over, the call counts at its estimate.
+            // A call that is dropped at the timeout counts as its estimate.
             let answer = tokio::time::timeout(within, client.complete(&asked, &account)).await;
             answer.unwrap_or_else(|_| {
                 let message = format!("the model did not answer within {:.0} s", within.as_secs_f32());
@@ -163,7 +163,7 @@ impl Questioner {
         self.wait_for(cancel, call)
     }
 
-    /// Waits for a call until it is cancelled, which drops it: then its estimate counts as spent.
+    /// Waits for a call. `cancel` drops the call: then its estimate counts as spent.
     fn wait_for<T: Send + 'static>(
         &self,
         cancel: &Cancel,

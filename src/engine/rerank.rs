@@ -1,8 +1,8 @@
 //! The second stage of a search: the best chunks go to a reranker, within a deadline and the day's budget.
 //!
-//! Nothing of it can make a search fail. A search waits for the deadline at most and then has the first order, with
-//! a warning; an answer that comes later is kept all the same, for the next search of the same words.
-//! `situated eval` measures with the same one, beside the engine.
+//! A reranker that fails does not make the search fail. A search waits until the deadline at most, and then keeps the
+//! first order, with a warning; an answer that comes later is still cached, for the next search with the same words.
+//! `situated eval` measures with the same reranker, outside the engine.
 
 mod judge;
 
@@ -30,19 +30,19 @@ use protocol::contexts::{Estimate, Offer, OfferedWork};
 use provider::ledger::Purpose;
 use provider::{Account, ProviderRuntime, Spender};
 
-/// Answers that are remembered: those of a day for most people, of half a kilobyte each.
+/// Answers that are cached, half a kilobyte each: as many as most people need in a day.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// How often it is logged that searches are not reranked.
+/// The log says at most this often that searches are not reranked.
 const LOG_EVERY: Duration = Duration::from_mins(1);
 
-/// A query of the usual length, to say what one costs.
+/// A query of the usual length, to estimate what one search costs.
 const USUAL_QUERY: &str = "how a query of the usual length looks";
 
 /// How often a search that waits looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Scores of what was shown, in its order.
+/// Scores of the documents that were shown, in their order.
 type Scores = Arc<[Option<f32>]>;
 
 /// Asks the reranker in force.
@@ -60,7 +60,7 @@ pub struct Reranker {
 }
 
 impl Reranker {
-    /// The reranker of a configuration, or why it cannot be had; `None` if it names none.
+    /// The reranker of a configuration, or why it cannot be used; `None` if the configuration names none.
     pub fn start(
         config: &Settings,
         runtime: &ProviderRuntime,
@@ -87,8 +87,8 @@ impl Reranker {
         })))
     }
 
-    /// Puts rankings, each of the vault beside it, in the order that the reranker gives. Returns what kept it from
-    /// that, for the user; then they are as they were.
+    /// Puts `rankings`, one for each of `vaults`, in the order that the reranker gives. Returns what prevented that,
+    /// for the user; then the rankings stay as they are.
     pub fn rerank(
         &self,
         query: &str,
@@ -100,7 +100,7 @@ impl Reranker {
         let until = Instant::now() + self.config.deadline();
         let mut shown = rerank::best(rankings, usize::MAX);
         if self.judge.leaves_to().is_some() {
-            // Private notes are not shown to anybody elsewhere; they stand behind what is judged.
+            // Private notes are not sent to another machine; they rank behind the notes that are judged.
             shown.retain(|(of, row)| {
                 !vaults.get(*of).is_some_and(|(snapshot, private)| is_private(snapshot, private, *row))
             });
@@ -182,12 +182,12 @@ impl Reranker {
         self.judge.resume();
     }
 
-    /// Whether it judges searches that do not say whether it shall.
+    /// Whether it also judges searches that do not say whether to rerank.
     pub(super) fn is_always_asked(&self) -> bool {
         self.config.when() == RerankWhen::Always
     }
 
-    /// Whether there is nothing to keep account of.
+    /// Whether it costs nothing, so that there is nothing to account for.
     pub fn is_free(&self) -> bool {
         self.judge.is_free()
     }
@@ -198,7 +198,7 @@ impl Reranker {
         self.judge.cost(&self.judge.guess(query, &documents))
     }
 
-    /// Whether the user lets it judge every search, or need not.
+    /// Whether the user lets it judge every search, or need not be asked.
     pub(super) fn is_agreed(&self) -> bool {
         self.consent.lock().is_agreed()
     }
@@ -208,13 +208,13 @@ impl Reranker {
         self.consent.lock().set_agreed(dir, agreed).map(drop)
     }
 
-    /// What a search takes at most, if that is to be agreed to.
+    /// The offer to rerank, with what one search takes at most; `None` if no consent is needed.
     pub(super) fn offer(&self) -> Option<Offer> {
         let estimate = Estimate { calls: 1, micro_dollars: self.most(USUAL_QUERY), ..Estimate::default() };
         self.consent.lock().offer("", OfferedWork::Reranking, estimate)
     }
 
-    /// What leaves this machine, to where.
+    /// What leaves this machine, and where it goes; `None` if nothing does.
     pub fn leaves(&self) -> Option<String> {
         let host = self.judge.leaves_to()?;
         Some(format!("queries and the passages found for them, to {host}, which puts them in order"))
@@ -226,7 +226,7 @@ fn is_private(snapshot: &Snapshot, private: &Private, row: Row) -> bool {
     note.is_none_or(|note| private.covers(&note.path, note.tags()))
 }
 
-/// What is shown of a chunk.
+/// The text of a chunk that the reranker is shown.
 fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, LexicalError> {
     let texts = snapshot.text(row)?;
     let note = snapshot.chunk(row).and_then(|chunk| snapshot.note(chunk.note));
@@ -236,7 +236,7 @@ fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, L
     Ok(rerank::document(title, headings.iter().map(String::as_str), context, &texts.text))
 }
 
-/// The answers that were used last.
+/// The answers that were used most recently.
 type Cache = LruCache<[u8; 16], Scores>;
 
 #[cfg(test)]

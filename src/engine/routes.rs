@@ -14,7 +14,7 @@ use super::indexer::Event;
 #[derive(Default)]
 pub(super) struct Indexers {
     inboxes: Mutex<BTreeMap<u64, Sender<Event>>>,
-    /// Generations that stand beside those that answer.
+    /// Generations beside those that answer.
     pub(super) inactive: ArcSwap<Vec<Arc<VaultShared>>>,
     /// What the supervisor could not start.
     problem: Mutex<Option<String>>,
@@ -41,7 +41,7 @@ impl Indexers {
     /// Sends an event to all indexers.
     pub(super) fn send_all(&self, event: impl Fn() -> Event) {
         for inbox in self.inboxes().values() {
-            // One that has just ended needs no event.
+            // An indexer that has just ended needs no event.
             let _ = inbox.send(event());
         }
     }

@@ -1,4 +1,4 @@
-//! The engine's settings, checked: each slice of it the type of the crate that it serves.
+//! The engine's settings, checked: each part has the type of the crate that it serves.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,13 +29,13 @@ pub struct Settings {
     pub generations: BTreeMap<String, ContextConfig>,
     /// Collections that are shared with a team, by name: `[team.NAME]`.
     pub teams: BTreeMap<String, TeamConfig>,
-    /// How much may be spent on them.
+    /// How much may be spent on models.
     pub budget: BudgetConfig,
-    /// The daily look after them.
+    /// The daily check of contexts.
     pub sync: SyncConfig,
     /// What answers look like.
     pub search: SearchConfig,
-    /// Who judges what is found.
+    /// The reranker.
     pub rerank: RerankConfig,
     /// How questions are answered.
     pub ask: AskConfig,
@@ -100,19 +100,20 @@ pub struct SearchConfig {
     pub dense_weight: f32,
     /// Weight (0..=1) of the questions and terms beside contexts in the lexical lane.
     pub expansion_weight: f32,
-    /// What words are stemmed as: a code of two letters, or "auto" for the language that each note seems to be in.
+    /// The language that words are stemmed in: a code of two letters, or "auto" for the language that each note seems
+    /// to be in.
     pub language: String,
-    /// Weight (0..=1) of the place among the links.
+    /// Weight (0..=1) of a note's centrality among the links.
     pub graph_weight: f32,
-    /// Of notes that the query names, and half of it of those linked with them.
+    /// Weight of notes that the query names; notes linked with them get half of it.
     pub link_weight: f32,
-    /// Of new notes.
+    /// Weight of new notes.
     pub recency_weight: f32,
     /// After this time a note counts as half as new.
     pub recency_half_life: Duration,
-    /// Of notes of the time that the query names.
+    /// Weight of notes from the time that the query names.
     pub date_weight: f32,
-    /// Of kinds of notes, in lower case.
+    /// Weights of kinds of notes, by kind in lower case.
     pub type_weights: BTreeMap<String, f32>,
     /// What a model adds to a query.
     pub expand: Expand,
@@ -143,13 +144,13 @@ impl Default for SearchConfig {
 pub struct TeamConfig {
     /// Where its server is.
     pub url: String,
-    /// Other nodes of the same cluster: asked where `url` does not answer.
+    /// Other nodes of the same cluster: asked if `url` does not answer.
     pub replicas: Vec<String>,
-    /// What it is called there.
+    /// Its name there.
     pub collection: String,
     /// Where the key is, if the server asks for one.
     pub key: KeyConfig,
-    /// Certificates of those who may vouch for the server; `None`: whom this machine trusts.
+    /// Certificates of the authorities that may vouch for the server; `None`: those that this machine trusts.
     pub ca_file: Option<PathBuf>,
     /// How long a search waits for it.
     pub timeout: Duration,
@@ -177,7 +178,7 @@ impl TeamConfig {
 pub struct AskConfig {
     /// Another model than the one that writes contexts.
     pub model: Option<String>,
-    /// Passages that it is shown, each a window.
+    /// Passages that the model is shown, each a window.
     pub passages: usize,
     /// Tokens of an answer at most.
     pub max_tokens: u32,
@@ -189,10 +190,10 @@ impl Default for AskConfig {
     }
 }
 
-/// The daily look after contexts that serve and should be better.
+/// The daily check for contexts that are in use but should be better.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncConfig {
-    /// Whether it is done by itself.
+    /// Whether the daemon does it without being asked.
     pub background: bool,
     /// How often.
     pub interval: Duration,
@@ -207,19 +208,19 @@ impl Default for SyncConfig {
 /// What the daemon takes from its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostConfig {
-    /// Whether the kernel holds the daemon to the files and connections that it needs, where it can.
+    /// Whether the kernel restricts the daemon to the files and connections that it needs, if it can.
     pub sandbox: bool,
     /// Where the state of the battery is read; `None`: it does not matter.
     pub battery: Option<PathBuf>,
     /// Memory that no file backs, in bytes, above which work in bulk slows down.
     pub memory: u64,
-    /// The most that it may be, in bytes: notes in bulk wait before that, and a vault that does not fit is not opened.
-    /// `None`: what the control group says.
+    /// The limit of that memory, in bytes: bulk work waits before it is reached, and a vault that does not fit is not
+    /// opened. `None`: the limit of the control group.
     pub memory_max: Option<u64>,
 }
 
 impl HostConfig {
-    /// Where Linux tells of batteries and mains.
+    /// Where Linux reports batteries and mains.
     pub const POWER_SUPPLY: &str = "/sys/class/power_supply";
 }
 

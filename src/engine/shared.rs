@@ -20,7 +20,7 @@ use protocol::status::VaultStatus;
 use vault::policy::Policy;
 use vault::settings::VaultConfig;
 
-/// What is shared of one generation of one vault.
+/// The shared state of one generation of one vault.
 pub(super) struct VaultShared {
     pub(super) id: u64,
     pub(super) name: String,
@@ -29,7 +29,7 @@ pub(super) struct VaultShared {
     pub(super) path: PathBuf,
     /// What answers queries: a snapshot, and the pipeline whose embedder made its vectors.
     pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<NotePipeline>)>,
-    /// What queries and workers ask of the file system.
+    /// Access to the file system for queries and worker threads.
     pub(super) disk: Arc<DiskAccess>,
     flags: Flags,
     /// The links, as of a snapshot that may be older than the published one.
@@ -41,7 +41,7 @@ pub(super) struct VaultShared {
     pub(super) counts: Mutex<Counts>,
     pub(super) embedding: Mutex<protocol::status::EmbedStatus>,
     pub(super) synced_at: Mutex<Option<i64>>,
-    /// What `grep` knows of its texts, and reads them with.
+    /// What `grep` knows of the vault's texts, and the threads that it reads them with.
     pub(super) grep: Grep,
     indexer: Indexer,
 }
@@ -50,18 +50,18 @@ pub(super) struct VaultShared {
 #[derive(Default)]
 struct Indexer {
     report: Mutex<IndexerReport>,
-    /// Embedders that notes wait for: what keeps one from answering is its own to say, at any time.
+    /// Embedders that notes wait for. Each can say at any time what keeps it from answering.
     waited_for: Mutex<Vec<Arc<Service>>>,
     /// When its present turn began, milliseconds since the engine started, plus one; 0 while it waits.
     turn: AtomicU64,
 }
 
-/// What is either so or not.
+/// State that is either true or false.
 #[derive(Default)]
 struct Flags {
-    /// Whether the answers have become others, by a new snapshot or another generation, and nobody was told yet.
+    /// Whether the answers have changed, by a new snapshot or another generation, and subscribers do not know it yet.
     unannounced: AtomicBool,
-    /// Whether another generation answers for the vault. The supervisor's to say.
+    /// Whether another generation answers for the vault. Only the supervisor sets it.
     inactive: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ pub(super) enum Stage {
     Opening,
     /// It works.
     Open,
-    /// It could not open them, or it died, and why; it is tried again.
+    /// It could not open them, or it died, with the reason; the supervisor tries again.
     Closed(String),
 }
 
@@ -87,25 +87,25 @@ pub(super) struct IndexerReport {
     pub(super) problems: Vec<String>,
     /// What keeps the model from being asked.
     pub(super) model: Option<String>,
-    /// Why vectors are not made, but for what the embedders themselves say.
+    /// Why vectors are not made, except for what the embedders themselves say.
     pub(super) vectors: Vec<String>,
     /// Whether it works at something.
     pub(super) busy: bool,
-    /// Whether workers have notes of it, or nobody has looked at its disk yet.
+    /// Whether worker threads hold notes of the vault, or nobody has looked at its disk yet.
     pub(super) flying: bool,
-    /// Whether the battery keeps work of it waiting.
+    /// Whether the battery or the memory keeps work of it waiting.
     pub(super) kept: bool,
     /// Whether work is queued.
     pub(super) bulk: bool,
     /// Whether the user has not agreed yet that the model is asked for contexts.
     pub(super) unagreed: bool,
-    /// What the embedder that is to take over takes, if that is to be agreed to.
+    /// The offer of the embedder that is to take over, if the user has to agree to it.
     pub(super) vectors_offer: Option<Offer>,
     /// Notes that wait for a model.
     pub(super) waiting: usize,
-    /// Notes that the model has.
+    /// Notes that the model has been asked about.
     pub(super) asked: usize,
-    /// Where embedders send texts, off this machine.
+    /// The hosts outside this machine that embedders send texts to.
     pub(super) embedders: Vec<String>,
 }
 
@@ -132,18 +132,18 @@ impl VaultShared {
         })
     }
 
-    /// Has a snapshot answer from now on.
+    /// Makes a snapshot answer queries from now on.
     pub(super) fn publish(&self, snapshot: Arc<Snapshot>, pipeline: Arc<NotePipeline>) {
         self.published.store(Some(Arc::new((snapshot, pipeline))));
         self.mark_unannounced();
     }
 
-    /// Other answers are given from now on.
+    /// Records that the answers have changed.
     pub(super) fn mark_unannounced(&self) {
         self.flags.unannounced.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to be announced that other answers are given; it counts as announced then.
+    /// Whether subscribers must be told that the answers have changed; after this call they count as told.
     pub(super) fn take_unannounced(&self) -> bool {
         self.flags.unannounced.swap(false, Ordering::Relaxed)
     }
@@ -177,7 +177,7 @@ impl VaultShared {
         self.indexer.report.lock()
     }
 
-    /// Why nothing can be read of it, if that is not merely about to change.
+    /// Why the vault cannot be read; `None` if it can, or if it is still being opened.
     pub(super) fn closed_because(&self) -> Option<String> {
         if self.published.load().is_some() {
             return None;
@@ -193,7 +193,7 @@ impl VaultShared {
         self.indexer.waited_for.lock()
     }
 
-    /// The indexer begins a turn so many milliseconds after the engine's start, or waits from now on.
+    /// Records when the indexer's turn began, in milliseconds after the engine's start; `None`: it waits from now on.
     pub(super) fn set_turn(&self, began_ms: Option<u64>) {
         self.indexer.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
     }
@@ -211,7 +211,7 @@ impl VaultShared {
         self.published.load().as_ref().map(|published| published.1.clone())
     }
 
-    /// Lets go of what answers queries, so that store and index can be closed.
+    /// Drops what answers queries, so that store and index can be closed.
     pub(super) fn withdraw(&self) {
         self.published.store(None);
         self.graph.store(None);

@@ -1,7 +1,7 @@
 //! Collections that are shared with a team: which there are, who keeps vaults in them, and what searches ask.
 //!
-//! What is written there and how is the crate `team`'s. A vault that is published has a task that follows its snapshots
-//! ([`keeping`]); its notes come from store and disk ([`source`]). None of this is on the path of a save.
+//! The crate `team` defines what is written there and how. A vault that is published has a task that follows its
+//! snapshots ([`keeping`]); its notes come from store and disk ([`source`]). None of this is on the path of a save.
 
 mod asking;
 mod getting;
@@ -39,7 +39,7 @@ const HEADER: &str = "api-key";
 #[derive(Default)]
 pub(super) struct Teams {
     open: ArcSwap<BTreeMap<String, Arc<Team>>>,
-    /// What they were made of.
+    /// The settings that they were opened from.
     made_of: Mutex<Option<(BTreeMap<String, TeamConfig>, Published)>>,
 }
 
@@ -50,14 +50,14 @@ type Published = Vec<(String, Option<String>)>;
 struct Team {
     name: String,
     config: TeamConfig,
-    /// As keepers and commands see it.
+    /// The collection as keepers and commands use it.
     collection: Result<Collection, String>,
-    /// As searches see it.
+    /// The collection as searches use it; `None` if they do not.
     reader: Option<Reader>,
     kept: Vec<Arc<Kept>>,
-    /// When it is asked for contexts again; it did not answer.
+    /// Until then the team is not asked for contexts, because it did not answer.
     away_until: Mutex<Option<Instant>>,
-    /// Whose ledger knows what it saved.
+    /// Its ledger records what the team saved.
     spender: Weak<Spender>,
     background: Runtime,
     urgent: Runtime,
@@ -74,7 +74,7 @@ impl Teams {
             self.open.load().values().flat_map(|team| &team.kept).for_each(|kept| kept.wake());
             return;
         }
-        // The keepers before end with their teams; what they had under way is gone about again.
+        // The previous keepers end with their teams; the new ones begin again what those had under way.
         self.open.store(Arc::default());
         let open = |(name, config): (&String, &TeamConfig)| match Team::open(shared, name, config, &published) {
             Ok(team) => Some((name.clone(), Arc::new(team))),
@@ -87,12 +87,12 @@ impl Teams {
         *made_of = Some((settings.teams.clone(), published));
     }
 
-    /// Whether searches ask any.
+    /// Whether searches ask any team.
     pub(super) fn are_searched(&self) -> bool {
         self.open.load().values().any(|team| team.reader.is_some())
     }
 
-    /// Begins to ask what is asked of the vaults; `vector` is the query's, with who made it.
+    /// Begins to ask the teams what the vaults are asked; `vector` is the query's, with the identity of its embedder.
     pub(super) fn ask(&self, query: &Parsed, options: &Options, vector: Option<(String, Vector)>) -> Question {
         asking::begin(&self.open.load(), query, options, vector)
     }
@@ -102,7 +102,7 @@ impl Teams {
         getting::get(&self.open.load(), request)
     }
 
-    /// What leaves this machine, to where.
+    /// What leaves this machine, and where it goes.
     pub(super) fn leave(&self) -> Vec<String> {
         let mut said = Vec::new();
         for team in self.open.load().values() {
@@ -123,7 +123,7 @@ impl Teams {
         said
     }
 
-    /// Whether a vault's name is that of a team's: `TEAM/VAULT`.
+    /// Whether this is the name of a team's vault: `TEAM/VAULT`.
     pub(super) fn has_vault(&self, name: &str) -> bool {
         name.split_once('/').is_some_and(|(team, _)| self.open.load().contains_key(team))
     }
@@ -146,7 +146,7 @@ impl Teams {
         })
     }
 
-    /// How they stand.
+    /// The state of the team of this name, or of all.
     pub(super) fn status(&self, name: Option<&str>) -> Result<TeamList, CallError> {
         let teams = self.chosen(name)?;
         let spender = teams.first().and_then(|team| team.spender.upgrade());
@@ -186,7 +186,7 @@ impl Teams {
         Ok(TeamDifferences { vaults })
     }
 
-    /// Takes a collection away.
+    /// Deletes a collection.
     pub(super) fn take_away(&self, name: &str) -> Result<(), CallError> {
         for team in self.chosen(Some(name))? {
             let collection = team.collection.clone().map_err(CallError::Invalid)?;
@@ -248,7 +248,7 @@ impl Team {
                 let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
                 info.problem =
                     self.background.block_on(ask(&collection, &mut info)).err().map(|failure| failure.message);
-                // Of several nodes the one that answered.
+                // Of several nodes, the host is the one that answered.
                 collection.host().clone_into(&mut info.host);
             }
         }
@@ -288,7 +288,7 @@ impl Team {
     }
 }
 
-/// Asks a collection how it stands.
+/// Asks a collection for its state.
 async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure> {
     info.server = collection.version().await?;
     let found = collection.inspect().await?;

@@ -1,5 +1,5 @@
-//! An engine for tests of single machines: a vault, an indexer that nobody drives, and a model whose answers a test gives.
-//! There is no thread but the test's, and time passes only when the test says so.
+//! An engine for tests of single machines: a vault, an indexer that nobody drives, and a model whose answers a test
+//! gives. There is no thread but the test's, and time passes only when the test says so.
 
 mod model;
 
@@ -92,7 +92,7 @@ impl Machine for Still {
     }
 
     fn run_later(&self, _name: &str, after: Duration, work: PlayedWork) {
-        // What wakes by itself later is no part of these tests.
+        // These tests do not cover work that starts by itself later.
         if after == Duration::ZERO {
             self.work.borrow_mut().push_back(work);
         }
@@ -144,7 +144,7 @@ impl Bench {
         });
     }
 
-    /// With the model's settings changed by `change`.
+    /// A bench with default settings, as `change` changes them.
     pub(crate) fn new(change: impl FnOnce(&mut Settings)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (root, data, key) = (dir.path().join("vault"), dir.path().join("data"), dir.path().join("key"));
@@ -239,13 +239,13 @@ impl Bench {
         }
     }
 
-    /// Nobody writes any more: the writer has lost its last handle.
+    /// Ends the writers: they lose their last handles.
     pub(crate) fn end_writers(&mut self) {
         self.shared.generations.store(Arc::default());
         self.indexer.take(Event::Reloaded(Arc::new(self.settings.clone())));
     }
 
-    /// Other writers from now on, with the same settings.
+    /// Starts new writers, with the same settings.
     pub(crate) fn restart_writers(&self) {
         start_runtimes(&self.shared, &self.settings);
     }

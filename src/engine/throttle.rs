@@ -1,9 +1,9 @@
-//! What keeps work waiting although there is some: the user's pause, the battery, the memory. Saves go on under the
-//! latter two, and queries under all. One throttle for all indexers, which ask it before they work.
+//! What makes work wait: the user's pause, the battery, the memory. Saves go on under the latter two, and queries under
+//! all three. All indexers share one throttle, and ask it before they work.
 //!
-//! Memory holds work back in three steps ([`MemoryLimits`]): bulk goes on in small steps, then it waits, and then no vault
-//! is opened. So what the kernel or the user allows is not passed, however large a vault is: notes that do not fit are not
-//! found yet, and `status` says so.
+//! Memory holds work back in three steps ([`MemoryLimits`]): bulk work goes on in small steps, then it waits, and then
+//! no vault is opened. So the process stays within what the kernel or the user allows, however large a vault is: notes
+//! that do not fit are not found yet, and `status` says so.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,20 +16,20 @@ use crate::host::power::{ALL_WAITS, BULK_WAITS, Brake, Supply};
 use crate::host::{MemoryLimits, give_memory_back, unbacked_bytes};
 use crate::settings::HostConfig;
 
-/// How often the battery is looked at while work waits for it, or goes on.
+/// How often the throttle looks at the battery while work waits for it, or goes on.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 
-/// The same of the memory, which is looked at quickly.
+/// The same for the memory, which is quick to measure.
 const MEASURE_EVERY: Duration = Duration::from_secs(5);
 
-/// On battery the regular walk comes so much more seldom.
+/// On battery the regular walk pauses this many times as long.
 const SELDOM: u32 = 2;
 
 /// The file in the data folder that remembers a pause.
 const PAUSED: &str = "paused";
 
-/// Until when work is paused, in milliseconds since 1970 (UTC): by the clock on the wall, for a machine that sleeps
-/// meanwhile sleeps in the pause. `None`: until it is resumed.
+/// Until when work is paused, in milliseconds since 1970 (UTC): wall-clock time, since the pause also runs while the
+/// machine sleeps. `None`: until it is resumed.
 pub(super) type Until = Option<i64>;
 
 /// The battery, the memory and the user's pause, as they were last looked at.
@@ -38,7 +38,7 @@ pub(super) struct Throttle {
     pause_file: PathBuf,
 }
 
-/// How far what is taken is from what may be.
+/// How far the memory in use is from its limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Memory {
     /// Far.
@@ -52,11 +52,11 @@ pub(super) enum Memory {
 
 #[derive(Debug)]
 struct State {
-    /// Where the system tells of the battery.
+    /// Where the system reports the battery.
     supplies: Option<PathBuf>,
     supply: Supply,
     looked_at: Option<Instant>,
-    /// The user has said that work is to go on; until there is mains.
+    /// The user has said that work is to go on despite the battery. Mains resets this.
     insisted: bool,
     memory: Memory,
     measured_at: Option<Instant>,
@@ -83,13 +83,13 @@ impl State {
         if self.insisted { Brake::Off } else { self.supply.brake() }
     }
 
-    /// What has to wait for it or for memory, of which nobody can insist on more.
+    /// What has to wait for the battery or for memory. The user cannot override the latter.
     fn level(&self) -> Brake {
         let memory = if self.memory == Memory::Short { Brake::All } else { Brake::Off };
         self.battery_level().max(memory)
     }
 
-    /// How it is with the memory if so much is taken. What has begun ends a tenth lower.
+    /// The state of the memory if `taken` bytes are in use. A state that has begun ends a tenth below its limit.
     fn memory_at(&self, taken: u64) -> Memory {
         let above = |limit: u64, began: Memory| taken > if self.memory >= began { limit / 10 * 9 } else { limit };
         match () {
@@ -99,9 +99,9 @@ impl State {
         }
     }
 
-    /// Sees how much is taken; returns how it is with the memory.
+    /// Measures how much memory is in use; returns its state.
     fn measure(&mut self) -> Memory {
-        // What a file backs the system takes away by itself when others need the memory.
+        // Only memory that no file backs counts: the system reclaims the rest by itself when others need it.
         let mut taken = unbacked_bytes();
         let before = self.memory;
         if self.memory_at(taken) > before {
@@ -147,7 +147,7 @@ impl Throttle {
         self.state.lock()
     }
 
-    /// Other limits are in force.
+    /// Puts other limits in force.
     pub(super) fn configure(&self, host: &HostConfig) {
         let mut state = self.state();
         *state = State { paused: state.paused, ..State::new(host) };
@@ -170,8 +170,8 @@ impl Throttle {
         state.insisted = state.supply.on_battery;
     }
 
-    /// Looks at the battery, and at the memory if it was short: there is work that could wait for them. What was looked at
-    /// a moment ago is looked at again only if the work has just begun.
+    /// Looks at the battery, and at the memory if it was short. Callers have work that could wait for them. A recent
+    /// look is repeated only if the work has just begun.
     pub(super) fn look(&self, work_begins: bool) {
         let now = machine::now();
         let mut state = self.state();
@@ -179,13 +179,13 @@ impl Throttle {
         if work_begins || !lately(state.looked_at, LOOK_EVERY) {
             state.look(now);
         }
-        // Otherwise it is asked about when work goes on, which it may not.
+        // If it is not short, the work itself measures it as it goes on; while it is short that work waits.
         if state.memory == Memory::Short && (work_begins || !lately(state.measured_at, MEASURE_EVERY)) {
             state.measure();
         }
     }
 
-    /// When what waits for the battery or for memory is looked at again.
+    /// When to look again at the battery, and at the memory if work waits for it.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let state = self.state();
         let memory = state.measured_at.filter(|_| state.memory == Memory::Short).map(|at| at + MEASURE_EVERY);
@@ -199,7 +199,7 @@ impl Throttle {
         if state.supply.on_battery { plugged * SELDOM } else { plugged }
     }
 
-    /// How it is with the memory now. Asked before work begins.
+    /// The state of the memory now. Callers ask before they begin work.
     pub(super) fn measure(&self) -> Memory {
         self.state().measure()
     }
@@ -213,13 +213,13 @@ impl Throttle {
         if unbacked_bytes() > limit { Err(self.no_room()) } else { Ok(()) }
     }
 
-    /// That there is none.
+    /// The error if there is none.
     pub(super) fn no_room(&self) -> EngineError {
         EngineError::NoRoom(self.state().limits.opens)
     }
 
-    /// Why work waits; empty if none does. `kept` tells whether the battery keeps any waiting, `bulk` whether there is
-    /// any in bulk.
+    /// Why work waits; empty if none does. `kept` tells whether the battery or the memory keeps any waiting, `bulk`
+    /// whether bulk work is queued.
     pub(super) fn waits(&self, kept: bool, bulk: bool) -> Vec<String> {
         let state = self.state();
         let percent = state.supply.percent.unwrap_or(0);
@@ -256,7 +256,7 @@ impl Throttle {
         self.state().paused.is_some()
     }
 
-    /// Until when, in seconds since 1970; 0 for a pause without an end.
+    /// When the pause ends, in seconds since 1970; 0 for a pause without an end.
     pub(super) fn paused_until(&self) -> Option<i64> {
         self.state().paused.map(|until| until.map_or(0, |until| until / 1000))
     }

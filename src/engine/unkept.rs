@@ -1,5 +1,5 @@
-//! Contexts that were paid for and could not be written to the disk: they wait in memory, outlive the indexer that is opened
-//! anew, and are kept when their note is asked about again, instead of being bought again.
+//! Contexts that were paid for and could not be written to the disk. They wait in memory, also while the indexer is
+//! opened anew. When their note is asked about again, they are stored instead of being bought again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use context::ContextRecord;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
 
-/// Contexts that wait at most. Nothing more is asked about a note once one of its contexts cannot be kept, so that these are
-/// what was under way.
+/// Contexts that wait at most. Once a context of a note cannot be kept, nothing more is asked about that note, so only
+/// answers that were under way wait here.
 const MOST: usize = 1000;
 
 /// The vault, the note, and the chunk's sections and text.
@@ -21,7 +21,7 @@ type Place = (PathBuf, VaultPath, ContextKey);
 pub(super) struct Unkept(Mutex<HashMap<Place, ContextRecord>>);
 
 impl Unkept {
-    /// A context of a note could not be written.
+    /// Keeps a context of a note that could not be written.
     pub(super) fn put(&self, vault: &Path, note: &VaultPath, key: ContextKey, record: ContextRecord) {
         let mut waiting = self.0.lock();
         if waiting.len() < MOST {

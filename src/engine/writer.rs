@@ -1,5 +1,5 @@
-//! The task that talks to the model: jobs in, what came of them out. It holds no state that matters: what is to be
-//! written stands in the store until it has been, and every answer is in the journal before an event says so.
+//! The task that talks to the model: it takes jobs and reports their outcome. It holds no state that matters: the store
+//! has what is to be written until it is written, and every answer is in the journal before an event says so.
 
 mod job;
 
@@ -24,7 +24,7 @@ enum Command {
     AdHoc(Box<AdHocContext>),
 }
 
-/// Access to the task that serves it.
+/// Access to that task.
 #[derive(Clone)]
 pub(super) struct Writer {
     commands: mpsc::UnboundedSender<Command>,
@@ -33,7 +33,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts it, or says why not; `None` if no model is configured. It ends when the last handle goes.
+    /// Starts the task, or says why not; `None` if no model is configured. The task ends when the last handle is
+    /// dropped.
     pub(super) fn start(
         config: &Settings,
         runtime: &ProviderRuntime,
@@ -55,7 +56,7 @@ impl Writer {
     }
 
     pub(super) fn write(&self, job: ContextJob) {
-        // The task ends only with the last handle, so it takes this one.
+        // The task ends only with the last handle, so it still takes this job.
         let _ = self.commands.send(Command::Note(Box::new(job)));
     }
 
@@ -67,7 +68,7 @@ impl Writer {
         let _ = self.commands.send(Command::AdHoc(Box::new(wanted)));
     }
 
-    /// Jobs at once: one while a model that was of no use is being tried.
+    /// How many jobs run at once: one while a model that was of no use is being tried.
     pub(super) fn room(&self) -> usize {
         if self.author.outcomes.is_on_trial() { 1 } else { self.room }
     }
@@ -105,7 +106,7 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, author: Author, tell
                         let _ = wanted.reply.send(made);
                     });
                 }
-                // What is under way comes, if it comes soon: what is paid for is kept.
+                // Calls that are under way are awaited for a short time: what is paid for is kept.
                 None => {
                     draining.send_replace(true);
                     let drained = async {

@@ -5,7 +5,8 @@
 //!   vowel signs of Indic scripts kept). They are stemmed in the language of their note ([`Language`]).
 //! * **Compounds** (`snake_case`, `kebab-case`, `a.b`, `camelCase`): each part is a word at its own position,
 //!   and the parts written together are one more word at the position of the first, so `e-mail` finds `email`.
-//! * **Names with symbols** (`C++`, `F#`, `.NET`): the letters are a word, and with their symbols one more at its position.
+//! * **Names with symbols** (`C++`, `F#`, `.NET`): the letters are a word, and with their symbols a second
+//!   word at the same position.
 //! * **Scripts without spaces** (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and **Korean**: overlapping pairs of
 //!   characters, and the last character of a run alone: every character begins exactly one word, so that a
 //!   single character can be looked up as a prefix. Korean has spaces but glues particles to its nouns, and
@@ -32,17 +33,17 @@ use fold::{normalize, stems};
 pub(super) use initials::Initials;
 use memo::Memo;
 
-/// Longest word that is kept, in bytes; what is longer is cut, for it is data and not language.
+/// Longest normal form, in bytes. Longer words are truncated: they are data, not language.
 const LONGEST: usize = 64;
 /// A compound of more parts than this has no word for the whole: it is a path or a chain, not a name.
 const MOST_PARTS: usize = 8;
-/// Words cut at a time: bounds the memory for a megabyte without a space.
+/// Words that are cut ahead at a time: this bounds the memory that a megabyte without a space takes.
 const MOST_PENDING: usize = 512;
 
 /// What a word is in its compound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A word of its own.
+    /// A word outside of compounds.
     Word,
     /// A part of a compound.
     Part,
@@ -74,14 +75,14 @@ pub(super) fn each_word(text: &str, language: Option<Language>, each: impl FnMut
     each_word_of(text, language, None, each);
 }
 
-/// As [`each_word`], without some of the words that have none of the forms which `initials` are of.
+/// As [`each_word`], but may skip words that have none of the forms that `initials` was made of.
 pub(super) fn each_word_of(
     text: &str,
     language: Option<Language>,
     initials: Option<Initials>,
     mut each: impl FnMut(&Token, Kind),
 ) {
-    /// The stems that were looked up last are likely to be looked up next.
+    /// Kept between calls: the stems looked up last are likely to be looked up next.
     static ANALYZERS: Scratch<Analyzer> = Scratch::new();
     let mut analyzer = ANALYZERS.take().unwrap_or_default();
     let mut stream = analyzer.stream(text, Reading { language, times: 1 });
@@ -102,7 +103,7 @@ pub(super) fn words(text: &str, language: Option<Language>) -> Vec<Word> {
     words
 }
 
-/// How many words the index has of `text`, those of compounds included.
+/// How many words the index has of `text`, including those of compounds.
 pub fn word_count(text: &str) -> usize {
     let mut count = 0;
     each_word(text, None, |_, _| count += 1);
@@ -118,12 +119,12 @@ pub(super) struct Reading {
     pub(super) times: u8,
 }
 
-/// The first of the 240 characters that say how what follows is read, in a plane for private use.
+/// The first of 240 private-use characters, each of which says how the text behind it is read.
 const MARK: u32 = 0xF_0000;
 
 impl Reading {
-    /// Makes `marked` the text with a character before it that tells the index how to read it: the index has one analyzer
-    /// per field, whose only argument is the text. Every value gets one, so that no text can bring one of its own.
+    /// Sets `marked` to the text with a mark before it that tells the index how to read it: the index has one analyzer
+    /// per field, whose only argument is the text. Every value gets a mark, so that no text can bring its own.
     pub(super) fn mark(self, text: &str, marked: &mut String) {
         let language = self.language.map_or(0, |language| language as u32 + 1);
         marked.clear();
@@ -147,7 +148,7 @@ pub(super) struct Analyzer {
     pending: Vec<Pending>,
     token: Token,
     stems: Memo,
-    /// What the stems are of.
+    /// The language of the stems.
     stems_of: Option<Language>,
     read: Arc<AtomicU64>,
 }
@@ -178,14 +179,14 @@ impl Tokenizer for Analyzer {
 }
 
 impl Analyzer {
-    /// One that counts the bytes which the index has it read, as its copies do.
+    /// An analyzer that counts in `read` the bytes that the index has it read; its copies do the same.
     pub(super) fn counting(read: Arc<AtomicU64>) -> Self {
         Analyzer { read, ..Analyzer::default() }
     }
 
     fn stream<'a>(&'a mut self, text: &'a str, reading: Reading) -> Words<'a> {
         self.pending.clear();
-        // Who reads without a language asks for no stems, and leaves those that are known.
+        // Reading without a language uses no stems, so the cached ones stay.
         if reading.language.is_some() && self.stems_of != reading.language {
             self.stems.clear();
             self.stems_of = reading.language;
@@ -217,9 +218,9 @@ pub(super) struct Words<'a> {
     kind: Kind,
     stems: &'a mut Memo,
     reading: Reading,
-    /// What words begin with that are wanted.
+    /// If set, words that begin with other letters are skipped.
     initials: Option<Initials>,
-    /// How often the token comes again.
+    /// How many more times the token is returned.
     again: u8,
 }
 
@@ -308,7 +309,7 @@ impl Words<'_> {
             }
             self.at = after;
             if kind == Class::Apostrophe {
-                // Both sides of an elision are words (l'homme), an English ending is none (Anna's, don't).
+                // Both sides of an elision are words (l'homme); an English ending is not (Anna's, don't).
                 if let Some(ending) = self.english_ending() {
                     self.at += ending;
                     break;
@@ -329,8 +330,8 @@ impl Words<'_> {
         }
     }
 
-    /// Where the word that began at `start` and ends here stands with its symbols: a dot before it (`.NET`), `+`, `++` or `#`
-    /// behind it.
+    /// The range of the word from `start` to here with its symbols: a dot before it (`.NET`), `+`, `++` or `#` behind
+    /// it. `None` if it has none.
     fn with_symbols(&self, start: usize) -> Option<Range<usize>> {
         let (before, after) = (&self.text.as_bytes()[..start], &self.text.as_bytes()[self.at..]);
         let behind = match after {
@@ -338,7 +339,7 @@ impl Words<'_> {
             [b'+' | b'#', ..] => 1,
             _ => 0,
         };
-        // What goes on is a sum, a path or an anchor.
+        // If more follows, it is a sum, a path or an anchor.
         let ends =
             after.get(behind).is_none_or(|b| !b.is_ascii_alphanumeric() && !matches!(b, b'+' | b'#' | b'/' | b'='));
         let dotted = match before {
@@ -425,7 +426,7 @@ impl Words<'_> {
                 if let Some(from) = before {
                     self.push_pair(from, self.at, Kind::Pair);
                     if self.pending.len() >= MOST_PENDING {
-                        self.at = begin; // The next run goes on with the pair that begins here.
+                        self.at = begin; // The next call goes on with the pair that begins here.
                         return;
                     }
                 }

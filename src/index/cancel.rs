@@ -14,7 +14,7 @@ struct Flag {
     raised: AtomicBool,
     #[cfg(test)]
     looks: std::sync::atomic::AtomicUsize,
-    /// Raises itself at this look; never if it is 0.
+    /// The look at which the flag raises itself; 0 for never.
     #[cfg(test)]
     last_look: usize,
 }

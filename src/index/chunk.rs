@@ -5,8 +5,8 @@ use note::chunk::{Chunk, ChunkConfig, Tools, chunk};
 
 use super::embed::builtin;
 
-/// A note cut into chunks, measured and compared by the built-in model whatever embeds the chunks: so the cuts stay
-/// where they are when the embedder changes.
+/// Cuts a note into chunks, measured and compared by the built-in model whatever embeds the chunks, so that the cuts
+/// stay where they are when the embedder changes.
 pub fn cut(note: &Note, config: &ChunkConfig) -> Vec<Chunk> {
     let model = builtin::model();
     let token_starts = model.token_starts(&note.text);

@@ -1,12 +1,12 @@
 //! The words of all snapshots that answer a query together, as if they were one index.
 //!
-//! BM25 weighs a word by how rare it is and a chunk by how long it is: numbers of a collection. With numbers of each vault
-//! alone a chunk's score would say how it stands in its vault, and scores of two vaults could not be compared. So how
-//! many chunks there are, how many have a word, and how long they are on the mean is counted over all vaults of the
-//! request: the scores are then exactly those that one index of all notes would give. That costs a look at each vault's
-//! dictionary per word. For one vault the numbers are its own. What engines elsewhere count, which answer the same query, is
-//! added ([`WordStatistics`]). In the same way a word is nowhere only if no vault has
-//! it, is corrected by the names of all, and a beginning stands for the words of all.
+//! BM25 weighs a word by how rare it is and a chunk by how long it is, relative to a collection. With the numbers of
+//! each vault alone, a chunk's score would only say how it compares within its vault, and scores of two vaults could
+//! not be compared. So the number of chunks, the number of chunks that have a word, and their mean length are counted
+//! over all vaults of the request: the scores are then exactly those that one index of all notes would give. That costs
+//! a dictionary lookup per word and vault. For one vault the numbers are its own. The counts of engines elsewhere that
+//! answer the same query are added ([`WordStatistics`]). In the same way, a word counts as missing only if no vault has
+//! it, and the words of all vaults serve to correct it or to complete a beginning.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,15 +19,15 @@ use super::documents::View;
 use super::statistics::{AskedTerm, WordStatistics, rarity};
 use super::{Language, LexicalError};
 
-/// Snapshots that answer a query together, with what is counted of them for it.
+/// The snapshots that answer a query together, with the counts that its scores need.
 pub struct Corpus<'a> {
-    /// Fields have the same numbers in all: an index of another layout is thrown away when it is opened.
+    /// Fields have the same numbers in all views: an index of another layout is thrown away when it is opened.
     pub(super) views: Vec<&'a View>,
     counted: RefCell<HashMap<Term, Counted>>,
     elsewhere: Elsewhere,
 }
 
-/// What is counted by engines elsewhere that answer the same query.
+/// The counts of engines elsewhere that answer the same query.
 #[derive(Default)]
 struct Elsewhere {
     chunks: u64,
@@ -36,12 +36,12 @@ struct Elsewhere {
     having: HashMap<Term, u64>,
 }
 
-/// In how many chunks a word is.
+/// How many chunks have a word.
 #[derive(Clone, Default)]
 struct Counted {
     /// In each view.
     in_views: Vec<u64>,
-    /// What it is scored by.
+    /// The count that scores use.
     together: u64,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Corpus<'a> {
         Corpus { views, counted: RefCell::default(), elsewhere: Elsewhere::default() }
     }
 
-    /// The same, with what engines elsewhere count of this query's terms.
+    /// The same, with the counts of engines elsewhere for this query's terms.
     pub(super) fn beside(mut self, statistics: &[WordStatistics]) -> Self {
         let Some(fields) = self.views.first().map(|view| view.fields) else { return self };
         for WordStatistics { chunks, terms, mean } in statistics {
@@ -132,7 +132,7 @@ impl Bm25StatisticsProvider for Corpus<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        // More than all would have no logarithm.
+        // tantivy's idf panics if a count is above the number of all documents.
         Ok(self.counted(term)?.together.min(self.documents() + self.elsewhere.chunks))
     }
 }

@@ -1,10 +1,11 @@
-//! The lexical index's folder: written without waiting for the disk, and thrown away when that was too bold.
+//! The lexical index's folder: written without waiting for the disk, and thrown away if a power cut may have damaged
+//! it.
 //!
-//! The index is a cache of the store, so nothing here needs to survive a power cut; but what a power cut
-//! leaves behind must be recognised. Data that was written but not synced survives the death of the process
-//! and not that of the machine. So the folder remembers in which boot it was opened last, and [`Folder::sync`]
-//! leaves a mark that names the exact state that is safe. A folder of another boot whose state is not the
-//! marked one is emptied, and so is one of another format, one that does not open, and one with a bad checksum.
+//! The index is a cache of the store, so nothing here needs to survive a power cut; but what a power cut leaves behind
+//! must be recognised. Data that was written but not synced survives a crash of the process, but not of the machine. So
+//! the folder remembers in which boot it was opened last, and [`Folder::sync`] writes a mark that names the exact state
+//! that is safe. A folder is emptied if it was last opened in another boot and its state is not the marked one; also if
+//! it has another format, does not open, or has a bad checksum.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -31,8 +32,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens or makes the folder. If what is in it cannot be trusted, empties it and says why. `rules` is what decides,
-    /// beside the version, how texts become words.
+    /// Opens or makes the folder. If what is in it cannot be trusted, empties it and says why. Besides the version,
+    /// `rules` decides how texts become words.
     pub(super) fn open(path: &Path, rules: &str) -> io::Result<(Self, Option<String>)> {
         fs::create_dir_all(path)?;
         let folder = Folder { path: path.to_owned(), format: format!("{FORMAT}, {rules}\n") };
@@ -81,7 +82,7 @@ impl Folder {
     pub(super) fn sync(&self) -> io::Result<()> {
         let state = fs::read(self.state_file())?;
         for entry in fs::read_dir(&self.path)? {
-            // A merge in the background may take files away while this goes on.
+            // A background merge may delete files meanwhile; `sync_file` skips those.
             files::sync_file(&entry?.path())?;
         }
         let mark = self.path.join("clean");
@@ -95,8 +96,8 @@ impl Folder {
     }
 }
 
-/// Puts the new file in the old one's place. Where the system can, the two change places and the old one is
-/// deleted then: a plain rename over a file makes ext4 write the new one out at once, on the path of a save.
+/// Puts the new file in the old one's place. Where the system can, it swaps the two and then deletes the old one: a
+/// plain rename over a file makes ext4 write the new one out at once, and a save would wait for that.
 fn replace(new: &Path, old: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -108,7 +109,7 @@ fn replace(new: &Path, old: &Path) -> io::Result<()> {
     fs::rename(new, old)
 }
 
-/// What the mark holds: changes with every commit and every merge.
+/// The content of the mark; it changes with every commit and every merge.
 fn fingerprint(state: &[u8]) -> Vec<u8> {
     blake3::hash(state).to_hex().as_bytes().to_vec()
 }
@@ -128,8 +129,8 @@ pub(super) struct Unsynced {
     opened: Arc<AtomicUsize>,
 }
 
-/// How many files are opened between two sweeps of tantivy's table of mapped files. By itself it keeps an entry of every
-/// file that ever was, .3 MB of them in a minute of 180 saves.
+/// How many files are opened between two sweeps of tantivy's table of mapped files. Without sweeps the table keeps an
+/// entry for every file that ever existed, .3 MB of them in a minute of 180 saves.
 const SWEEP_EVERY: usize = 256;
 
 struct Plain(File);
@@ -153,7 +154,7 @@ impl TerminatingWrite for Plain {
 impl Directory for Unsynced {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         if self.opened.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
-            // To ask what is mapped is the one way to have it forget what no longer is.
+            // Asking what is mapped is the only way to make it forget files that are no longer mapped.
             self.inner.get_cache_info();
         }
         self.inner.get_file_handle(path)
@@ -180,7 +181,7 @@ impl Directory for Unsynced {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        // Several threads write; each needs a name of its own.
+        // Several threads write, so each temporary file needs a unique name.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let temporary = self.path.join(format!(".new-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         fs::write(&temporary, data)?;

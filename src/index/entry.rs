@@ -1,5 +1,5 @@
-//! What the tables keep of a note. Of a vault of 200,000 notes these are most of what is in memory beside vectors' bits, so what
-//! a note says of itself lies in one piece of memory and not in seven.
+//! What the tables keep of a note. For a vault of 200,000 notes these entries are most of the memory besides the
+//! vectors' bits, so what a note says of itself is in one allocation and not in seven.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct NoteEntry {
     pub no: NoteNo,
     /// The store's sequence number of its last change.
     pub seq: u64,
-    /// Where it lies.
+    /// Its path.
     pub path: VaultPath,
     /// Size and times when it was read.
     pub stat: FileStat,
@@ -29,12 +29,12 @@ pub struct NoteEntry {
     pub conflict: bool,
     /// Its chunks in order; filled in by the index.
     pub rows: ChunkRows,
-    /// The headings above each of them; filled in by [`crate::Index::put`].
+    /// The headings above each chunk; filled in by [`crate::Index::put`].
     pub headings: HeadingPaths,
 }
 
 impl NoteEntry {
-    /// A note of which nothing is known but where it lies: it is titled as its file is called.
+    /// A note of which only the path is known: its file name is its title.
     pub fn new(no: NoteNo, seq: u64, path: VaultPath) -> Self {
         NoteEntry {
             no,
@@ -86,7 +86,7 @@ impl NoteEntry {
     }
 }
 
-/// The rows of a note's chunks, in order. Nearly always each is the one after that before it: so notes come in.
+/// The rows of a note's chunks, in order. They are nearly always consecutive, since a note usually comes in whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkRows(Order);
 
@@ -167,7 +167,8 @@ impl<S> Default for Said<'_, S> {
     }
 }
 
-/// What a note says of itself, in one piece of memory: parts in this order, each with the number of its bytes before it.
+/// What a note says of itself, in one allocation: the parts numbered below, in order, each preceded by its length in
+/// bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NoteTexts(Box<[u8]>);
 
@@ -179,7 +180,7 @@ const LINKS: usize = 4;
 const PROPERTIES: usize = 5;
 
 impl<S: AsRef<str>> Said<'_, S> {
-    /// All of it in one piece of memory.
+    /// Packs all of it into one allocation.
     pub fn pack(&self) -> NoteTexts {
         let lists = [self.tags, self.aliases, self.links];
         let texts = packed_length(&[self.title, self.properties]) + packed_length(self.kind.as_slice());
@@ -192,7 +193,7 @@ impl<S: AsRef<str>> Said<'_, S> {
     }
 }
 
-/// Puts texts behind `bytes`, and before them how long they are.
+/// Appends to `bytes` the length of the packed texts, and then the texts.
 fn put_list(texts: &[impl AsRef<str>], bytes: &mut Vec<u8>) {
     put_number(packed_length(texts), bytes);
     texts.iter().for_each(|text| put_text(text.as_ref(), bytes));

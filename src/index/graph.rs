@@ -1,9 +1,9 @@
-//! The graph of links: which note links to which, what is linked to and not there, and how central each note is.
+//! The graph of links: which note links to which, which targets do not exist, and how central each note is.
 //!
-//! It is made of a snapshot in one go, in the background, and kept beside it: links of every kind (by path, title or
+//! It is made from a snapshot in one go, in the background, and kept beside it. Links of every kind (by path, title or
 //! alias, with heading or block, embeds, Markdown links) count once for each pair of notes, and a note's links to
-//! itself do not count. Notes are numbered `0..n` in order of their [`NoteNo`]; the lists of neighbours lie one after
-//! the other in one array (compressed sparse rows), which is what makes walks over it fast.
+//! itself do not count. Notes are numbered `0..n` in order of their [`NoteNo`]; the lists of neighbours are stored one
+//! after the other in one array (compressed sparse rows), which makes walks over the graph fast.
 
 mod measures;
 #[cfg(test)]
@@ -16,10 +16,10 @@ use note::VaultPath;
 
 pub use measures::{Measures, Sample};
 
-/// Asked every few milliseconds of work: whether to go on.
+/// Asked every few milliseconds of work whether to go on.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
 
-/// Notes between two questions whether to go on.
+/// Notes that are handled between two calls of [`GoOn`].
 const SLICE: usize = 256;
 
 /// Lists of neighbours, one after the other.
@@ -31,7 +31,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Of sorted, distinct `(from, to)` over `0..n`.
+    /// From sorted, distinct `(from, to)` over `0..n`.
     fn of(n: usize, pairs: &[(u32, u32)]) -> Self {
         let mut starts = vec![0; n + 1];
         for (from, _) in pairs {
@@ -55,16 +55,16 @@ impl Rows {
     }
 }
 
-/// A target that is linked to and names no note.
+/// A link target that names no note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// As one of the links writes it.
     pub target: String,
-    /// The notes that link so, in order of number.
+    /// The notes that link to it, in order of number.
     pub notes: Vec<NoteNo>,
 }
 
-/// What is known of one note in the graph; all zero for a note that it does not have (yet).
+/// What is known of one note in the graph; all zero for a note that the graph does not have (yet).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Centrality {
     /// Notes that it links to.
@@ -94,8 +94,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of `notes`, in order of number, whose links `resolve` resolves (target, linking note); that must depend on
-    /// the target and the linking note's folder only. `None` if `go_on` said no.
+    /// The graph of `notes`, which are in order of number. `resolve` resolves a link (target, linking note); it must
+    /// depend only on the target and the linking note's folder. `None` if `go_on` said no.
     pub(super) fn new(
         seq: u64,
         notes: &[&NoteEntry],
@@ -104,7 +104,7 @@ impl Graph {
     ) -> Option<Self> {
         let numbers: Vec<NoteNo> = notes.iter().map(|note| note.no).collect();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
-        // Each target is looked up once per folder, for what it means depends on no more.
+        // Each target is resolved once per folder: its meaning depends on nothing else.
         let mut known: HashMap<(&str, &str), Option<u32>> = HashMap::new();
         let mut missing: HashMap<String, Unresolved> = HashMap::new();
         for (from, note) in notes.iter().enumerate() {
@@ -142,13 +142,13 @@ impl Graph {
         })
     }
 
-    /// Computes the measures; `sources` and `go_on` bound the dear one (see [`Measures::betweenness`]). Stopped
-    /// early, they are those of what was walked until then, and say so.
+    /// Computes the measures; `sources` and `go_on` bound the expensive one (see [`Measures::betweenness`]). If stopped
+    /// early, the measures cover what was walked until then, and say so.
     pub fn measure(&mut self, sources: usize, go_on: GoOn<'_>) {
         self.measures = Measures::of(&self.notes, &self.links, &self.backlinks, sources, go_on);
     }
 
-    /// Takes over the measures of another graph with the very same links; says whether it has.
+    /// Takes over the measures of another graph if that has the same notes and links; returns whether it has.
     pub fn take_over(&mut self, other: &Graph) -> bool {
         let same = (&self.notes, &self.links) == (&other.notes, &other.links);
         if same {
@@ -157,7 +157,7 @@ impl Graph {
         same
     }
 
-    /// The sequence number of the snapshot it was made of.
+    /// The sequence number of the snapshot it was made from.
     pub fn seq(&self) -> u64 {
         self.seq
     }
@@ -172,7 +172,7 @@ impl Graph {
         self.notes.is_empty()
     }
 
-    /// Number of links: of pairs of notes, of which one links to the other.
+    /// Number of links: of pairs of notes of which the first links to the second.
     pub fn link_count(&self) -> usize {
         self.links.nodes.len()
     }
@@ -182,8 +182,8 @@ impl Graph {
         &self.notes
     }
 
-    /// Targets that name no note, those that most notes link to first. Links to files that are no notes (pictures,
-    /// say) are not among them: the index does not know which of those there are.
+    /// Targets that name no note, the most linked ones first. Links to files that are no notes (pictures, say) are not
+    /// among them: the index does not know which of those files exist.
     pub fn unresolved(&self) -> &[Unresolved] {
         &self.unresolved
     }
@@ -223,9 +223,9 @@ impl Graph {
     }
 }
 
-/// Notes that `note` links to a `target` that is not there.
+/// Records that `note` links to a target that does not exist.
 fn miss(missing: &mut HashMap<String, Unresolved>, mention: &str, note: &NoteEntry) {
-    // Neither side names a note: then it is read as Obsidian does.
+    // Neither side names a note, so the link is read as Obsidian reads it.
     let (target, _) = super::links::sides(mention);
     let key = super::links::place(target, &note.path);
     let unresolved = missing.entry(key).or_insert_with(|| Unresolved { target: target.to_owned(), notes: Vec::new() });

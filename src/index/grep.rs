@@ -1,8 +1,8 @@
 //! Exact search: which lines of a text match a regular expression, and which texts cannot.
 //!
-//! Two steps. A [`Signature`] of each text says in nanoseconds which trigrams it may hold; a [`Pattern`] knows which ones
-//! its matches need ([`needs`]), so that most texts are never read. What is left is searched line by line by the crates
-//! that ripgrep is made of, so that patterns, lines and word boundaries mean what its users expect.
+//! Two steps. A [`Signature`] of each text says in nanoseconds which trigrams it may hold; a [`Pattern`] knows which
+//! ones its matches need ([`needs`]), so that most texts are never read. The rest is searched line by line by the
+//! crates that ripgrep is made of, so that patterns, lines and word boundaries mean what its users expect.
 
 mod line;
 mod needs;
@@ -23,11 +23,11 @@ pub use self::signature::Signature;
 /// Bytes of a pattern at most.
 pub const MAX_PATTERN: usize = 4096;
 
-/// Bytes that a compiled pattern takes at most, and the caches of its automata: those that ripgrep goes by are ten times
-/// as large, and a daemon may hold several at once.
+/// Most bytes of a compiled pattern, and of the caches of its automata. ripgrep's limits are ten times as large, but a
+/// daemon may hold several patterns at once.
 const COMPILED: usize = 10 << 20;
 
-/// Bytes of text that are searched between two looks at the clock.
+/// Bytes of text that are searched between two calls of `go_on`.
 const PIECE: usize = 64 << 10;
 
 /// Whether capitals matter.
@@ -47,7 +47,7 @@ pub enum Case {
 pub struct Rules {
     /// Whether capitals matter.
     pub case: Case,
-    /// Whether the pattern is a text as it stands, and no regular expression.
+    /// Whether the pattern is a literal text and not a regular expression.
     pub fixed: bool,
     /// Whether only whole words match.
     pub word: bool,
@@ -61,7 +61,7 @@ pub enum PatternError {
     /// There is nothing to search for.
     #[error("the pattern is empty")]
     Empty,
-    /// Its length in bytes.
+    /// It is too long; its length in bytes.
     #[error("the pattern has {0} bytes; {MAX_PATTERN} is the most")]
     TooLong(usize),
     /// It is no regular expression, and what is wrong with it.
@@ -87,7 +87,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Understands a pattern.
+    /// Parses and compiles a pattern.
     ///
     /// # Errors
     /// It is empty, too long, no regular expression, one that only a line end could match, or one that takes too much
@@ -107,7 +107,7 @@ impl Pattern {
             .word(rules.word)
             // `^` and `$` are those of a line.
             .multi_line(true)
-            // A line may end with a carriage return too, which is no part of it.
+            // A line may also end with a carriage return, which is not part of it.
             .crlf(true)
             .size_limit(COMPILED)
             .dfa_size_limit(COMPILED);
@@ -121,12 +121,12 @@ impl Pattern {
         self.needs.are_met_by(signature)
     }
 
-    /// Who says of many texts whether they have a line that matches.
+    /// Tells of many texts, one after the other, whether a line of them matches.
     pub fn finder(&self) -> Finder<'_> {
         Finder { pattern: self, searcher: self.searcher() }
     }
 
-    /// The byte ranges of `text` that match, line by line; no more than `most`, and none of a match of nothing.
+    /// The byte ranges of `text` that match, line by line: at most `most`, without empty matches.
     pub fn ranges(&self, text: &str, most: usize) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut start = 0;
@@ -141,7 +141,7 @@ impl Pattern {
         found
     }
 
-    /// Gives the lines of `text` that match to `on_line`, in order, until it says `false`. `go_on` is asked between
+    /// Gives the matching lines of `text` to `on_line`, in order, until that returns `false`. `go_on` is asked between
     /// pieces of a long text.
     ///
     /// # Errors

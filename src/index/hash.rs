@@ -1,7 +1,7 @@
 //! A hash of short byte strings for tables in memory: fast where SipHash is slow, and the same on every machine. Pure.
 //!
-//! [`hash`] resists nobody who looks for collisions: whoever uses it must be right, if slower, when two texts have one hash, or
-//! lose little.
+//! [`hash`] does not resist an attacker who looks for collisions: if two texts have the same hash, its callers must
+//! stay correct, if slower, or lose little.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -46,7 +46,7 @@ pub(super) fn keyed(text: &str) -> u64 {
 /// A map from hashes, which are not hashed again.
 pub(super) type ByHash<V> = HashMap<u64, V, BuildHasherDefault<Given>>;
 
-/// Takes a hash as it is given.
+/// Passes a hash through unchanged.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Given(u64);
 

@@ -1,8 +1,8 @@
 //! The languages whose words are reduced to stems, and which of them a note is written in.
 //!
-//! A stem is made of the word as it is written and folded afterwards: a stemmer of German knows `ü`, one of Russian
-//! knows `й`. What no stemmer is compiled in for stays as it is; words of ASCII letters are stemmed as English unless
-//! their note is in another language of the Latin script.
+//! A word is stemmed as it is written, and its stem is folded afterwards: a stemmer of German knows `ü`, one of Russian
+//! knows `й`. Words of languages without a compiled-in stemmer stay as they are; words of ASCII letters are stemmed as
+//! English unless their note is in another language of the Latin script.
 
 mod english;
 
@@ -15,7 +15,7 @@ use english::is_plainly_english;
 /// A language with a stemmer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
-    /// Also what a note counts as whose language is unknown.
+    /// Also the language of notes whose language is unknown.
     #[default]
     English,
     /// German.
@@ -42,11 +42,11 @@ pub enum Language {
     Finnish,
 }
 
-/// Letters below which nothing is guessed.
+/// A text with fewer letters is too short to guess its language.
 const LEAST: usize = 40;
 
 impl Language {
-    /// Bytes of a note that its language is guessed from: enough to be sure, and a fraction of a millisecond.
+    /// Bytes of a note from which its language is guessed: enough to be sure, and read in a fraction of a millisecond.
     pub(super) const LOOKED_AT: usize = 1000;
 
     /// All of them; a language's place in this list is its number in the index.
@@ -94,7 +94,7 @@ impl Language {
         }
     }
 
-    /// The language of a text; `None` if it is too short to tell, or another one.
+    /// The language of a text; `None` if it is too short to tell, or in a language that is not listed here.
     pub(super) fn of_text(text: &str) -> Option<Language> {
         let text = &text[..text.floor_char_boundary(Self::LOOKED_AT)];
         if text.chars().filter(|c| c.is_alphabetic()).take(LEAST).count() < LEAST {
@@ -103,16 +103,17 @@ impl Language {
         if is_plainly_english(text) { Some(Language::English) } else { Self::detected(text) }
     }
 
-    /// The same by all that the detector knows.
+    /// The same, by the full detector.
     fn detected(text: &str) -> Option<Language> {
-        // Russian is the only language here of its script: what is taken for another would not be stemmed at all.
+        // Russian also counts if the detector is unsure: it is the only language here of its script, and a text taken
+        // for another language would not be stemmed at all.
         let sure = |info: &whatlang::Info| info.is_reliable() || info.lang() == Lang::Rus;
         let info = Detector::new().detect(text).filter(sure)?;
         Language::ALL.into_iter().find(|language| language.facts().2 == info.lang())
     }
 
-    /// The stem, not yet folded, of a word as it is written; `None` if this language's stemmer has nothing to say about
-    /// it. English is asked in [`Language::stem_folded`].
+    /// The stem, not yet folded, of a word as it is written; `None` if this language's stemmer does not handle it.
+    /// [`Language::stem_folded`] handles English.
     pub(super) fn stem(self, word: &str) -> Option<String> {
         if self == Language::English {
             return None;
@@ -131,8 +132,8 @@ impl Language {
         stem.filter(|stem| !stem.is_empty())
     }
 
-    /// The stem of a folded word that [`Language::stem`] had nothing to say about: words of ASCII letters are English
-    /// where the note's own language has another script.
+    /// The stem of a folded word that [`Language::stem`] did not handle: words of ASCII letters count as English if the
+    /// note's own language has another script.
     pub(super) fn stem_folded(self, word: &str) -> Option<String> {
         let english = matches!(self, Language::English | Language::Russian);
         let stemmed = english && word.len() >= 3 && word.bytes().all(|b| b.is_ascii_lowercase());

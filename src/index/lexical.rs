@@ -22,9 +22,9 @@ use vector::Best;
 
 /// Weight of the words that a word being typed may become.
 const COMPLETED: f32 = 0.7;
-/// Weight of what a word that is nowhere was taken for: there is nothing else that it could mean here.
+/// Weight of the corrections of a word that occurs nowhere: it can mean nothing else here.
 const CORRECTED: f32 = 1.0;
-/// Pairs that a phrase of a single character of a script without spaces is looked up as.
+/// A phrase of a single character of a script without spaces is looked up as at most this many pairs.
 const MOST_PAIRS: usize = 512;
 
 /// What the lexical lane found.
@@ -32,16 +32,17 @@ const MOST_PAIRS: usize = 512;
 pub struct LexicalHits {
     /// Best first.
     pub rows: Vec<(Row, f32)>,
-    /// What the words stood for beside themselves.
+    /// What the words were corrected and completed to.
     pub meant: Meant,
 }
 
 type Clauses = Vec<(Occur, Box<dyn Query>)>;
 
 impl View {
-    /// The `k` best documents as rows, best first, scored by the numbers of `corpus`, of which this is one. `row` says which
-    /// row a document's numbers (note, sequence, position) are, if it is visible and wanted, and `all` that nearly every
-    /// document is: then it is asked for the best only, else for each that would take a place.
+    /// The `k` best documents as rows, best first, scored by the statistics of `corpus`, which includes this view.
+    /// `row` gives the row of a document by its numbers (note, sequence, position), if it is visible and wanted. `all`
+    /// says that nearly every document is: then `row` is called for the best only, else for each that would take a
+    /// place.
     pub(super) fn search(
         &self,
         (query, meant): (&LexicalQuery, &Meant),
@@ -58,8 +59,8 @@ impl View {
             let excluded = self.excluded(query)?;
             let row_of = |segment: usize, doc| self.numbers.get(segment).and_then(|numbers| row(numbers.of(doc)));
             if all {
-                // Which row a document is, is read from five places that no cache has, and most documents lose their place
-                // to better ones.
+                // Finding a document's row takes five reads that miss every cache, and most documents lose their place
+                // to better ones. So only the best are looked up.
                 let starts = self.starts();
                 let found = self.best(query, &*weight, excluded.as_deref(), k, &|at, doc| Some(starts[at] + doc))?;
                 let asked = found.len();
@@ -74,19 +75,20 @@ impl View {
                 if best.len() == asked {
                     return Ok(best);
                 }
-                // Some are of what is not deleted yet, and took the places of others.
+                // Some documents are outdated but not deleted yet, and took the places of others.
             }
             self.best(query, &*weight, excluded.as_deref(), k, &row_of)
         })
     }
 
-    /// Per segment, how many documents are in those before it.
+    /// For each segment, how many documents are in the segments before it.
     fn starts(&self) -> Vec<u32> {
         let readers = self.searcher.segment_readers().iter();
         readers.scan(0, |next, reader| Some(std::mem::replace(next, *next + reader.max_doc()))).collect()
     }
 
-    /// The `k` best documents, by the numbers that `number` gives to those of each segment.
+    /// The `k` best documents as the numbers that `number` gives them by segment and document; those without one are
+    /// skipped.
     fn best(
         &self,
         query: &LexicalQuery,
@@ -99,7 +101,7 @@ impl View {
         for (at, reader) in self.searcher.segment_readers().iter().enumerate() {
             query.cancel.check()?;
             let out = excluded.map(|weight| matching(weight, reader, &query.cancel)).transpose()?;
-            // The threshold goes on from segment to segment, so that late ones are mostly skipped.
+            // The threshold carries over from segment to segment, so that late ones are mostly skipped.
             let least = best.threshold.max(0.0);
             let mut take = |doc, score| {
                 if !reader.is_deleted(doc)
@@ -221,7 +223,7 @@ impl View {
         }
     }
 
-    /// Adds what a word that is nowhere was taken for.
+    /// Adds the corrections of a word that occurs nowhere.
     fn corrected(
         &self,
         word: &AskedWord,
@@ -241,8 +243,9 @@ impl View {
         Ok(())
     }
 
-    /// Matches what the query excludes; `None` if it excludes nothing. This is no `MustNot` clause, because tantivy 0.27
-    /// seeks an excluded phrase backwards, and because the best-first search over the words would be off.
+    /// Matches what the query excludes; `None` if it excludes nothing. It is not a `MustNot` clause, because tantivy
+    /// 0.27 seeks an excluded phrase backwards, and because such a clause turns off the best-first search over the
+    /// words.
     fn excluded(&self, query: &LexicalQuery) -> Result<Option<Box<dyn Weight>>, LexicalError> {
         let mut clauses: Clauses = Vec::new();
         for without in &query.without {
@@ -287,10 +290,11 @@ impl View {
     }
 }
 
-/// Documents that are looked at between two looks at the caller's [`Cancel`].
+/// Documents that are read between two checks of the caller's [`Cancel`].
 const DOCUMENTS_PER_LOOK: u32 = 256;
 
-/// Calls `take` with the documents that score above `threshold`, which is what `take` gave last; skips blocks that cannot.
+/// Calls `take` with the documents that score above `threshold`; `take` returns the next threshold. Skips blocks that
+/// cannot score above it.
 fn best_first(
     weight: &dyn Weight,
     reader: &SegmentReader,
@@ -308,8 +312,9 @@ fn best_first(
     Ok(())
 }
 
-/// The same without skipping: documents that hold a phrase have no bound on their score, and checking where their words
-/// stand takes so long that the caller may leave meanwhile.
+/// As [`best_first`], without skipping: the scores of documents that hold a phrase have no bound. Every match counts
+/// towards the next check of `cancel`, because checking the positions of words takes so long that the caller may leave
+/// meanwhile.
 fn one_by_one(
     weight: &dyn Weight,
     reader: &SegmentReader,
@@ -336,7 +341,7 @@ fn matching(weight: &dyn Weight, reader: &SegmentReader, cancel: &Cancel) -> Res
     Ok(matching)
 }
 
-/// Gives `take` every document that matches, with the scorer that stands on it.
+/// Gives `take` every document that matches, with the scorer positioned on it.
 fn each_match(
     weight: &dyn Weight,
     reader: &SegmentReader,

@@ -1,9 +1,9 @@
-//! What a query is answered from: an immutable [`Snapshot`] of notes, chunks, words, vectors and links.
+//! The data that answers queries: an immutable [`Snapshot`] of notes, chunks, words, vectors and links.
 //!
-//! [`Index`] is the one writer. It changes its tables by copying only the blocks it touches, commits the
-//! lexical index without waiting for the disk, and hands out a new [`Snapshot`]; whoever holds an older one
-//! goes on undisturbed. The lexical index on disk is a cache of the store: every document carries its note's
-//! number and sequence number, and a document whose numbers are not those of the notes table is invisible.
+//! [`Index`] is the one writer. It changes its tables by copying only the blocks it touches, commits the lexical index
+//! without waiting for the disk, and hands out a new [`Snapshot`]; older ones stay unchanged for whoever still holds
+//! them. The lexical index on disk is a cache of the store: every document carries its note's number and sequence
+//! number, and a document whose numbers differ from those in the notes table is invisible.
 
 mod analyze;
 mod cancel;
@@ -60,7 +60,7 @@ pub use vector::{Allowed, Coder, Matrix, Row, Rows, WindowVector};
 /// A note's number: given once by the store, kept through edits and moves.
 pub type NoteNo = u32;
 
-/// What the snapshot knows about a chunk; its text lies in the lexical index.
+/// What the snapshot knows about a chunk; its text is in the lexical index.
 #[derive(Clone, Debug)]
 pub struct ChunkEntry {
     /// Its id.
@@ -101,6 +101,6 @@ pub struct ChunkText {
     pub text: String,
     /// Its context.
     pub context: String,
-    /// What its words are stemmed as.
+    /// The language in which its words are stemmed.
     pub language: Language,
 }

@@ -1,4 +1,4 @@
-//! Names and links: which note a link's target means, and who links to a note.
+//! Names and links: which note a link's target means, and which notes link to a note.
 //!
 //! Both are looked up when they are asked for. The tables hold only what each note contributes by itself, its
 //! names and the targets it mentions, so that adding, renaming or removing a note touches its own entries and
@@ -17,7 +17,7 @@ use note::VaultPath;
 
 pub(super) use like::named_like;
 
-/// How a note comes by a name; in the order in which they count.
+/// How a note comes by a name, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// All of its path, written with a slash before it.
@@ -25,7 +25,8 @@ enum Kind {
     Stem,
     Title,
     Alias,
-    /// The first word of a file name, title or alias of several, written with a blank behind it: no whole name ends in one.
+    /// The first word of a file name, title or alias of several words, stored with a space behind it: no whole name
+    /// ends in a space.
     FirstWord,
 }
 
@@ -62,7 +63,7 @@ pub(super) fn sides(mention: &str) -> (&str, Option<&str>) {
 pub(super) struct Links {
     /// Normalised name → the notes that bear it.
     names: Names<Bearer>,
-    /// Normalised target, and its last component → the notes that link so.
+    /// Normalised target, and its last component → the notes that link to it.
     mentions: Names<NoteNo>,
 }
 
@@ -97,9 +98,9 @@ impl Links {
         self.resolve_side(notes, mention, from).map(|(_, no)| no)
     }
 
-    /// The note that a mention names, and by which of its sides. Where both sides name a note it is the first's, as
-    /// Obsidian has it, unless that is a mere title or alias and the second side is a path or file name: Obsidian
-    /// itself writes no titles there, and vaults whose links begin with their text do nothing else.
+    /// The note that a mention names, and which of its sides names it. If both sides name a note, the first wins, as in
+    /// Obsidian, unless it is only a title or alias and the second side is a path or file name: Obsidian itself writes
+    /// no titles there, and vaults whose links begin with their text always do.
     pub(super) fn resolve_side(&self, notes: &NoteTable, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
         let (target, other) = sides(mention);
         let first = self.named(notes, target, from);
@@ -117,7 +118,7 @@ impl Links {
     /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
     /// shortest path, then to the first in the alphabet.
     fn named(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
-        // Nearly every target is a name that one note bears, or none: then it means the same wherever it stands.
+        // Nearly every target is a name that one note bears, or none. Then it means the same in every linking note.
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
             let mut bearers = self.names.all(NameKey::of(&name));
@@ -161,10 +162,11 @@ impl Links {
         })
     }
 
-    /// The notes that a user means by a name: a path without regard to case, the end of a path, a title, an alias; of
-    /// these the first that any note bears, and all notes that bear it, the shortest path first. `hides` leaves notes out.
+    /// The notes that a user means by a name. The name is read as a path without regard to case, the end of a path, a
+    /// title or an alias: the first of these that fits any note counts, and all notes that it fits are given, the
+    /// shortest path first. Notes that `hides` picks are left out.
     pub(super) fn meant(&self, notes: &NoteTable, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
-        // A user stands nowhere in the vault: names are seen from its root.
+        // A user is in no folder of the vault, so names are seen from its root.
         let root = VaultPath::parse("user");
         let Some(target) = root.and_then(|root| Target::new(name, &root)) else { return Vec::new() };
         let mut ranked: Vec<_> = self.ranked(notes, &target).filter(|(_, note)| !hides(note)).collect();
@@ -175,8 +177,8 @@ impl Links {
         meant
     }
 
-    /// The note whose whole path the target is, from the root or from the linking note's folder. Nothing else comes
-    /// before it, and it is found without a look at the thousand other notes that may be called `index.md` too.
+    /// The note whose whole path the target is, from the root or from the linking note's folder. It takes precedence
+    /// over all others, and is found without looking at the thousand other notes that may also be called `index.md`.
     fn exact(&self, notes: &NoteTable, target: &Target) -> Option<NoteNo> {
         let paths = std::iter::once(&target.whole).chain(&target.local);
         let spelt = paths.flat_map(|path| [path.as_str(), without_extension(path)]);
@@ -197,8 +199,8 @@ impl Links {
         notes
     }
 
-    /// The file names, titles and aliases of several words that begin with this one, in the form in which names are compared,
-    /// each with its note; none if more than `most` begin so.
+    /// The names of several words (file names, titles and aliases) that begin with `word`, in the form in which names
+    /// are compared, each with its note; none if more than `most` notes have such a name.
     pub(super) fn beginning(&self, notes: &NoteTable, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
         let first = format!("{} ", key(word));
         let mut bearers: Vec<NoteNo> = self.names.all(NameKey::of(&first)).map(|bearer| bearer.no).collect();
@@ -240,8 +242,8 @@ const LOCAL: u8 = 1;
 /// The rank of a title; those of paths and file names are less.
 const TITLE: u8 = 3;
 
-/// Endings of files that notes link to and that are no notes. What merely holds a dot (`v1.2`, `Node.js`) may well
-/// be a note that is still to be written.
+/// Endings of files that notes link to and that are not notes. A target that merely contains a dot (`v1.2`, `Node.js`)
+/// may well be a note that is still to be written.
 const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf mp3 m4a wav ogg flac 3gp mp4 m4v mov mkv \
     webm ogv zip gz tar 7z csv tsv xlsx xls docx doc pptx ppt odt ods epub html htm css json yaml yml toml xml canvas \
     base excalidraw drawio bib tex ipynb ";
@@ -254,7 +256,8 @@ pub(super) fn is_file(mention: &str) -> bool {
     is_file(target) || other.is_some_and(is_file)
 }
 
-/// What a target that names no note would be: two that are written differently may mean the same.
+/// The normalised place of a target that names no note: two targets that are written differently may mean the same
+/// place.
 pub(super) fn place(target: &str, from: &VaultPath) -> String {
     Target::new(target, from).map_or_else(|| key(target), |target| target.stem)
 }
@@ -310,7 +313,7 @@ impl Target {
     }
 }
 
-/// `path` from `folder`, with `.` and `..` worked off; `None` if it leaves the vault.
+/// `path` from `folder`, with `.` and `..` resolved; `None` if it leaves the vault.
 fn join(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|p| !p.is_empty()).collect();
     for part in path.split('/') {
@@ -349,7 +352,8 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     std::iter::once((Kind::Path, path)).chain(whole).chain(begin).filter(|(_, name)| !name.is_empty())
 }
 
-/// What a link is looked up by: its last component as a file's stem, and all of it as a title or alias.
+/// The names by which a note's links are looked up: the last component of a target as a file's stem, and all of it as a
+/// title or alias.
 fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     let targets = note.links().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
     targets.flatten().flat_map(|target| {

@@ -1,5 +1,6 @@
-//! Numbers of what lies in [`super::blocks`] by one of its keys, and cheap to copy as that is. Only the numbers are kept
-//! here, for what has a number says its key: a chunk takes 7 bytes so and not 27, a note not the text of its path.
+//! Numbers of the items of a [`Blocks`] table by their keys, and as cheap to copy as that. Only the numbers are stored
+//! here, since the item of a number has its key: so a chunk takes 7 bytes and not 27, and a note does not take the text
+//! of its path.
 
 use std::sync::Arc;
 
@@ -11,12 +12,13 @@ use note::VaultPath;
 use note::fingerprint::ChunkId;
 use vector::Blocks;
 
-/// Tables of a [`Lookup`], and of what else is copied in such pieces. With 10,000 notes each has about 40 of them, which is what a save copies.
+/// Hash tables (shards) of a [`Lookup`], and of other maps that are copied in such pieces. With 10,000 notes each has
+/// about 40 of them, which is what a save copies.
 pub(super) const SHARDS: usize = 256;
 
 /// What can be looked up by its key.
 pub(super) trait Keyed: Clone {
-    /// No two that are found have the same one.
+    /// Of items with the same key only one is found.
     type Key: Eq;
 
     fn key(&self) -> &Self::Key;
@@ -50,7 +52,7 @@ impl Keyed for Arc<NoteEntry> {
     }
 }
 
-/// Numbers by the keys of what has them. One that is in here keeps it until it is forgotten.
+/// Numbers by the keys of their items. An item whose number is in here keeps its key until the number is forgotten.
 #[derive(Clone)]
 pub(super) struct Lookup(Vec<Arc<HashTable<u32>>>);
 
@@ -67,7 +69,7 @@ impl Lookup {
         self.0[shard(hash)].find(hash, |no| has(items, *no, key)).copied()
     }
 
-    /// From here on the item of this number is the one with its key, whichever was before.
+    /// Makes this the number that is found by its item's key, whichever was before.
     pub(super) fn insert<T: Keyed>(&mut self, no: u32, items: &Blocks<T>) {
         let Some(key) = items.get(no).map(Keyed::key) else { return };
         let hash = T::hash(key);
@@ -76,11 +78,11 @@ impl Lookup {
             *old = no;
             return;
         }
-        // Every number has its item, or would have been forgotten.
+        // Every number in the table still has its item: it is forgotten before its item goes.
         table.insert_unique(hash, no, |no| items.get(*no).map_or(0, |item| T::hash(item.key())));
     }
 
-    /// Forgets a number whose item is about to go, unless its key has gone to another one since.
+    /// Forgets a number whose item is about to be removed, unless another number has taken over its key.
     pub(super) fn forget<T: Keyed>(&mut self, no: u32, items: &Blocks<T>) {
         let Some(key) = items.get(no).map(Keyed::key) else { return };
         if self.get(key, items) != Some(no) {
@@ -98,7 +100,8 @@ fn has<T: Keyed>(items: &Blocks<T>, no: u32, key: &T::Key) -> bool {
     items.get(no).is_some_and(|item| item.key() == key)
 }
 
-/// Which table has a key of this hash. The tables look at other bits of it: at the lowest, and at the seven highest.
+/// Which table has the keys of this hash. The tables themselves use other bits of it: the lowest, and the seven
+/// highest.
 pub(super) fn shard(hash: u64) -> usize {
     (hash >> 40) as usize % SHARDS
 }

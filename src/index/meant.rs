@@ -1,9 +1,9 @@
-//! What the words of a query stand for beside themselves, in all snapshots that answer together: a word that none of them
-//! has is taken for words that are spelt almost like it, and one that is being typed for those that begin with it.
+//! Corrections and completions of a query's words, from all snapshots that answer together: a word that none of them
+//! has is looked up as words that are spelt almost like it, and a word that is being typed as words that begin with it.
 //!
-//! Of similar words the likeliest counts in full, and is embedded in the place of what was typed; others that are hardly
-//! less likely are looked up too. How likely: the logarithm of the chunks that have the word, less a price for each slip
-//! (the noisy channel of Kernighan, Church and Gale, COLING 1990, with one price for all slips).
+//! Of similar words the likeliest counts in full, and is embedded in place of what was typed; others that are hardly
+//! less likely are looked up, too. A word's likelihood is the logarithm of the number of chunks that have it, less a
+//! price for each slip (the noisy channel of Kernighan, Church and Gale, COLING 1990, with one price for all slips).
 
 use std::ops::Range;
 
@@ -17,31 +17,31 @@ use super::nearly::{Similar, beginning_with, similar};
 use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
 use super::{Language, LexicalError};
 
-/// Words that a beginning is looked up as.
+/// Most words that a beginning is looked up as.
 pub(super) const MOST_COMPLETED: usize = 32;
-/// Words of a query that are taken for others; a query of nonsense is left as it is.
+/// Most words of a query that are corrected; a query of nonsense is left as it is.
 const MOST_CORRECTED: usize = 3;
-/// Words that similar ones are looked for of: each may take a millisecond.
+/// Most words of a query for which similar ones are searched: each search may take a millisecond.
 const MOST_TRIED: usize = 8;
-/// What a slip costs, as a logarithm: a word with one slip more must be so many times as frequent.
+/// What a slip costs, as a natural logarithm: a word with one slip more must be e⁴ times as frequent.
 const SLIP: f32 = 4.0;
-/// Of the readings of a word those are kept that are at least so likely beside the likeliest.
+/// A reading of a word is kept if it is at least this likely relative to the likeliest one.
 const LEAST_LIKELY: f32 = 0.3;
-/// Readings that are kept at most.
+/// Most readings of a word that are kept.
 const MOST_READINGS: usize = 3;
-/// Letters of the shorter part of a word that is taken for two.
+/// Least letters of either part when a word is split into two.
 const PART: usize = 3;
 
-/// What the words of a query stand for beside themselves.
+/// Corrections and completions of a query's words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meant {
-    /// Words that no snapshot has, in their order.
+    /// The words that no snapshot has, in the order of the query.
     pub corrected: Vec<Corrected>,
-    /// Beginnings, and the words that each was taken for.
+    /// Beginnings, each with the words that complete it.
     pub(super) completed: Vec<(String, Vec<String>)>,
 }
 
-/// A word that no snapshot has, and what it was taken for.
+/// A word that no snapshot has, and its correction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corrected {
     /// Bytes of [`LexicalQuery::words`].
@@ -50,7 +50,7 @@ pub struct Corrected {
     pub typed: String,
     /// Its normal form without a language.
     pub(super) plain: String,
-    /// The word or words that are spelt almost like it: the likeliest.
+    /// The likeliest word, or pair of words, that is spelt almost like it.
     pub name: String,
     /// The forms that it is looked up as, with the weight of each: those of the likeliest have 1.
     pub(super) forms: Vec<(String, f32)>,
@@ -63,7 +63,7 @@ impl Corrected {
 }
 
 impl Meant {
-    /// A query's free words with what they were taken for instead of what no snapshot has.
+    /// A query's free words, with corrections in place of the words that no snapshot has.
     pub fn in_place(&self, words: &str) -> String {
         let mut text = String::with_capacity(words.len());
         let mut at = 0;
@@ -76,13 +76,13 @@ impl Meant {
         text
     }
 
-    /// The words that beginnings were taken for, in their normal forms.
+    /// The words that complete beginnings, in their normal forms.
     pub fn completed(&self) -> impl Iterator<Item = &String> {
         self.completed.iter().flat_map(|(_, words)| words)
     }
 }
 
-/// A word or two that a word may have meant.
+/// One or two words that a typed word may mean.
 struct Reading {
     text: String,
     /// Its forms that the snapshots have.
@@ -91,7 +91,7 @@ struct Reading {
 }
 
 impl Corpus<'_> {
-    /// What the words of a query stand for in all snapshots together.
+    /// Corrections and completions of a query's words, from all snapshots together.
     ///
     /// # Errors
     /// An index cannot be read, or the query is cancelled.
@@ -120,7 +120,7 @@ impl Corpus<'_> {
                         joined => joined,
                     };
                     let Some(corrected) = corrected else { continue };
-                    // The word before may have been taken for something else by itself.
+                    // If this joins the word before, that may have been corrected by itself.
                     meant.corrected.retain(|known| known.range.end <= corrected.range.start);
                     meant.corrected.push(corrected);
                 }
@@ -143,9 +143,9 @@ impl Corpus<'_> {
         Ok(false)
     }
 
-    /// What the word being typed may become: the most frequent words that begin with it. They count as one word with many
-    /// spellings, or else the rarest of them would count most. The index has stems, which may be shorter than what was
-    /// typed (`runnin`): without a word that begins so, the longest stem that it begins with is taken.
+    /// The completions of a word being typed: the most frequent words that begin with it. They count as one word with
+    /// many spellings, or else the rarest of them would count most. The index has stems, which may be shorter than what
+    /// was typed (`runnin`): if no word begins with that, the longest stem that it begins with is taken.
     fn complete(&self, word: &AskedWord, query: &LexicalQuery) -> Result<Vec<String>, LexicalError> {
         let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(Vec::new()) };
         let mut completed = beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)?;
@@ -171,28 +171,28 @@ impl Corpus<'_> {
         Ok(completed.into_iter().map(|(text, _)| text).collect())
     }
 
-    /// What a word that no snapshot has is taken for; `None` if nothing is spelt almost like it.
+    /// The correction of a word that no snapshot has; `None` if nothing is spelt almost like it.
     fn similar_to(
         &self,
         word: &AskedWord,
         typed: &str,
         languages: &[Language],
     ) -> Result<Option<Corrected>, LexicalError> {
-        // A word of the language is meant as it is, whether the vault has it or not.
+        // A word of the language (one piece of the model) is meant as typed, whether the vault has it or not.
         if builtin::model().count(&word.plain) == 1 {
             return Ok(None);
         }
         let mut readings: Vec<Reading> = Vec::new();
         for Similar { text, slips } in similar(&self.views, &word.plain)? {
             let (forms, count) = self.forms(&text, languages)?;
-            // Few slips are in a first letter (Pollock and Zamora, CACM 1984): it counts twice.
+            // Few slips are in a first letter (Pollock and Zamora, CACM 1984), so one there counts twice.
             let first = usize::from(text.chars().next() != word.plain.chars().next());
             let score = (count as f32).ln_1p() - SLIP * (slips + first) as f32;
             if count > 0 && !readings.iter().any(|known| known.forms == forms && known.score >= score) {
                 readings.push(Reading { text, forms, score });
             }
         }
-        // Of equals one that is as long: letters that changed places are the commonest slip of a fast hand.
+        // Of equal scores, the word nearest in length first: transposed letters are the commonest slip of fast typing.
         let longer = |reading: &Reading| reading.text.len().abs_diff(word.plain.len());
         readings.sort_by(|a, b| {
             b.score.total_cmp(&a.score).then(longer(a).cmp(&longer(b))).then_with(|| a.text.cmp(&b.text))
@@ -213,7 +213,7 @@ impl Corpus<'_> {
         Ok(Some(Corrected::new(word, word.range.clone(), typed, name, forms)))
     }
 
-    /// The word that a word is with the one before it or after it, when a blank is too many.
+    /// The word that a word makes with the one before it or after it, if the space between them is a slip.
     fn joined(
         &self,
         asked: &[AskedWord],
@@ -239,7 +239,8 @@ impl Corpus<'_> {
         Ok(None)
     }
 
-    /// The two words that a word is when a blank was forgotten: of all pairs the one whose rarer word is the most frequent.
+    /// The two words that a word makes if a space was forgotten: of all pairs, the one whose rarer word is the most
+    /// frequent.
     fn split(&self, word: &str, languages: &[Language]) -> Result<Option<Reading>, LexicalError> {
         let mut best: Option<(u64, Reading)> = None;
         for (at, _) in word.char_indices().skip(PART) {
@@ -261,8 +262,8 @@ impl Corpus<'_> {
         Ok(best.map(|(_, reading)| reading))
     }
 
-    /// The forms of a word in these languages that the snapshots have in their texts, and the chunks that have the most
-    /// frequent of them.
+    /// The forms of a word in these languages that the snapshots have in their texts, and how many chunks have the most
+    /// frequent form.
     fn forms(&self, text: &str, languages: &[Language]) -> Result<(Vec<String>, u64), LexicalError> {
         let Some(view) = self.views.first() else { return Ok((Vec::new(), 0)) };
         let (mut forms, mut most) = (Vec::new(), 0);

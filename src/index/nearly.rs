@@ -1,4 +1,4 @@
-//! The index's dictionary: the words that begin with something, and those that are spelt almost like a word.
+//! Searches of the index's dictionary: for words with a given beginning, and for words spelt almost like another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,19 +7,19 @@ use tantivy::schema::Field;
 use super::LexicalError;
 use super::documents::View;
 
-/// Words of a segment's dictionary that are looked at for a beginning: all, unless it is one or two letters of a large
+/// Most words of a segment's dictionary that are read for a beginning: all, unless it is one or two letters in a large
 /// vault. A word takes about 50 ns.
 const MOST_SEEN: usize = 8192;
-/// Characters of a word that may have one slip, and of one that may have two.
+/// Least characters of a word that may have one slip, and of a word that may have two.
 const ONE_SLIP: usize = 4;
 const TWO_SLIPS: usize = 8;
 /// Characters of the longest word that is compared.
 const LONGEST: usize = 32;
-/// Similar words that are weighed against each other.
+/// Most similar words that are weighed against each other.
 const MOST_SIMILAR: usize = 64;
 
-/// The words of a field that begin with `text`, and in how many documents of all views they are: the `most` most frequent
-/// ones.
+/// The `most` most frequent words of a field that begin with `text`, each with the number of documents of all views
+/// that have it.
 pub(super) fn beginning_with(
     views: &[&View],
     field: Field,
@@ -56,12 +56,13 @@ pub(super) fn beginning_with(
 pub(super) struct Similar {
     /// Its normal form without a language.
     pub(super) text: String,
-    /// By how many slips it differs.
+    /// The number of slips by which it differs.
     pub(super) slips: usize,
 }
 
-/// The words that differ from `word` (a normal form without a language) by one slip, or by two if it is long: a letter too
-/// many, too few, another one, or two that changed places (Damerau, CACM 1964). At most [`MOST_SIMILAR`], the nearest first.
+/// The words that differ from `word` (a normal form without a language) by one slip, or by two if it is long: a letter
+/// too many, too few or wrong, or two letters transposed (Damerau, CACM 1964). At most [`MOST_SIMILAR`], the nearest
+/// first.
 pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, LexicalError> {
     let length = word.chars().count();
     if !(ONE_SLIP..=LONGEST).contains(&length) || !word.chars().all(char::is_alphabetic) {

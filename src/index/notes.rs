@@ -1,4 +1,4 @@
-//! The notes of an index, by their numbers and by their paths; cheap to copy, as [`super::blocks`] are.
+//! The notes of an index, by their numbers and by their paths; cheap to copy, like [`Blocks`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl NoteTable {
         self.count == 0
     }
 
-    /// Puts a note in the place of that of its number, and of whichever was at its path.
+    /// Puts a note in place of the one with its number, and takes over its path from whichever note had it.
     pub(super) fn put(&mut self, note: NoteEntry) {
         let no = note.no;
         self.remove(no);
@@ -61,7 +61,7 @@ impl NoteTable {
         self.count += 1;
     }
 
-    /// Takes a note out; its path only if no other note has taken it over.
+    /// Removes a note; its path only if no other note has taken it over.
     pub(super) fn remove(&mut self, no: NoteNo) -> Option<Arc<NoteEntry>> {
         self.paths.forget(no, &self.notes);
         let removed = self.notes.set(no, None)?;
@@ -72,7 +72,7 @@ impl NoteTable {
         Some(removed)
     }
 
-    /// Changes what its file is said to be.
+    /// Changes what the table says of a note's file.
     pub(super) fn amend(&mut self, no: NoteNo, change: impl FnOnce(&mut NoteEntry)) {
         let Some(note) = self.notes.get(no) else { return };
         let mut changed = (**note).clone();

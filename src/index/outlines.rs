@@ -1,17 +1,17 @@
-//! Outlines of the words of a dictionary: which of them may be spelt almost like another is told without a look at the
+//! Outlines of the words of a dictionary. They tell which words may be spelt almost like another without a look at the
 //! dictionary, whose words would have to be walked letter by letter.
 //!
-//! A slip takes one letter away at most, and adds one at most. So a word that differs by few slips has few letters that the
-//! other has not, and nearly its length. Of 47,000 words 42 pass on average, of which 1.7 are that near.
+//! A slip takes one letter away at most, and adds one at most. So two words that differ by few slips have few letters
+//! that the other lacks, and nearly the same length. Of 47,000 words 42 pass on average, of which 1.7 are that near.
 
 use std::io;
 
 use tantivy::termdict::TermDictionary;
 
-/// Words that are passed over at once if none of them may be near.
+/// Words that are skipped together if none of them may be near.
 const STRIP: usize = 64;
 
-/// Of each word of a dictionary which letters it has and how many, by its place in the dictionary: nine bytes a word.
+/// Which letters each word of a dictionary has, and how many, by the word's place in the dictionary: nine bytes a word.
 pub(crate) struct Outlines {
     letters: Vec<u64>,
     lengths: Vec<u8>,
@@ -20,9 +20,9 @@ pub(crate) struct Outlines {
 /// What is kept of a word.
 #[derive(Clone, Copy)]
 struct Outline {
-    /// A bit for each letter, counted modulo 32, and one behind those if it comes again.
+    /// A bit for each letter, modulo 32, and one in the upper half if the letter comes again.
     letters: u64,
-    /// Its characters; 255 for more.
+    /// Its number of characters, at most 255.
     length: u8,
 }
 
@@ -37,8 +37,8 @@ impl Outline {
         outline
     }
 
-    /// Whether this may become a word of that outline by so many slips. Without a branch, so that many are compared side by
-    /// side.
+    /// Whether `slips` slips may turn this into a word of that outline. Branch-free, so that many words are compared in
+    /// parallel.
     fn is_near(self, letters: u64, length: u8, slips: u8) -> bool {
         let (missing, added) = (self.letters & !letters, letters & !self.letters);
         has_at_most(slips, missing) & has_at_most(slips, added) & (self.length.abs_diff(length) <= slips)
@@ -51,13 +51,13 @@ fn has_at_most(count: u8, bits: u64) -> bool {
 }
 
 impl Outlines {
-    /// Those of all words of a dictionary.
+    /// The outlines of all words of a dictionary.
     pub(crate) fn of(dictionary: &TermDictionary) -> io::Result<Self> {
         let count = dictionary.num_terms();
         let mut outlines = Outlines { letters: Vec::with_capacity(count), lengths: Vec::with_capacity(count) };
         let mut words = dictionary.stream()?;
         while words.advance() {
-            // Bytes that are no text are near to no word.
+            // Bytes that are not UTF-8 are near no word.
             let outline = Outline::of(std::str::from_utf8(words.key()).unwrap_or_default());
             outlines.letters.push(outline.letters);
             outlines.lengths.push(outline.length);
@@ -65,14 +65,14 @@ impl Outlines {
         Ok(outlines)
     }
 
-    /// The places of all words that differ by at most so many slips from a word of more letters than that, and of a few
-    /// others.
+    /// The places of all words that differ from `word` by at most `slips` slips, and of a few others. `word` must have
+    /// more than `slips` letters.
     pub(crate) fn near(&self, word: &str, slips: u8) -> Vec<u64> {
         let (asked, mut near) = (Outline::of(word), Vec::new());
         let strips = self.letters.chunks(STRIP).zip(self.lengths.chunks(STRIP));
         for ((letters, lengths), begin) in strips.zip((0..).step_by(STRIP)) {
             let is_near = |(letters, length): (&u64, &u8)| asked.is_near(*letters, *length, slips);
-            // Counted, not sought: the whole strip is compared at once.
+            // Counts instead of stopping at the first, so that the whole strip is compared at once.
             if letters.iter().zip(lengths).map(|word| u32::from(is_near(word))).sum::<u32>() > 0 {
                 let places = (begin..).zip(letters.iter().zip(lengths));
                 near.extend(places.filter(|(_, word)| is_near(*word)).map(|(place, _)| place));

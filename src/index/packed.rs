@@ -1,4 +1,5 @@
-//! Lists of short texts in one piece of memory: of a million chunks the headings alone would be some three million pieces.
+//! Lists of short texts in one allocation: the headings of a million chunks alone would be some three million
+//! allocations.
 
 use std::fmt;
 
@@ -6,8 +7,8 @@ use std::fmt;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct PackedStrings(Box<[u8]>);
 
-/// The headings above each chunk of a note, outermost first. A chunk says only in what its path differs from that of the
-/// chunk before it: most stand under some of the same headings.
+/// The headings above each chunk of a note, outermost first. Each chunk stores only how its path differs from that of
+/// the chunk before it: most are under some of the same headings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadingPaths(Box<[u8]>);
 
@@ -94,7 +95,7 @@ pub(super) fn put_text(text: &str, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// Bytes that texts take which are put behind one another.
+/// Bytes that texts take when they are packed one behind the other.
 pub(super) fn packed_length(texts: &[impl AsRef<str>]) -> usize {
     let length = |text: usize| (usize::BITS - text.leading_zeros()).div_ceil(BITS).max(1) as usize + text;
     texts.iter().map(|text| length(text.as_ref().len())).sum()
@@ -117,7 +118,7 @@ fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
     std::str::from_utf8(take_bytes(bytes)?).ok()
 }
 
-/// As many bytes as the number before them says.
+/// Takes as many bytes as the number before them says.
 pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = take_number(bytes)?;
     let (taken, rest) = bytes.split_at_checked(length)?;
@@ -126,7 +127,7 @@ pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 impl<'a> PackedIter<'a> {
-    /// Of texts that were put behind one another.
+    /// Over texts that were packed one behind the other.
     pub(super) fn of(texts: &'a [u8]) -> Self {
         PackedIter(texts)
     }

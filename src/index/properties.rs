@@ -1,5 +1,5 @@
-//! The properties of a note as texts: what its front matter says beside names, tags and dates, which have places of
-//! their own.
+//! The properties of a note as texts: what its front matter says besides names, tags and dates, which are handled
+//! elsewhere.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const ELSEWHERE: [&str; 11] =
     ["alias", "aliases", "cssclass", "cssclasses", "lang", "language", "publish", "tag", "tags", "title", "type"];
 
-/// Properties of a note that are looked at, and bytes of one.
+/// Most texts of a note's properties, and most bytes of one text.
 const MOST_TEXTS: usize = 64;
 const MOST_BYTES: usize = 2048;
 

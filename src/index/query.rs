@@ -11,11 +11,11 @@ use super::analyze::{Kind, Word, words};
 use super::documents::Fields;
 use super::{Cancel, Language};
 
-/// Weight of the context beside what the chunk and its note say.
+/// Weight of the context; the words of the chunk and its note have 1.
 pub(super) const CONTEXT: f32 = 0.5;
 /// Weight of a compound's part in a query that also has the whole.
 const PART: f32 = 0.5;
-/// Words of a query that are looked up; a pasted page must not take seconds.
+/// At most this many words of a query are looked up: a pasted page must not take seconds.
 const MOST_WORDS: usize = 64;
 
 /// English words that say nothing about a note; dropped from a query that has others.
@@ -27,7 +27,7 @@ const STOP: &[&str] = &[
     "would", "you", "your",
 ];
 
-/// Whether a word of a query is passed over where the query has others.
+/// Whether a query skips this word when it has other words.
 pub fn is_stop_word(typed: &str) -> bool {
     STOP.binary_search(&typed.to_ascii_lowercase().as_str()).is_ok()
 }
@@ -44,7 +44,7 @@ pub struct LexicalQuery {
     /// Whether the context field takes part.
     pub contextual: bool,
     /// Weight of the questions and terms beside contexts; 0 leaves them out. Phrases and exclusions never look at them:
-    /// what must stand in a chunk, or must not, is its own text and what situates it.
+    /// they test a chunk's own text and what situates it.
     pub expansion: f32,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
@@ -71,9 +71,9 @@ pub(super) enum As {
     Word,
     /// Its forms; if there are none, words that are spelt almost like it.
     Name,
-    /// Its forms, and what begins with it as it stands.
+    /// Its forms, and the words that begin with it as typed.
     Unfinished,
-    /// What begins with it.
+    /// The words that begin with it.
     Beginning,
 }
 

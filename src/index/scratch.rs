@@ -1,7 +1,7 @@
-//! Tables that outlive a call, since the next one is faster with what they hold.
+//! Tables that outlive a call, since their content makes the next call faster.
 //!
-//! They are no thread's own: a daemon has some fifty threads that read a text at one time or another, and seldom more than
-//! a handful at once. With half a megabyte in each it grew by 20 MB within an hour.
+//! Threads share them: a daemon has some fifty threads that read a text at one time or another, but seldom more than a
+//! handful at once. With half a megabyte per thread it grew by 20 MB within an hour.
 
 use std::sync::OnceLock;
 
@@ -11,17 +11,17 @@ use parking_lot::Mutex;
 pub(crate) struct Scratch<T>(Mutex<Vec<T>>);
 
 impl<T> Scratch<T> {
-    /// None yet.
+    /// No tables yet.
     pub(crate) const fn new() -> Self {
         Scratch(Mutex::new(Vec::new()))
     }
 
-    /// The one that was given back last, which is the likeliest to be in a cache; `None` if all are in use.
+    /// Takes the table that was given back last, which is the likeliest to be in a cache; `None` if all are in use.
     pub(crate) fn take(&self) -> Option<T> {
         self.0.lock().pop()
     }
 
-    /// Gives one back. No more are kept than threads can run at once.
+    /// Gives a table back. No more are kept than threads can run at once.
     pub(crate) fn give(&self, table: T) {
         static MOST: OnceLock<usize> = OnceLock::new();
         let most = *MOST.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).max(2));

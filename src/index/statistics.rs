@@ -15,7 +15,7 @@ pub(super) enum Field {
 impl Field {
     pub(super) const ALL: [Field; 3] = [Field::Words, Field::Context, Field::Expansion];
 
-    /// The number of a term of this field. Two terms have the same number once in four billion.
+    /// The number of a term of this field. Two terms have the same number with a probability of one in four billion.
     pub(super) fn number(self, text: &str) -> u32 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&[self as u8]).update(text.as_bytes());
@@ -41,7 +41,7 @@ impl AskedTerm {
         AskedTerm { number: field.number(text), weight: 0.0, field, text: text.to_owned() }
     }
 
-    /// The same in the lexical lane.
+    /// The term in the lexical lane.
     pub(crate) fn in_lane(&self, fields: Fields) -> Term {
         let field = match self.field {
             Field::Words => fields.words,
@@ -52,18 +52,18 @@ impl AskedTerm {
     }
 }
 
-/// What an engine that keeps its own index of words counts of a query's terms.
+/// The counts of a query's terms by an engine that keeps its own index of words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WordStatistics {
     /// Its chunks.
     pub chunks: u64,
     /// The terms, each with how many of the chunks have it.
     pub terms: Vec<(AskedTerm, u64)>,
-    /// What lengths are measured by there.
+    /// The mean lengths against which it measures a chunk's.
     pub mean: MeanLengths,
 }
 
-/// The weight of a term that `having` of `chunks` chunks have: BM25's, as the lexical lane has it.
+/// The weight of a term that `having` of `chunks` chunks have: BM25's, as in the lexical lane.
 pub fn rarity(chunks: u64, having: u64) -> f32 {
     let (chunks, having) = (chunks.max(having) as f32, having as f32);
     (1.0 + (chunks - having + 0.5) / (having + 0.5)).ln()
@@ -74,6 +74,6 @@ pub fn having(chunks: u64, rarity: f32) -> u64 {
     ((chunks as f32 + 1.0) / rarity.exp() - 0.5).round().clamp(0.0, chunks as f32) as u64
 }
 
-/// How many words each field of a chunk has on the mean: what a chunk's length is measured by.
+/// The mean number of words in each field of a chunk, against which a chunk's length is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeanLengths(pub [f32; 3]);

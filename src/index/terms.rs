@@ -1,11 +1,10 @@
 //! The terms of chunks and of queries, for an engine that keeps its own index of words: the same words, stems and weights
 //! as in the lexical lane.
 //!
-//! A term is a number: of its field and its text. Fields share one vector, so that one product of two vectors is the sum
-//! over all fields. A chunk's side of BM25 is how often it has a term, saturated, against its length; a query's side is
-//! the weight of the field and of the word. How rare a term is, the engine counts.
-//! (BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, with the constants of the lexical
-//! lane.)
+//! A term is a number: a hash of its field and its text. Fields share one vector, so that one dot product of two
+//! vectors is the sum over all fields. A chunk's side of BM25 is the saturated count of a term, relative to the chunk's
+//! length; a query's side is the weight of the field and of the word. The engine counts how rare a term is. (BM25 as in
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, with the constants of the lexical lane.)
 
 use std::collections::BTreeMap;
 
@@ -18,9 +17,9 @@ use super::{ChunkDoc, Language, NoteEntry};
 
 pub use super::statistics::{AskedTerm, MeanLengths, WordStatistics, having, rarity};
 
-/// How soon more of the same word stops to count.
+/// BM25's k1: how soon more of the same word stops counting.
 const K1: f32 = 1.2;
-/// How far a long text counts for less.
+/// BM25's b: how much less a word counts in a long text.
 const B: f32 = 0.75;
 
 /// The words of a chunk, counted.
@@ -37,8 +36,8 @@ impl Counted {
         counted
     }
 
-    /// Counts the words of a chunk that is known by its text, which may hold marks of Markdown, the headings above it and
-    /// its context alone.
+    /// Counts the words of a chunk of which only the text (which may hold marks of Markdown), the headings above it and
+    /// the context are known.
     pub(crate) fn told(
         note: &NoteEntry,
         text: (&str, impl IntoIterator<Item = impl AsRef<str>>),
@@ -75,7 +74,7 @@ impl Counted {
         [0, 1, 2].map(|field| self.0[field].1)
     }
 
-    /// Its side of BM25: terms in order, each once, and their weights.
+    /// The chunk's side of BM25: terms in order, each once, and their weights.
     pub fn weighed(&self, mean: MeanLengths) -> (Vec<u32>, Vec<f32>) {
         let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
         for ((terms, length), mean) in self.0.iter().zip(mean.0) {
@@ -90,7 +89,7 @@ impl Counted {
 }
 
 /// A query's side of BM25: the terms of its words in these languages, in the order of their numbers, each once; none if
-/// it has no words. With `contextual` contexts take part; questions beside them count for `expansion`.
+/// it has no words. With `contextual`, contexts take part; questions beside them have the weight `expansion`.
 pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansion: f32) -> Vec<AskedTerm> {
     let mut terms: BTreeMap<u32, AskedTerm> = BTreeMap::new();
     for word in asked(words, languages, false) {
@@ -104,12 +103,12 @@ pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansio
     terms.into_values().collect()
 }
 
-/// Whether a text has any word: a phrase of symbols alone is nothing that a text could hold.
+/// Whether a text has any word: no text can hold a phrase of symbols alone.
 pub(crate) fn has_words(text: &str) -> bool {
     !words(text, None).is_empty()
 }
 
-/// Whether a text has the words of a phrase in a row, both in this language; one without words is everywhere.
+/// Whether a text has the words of a phrase in a row, both in this language; a phrase without words is in every text.
 pub fn holds(text: &str, phrase: &str, language: Language) -> bool {
     let phrase = in_a_row(words(phrase, Some(language)));
     let Some(first) = phrase.first() else { return true };

@@ -21,7 +21,7 @@ pub(super) fn vector(x: i8, y: i8) -> Vector {
     Vector { values: [x, y].into(), scale: if length > 0.0 { length.recip() } else { 0.0 } }
 }
 
-/// A chunk that is found by its text, by `ctx` and by the vector (position, 1).
+/// A chunk that is found by its text, by `context` and by the vector (position, 1).
 pub(super) fn chunk(no: NoteNo, position: u32, text: &str, context: &str) -> ChunkDoc {
     ChunkDoc {
         entry: ChunkEntry { id: id(no, position), note: 0, position: 0, span: (0, 1), lines: (1, 1) },

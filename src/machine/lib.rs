@@ -1,8 +1,8 @@
-//! What a process is given by its machine: the time, threads, and a disk that keeps what was synced.
+//! What a process gets from its machine: the time, threads, and a disk that keeps what was synced.
 //!
-//! Who asks here, and not the system, can be played. With the feature `simulation`, which tests alone switch on, a thread
-//! may put a `simulation::Machine` in the place of the real one: its time is virtual, and work that is for other
-//! threads is queued and run on this one, in an order that a seed chooses. Without the feature nothing of that is
+//! Code that asks this crate instead of the system can run in a simulation. With the feature `simulation`, which only
+//! tests switch on, a thread may replace the real machine by a `simulation::Machine`: its time is virtual, and work for
+//! other threads is queued and run on this one, in an order that a seed chooses. Without the feature nothing of that is
 //! compiled in.
 
 #[cfg(feature = "simulation")]
@@ -36,7 +36,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// How long ago that was, by the monotonic clock.
+/// The time since `earlier`, by the monotonic clock.
 #[inline]
 #[must_use]
 pub fn since(earlier: Instant) -> Duration {
@@ -54,7 +54,7 @@ pub fn timestamp() -> Timestamp {
     Timestamp::now()
 }
 
-/// The clock on the wall, where the user is.
+/// The clock on the wall, in the user's time zone.
 #[inline]
 #[must_use]
 pub fn zoned() -> Zoned {
@@ -65,7 +65,7 @@ pub fn zoned() -> Zoned {
     Zoned::now()
 }
 
-/// Has work done on a thread of its own.
+/// Runs work on its own thread.
 ///
 /// # Errors
 /// The system has no thread to give.
@@ -78,7 +78,7 @@ pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()>
     std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }
 
-/// Has work done later, in a simulation. Elsewhere there is nobody to do it: whoever asks has a thread of his own.
+/// Runs work later, in a simulation. Outside of one nobody would run it: there the caller has its own thread.
 pub fn later(name: &str, after: Duration, work: impl FnOnce() + Send + 'static) {
     #[cfg(feature = "simulation")]
     if let Some(machine) = simulation::machine() {
@@ -89,12 +89,12 @@ pub fn later(name: &str, after: Duration, work: impl FnOnce() + Send + 'static) 
     drop(work);
 }
 
-/// For how long a runtime keeps a thread that may block and has nothing to do. Each task wakes the one that has rested
-/// longest, so that with tokio's ten seconds a request now and then keeps as many as a burst once started; to start one takes
-/// some 50 µs.
+/// How long a runtime keeps an idle thread that may block. Each task wakes the thread that has been idle longest, so
+/// that with tokio's ten seconds an occasional request keeps as many threads as a burst once started; starting one
+/// takes some 50 µs.
 pub const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-/// Has work that blocks done where it keeps no task of the runtime waiting. It goes on if the future is dropped.
+/// Runs blocking work on a thread where it keeps no task of the runtime waiting. It goes on if the future is dropped.
 ///
 /// # Errors
 /// The work panicked, or the runtime ends.
@@ -106,7 +106,7 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     tokio::task::spawn_blocking(work).await
 }
 
-/// Bytes went into this file, or a folder has other files: the next moment may be the process's last.
+/// Tells a simulation that bytes went into this file, or that a folder has other files: it may kill the process here.
 #[inline]
 pub fn wrote(path: &Path) {
     #[cfg(feature = "simulation")]
@@ -116,7 +116,7 @@ pub fn wrote(path: &Path) {
     let _ = path;
 }
 
-/// All that this file or folder holds is on the disk.
+/// Tells a simulation that all that this file or folder holds is on the disk.
 #[inline]
 pub fn synced(path: &Path) {
     #[cfg(feature = "simulation")]

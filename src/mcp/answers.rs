@@ -29,9 +29,9 @@ use protocol::status::{StatusRequest, VaultStatus};
 
 /// The result of a tool.
 pub(super) struct ToolResult {
-    /// For clients that show text alone.
+    /// For clients that only show text.
     pub(super) text: String,
-    /// As its schema says; `None` of a tool whose result is a text.
+    /// As its schema says; `None` if the tool's result is only text.
     pub(super) structured: Option<Value>,
 }
 
@@ -43,13 +43,13 @@ impl ToolResult {
     }
 }
 
-/// What carries a tool out, of its arguments as they came.
+/// Runs a tool with its arguments as they came.
 pub(super) type Run = for<'a> fn(Map<String, Value>, &'a Caller) -> BoxFuture<'a>;
 
-/// A tool at work.
+/// A running tool.
 pub(super) type BoxFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, Trouble>> + Send + 'a>>;
 
-/// Reads the arguments of a tool. One that it does not know would change nothing, and whoever gave it would not know.
+/// Reads the arguments of a tool. An unknown one is an error: it would have no effect, and the caller would not know.
 pub(super) fn read<T: DeserializeOwned + JsonSchema>(arguments: Map<String, Value>) -> Result<T, Trouble> {
     if let Some(unknown) = unknown_argument::<T>(&arguments) {
         return Err(Trouble::invalid(unknown));
@@ -61,7 +61,7 @@ pub(super) fn read<T: DeserializeOwned + JsonSchema>(arguments: Map<String, Valu
     })
 }
 
-/// A number as the daemon writes it: 33.3, and not the 33.299999… that is nearest to it in fewer bits.
+/// The number as the daemon writes it: 33.3, and not 33.299999…, which is the exact value of the `f32`.
 fn decimal(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }
@@ -70,18 +70,18 @@ fn lines(texts: &[String]) -> Vec<String> {
     texts.iter().map(|text| clean::line(text)).collect()
 }
 
-/// A vault as the daemon knows it.
+/// The name of a vault as the daemon knows it.
 fn vault(named: Option<&String>) -> Option<String> {
     named.map(|name| clean::named(name))
 }
 
-/// `read_note`. The note is given as text alone: beside a structured form of it the same text would stand twice.
+/// `read_note`. It gives text only: with a structured form of the note, the same text would appear twice.
 pub(super) async fn read_note(asked: params::Read, caller: &Caller) -> Result<ToolResult, Trouble> {
     let note = note(asked, caller).await?;
     Ok(ToolResult { text: show::note(&note), structured: None })
 }
 
-/// Lines of a note that fit.
+/// Those lines of a note that fit into the result.
 pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLines, Trouble> {
     let params::Read { path, vault: of, line: from, lines, links, max_chars } = asked;
     if from == Some(0) || lines == Some(0) {
@@ -107,7 +107,7 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLin
         linked: note.links.as_ref().zip(note.backlinks.as_ref()).map(names::linked),
         omitted: None,
     };
-    // What was left out takes its place too.
+    // The remark about what was left out takes room, too.
     let room = limit.saturating_sub(show::note(&shown).chars().count() + 300);
     let cost = |line: &str| line.chars().count() + show::NUMBERED;
     let (kept, count) = size::lines(&sent, room, &cost);

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::daemon::{Daemon, Listener, Trouble};
 use protocol::table::Call;
 
-/// No more progress notifications of one request than one in this time.
+/// The least time between two progress notifications of one request.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The client that made a call: it gets progress, may cancel, and may have gone.
@@ -42,12 +42,12 @@ impl Caller {
         (self.goes_on)()
     }
 
-    /// Whether that is so because the client has gone, rather than changed its mind.
+    /// Whether the client no longer waits because it has gone, rather than cancelled the call.
     pub(super) fn has_left(&self) -> bool {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// A call of the daemon on behalf of this one.
+    /// Calls the daemon on behalf of this client.
     pub(super) async fn call<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
         self.daemon.call(call, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
     }
@@ -67,11 +67,11 @@ impl Caller {
                 }
             }
         };
-        // The sender goes with the listener, so the telling ends when the call has.
+        // The sender is dropped with the listener, so `tell` ends when the call has ended.
         tokio::join!(self.daemon.call(call, listener), tell).0
     }
 
-    /// Tells how far it is, if that was asked for; `done` must grow.
+    /// Reports progress, if the client asked for it; `done` must grow.
     pub(super) async fn progress(&self, done: f64, total: Option<f64>, message: &str) {
         let Some(token) = &self.token else { return };
         let mut param = ProgressNotificationParam::new(token.clone(), done).with_message(message);

@@ -22,7 +22,7 @@ pub(super) fn name(text: &str) -> String {
     text.chars().map(|c| if shows(c) { c.to_string() } else { format!("\\u{{{:x}}}", u32::from(c)) }).collect()
 }
 
-/// What [`name`] was made of.
+/// Undoes [`name`].
 pub(super) fn named(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -50,7 +50,7 @@ fn shows(c: char) -> bool {
 fn seen(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // A shape of its predecessor; a row of them says something to a machine alone.
+        // It selects a shape of the character before it; a row of them says something only to a machine.
         let again = is_shape(c) && out.chars().next_back().is_none_or(|last| is_shape(last) || last.is_whitespace());
         if !is_invisible(c) && !again {
             out.push(c);
@@ -66,7 +66,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{3164}' | '\u{FFA0}' | '\u{FE00}'..='\u{FE0D}' | '\u{1D173}'..='\u{1D17A}')
 }
 
-/// Text or picture: the two that follow emoji.
+/// The two variation selectors that follow emoji: as text or as a picture.
 fn is_shape(c: char) -> bool {
     matches!(c, '\u{FE0E}' | '\u{FE0F}')
 }
@@ -78,7 +78,7 @@ fn without_comments(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
         out.push(c);
-        // Looked for in what is left, so that taking one out cannot put another together.
+        // Looked for in the output, so that removing one comment cannot put another together.
         if !out.ends_with("<!--") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! One call to the daemon: connected anew, asked within a time, given up when the client says so, and never more at once
-//! than the daemon has room for.
+//! One call to the daemon: it opens a connection, has a timeout, ends when the client cancels it, and waits for its
+//! turn, so that no more calls run at once than the daemon has room for.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use protocol::table::{Call, Deadline, Method};
 /// Calls at once. The daemon has 64 connections, and this is not its only client.
 const AT_ONCE: usize = 8;
 
-/// How long what asks a model may be silent: as long as the slowest of providers thinks before it begins.
+/// How long a call that asks a model may be silent: as long as the slowest provider thinks before it begins.
 const MODEL_PATIENCE: Duration = Duration::from_mins(10);
 
-/// How long a daemon that opens its index is waited for.
+/// How long to wait for a daemon that is opening its index.
 const OPENING: Duration = Duration::from_secs(5);
 
-/// What a daemon must know of: so that private notes stay private, and that it takes what searches ask for.
+/// Features that a daemon must know: one keeps private notes private, the other is what searches ask for.
 const NEEDED: [&str; 2] = ["audience", "include"];
 
-/// What a call hears while it runs, and whether it is to go on. Called on a thread that may block.
+/// Hears of a call while it runs, and says whether it should go on. Called on a thread that may block.
 pub(super) trait Listener: Send + Sync {
     /// Text of the answer has come.
     fn text(&self, _piece: &str) {}
@@ -45,7 +45,7 @@ impl Daemon {
         Daemon { discovery: Arc::new(discovery), turns: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Asks; the error is a message for the assistant.
+    /// Makes a call; the error is a message for the assistant.
     pub(super) async fn call<C>(&self, call: C, listener: Arc<dyn Listener>) -> Result<C::Answer, Trouble>
     where
         C: Call<Answer: Send>,
@@ -61,7 +61,7 @@ impl Daemon {
         let mut again = true;
         loop {
             match self.once(call, listener) {
-                // It restarted under a call that changes nothing: the next one is there, or about to be.
+                // The daemon restarted during a call that changes nothing: the next daemon is there, or about to be.
                 Err(ClientError::Closed) if again && C::METHOD != Method::Rebuild && listener.goes_on() => {
                     again = false;
                 }
@@ -111,7 +111,7 @@ impl Daemon {
     }
 }
 
-/// The call as one whose answer an assistant hears. Whatever a tool asks goes through here, so that none can forget it.
+/// The call with the assistant as its audience. Every call of a tool goes through here, so that none can forget it.
 fn for_an_assistant<C: Call>(call: &C) -> Result<C, Trouble> {
     let odd = |_| Trouble::internal("the call cannot be made for an assistant");
     let mut params = serde_json::to_value(call).map_err(odd)?;
@@ -123,7 +123,7 @@ fn is_opening(remote: &Remote) -> bool {
     matches!(remote.kind.as_str(), "not_ready" | "busy")
 }
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
     /// As in the protocol of the socket, or one of the bridge's own.

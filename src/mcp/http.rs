@@ -1,6 +1,6 @@
 //! MCP over HTTP, for assistants that cannot start a program: in containers, in a browser. The SDK speaks the protocol
-//! (Streamable HTTP, without sessions) and checks `Host` and `Origin`; here are the door and its limits: who has no token
-//! learns nothing, and who sends slowly or for ever holds a place for a while and no longer.
+//! (Streamable HTTP, without sessions) and checks `Host` and `Origin`. This module adds access and limits: a client
+//! without the token learns nothing, and one that sends slowly or without end loses its place after a while.
 
 use std::convert::Infallible;
 use std::io;
@@ -33,29 +33,29 @@ pub const PATH: &str = "/mcp";
 /// Connections at once; further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 64;
 
-/// How long a client may take to say what it wants.
+/// How long a client may take to send its headers.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
-/// How long it may take to send the rest.
+/// How long it may take to send the body.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
-/// Pause after the system refused a connection, for want of files say.
+/// Pause after the system refused a connection, for example because it has no file descriptors left.
 const BREATH: Duration = Duration::from_millis(100);
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 type Service = StreamableHttpService<Bridge, NeverSessionManager>;
 
-/// Where and for whom is served.
+/// Where the server listens, and whom it lets in.
 #[derive(Clone, Debug)]
 pub struct Door {
     /// Address and port; port 0 is any that is free.
     pub address: SocketAddr,
     /// What a client must send as `Authorization: Bearer …`.
     pub token: String,
-    /// Names that a client may have for this machine beside its addresses, for `Host` and `Origin`.
+    /// Names that clients may use for this machine besides its addresses, for `Host` and `Origin`.
     pub names: Vec<String>,
 }
 
-/// Serves clients until the process ends; `ready` hears the address that was taken.
+/// Serves clients until the process ends; `ready` gets the address that was bound.
 ///
 /// # Errors
 /// The runtime cannot be made, or the address cannot be taken.
@@ -120,9 +120,9 @@ async fn connection(stream: TcpStream, gate: Arc<Gate>) {
     }
 }
 
-/// Who may come in.
+/// Lets in clients that know the token.
 struct Gate {
-    /// Its hash, for hashes are compared in constant time.
+    /// The hash of the token: hashes are compared in constant time.
     token: blake3::Hash,
     service: Service,
 }

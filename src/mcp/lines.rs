@@ -1,12 +1,12 @@
-//! What a client writes, before the protocol's library sees it. That one ends when anything but a request comes first;
-//! here such lines are passed over, and a last line without an end is a line.
+//! Filters what a client writes before the protocol's library reads it. The library ends if anything except a request
+//! comes first; here such lines are skipped, and a last line without a line feed counts as a line.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// Bytes between the two.
+/// Bytes buffered between the client's input and the library.
 const BUFFER: usize = 64 << 10;
 
 /// The lines of `input` from the first request on. Longer lines than `most` are dropped. `left` is set at the end.
@@ -41,7 +41,7 @@ fn is_request(line: &[u8]) -> bool {
     object.contains_key("id") && object.get("method").is_some_and(serde_json::Value::is_string)
 }
 
-/// The next line, its end included; `None` at the end. One that is too long is passed over.
+/// The next line, its end included; `None` at the end. A line that is too long is skipped.
 async fn next_line(input: &mut (impl AsyncBufRead + Unpin), most: usize) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let mut dropping = false;

@@ -1,10 +1,10 @@
 //! Assistants ask the daemon: the Model Context Protocol on standard input and output, or over HTTP ([`http`]), translated
 //! to the socket.
 //!
-//! A process of its own for each client, with no state: every call opens a connection, so a daemon that restarts in
-//! between, or is not there yet, costs that call alone. All requests say `audience: "assistant"`: private notes do not
-//! exist for them, and what costs money needs `mcp.allow_spending`. Both are the daemon's to see to. What comes back
-//! is text that anybody may have written, so it is cleaned ([`clean`]), marked, and cut to a model's window ([`size`]).
+//! Each client has its own process, without state: every call opens a connection, so if the daemon restarts in between,
+//! or is not there yet, only that call fails. All requests say `audience: "assistant"`: private notes do not exist for
+//! them, and what costs money needs `mcp.allow_spending`. The daemon enforces both. What comes back is text that
+//! anybody may have written, so it is cleaned ([`clean`]), marked, and cut to a model's window ([`size`]).
 
 mod answers;
 mod caller;
@@ -31,7 +31,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 
 use protocol::client::Discovery;
 
-/// A longer line of a client is dropped. The daemon takes a megabyte; in JSON it may be written longer.
+/// The longest line of a client; longer ones are dropped. The daemon takes a megabyte, which may be longer as JSON.
 const MAX_LINE: usize = 4 << 20;
 
 /// Serves one client on standard input and output, until its input ends.

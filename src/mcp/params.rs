@@ -105,7 +105,7 @@ pub(super) struct Search {
     pub(super) max_chars: Option<usize>,
 }
 
-// What results carry beside what they always do. (Not a doc comment: that would stand in the schema a second time.)
+// What results carry in addition. (Not a doc comment: that would stand in the schema a second time.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Include {

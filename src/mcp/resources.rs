@@ -10,16 +10,16 @@ use protocol::note::{RecentAnswer, RecentNote};
 
 const SCHEME: &str = "note://";
 
-/// What the name of a vault does not hold as it is in an address.
+/// Characters that are percent-encoded in the name of a vault.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The same for a path.
 const PATH: &AsciiSet = &PART.remove(b'/');
 
-/// What stands in `_meta` of everything that is text of a note.
+/// The key in `_meta` of everything that is text of a note.
 const MARK: &str = "situated/trust";
 
-/// Notes of a page.
+/// Notes per page.
 pub(super) const PAGE: usize = 100;
 
 /// The address of a note.

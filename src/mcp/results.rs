@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Says of every text that came out of a note what it is.
+/// Marks every text that came out of a note.
 pub(super) const TRUST: &str = "untrusted-note-text";
 
 /// What did not fit, and how to get it.
@@ -119,7 +119,7 @@ pub(super) struct Found {
     pub(super) omitted: Option<Omitted>,
 }
 
-/// Lines of a note, which are given as text alone.
+/// Lines of a note, which are given only as text.
 #[derive(Clone, Debug)]
 pub(super) struct NoteLines {
     /// Vault.
@@ -203,7 +203,7 @@ pub(super) struct Answered {
     pub(super) found: bool,
     /// What is cited; the nearest passages if there is no answer.
     pub(super) citations: Vec<Cited>,
-    /// Why the answer ends before its end.
+    /// Why the answer is incomplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unfinished: Option<String>,
     /// Who answered.
@@ -263,10 +263,10 @@ pub(super) struct Cost {
     pub(super) minutes: f64,
 }
 
-/// What became of the wish to make notes anew.
+/// The outcome of a request to reindex.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Reindexed {
-    /// Whether nothing is left to do here: `false` also where something is missing to begin.
+    /// Whether it was started, completed or not needed; `false` also where something is missing to begin.
     pub(super) success: bool,
     /// `started`, `completed`, `failed`, `cancelled`, `nothing_to_do` or `needs_confirmation`.
     pub(super) status: String,
@@ -344,7 +344,7 @@ pub(super) struct Reindexing {
     pub(super) problem: Option<String>,
 }
 
-/// How the contexts are.
+/// Statistics of the contexts.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ContextStats {
     /// Chunks in all.
@@ -375,7 +375,7 @@ pub(super) struct ContextStats {
     pub(super) status: String,
 }
 
-/// How a vault is.
+/// The state of a vault.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct VaultState {
     /// Its name.
@@ -395,7 +395,7 @@ pub(super) struct VaultState {
     pub(super) last_change: Option<i64>,
 }
 
-/// How the daemon is.
+/// The state of the daemon.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DaemonState {
     /// `starting`, `indexing`, `idle`, `degraded` or `paused`.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema of a type, which must be an object's.
+/// The schema of a type, which must be an object.
 pub(super) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -27,8 +27,8 @@ pub(super) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     }
 }
 
-/// The schema of what a tool gives: names and types, without what is said of each part and which are always there. A model
-/// reads the result itself, and pays for every word of a schema in every conversation.
+/// The schema of what a tool gives: names and types, without descriptions and without the parts that are required. A
+/// model reads the result itself, and pays for every word of a schema in every conversation.
 pub(super) fn shape<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let mut schema = Value::Object((*of::<T>()).clone());
     silence(&mut schema);
@@ -43,7 +43,7 @@ fn silence(schema: &mut Value) {
     for said in ["description", "required"] {
         object.remove(said);
     }
-    // What stands below `properties` is named by the type, which may have a `description` of its own.
+    // The keys below `properties` are names of fields, and a field may be called `description`.
     object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut).for_each(silence);
     object.get_mut("items").into_iter().for_each(silence);
 }
@@ -75,12 +75,12 @@ fn simplify(schema: &mut Value) {
             if object.get("format").is_some_and(Value::is_string) {
                 object.remove("format");
             }
-            // What can be left out need not say what it is then, and that a count is not negative goes without saying.
+            // An optional argument need not state its default, and a count need not state that it is not negative.
             object.remove("default");
             if object.get("minimum") == Some(&Value::from(0)) {
                 object.remove("minimum");
             }
-            // Of an integer of few bits: no model gives more.
+            // The limit of a small integer type: no model gives more.
             object.remove("maximum");
             object.values_mut().for_each(simplify);
         }

@@ -19,7 +19,7 @@ use super::{clean, params, resources, schema, tools};
 use protocol::client::Discovery;
 use protocol::note::RecentRequest;
 
-/// How long a client may keep the list of tools: it changes with the program alone.
+/// How long a client may keep the list of tools: it changes only with the program.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
 /// The server of one client.
@@ -103,7 +103,7 @@ impl ServerHandler for Bridge {
         let recent = self.caller(&context).call(asked).await.map_err(error)?;
         let mut page = resources::page(&recent);
         if knows_caching(&context) {
-            // The list changes with each save, and is this client's alone.
+            // The list changes with each save, and is only for this client.
             page = page.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
         }
         Ok(page)
@@ -153,7 +153,7 @@ fn knows_caching(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// A trouble where the protocol has no result that could say it.
+/// The error for a trouble, where the protocol has no result that could carry it.
 fn error(trouble: Trouble) -> ErrorData {
     let message = clean::text(&trouble.message);
     match trouble.kind.as_str() {

@@ -59,7 +59,7 @@ pub(super) fn found(
     out
 }
 
-/// Characters that a line of a note takes here beside itself.
+/// Characters that a line of a note takes here besides its own.
 pub(super) const NUMBERED: usize = 10;
 
 /// Lines of a note, each with its number.
@@ -102,7 +102,7 @@ pub(super) fn recent(recent: &RecentNotes) -> String {
     out
 }
 
-/// An answer with the places that it cites; what stands there is in the structured form.
+/// An answer with the places that it cites; their text is in the structured form.
 pub(super) fn answer(answered: &Answered) -> String {
     let what = if answered.found { "The notes hold an answer." } else { "The notes do not hold the answer." };
     let mut out = head(what);

@@ -1,5 +1,5 @@
-//! How much of a result a model's window gets: a limit on the characters of all of it, kept by shortening texts first
-//! and leaving things out at the end second; and what was left out is said.
+//! Fits results into a model's window: a limit on the characters of a whole result. It is kept by shortening texts
+//! first, and then by leaving things out at the end; the result says what was left out.
 
 use serde::Serialize;
 
@@ -28,8 +28,8 @@ pub(super) fn of(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.chars().count())
 }
 
-/// The most characters that a text may have for `room` to be kept: found by halving, `fits` says what is kept.
-/// `None` if not even the shortest is.
+/// The most characters, up to `most`, that texts may have so that `fits` holds, found by halving. `None` if it does not
+/// hold for [`SHORTEST`] either.
 pub(super) fn longest(most: usize, fits: &dyn Fn(usize) -> bool) -> Option<usize> {
     if fits(most) {
         return Some(most);

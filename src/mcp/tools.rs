@@ -1,4 +1,4 @@
-//! The tools that there are: names, what they say of themselves, what they take and give.
+//! The tools: their names, descriptions, arguments and results.
 
 use std::sync::Arc;
 
@@ -33,20 +33,20 @@ enum Acts {
     Rebuilds,
 }
 
-/// A tool: what it is called, what it says of itself, what it takes and gives, and what carries it out.
+/// A tool: its name and description, what it takes and gives, and the function that runs it.
 pub(super) struct ToolRow {
     name: &'static str,
     title: &'static str,
     about: &'static str,
     acts: Acts,
     takes: fn() -> Arc<Map<String, Value>>,
-    /// The shape of its structured result, where programs go through such: pages of passages and notes. What
-    /// a model reads by itself is not described to it before.
+    /// The shape of its structured result, if programs process it: pages of passages and notes. A result that only a
+    /// model reads is not described beforehand.
     gives: Option<fn() -> Arc<Map<String, Value>>>,
     pub(super) run: Run,
 }
 
-/// The tools that are listed. One alone searches: a model that is shown two must guess between them.
+/// The tools that are listed. Only one of them searches: a model that is shown two must guess between them.
 static ROWS: &[ToolRow] = &[
     ToolRow {
         name: "search_with_contextual_retrieval",
@@ -198,9 +198,9 @@ pub(super) fn names() -> String {
 fn tool(row: &ToolRow) -> Tool {
     let annotations = ToolAnnotations::new().destructive(false);
     let annotations = match row.acts {
-        // To read twice is to read once: nothing more is to be said of it.
+        // Reading is idempotent anyway: there is nothing more to say.
         Acts::Reads => annotations.read_only(true).open_world(false),
-        // It asks a provider, which lies outside; what it takes from the budget does not come back.
+        // It asks a provider, which is outside; what it takes from the budget does not come back.
         Acts::Asks => annotations.read_only(false).idempotent(false).open_world(true),
         Acts::Rebuilds => annotations.read_only(false).idempotent(false).open_world(true),
     };

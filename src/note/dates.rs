@@ -40,8 +40,8 @@ pub(super) fn from_text(text: &str) -> Option<Date> {
     year_first(text).or_else(|| day_first(text)).map(|(date, _)| date).or_else(in_words)
 }
 
-/// 8 digits: year, month, day; 12 or 14: the same with a time; else seconds or milliseconds since 1970,
-/// told apart by their number (10 and 11 to 13), in UTC.
+/// 8 digits: year, month, day; 12 or 14: the same with a time; else seconds or milliseconds since 1970 in UTC, told
+/// apart by the number of digits (10, and 11 to 13).
 fn from_digits(digits: &str) -> Option<Date> {
     let number: i64 = digits.parse().ok()?;
     let moment = match digits.len() {
@@ -88,8 +88,8 @@ fn year_first(text: &str) -> Option<(Date, usize)> {
     Some((date(year, month, day)?, text.len() - rest.len()))
 }
 
-/// `20.11.2026` at the start of `text`, and how many bytes it takes; with `/` or `-` only if one of the two can be no
-/// month, for both orders are in use.
+/// `20.11.2026` at the start of `text`, and how many bytes it takes. With `/` or `-` only if one of the two numbers
+/// cannot be a month or both are equal, since both orders are in use.
 fn day_first(text: &str) -> Option<(Date, usize)> {
     let (first, rest) = digits(text, 1, 2)?;
     let separator = rest.chars().next().filter(|c| matches!(c, '.' | '/' | '-'))?;
@@ -110,13 +110,13 @@ fn day_first(text: &str) -> Option<(Date, usize)> {
 pub(super) struct Named {
     /// The day; of a week, a month or a quarter the first one.
     pub(super) date: Date,
-    /// What a note of that name is kept for, if the name says nothing else.
+    /// The kind of a note with that name, if the name says nothing else.
     pub(super) kind: Option<&'static str>,
 }
 
 /// The first date in a file name: `2026-11-20`, `2026_11_20`, `2026.11.20`, `20261120`, or a note id that begins with
-/// one (`202611201230`), where digits beside it make it no date; `20.11.2026`; with the month in words. A name that is
-/// a date, with or without a weekday, is a daily note's; `2026-W47`, `2026-11` and `2026-Q4` are names of weeks, months
+/// one (`202611201230`), none with further digits beside it; `20.11.2026`; with the month in words. A name that is a
+/// date, with or without a weekday, is a daily note's; `2026-W47`, `2026-11` and `2026-Q4` are names of weeks, months
 /// and quarters.
 pub(super) fn in_name(name: &str) -> Option<Named> {
     in_digits(name).or_else(|| in_words(name)).or_else(|| period(name))
@@ -128,7 +128,7 @@ fn in_digits(name: &str) -> Option<Named> {
         (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit() && (at == 0 || !bytes[at - 1].is_ascii_digit()));
     let mut dates = starts.filter_map(|at| name_date(name, at).map(|(date, length)| (at, date, length)));
     let (at, date, length) = dates.next()?;
-    // A longer one has a time: the id of a note, not of a day.
+    // A longer one has a time: it is the id of a note, not the name of a day.
     let is_alone = length <= 10
         && [&name[..at], &name[at + length..]].map(words::fold).iter().all(|rest| words::is_only_weekday(rest));
     Some(Named { date, kind: is_alone.then_some("daily") })

@@ -104,7 +104,7 @@ fn parse_hex(s: &str) -> Result<[u8; 16], BadFingerprint> {
 }
 
 impl TextHash {
-    /// Of a text that is not known: no text has it.
+    /// Stands for a text that is not known: no text has this hash.
     pub const UNKNOWN: TextHash = TextHash([0; 16]);
 }
 

@@ -54,7 +54,8 @@ const ENDINGS: [(&str, Format); 14] = [
     (".pdf", Format::Pdf),
 ];
 
-/// What people put into notes and look for by name. Anything else, of a program's own folder say, is no part of a vault.
+/// Endings of files that people put into notes and look for by name. Any other file, such as those in a program's own
+/// folder, is no part of a vault.
 const ATTACHMENTS: [&str; 50] = [
     ".png",
     ".jpg",
@@ -175,13 +176,13 @@ impl Format {
     }
 }
 
-/// Whether a name, in any case, is more than `ending` and ends in it.
+/// Whether a name is longer than `ending` and ends in it, in upper or lower case.
 fn ends(name: &[u8], ending: &str) -> bool {
     let split = name.len().saturating_sub(ending.len());
     split > 0 && name[split..].eq_ignore_ascii_case(ending.as_bytes())
 }
 
-/// A path without the ending that its name may be written without: that of Markdown and of other texts.
+/// A path without its ending, if its name may be written without it: that of Markdown and of other texts.
 pub fn without_ending(path: &str) -> &str {
     let texts = ENDINGS.iter().filter(|(_, format)| matches!(format, Format::Markdown | Format::Org | Format::Rst));
     texts

@@ -1,5 +1,5 @@
-//! Front matter: cut by hand, read as strict YAML, and by a lenient reader where vaults hold what is
-//! no YAML. Nothing here can lose a note: at worst the front matter is read as text.
+//! Front matter: cut out by hand and read as strict YAML, or by a lenient reader where it is not YAML. No note can be
+//! lost here: at worst the front matter is read as text.
 
 mod repeated;
 
@@ -45,11 +45,11 @@ impl FrontMatter {
 pub(super) struct Cut {
     /// The properties; empty if there is no front matter.
     pub(super) front: FrontMatter,
-    /// The lines between the fences.
+    /// The lines between the fences if they were read; else empty.
     pub(super) yaml: Range<usize>,
     /// Where the body starts.
     pub(super) body: usize,
-    /// What stands between the fences, whether it was read or not.
+    /// The lines between the fences, whether they were read or not.
     pub(super) block: Range<usize>,
     /// How it was read.
     pub(super) reading: Reading,
@@ -63,7 +63,7 @@ pub(super) enum Reading {
     None,
     /// As YAML.
     Strict,
-    /// Line by line, for it is no YAML.
+    /// Line by line, since it is not YAML.
     Lenient,
     /// Not at all: it stays in the body.
     Text,
@@ -120,7 +120,7 @@ fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     None
 }
 
-/// How YAML is read, with what becomes of a key that stands twice.
+/// The options of the YAML reader; `duplicate_keys` says what it does with a key that occurs twice.
 fn options(duplicate_keys: DuplicateKeyPolicy) -> serde_saphyr::Options {
     // An alias bomb has to stop within milliseconds; 64 KiB of honest properties stay far below.
     serde_saphyr::options! {
@@ -143,15 +143,15 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> serde_saphyr::Options {
     }
 }
 
-/// Reads YAML 1.2 with the two liberties that notes need: the last of equal keys wins, and what YAML
-/// takes for a comment, a nested list or a decimal (`tags: #a`, `up: [[Note]]`, `title: 007`) is read as
-/// it was meant. Fails with the 1-based line of the trouble.
+/// Reads YAML 1.2 with the two liberties that notes need: the last of equal keys wins, and what YAML takes for a
+/// comment, a nested list or a decimal (`tags: #a`, `up: [[Note]]`, `title: 007`) is read as it was meant. Fails with
+/// the 1-based line of the error.
 fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
     let mut properties = match serde_saphyr::from_str_with_options(yaml, options(DuplicateKeyPolicy::LastWins)) {
         Ok(Value::Object(properties)) => properties,
         Ok(Value::Null) => return Ok(Map::new()),
         Ok(_) => return Err(1),
-        // Counted here: to YAML a lone carriage return ends a line too, and to a note only a line feed does.
+        // Lines are counted here: YAML ends one at a lone carriage return, too; a note only at a line feed.
         Err(error) => {
             let before = error.location().map_or(0, |place| place.span().offset() as usize);
             return Err(1 + yaml.chars().take(before).filter(|c| *c == '\n').count() as u32);
@@ -173,8 +173,8 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
     Ok(properties)
 }
 
-/// Whether a key stands twice in YAML that can be read otherwise, in whatever way it is written: quoted, with a tag or an
-/// anchor, behind a `?`.
+/// Whether a key occurs twice in YAML that is valid except for that, however the key is written: quoted, with a tag or
+/// an anchor, behind a `?`.
 pub(super) fn repeats_a_key(yaml: &str) -> bool {
     serde_saphyr::from_str_with_options::<Unrepeated>(yaml, options(DuplicateKeyPolicy::Error)).is_err()
 }
@@ -224,7 +224,7 @@ pub(super) fn own_days(named: Option<Named>, properties: &Map<String, Value>) ->
     }
 }
 
-/// What properties say that has a meaning here.
+/// The properties that have a meaning here.
 pub(super) fn typed(properties: Map<String, Value>) -> FrontMatter {
     let text = |names: &[&str]| get(&properties, names).and_then(plain_text);
     let mut aliases = Vec::new();
@@ -237,7 +237,7 @@ pub(super) fn typed(properties: Map<String, Value>) -> FrontMatter {
     let mut tags = Vec::new();
     for name in ["tags", "tag"] {
         for_each_text(get(&properties, &[name]), |tag, listed| {
-            // In a list an item may hold spaces (Hugo, Jekyll); in a string they part tags (Obsidian).
+            // In a list an item may hold spaces (Hugo, Jekyll); in a string they separate tags (Obsidian).
             let parts = tag.split(|c: char| c == ',' || (c.is_whitespace() && (!listed || tag.contains('#'))));
             tags.extend(parts.map(|part| outline::fold(part.trim().trim_start_matches('#').trim_end_matches('/'))));
         });
@@ -252,7 +252,7 @@ pub(super) fn typed(properties: Map<String, Value>) -> FrontMatter {
     }
 }
 
-/// The first of `names` that is there and says something.
+/// The value of the first of `names` that exists and is not null.
 fn get<'a>(properties: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
     let told = |value: &&Value| !value.is_null();
     names.iter().find_map(|name| {

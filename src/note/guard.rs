@@ -1,6 +1,6 @@
-//! What makes a note private that does not read as a tag: front matter that cannot be read, and Logseq's page
-//! properties. A note that is being typed, or was written in part, must not become public for a moment: a user who makes
-//! it private writes a tag, and only a tag that can be read can be taken away again.
+//! Finds what makes a note private without being read as a tag: front matter that cannot be read, and Logseq's page
+//! properties. A note that is being typed, or was written in part, must not become public for a moment: its user makes
+//! it private with a tag, and only a tag that can be read can be seen to be removed.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ const LONGEST: usize = 64 * 1024;
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Guard {
-    /// There is front matter, or the beginning of one, and nobody can say what it means.
+    /// There is front matter, or the beginning of one, that cannot be read.
     pub(super) unread: bool,
     /// A private tag, where none was read as a tag.
     pub(super) tag: Option<String>,
 }
 
-/// Looks for what makes the note private whose front matter, which begins at `start`, was read as `cut`.
+/// Looks for what makes a note private. Its front matter begins at `start` and was read as `cut`.
 pub(super) fn look(text: &str, start: usize, cut: &Cut) -> Guard {
     let broken = broken(text, start, cut);
     let meant = broken.is_some_and(mentions) || cut.front.properties.iter().any(|(key, value)| nested(key, value));
@@ -30,11 +30,11 @@ pub(super) fn look(text: &str, start: usize, cut: &Cut) -> Guard {
     Guard { unread: broken.is_some(), tag }
 }
 
-/// The front matter that cannot be read, if it is so.
+/// The front matter, if it cannot be read.
 fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
     let block = &text[cut.block.clone()];
     let is_broken = match cut.reading {
-        // The second look is for keys that only YAML knows for the same; few notes name the tag.
+        // The second check finds keys that only YAML considers equal; it runs for the few notes that name the tag.
         Reading::Strict => {
             lines(block).any(|line| names_tags_twice(block, line)) || (mentions(block) && repeats_a_key(block))
         }
@@ -45,19 +45,19 @@ fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
     is_broken.then_some(block)
 }
 
-/// The lines of properties that stand at the left edge.
+/// The lines of properties that are not indented.
 fn lines(block: &str) -> impl Iterator<Item = &str> {
     block.lines().filter(|line| !line.starts_with([' ', '\t']))
 }
 
-/// Whether a line begins a property of tags whose name stands a second time: which of them counts, nobody said.
+/// Whether a line begins a property of tags whose name occurs a second time: it is unclear which of them counts.
 fn names_tags_twice(block: &str, line: &str) -> bool {
     let name = |line: &str| lenient::name(line).map(str::to_lowercase).filter(|name| is_tags(name));
     let Some(own) = name(line) else { return false };
     lines(block).filter_map(name).filter(|other| *other == own).count() > 1
 }
 
-/// Front matter that has been begun and not ended: a note that is being typed, or that is not all there.
+/// Front matter that begins but does not end: the note is being typed, or part of it is missing.
 fn unfinished(text: &str) -> Option<&str> {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim_end();
@@ -75,7 +75,8 @@ fn unfinished(text: &str) -> Option<&str> {
     begun.then(|| &text[..end])
 }
 
-/// Whether the private tag stands in a text as a word: in a list that is not closed, under a key that is not one.
+/// Whether the private tag occurs in a text as a word, even in a list that is not closed or under something that is no
+/// key.
 fn mentions(block: &str) -> bool {
     let block = unescaped(block).to_lowercase();
     let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -85,8 +86,8 @@ fn mentions(block: &str) -> bool {
     })
 }
 
-/// A text with what YAML's double quotes let be written otherwise (YAML 1.2.2, 5.7): characters by their numbers, and
-/// lines that go on in the next.
+/// Resolves what YAML's double quotes allow to be written in another way (YAML 1.2.2, 5.7): characters as numbers, and
+/// lines that continue in the next one.
 fn unescaped(block: &str) -> Cow<'_, str> {
     if !block.contains('\\') {
         return Cow::Borrowed(block);
@@ -109,7 +110,7 @@ fn unescaped(block: &str) -> Cow<'_, str> {
             }
             None if after.starts_with(['\n', '\r']) => after.trim_start(),
             None => {
-                // Two of them stand for one, which begins nothing.
+                // Two backslashes stand for one, which begins no escape.
                 let taken = after.chars().next().map_or(0, char::len_utf8);
                 out.push_str(&after[..taken]);
                 &after[taken..]

@@ -1,10 +1,10 @@
-//! What kind of note a place in the vault makes: folder rules, and names that are a day, a week, a month or a quarter.
+//! The kind of a note by its place in the vault: folder rules, and names that are a day, a week, a month or a quarter.
 
 use super::dates::Named;
 use super::{NoteRules, dates};
 use crate::VaultPath;
 
-/// The kind of the note at `path` by its place: the first rule that fits, else what its name is the date of.
+/// The kind of the note at `path` by its place: that of the first rule that fits, else that of the date in its name.
 pub(super) fn by_place(path: &VaultPath, rules: &NoteRules, named: Option<Named>) -> Option<String> {
     let ruled = rules.folders.iter().find(|(pattern, _)| fits(pattern, path)).map(|(_, kind)| kind.clone());
     ruled.or_else(|| Some(named?.kind?.to_owned()))
@@ -16,8 +16,8 @@ pub(super) fn named(path: &VaultPath, rules: &NoteRules) -> Option<Named> {
     set.or_else(|| dates::in_name(path.stem()))
 }
 
-/// Whether a rule's left side fits: a folder that the note lies in, or a glob of the note's path, of a
-/// folder it lies in, or (without `/`) of its file name. `*` and `?` stay within a name, `**` does not.
+/// Whether a rule's left side fits: a folder that holds the note, or a glob of the note's path, of a folder that holds
+/// it, or (without `/`) of its file name. `*` and `?` stay within a name, `**` does not.
 fn fits(pattern: &str, path: &VaultPath) -> bool {
     let pattern = pattern.trim_matches('/');
     let path = path.as_str();

@@ -1,5 +1,5 @@
-//! The lenient reader of front matter, for what is no YAML and yet plain to a reader: `title: Foo: bar`,
-//! `tags: [#a]`, `{{date}}`, tabs, a stray line. It reads line by line and never fails.
+//! The lenient reader of front matter, for text that is not YAML but clear to a person: `title: Foo: bar`, `tags:
+//! [#a]`, `{{date}}`, tabs, a stray line. It reads line by line and never fails.
 
 use serde_json::{Map, Value};
 

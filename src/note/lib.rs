@@ -1,5 +1,5 @@
-//! One note understood. Parsing cannot fail: any byte string gives a [`Note`], oddities become
-//! [`Warning`]s. Pure: bytes in, structure out.
+//! Parses a note. Parsing cannot fail: any byte string gives a [`Note`], oddities become [`Warning`]s. Pure: bytes in,
+//! structure out.
 
 pub mod chunk;
 mod dates;
@@ -40,7 +40,7 @@ pub use private::{Private, TAG as PRIVATE_TAG};
 /// A parsed note. All spans are byte ranges of [`Note::text`].
 #[derive(Clone, Debug)]
 pub struct Note {
-    /// Where it lies in its vault.
+    /// Its path in its vault.
     pub path: VaultPath,
     /// The note as text. For UTF-8 without a byte order mark these are exactly the file's bytes.
     pub text: String,
@@ -72,7 +72,7 @@ pub struct Note {
     pub block_ids: Vec<(String, usize)>,
     /// Dataview fields of the text (`key:: value`).
     pub fields: Vec<(String, String)>,
-    /// Whether there is front matter, or the beginning of one, and nobody can say what it means.
+    /// Whether there is front matter, or the beginning of one, that cannot be read.
     pub unread: bool,
     /// Spans not to be indexed: `%%comments%%` and HTML comments.
     pub hidden: Vec<Range<usize>>,
@@ -202,7 +202,7 @@ pub struct OwnDays {
 }
 
 impl OwnDays {
-    /// The days of the note at `path` with these properties, a JSON object; none of what is no such object.
+    /// The days of the note at `path` with these properties, a JSON object; anything else counts as no properties.
     pub fn read(path: &VaultPath, properties: &str, rules: &NoteRules) -> OwnDays {
         let properties = serde_json::from_str(properties).unwrap_or_default();
         frontmatter::own_days(kind::named(path, rules), &properties)
@@ -221,7 +221,7 @@ pub struct NoteRules {
     pub folders: Vec<(String, String)>,
     /// Notes that an application names by days.
     pub periodic: Vec<Periodic>,
-    /// Whether comments of Markdown are text.
+    /// Whether Markdown comments are read as text.
     pub comments: bool,
 }
 
@@ -234,15 +234,16 @@ impl NoteRules {
     }
 }
 
-/// Names how notes are read, as part of how they are cut: notes that were read in another way are read again, which
-/// buys nothing and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be private. 3: names
-/// that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand first.
+/// The version of how notes are read, as part of how they are cut. Notes that another version read are read again,
+/// which buys no contexts and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be
+/// private. 3: names that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand
+/// first.
 const READING: &str = "notes/4";
 
-/// What is said of a note that is private because its front matter cannot be read.
+/// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
 
-/// Understands a note. Never fails, never panics, linear in the length of `bytes`.
+/// Parses a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
@@ -260,7 +261,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
 
     let mut outline = Vec::with_capacity(headings.len());
     for (heading, block) in headings {
-        // A heading that is commented out gives its note no structure.
+        // A heading that is commented out is not part of the note's structure.
         if shown(heading.span.start) {
             outline.push(heading);
         } else {
@@ -349,8 +350,8 @@ pub fn fold(text: &str) -> String {
     dates::words::fold(text)
 }
 
-/// The month, 1 to 12, that a word names in any language whose words are stemmed: its whole name, or three letters and
-/// more of its beginning.
+/// The month, 1 to 12, that a word names in any language whose words are stemmed: by its whole name, or by at least the
+/// first three letters of it.
 pub fn month(word: &str) -> Option<i8> {
     dates::words::month(&dates::words::fold(word))
 }

@@ -87,7 +87,7 @@ impl Found {
         start + length
     }
 
-    /// Steps over the bare address whose `://` is at `at`; one of the web is a link.
+    /// Skips the bare address whose `://` is at `at`; a web address becomes a link.
     fn url(&mut self, text: &str, at: usize, run: &Range<usize>) -> usize {
         let before = &text.as_bytes()[run.start.max(at.saturating_sub(16))..at];
         let scheme = before.iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
@@ -331,12 +331,12 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
     (!target.is_empty()).then_some(link)
 }
 
-/// Where links lead between notes: `dendron://vault/note` is a note's name with its vault's before it.
+/// The scheme of links between notes: `dendron://vault/note` is a note's name with its vault's before it.
 const DENDRON: &str = "dendron://";
 
 impl Link {
-    /// The wikilink as it reads if its text stands first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write
-    /// it. Which way is meant only the vault can tell, by which side names a note of it.
+    /// The wikilink read with its text first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write it. Only the
+    /// vault can tell which way is meant: by which side names one of its notes.
     pub fn text_first(&self) -> Option<Link> {
         let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki && !self.embed)?;
         let target = match target.strip_prefix(DENDRON) {
@@ -353,8 +353,8 @@ impl Link {
         (!target.is_empty()).then_some(Link { target, heading, block, alias, ..self.clone() })
     }
 
-    /// What the link points at, as it is kept to be looked up: its target, and behind a line break (which no wikilink
-    /// holds) the one that it has if its text stands first; nothing for a URL and for a link within the note.
+    /// The link's target as it is stored for lookups. If the link can be read with its text first, the target of that
+    /// reading follows after a line break (which no wikilink holds). `None` for a URL and for a link within the note.
     pub fn mention(&self) -> Option<String> {
         let between_notes = self.kind != LinkKind::Url && !self.target.is_empty();
         between_notes.then(|| match self.text_first() {

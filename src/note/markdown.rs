@@ -9,11 +9,11 @@ use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd
 use super::links::{self, Found, Place};
 use super::{Block, BlockKind, Heading, outline};
 
-/// How far into a line, in bytes, a quote or list marker may stand. For each open quote and list the
-/// parser looks at every line, so that without a bound deep nesting takes time by depth × lines.
+/// How far into a line, in bytes, a quote or list marker may be. For each open quote and list the parser looks at every
+/// line, so without a bound deep nesting takes depth × lines of time.
 const DEEPEST_MARKER: usize = 200;
 
-/// How many links within links get the text they show; more are hostile.
+/// Links nested deeper than this do not get the text they show: such a text is hostile.
 const DEEPEST_LINK: usize = 8;
 
 /// What one pass finds; positions are those of the whole text.
@@ -45,7 +45,7 @@ pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
     reader.pass
 }
 
-/// The text with the container markers that stand too deep made plain letters, byte for byte.
+/// The text with container markers that are too deep replaced by letters, byte for byte.
 fn shallow(text: &str) -> Cow<'_, str> {
     let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
     let mut masked: Option<Vec<u8>> = None;
@@ -190,7 +190,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Notes that inline content begins here and shows `shown`.
+    /// Records that inline content begins here and shows `shown`.
     fn inline(&mut self, shown: &str, at: usize) {
         self.line.get_or_insert(at);
         self.plain = true;

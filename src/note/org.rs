@@ -10,7 +10,7 @@ use super::markdown::Pass;
 use super::plain::lines;
 use super::{Block, BlockKind, Heading, LinkKind, outline};
 
-/// Stars of the deepest headline that is one here; deeper ones stand at that depth.
+/// The deepest level of a headline; deeper ones count as this level.
 const DEEPEST: usize = 6;
 
 /// What is being read.
@@ -19,7 +19,8 @@ enum Inside {
     Text,
     /// `#+begin_…`: up to `#+end_…`.
     Environment,
-    /// `:PROPERTIES:`, `:LOGBOOK:`: up to `:END:`. The first of its lines in [`Found::comments`](links::Found::comments).
+    /// `:PROPERTIES:`, `:LOGBOOK:`: up to `:END:`. Holds the index of its first line in
+    /// [`Found::comments`](links::Found::comments).
     Drawer(usize),
 }
 
@@ -47,7 +48,7 @@ impl Reader<'_> {
     fn line(&mut self, line: &str, span: Range<usize>) {
         let trimmed = line.trim();
         let lower = trimmed.get(..12.min(trimmed.len())).unwrap_or_default().to_ascii_lowercase();
-        // A headline ends everything: an environment or a drawer without an end is none.
+        // A headline ends everything: an environment or a drawer without an end does not count as one.
         let level = headline(line);
         if level.is_some() {
             self.leave(span.start);

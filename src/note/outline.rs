@@ -7,8 +7,8 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use super::{Heading, Section};
 use crate::fingerprint::section_key;
 
-/// The longest text of a heading in bytes. A longer one is a paragraph that lost its way; as every
-/// section's key holds the texts of its whole path, cutting them keeps the work linear.
+/// The longest text of a heading in bytes. A longer one is a misplaced paragraph. Every section's key covers the texts
+/// of its whole path, so cutting them keeps the work linear.
 const LONGEST_HEADING: usize = 300;
 
 /// A heading's text as the outline holds it: white space folded, NFC, without a trailing block id and

@@ -55,13 +55,13 @@ impl VaultPath {
     /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
     pub fn parse(text: &str) -> Option<Self> {
         let normal = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
-        // What separates names there, and what begins a drive or a stream.
+        // On Windows, `\` separates names, and `:` belongs to a drive or a stream.
         let foreign = cfg!(windows) && text.contains(['\\', ':']);
         (normal && !foreign && !text.contains('\0')).then(|| VaultPath(text.into()))
     }
 
-    /// All paths below the folder `self`, as a range of ordered paths: what begins with `self/` lies between it and the
-    /// byte after `/`, which is `0`.
+    /// All paths below the folder `self`, as a range of ordered paths: those that begin with `self/` come before
+    /// `self0`, since `0` is the byte after `/`.
     pub fn below(&self) -> std::ops::Range<VaultPath> {
         VaultPath(format!("{self}/").into())..VaultPath(format!("{self}0").into())
     }
@@ -115,8 +115,8 @@ fn os_string(bytes: Vec<u8>) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// A name of the file system from its bytes: names there are UTF-16 that need not be whole, and half a pair is three bytes
-/// that would be UTF-8 if halves were characters (WTF-8).
+/// A name of the file system from its bytes. Windows names are UTF-16 and may hold half a surrogate pair, which is
+/// three bytes here: its UTF-8 if halves were characters (WTF-8).
 #[cfg(windows)]
 fn os_string(bytes: Vec<u8>) -> OsString {
     use std::os::windows::ffi::OsStringExt;
@@ -169,8 +169,8 @@ impl fmt::Debug for VaultPath {
     }
 }
 
-/// What `stat` says of a file. Any *difference* means "look again"; no field is ever compared for
-/// "newer", for `cp -p`, `git checkout` and restored backups bring older times.
+/// What `stat` says of a file. Any *difference* means "look again"; no field is ever compared for "newer", since `cp
+/// -p`, `git checkout` and restored backups bring older times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStat {
     /// Length in bytes.
@@ -186,7 +186,7 @@ pub struct FileStat {
 }
 
 impl FileStat {
-    /// Which file it is, by device and inode; `None` where the system does not tell that of a name, as Windows.
+    /// Which file it is, by device and inode; `None` where the system does not report them for a name, as on Windows.
     pub fn file(&self) -> Option<(u64, u64)> {
         (self.ino != 0).then_some((self.dev, self.ino))
     }

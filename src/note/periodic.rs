@@ -1,4 +1,4 @@
-//! Names of daily, weekly, … notes as Obsidian is set to make them: a folder and a format of moment.js.
+//! Names of daily, weekly, … notes as Obsidian is configured to make them: a folder and a format of moment.js.
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub const SETTINGS: [&str; 2] = [".obsidian/daily-notes.json", ".obsidian/plugin
 pub struct Periodic {
     /// `daily`, `weekly`, `monthly`, `quarterly` or `yearly`.
     pub kind: &'static str,
-    /// The folder they lie in, without slashes at its ends; empty for the vault itself.
+    /// Their folder, without slashes at its ends; empty for the vault itself.
     pub(super) folder: String,
     /// The format as it was written.
     pub(super) written: String,
@@ -97,13 +97,13 @@ struct Setting {
     format: Option<String>,
     #[serde(default)]
     folder: Option<String>,
-    /// Of the plugin alone.
+    /// Only the plugin has it.
     #[serde(default)]
     enabled: Option<bool>,
 }
 
-/// What two files of settings ([`SETTINGS`]) say, each if it is there; the plugin's come first. Returns, too, what is
-/// wrong, for the user: a file that is no JSON of that form, a format that names no day.
+/// Reads two files of settings ([`SETTINGS`]), each if it exists; the plugin's come first. Also returns the problems,
+/// for the user: a file that is not JSON of that form, a format that names no day.
 pub fn read(core: Option<&str>, plugin: Option<&str>) -> (Vec<Periodic>, Vec<String>) {
     let (mut periodic, mut problems) = (Vec::new(), Vec::new());
     let mut add = |kind: usize, file: usize, setting: Setting| {
@@ -167,7 +167,7 @@ impl Periodic {
         let inside = path.as_str().strip_prefix(self.folder.as_str())?;
         let name = if self.folder.is_empty() { inside } else { inside.strip_prefix('/')? };
         let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
-        // One of the vault's own folder may lie anywhere, as when it was moved out of an inbox.
+        // Without a folder of its own, such a note may be anywhere: it may have been moved out of an inbox.
         let name = if self.folder.is_empty() && !self.format.contains(&Token::Text('/')) { path.stem() } else { name };
         Parts::read(&self.format, name)?.date()
     }

@@ -1,5 +1,5 @@
-//! Which notes are their owner's alone: never shown to an assistant, never sent to anybody's computer. One rule for all
-//! who have to keep to it: [`Private::covers`].
+//! Which notes are private: never shown to an assistant, never sent to another computer. All code that has to respect
+//! this uses one rule: [`Private::covers`].
 
 mod globs;
 
@@ -11,7 +11,7 @@ use super::Note;
 use crate::VaultPath;
 use globs::Globs;
 
-/// The tag that makes a note private wherever it lies; `private/…` does too.
+/// The tag that makes a note private wherever the note is; `private/…` does too.
 pub const TAG: &str = "private";
 
 /// The rules of one vault: its globs, and the tag that holds in every vault.
@@ -22,8 +22,8 @@ pub struct Private {
 }
 
 impl Private {
-    /// The rules with these globs, in the syntax of `.gitignore`. The check of the configuration refuses one that is no
-    /// pattern; here it covers every note, for to leave it out would show what was to be hidden.
+    /// The rules with these globs, in the syntax of `.gitignore`. The check of the configuration refuses a glob that is
+    /// not a pattern; here such a glob covers every note, since leaving it out would show what was to be hidden.
     pub fn new(globs: &[String]) -> Self {
         let compiled = Globs::new(globs.iter().map(|glob| folded_glob(glob)));
         Private { written: globs.to_vec(), globs: compiled.unwrap_or_else(|_| Globs::everything()) }

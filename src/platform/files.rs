@@ -1,4 +1,4 @@
-//! Files: made for this user alone, known by what they are and not by their names, read and written at a place.
+//! Files: creates them for this user alone, identifies them without their names, reads and writes them at an offset.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -18,10 +18,10 @@ use windows as system;
 pub use mapped::Mapped;
 pub use system::{bytes_on_disk, is_socket, mode, owner, read_at, times};
 
-/// Makes what it opens or builds for this user alone: 0600 and 0700. On Windows the user's own folders, in which all of it
-/// lies, pass their access lists on to what is made in them.
+/// Creates what is opened or built for this user alone: 0600 and 0700. On Windows all of it is in the user's own
+/// folders, which pass their access lists on to what is made in them.
 pub trait Private {
-    /// With no rights for anybody else, if it is made.
+    /// Gives nobody else any right, if the file or folder is created.
     fn private(&mut self) -> &mut Self;
 }
 
@@ -39,9 +39,9 @@ impl Private for DirBuilder {
     }
 }
 
-/// Opens what is there without waiting for anybody: a pipe that has no other end would keep us for ever.
+/// Opens what is there without blocking: opening a pipe that has no other end would block for ever.
 pub trait AtOnce {
-    /// Reading from such a pipe finds its end, writing to it fails.
+    /// After this, reading from such a pipe finds its end, and writing to it fails.
     fn at_once(&mut self) -> &mut Self;
 }
 
@@ -52,7 +52,7 @@ impl AtOnce for OpenOptions {
     }
 }
 
-/// Which file or folder it is, whatever it is called. One that is removed may leave its numbers to another.
+/// The identity of a file or folder, whatever its name. Another one may get the same numbers after it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// Device, or serial number of the volume.
@@ -62,7 +62,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// That of an open file.
+    /// The identity of an open file.
     ///
     /// # Errors
     /// What the system says.
@@ -70,7 +70,7 @@ impl FileId {
         system::id_of(file)
     }
 
-    /// That of the file or folder at `path`; links are followed.
+    /// The identity of the file or folder at `path`; links are followed.
     ///
     /// # Errors
     /// What the system says.
@@ -79,7 +79,7 @@ impl FileId {
     }
 }
 
-/// Room on the file system that a path lies on, in bytes.
+/// Room on the file system of a path, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// What this user may still take.
@@ -89,7 +89,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// That of the file system at `path`.
+    /// The room on the file system of `path`.
     ///
     /// # Errors
     /// What the system says.
@@ -98,12 +98,12 @@ impl Room {
     }
 }
 
-/// Whether others than the owner have any right on it, by its mode.
+/// Whether the mode gives anybody except the owner a right.
 pub fn is_open_to_others(meta: &Metadata) -> bool {
     mode(meta) & 0o077 != 0
 }
 
-/// Whether files can be made in a folder: modes do not say it of a file system that is mounted read-only.
+/// Checks that files can be made in a folder. Modes do not tell: a file system may be mounted read-only.
 ///
 /// # Errors
 /// Why not.
@@ -111,7 +111,7 @@ pub fn is_writable(folder: &Path) -> io::Result<()> {
     system::is_writable(folder)
 }
 
-/// Takes all rights of others, of a file or folder whose metadata are `meta`; says whether they had any.
+/// Takes away all rights of others on `path`, whose metadata are `meta`; returns whether there were any.
 ///
 /// # Errors
 /// What the system says.
@@ -168,7 +168,7 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Resul
     Ok(())
 }
 
-/// Opens a file for reading, and waits for nobody ([`AtOnce`]).
+/// Opens a file for reading, without blocking ([`AtOnce`]).
 ///
 /// # Errors
 /// What the system says.
@@ -176,7 +176,7 @@ pub fn open_at_once(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).at_once().open(path)
 }
 
-/// Waits until what a file holds is on the disk. One that is not there any more needs nothing.
+/// Waits until a file's content is on the disk. A file that no longer exists needs nothing.
 ///
 /// # Errors
 /// What the system says.

@@ -1,4 +1,4 @@
-//! Programs that are started and ended, and what this one has used.
+//! Starting and killing processes, and the resources that this one has used.
 
 #[cfg(unix)]
 mod unix;

@@ -1,6 +1,6 @@
 //! Anthropic's Message Batches: many requests at once, at half the price, answered within a day.
 //!
-//! A batch lives at the provider. The caller keeps its id, and asks what became of it after however many restarts.
+//! The provider holds the batch. The caller keeps its id and can ask for the outcome after any number of restarts.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -17,13 +17,13 @@ use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage}
 use super::{Completion, Failure, FailureKind};
 use context::prompt::{Form, Prompt};
 
-/// Sending a batch, or reading what came of it, takes at most: 250 MB over a slow line.
+/// Longest time to send a batch or to read its results: 250 MB over a slow line.
 const MOST_TIME: Duration = Duration::from_hours(1);
 
-/// Pages of the list of batches that are read at most, lest a server that repeats itself is read for ever.
+/// Most pages of the list of batches that are read, so that a server that repeats itself is not read forever.
 const MOST_PAGES: usize = 50;
 
-/// The batch interface of a provider. It shares places, circuit and key with the [`CompletionClient`] it is from.
+/// The batch interface of a provider. It shares limiter, circuit breaker and key with its [`CompletionClient`].
 #[derive(Clone, Debug)]
 pub struct Batches {
     client: CompletionClient,
@@ -36,10 +36,10 @@ pub enum BatchState {
     InProgress,
     /// There are results: an answer or a failure for each request.
     Ended,
-    /// The provider does not know it, or has thrown its results away: nothing is to be had from it.
+    /// The provider does not know it, or has deleted its results: there is nothing left to fetch.
     Gone,
-    /// Something answers 404 in words that are not the provider's: a portal, a proxy, a wrong address. The batch may be
-    /// there.
+    /// Something answers 404, but not in the provider's words: a portal, a proxy or a wrong address. The batch may
+    /// still exist.
     OutOfReach,
 }
 
@@ -65,25 +65,26 @@ impl CompletionClient {
 }
 
 impl Batches {
-    /// Requests of a batch at most.
+    /// Most requests of a batch.
     pub const MOST_REQUESTS: usize = batch::MOST_REQUESTS;
 
-    /// Bytes of a batch at most, as [`Batches::bytes`] counts them.
+    /// Most bytes of a batch, as [`Batches::bytes`] counts them.
     pub const MOST_BYTES: usize = batch::MOST_BYTES;
 
-    /// Bytes that a request takes of a batch.
+    /// Bytes that a request takes up in a batch.
     pub fn bytes(&self, id: &str, prompt: &Prompt) -> usize {
         let comma = 1;
         self.parts().map_or(0, |(_, wire)| wire.batch_item(&Item { id, prompt }, &[]).len() + comma)
     }
 
-    /// Hands in requests under ids of the caller's (1 to 64 of `[A-Za-z0-9_-]`), and returns the id of the batch.
+    /// Submits requests under the caller's ids (1 to 64 of `[A-Za-z0-9_-]`) and returns the id of the batch.
     ///
-    /// If the failure says `maybe_billed`, the batch may be under way all the same: it is not handed in a second time
-    /// by itself, and [`Batches::recent`] tells.
+    /// If the failure says `maybe_billed`, the batch may be under way nevertheless. It is not submitted a second time
+    /// automatically; [`Batches::recent`] shows whether it exists.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; else as [`CompletionClient::complete`].
+    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; otherwise as
+    /// [`CompletionClient::complete`].
     pub async fn submit(&self, requests: &[(String, Prompt)]) -> Result<String, Failure> {
         let (shared, wire) = self.parts()?;
         let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
@@ -119,11 +120,11 @@ impl Batches {
         }
     }
 
-    /// What came of the requests of a batch that has [ended](BatchState::Ended), in no order. A result that cannot be
-    /// read is left out; where none can, what came is no list of results.
+    /// The outcome of each request of a batch that has [ended](BatchState::Ended), in no particular order. A result
+    /// that cannot be read is left out. If none can be read, the answer is no list of results, and the call fails.
     ///
-    /// `requests` are those that were handed in, to check answers against; an answer to one that is not among them
-    /// (a restart may have lost them) is taken as it is.
+    /// `requests` are the submitted requests; answers are checked against them. An answer to a request that is not
+    /// among them (a restart may have lost it) is accepted unchecked.
     ///
     /// # Errors
     /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`].
@@ -142,7 +143,7 @@ impl Batches {
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
         let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
         if best.lacking(&prompts) > 0 {
-            // The answers are paid for: worth a second look, in case it was the way that spoiled them.
+            // The answers are paid for, so they are fetched a second time in case they were damaged on the way.
             if let Ok(second) = shared.call(rules, &attempt).await
                 && second.value.lacking(&prompts) < best.lacking(&prompts)
             {
@@ -156,7 +157,7 @@ impl Batches {
         Ok(best.results)
     }
 
-    /// The batches handed in since (seconds since 1970, UTC), newest first: to find one whose id got lost.
+    /// The batches submitted since then (seconds since 1970, UTC), newest first: finds one whose id was lost.
     ///
     /// # Errors
     /// As [`CompletionClient::complete`].
@@ -182,7 +183,7 @@ impl Batches {
         Ok(found)
     }
 
-    /// Asks the provider to give a batch up. What was answered before stays, and is among the results.
+    /// Asks the provider to cancel a batch. What was answered before stays among the results.
     ///
     /// # Errors
     /// [`FailureKind::Rejected`] if it has ended or is gone; else as [`CompletionClient::complete`].
@@ -202,15 +203,16 @@ impl Batches {
     }
 }
 
-/// What a reading of results gave.
+/// What one attempt to read the results gave.
 struct Read {
     results: Results,
-    /// Lines that are no result.
+    /// Lines that could not be read as a result.
     unread: usize,
 }
 
 impl Read {
-    /// Requests without a result, or lines without a request. Of somebody else's batch none is missed.
+    /// Requests without a result or lines that could not be read, whichever is more. If no result belongs to `prompts`
+    /// (the batch is somebody else's), only the lines count.
     fn lacking(&self, prompts: &HashMap<&str, &Prompt>) -> usize {
         match self.results.iter().filter(|(id, _)| prompts.contains_key(id.as_str())).count() {
             0 => self.unread,
@@ -224,7 +226,7 @@ impl Shared {
         Rules { each: self.timeout, whole: self.deadline, unsure: true, urgent: false }
     }
 
-    /// Asks about batches. A 404, whoever says it, means that there are none at this address.
+    /// Sends a request about batches. A 404, whoever sends it, means that there are none at this address.
     async fn about_batches(&self, call: Call) -> Result<Reply, Fault> {
         self.send(call.method, call.request).await.map_err(|fault| match fault.status {
             Some(404) => {
@@ -235,7 +237,8 @@ impl Shared {
         })
     }
 
-    /// Asks about a batch that the provider had. A 404 means that it has it no more only in the provider's words.
+    /// Sends a request about a batch that the provider had. Only a 404 in the provider's own words means that it is
+    /// gone.
     async fn about_batch(&self, call: Call) -> Result<Reply, Fault> {
         let sent = self.transport.send(call.method, call.request).await;
         let reply = sent.map_err(|broken| self.named(broken.into()))?;
@@ -269,7 +272,7 @@ impl Shared {
         let status = response.status().as_u16();
         let mut lines = Lines::new(response);
         let mut found = Read { results: Vec::new(), unread: 0 };
-        // The whole takes as long as it takes; each line must come in time.
+        // Each line must come in time; the whole is limited by `MOST_TIME` alone.
         while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {
             let result = wire.batch_line(&line, SystemTime::now()).and_then(|line| {
                 let outcome = match line.outcome {
@@ -290,8 +293,8 @@ impl Shared {
             }
         }
         if found.results.is_empty() {
-            // A batch holds one request at least: this is a page, or an error, of somebody on the way. Taken for the end of
-            // the batch, it would lose all that was paid for.
+            // A batch holds at least one request, so this is a page or an error of a proxy on the way. If it passed for
+            // the end of the batch, everything that was paid for would be lost.
             let message = "what came holds no result of the batch".to_owned();
             return Err(self.named(Fault::broken(status, message)));
         }
@@ -301,7 +304,7 @@ impl Shared {
     /// What the refusal of one request of a batch means for it.
     fn refused_in_batch(&self, fault: Fault) -> Failure {
         let kind = match fault.next {
-            // The next time it is left out, and that time may come.
+            // The field is left out from now on, so a later try may succeed.
             Next::Without(field) => {
                 self.leave_out(field);
                 FailureKind::Unavailable
@@ -329,7 +332,7 @@ fn submitted(status: BatchStatus) -> SubmittedBatch {
     }
 }
 
-/// Stands for a prompt that is not known any more: nothing of an answer contradicts it.
+/// Stands in for a prompt that is no longer known: no answer contradicts it.
 fn unknown_prompt() -> Prompt {
     Prompt {
         form: Form::Chunk,

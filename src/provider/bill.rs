@@ -5,9 +5,9 @@ use super::spender::Purchase;
 
 /// How a call is paid for.
 pub(super) struct Bill<'a, T> {
-    /// What an attempt may take; `None` if it is no matter for the ledger.
+    /// What an attempt may cost; `None` if the ledger does not record it.
     pub(super) purchase: Option<Purchase>,
-    /// What an answer took.
+    /// Reads what the call cost off its answer.
     pub(super) took: Box<dyn Fn(&T) -> Settled + Send + Sync + 'a>,
 }
 

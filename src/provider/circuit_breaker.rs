@@ -1,5 +1,5 @@
-//! Whether a provider is asked at all: one that is down is left alone for a while, one that will not have us until
-//! somebody does something about it.
+//! Decides whether a provider is asked at all. One that is down is left alone for a while; one that refuses us is left
+//! alone until somebody does something about it, or for an hour if its reason is money.
 
 use std::time::Duration;
 
@@ -8,20 +8,21 @@ use tokio::time::Instant;
 
 use super::{Failure, FailureKind, Health};
 
-/// Calls that fail in a row until the provider is left alone.
+/// Failed calls in a row after which the provider is left alone.
 const PATIENCE: u32 = 5;
 
-/// How long it is left alone at first; twice as long after each try that fails.
+/// The first pause; it doubles after each failed probe.
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
 
-/// How long at most: a probe is one call, which costs nothing if it fails, and who is well again is found within this.
+/// The longest pause: a probe is one call, which costs nothing if it fails, and a provider that is well again is
+/// noticed within this time.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
-/// How long after an answer about money the provider is tried again: limits end with the hour, the day or the month,
-/// and a call that is refused costs nothing.
+/// The pause after a provider refused for money: such limits end with the hour, the day or the month, and a refused
+/// call costs nothing.
 const SPEND_PAUSE: Duration = Duration::from_hours(1);
 
-/// What is known about a provider's state. Every line of it in the log is a change of state, none a single call.
+/// The known state of a provider. It logs changes of this state, never a single call.
 #[derive(Debug)]
 pub(super) struct CircuitBreaker {
     provider: &'static str,
@@ -32,30 +33,30 @@ pub(super) struct CircuitBreaker {
 #[derive(Debug)]
 struct Inner {
     state: State,
-    /// Whether a call is under way that finds out whether the provider is back.
+    /// Whether a probe is under way: the call that finds out whether the provider is back.
     probing: bool,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Asked as usual; so many calls in a row have failed.
+    /// Asked as usual; counts the calls in a row that have failed.
     Closed(u32),
     /// Left alone.
     Open { until: Instant, pause: Duration, why: String },
-    /// It will not have us; tried again at `until`, if ever.
+    /// The provider refuses us; it is tried again at `until`, if ever.
     Stopped { failure: Failure, until: Option<Instant> },
 }
 
 /// What a call has shown about the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// It answers, be it with a refusal of this request.
+    /// It answers, even if it refuses this request.
     Reached,
     /// It does not answer, after all attempts; the last status, if there was one, and why.
     Failed(Option<u16>, String),
-    /// It will not have us.
+    /// It refuses us.
     Stopped(Option<u16>, Failure),
-    /// Nothing: nothing was sent.
+    /// Nothing new: no request was sent, or the call was cancelled.
     Nothing,
 }
 
@@ -69,12 +70,12 @@ impl CircuitBreaker {
         act(&mut self.inner.lock())
     }
 
-    /// Whether a call may go on, or come: `Err` is what it fails with.
+    /// Whether a call may begin or go on; `Err` is the failure that it ends with.
     pub(super) fn look(&self) -> Result<(), Failure> {
         self.with(|inner| inner.bar(Instant::now()).map_or(Ok(()), Err))
     }
 
-    /// Lets a call pass. While the provider is left alone that is one call, once the time is over: the probe.
+    /// Lets a call pass. Once the pause of a provider that is left alone is over, this is a single call: the probe.
     pub(super) fn pass(&self) -> Result<Pass<'_>, Failure> {
         self.with(|inner| {
             if let Some(failure) = inner.bar(Instant::now()) {
@@ -114,7 +115,7 @@ impl CircuitBreaker {
             }
             let next = match (&inner.state, shown) {
                 (_, Shown::Nothing) => None,
-                // A key that is gone, or a bill, is not paid by the answer to a call that began before.
+                // An answer to a call that began earlier neither restores a key nor pays a bill.
                 (State::Stopped { .. }, Shown::Reached | Shown::Failed(..)) if !probe => None,
                 (State::Closed(0), Shown::Reached) => None,
                 (State::Closed(_), Shown::Reached) => Some(State::Closed(0)),
@@ -127,7 +128,7 @@ impl CircuitBreaker {
                 } else {
                     self.open(status, FIRST_PAUSE, why, now)
                 }),
-                // Calls that began before it was left alone fail late, and say nothing new.
+                // Calls that began before the pause and fail late say nothing new.
                 (State::Open { .. }, Shown::Failed(..)) if !probe => None,
                 (State::Open { pause, .. }, Shown::Failed(status, why)) => {
                     Some(self.open(status, (*pause * 2).min(LONGEST_PAUSE), why, now))
@@ -161,7 +162,7 @@ impl CircuitBreaker {
 }
 
 impl Inner {
-    /// What stands in the way of a call.
+    /// The failure of a call that must not be made now; `None` if it may be.
     fn bar(&self, now: Instant) -> Option<Failure> {
         match &self.state {
             State::Closed(_) => None,
@@ -177,7 +178,7 @@ impl Inner {
     }
 }
 
-/// A call under way. Dropped without a word, as a call that was cancelled is, it has shown nothing.
+/// A call under way. If it is dropped without [`Pass::settle`], as a cancelled call is, it has shown nothing.
 #[derive(Debug)]
 pub(super) struct Pass<'a> {
     circuit: &'a CircuitBreaker,
@@ -186,7 +187,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Whether this call finds out if the provider is back: it tries once, for nobody is helped by more.
+    /// Whether this call is the probe. A probe tries once, because more attempts would help nobody.
     pub(super) fn is_probe(&self) -> bool {
         self.probe
     }

@@ -26,7 +26,7 @@ use context::models::{Model, Price};
 use context::prompt::Prompt;
 use context::settings::ContextConfig;
 
-/// A provider that asks to be left alone for longer is reported; a shorter wait is part of being busy.
+/// A provider that asks to be left alone for longer than this is reported; a shorter wait is part of being busy.
 const LONG_QUIET: Duration = Duration::from_mins(1);
 
 /// A provider with its limits, retries and circuit. Cheap to clone; clones share all of that.
@@ -44,7 +44,7 @@ pub(super) struct Shared<W = Wire> {
     pub(super) transport: Transport,
     keys: Keyring,
     pub(super) pace: AdaptiveLimiter,
-    /// Places of calls that somebody waits for: they do not queue behind the others.
+    /// Limits the calls that somebody waits for, so that they do not queue behind the others.
     urgent: AdaptiveLimiter,
     pub(super) circuit: CircuitBreaker,
     /// Fields that the server refused.
@@ -84,8 +84,8 @@ impl CompletionClient {
         })
     }
 
-    /// Waits for a place among the calls under way, in which to [ask](CallTurn::complete). Nothing is sent and nothing
-    /// reserved until then; dropping the future, or the turn, gives the place to the next.
+    /// Waits for a place among the calls under way; [`CallTurn::complete`] then asks in it. Nothing is sent or reserved
+    /// before that. Dropping the future, or the turn, gives the place to the next call.
     ///
     /// # Errors
     /// The provider is not asked at present: see [`FailureKind`].
@@ -102,7 +102,7 @@ impl CompletionClient {
         self.turn().await?.complete(prompt, account).await
     }
 
-    /// What a prompt takes at most.
+    /// The most that a prompt may cost.
     pub(super) fn purchase(&self, prompt: &Prompt, account: &Account) -> Purchase {
         let most = Usage::upper(prompt);
         Purchase {
@@ -114,7 +114,7 @@ impl CompletionClient {
         }
     }
 
-    /// What an answer took.
+    /// What an answer has cost.
     pub(super) fn settled(&self, usage: Usage, prompt: &Prompt, purpose: Purpose) -> Settled {
         let contexts = if purpose.makes_contexts() { prompt.wanted.len() as u32 } else { 0 };
         Settled { usage, micro_dollars: cost(&self.price, &usage, false), contexts, failed: false }
@@ -150,11 +150,11 @@ impl fmt::Debug for CallTurn<'_> {
 }
 
 impl CallTurn<'_> {
-    /// Asks; retries what may succeed later, within the deadline; holds back while the provider is busy. What each
-    /// attempt may take is reserved before it is sent, and booked when it has ended.
+    /// Asks, retries what may succeed later, within the deadline, and holds back while the provider is busy. What each
+    /// attempt may cost is reserved before it is sent and booked when it has ended.
     ///
-    /// The deadline begins now. Dropping the future gives the call up; the provider may have counted it all the same,
-    /// so its estimate counts as spent.
+    /// The deadline begins now. Dropping the future gives the call up. The provider may have counted the call
+    /// nevertheless, so its estimate counts as spent.
     ///
     /// # Errors
     /// See [`Unanswered`].
@@ -178,13 +178,13 @@ pub(super) struct Rules {
     pub(super) each: Duration,
     /// All attempts and the pauses between them.
     pub(super) whole: Duration,
-    /// Whether an attempt is repeated that the provider may have carried out.
+    /// Whether an attempt is repeated although the provider may have carried it out.
     pub(super) unsure: bool,
     /// Whether somebody waits for it.
     pub(super) urgent: bool,
 }
 
-/// What an attempt goes with.
+/// What an attempt is sent with.
 #[derive(Clone)]
 pub(super) struct With {
     pub(super) key: Found,
@@ -199,15 +199,15 @@ pub(super) struct Done<T> {
     pub(super) attempts: u32,
 }
 
-/// A call that was not.
+/// A call that ended without an answer.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) failure: Failure,
     /// The status of the last attempt, if one came.
     pub(super) status: Option<u16>,
-    /// Whether it says something about the provider that was not known before.
+    /// Whether the failure says something new about the provider.
     news: bool,
-    /// That the budget does not allow it (any more).
+    /// Set if the budget does not allow the call (any more).
     refused: Option<OverBudget>,
 }
 
@@ -221,7 +221,7 @@ impl From<Ended> for Unanswered {
 }
 
 impl Ended {
-    /// Without having asked.
+    /// The end of a call that says nothing new about the provider.
     fn unasked(failure: Failure) -> Self {
         Ended { failure, status: None, news: false, refused: None }
     }
@@ -251,7 +251,7 @@ impl Shared {
 }
 
 impl<W: Protocol> Shared<W> {
-    /// A line. `times` are those of one attempt and of a call with all its attempts.
+    /// A line to a provider. `times` are the limits of one attempt and of a call with all its attempts.
     pub(super) fn new(
         provider: &'static str,
         wire: W,
@@ -274,7 +274,8 @@ impl<W: Protocol> Shared<W> {
         }
     }
 
-    /// How the provider is doing; one that asks to be left alone for long is as good as down until then.
+    /// How the provider is doing. One that asks to be left alone for longer than [`LONG_QUIET`] counts as down until
+    /// then.
     pub(super) fn health(&self) -> Health {
         match (self.circuit.health(), self.pace.quiet()) {
             (Health::Good, Some(wait)) if wait > LONG_QUIET => {
@@ -291,16 +292,17 @@ impl<W: Protocol> Shared<W> {
         self.circuit.resume();
     }
 
-    /// Waits for a place among the calls under way, and for leave to ask.
+    /// Waits for a place among the calls under way, and checks that the circuit breaker lets the call pass.
     pub(super) async fn turn(&self, urgent: bool) -> Result<(Place<'_>, Pass<'_>), Failure> {
-        // Before the queue, lest it fills with calls that have no prospect; and after it, for it may be long.
+        // Checked before the queue, so that it does not fill with hopeless calls, and again after it, because the wait
+        // may be long.
         self.circuit.look()?;
         let place = if urgent { self.urgent.place().await } else { self.pace.place().await };
         Ok((place, self.circuit.pass()?))
     }
 
-    /// Carries out a call that costs nothing: waits for its turn, then attempts until there is an answer or no hope or
-    /// time left.
+    /// Carries out a call that costs nothing: waits for its turn, then attempts until there is an answer, or no hope or
+    /// time is left.
     pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<Done<T>, Ended>
     where
         F: Fn(With) -> A,
@@ -309,7 +311,7 @@ impl<W: Protocol> Shared<W> {
         self.paid_call(rules, Bill::free(), attempt).await
     }
 
-    /// The same of a call that is paid for.
+    /// As [`Shared::call`], for a call that is paid for.
     pub(super) async fn paid_call<'a, T, F, A>(
         &'a self,
         rules: Rules,
@@ -399,10 +401,10 @@ impl<W: Protocol> Shared<W> {
                     let pause = retry::pause(state.counted, after, retry::random(), left());
                     let Some(pause) = pause.filter(|_| hopeful) else { return Err(state.end(fault)) };
                     sleep(pause).await;
-                    // Others may have found out meanwhile that it is of no use.
+                    // Other calls may have found out meanwhile that another attempt is useless.
                     self.circuit.look().map_err(|failure| state.given_up(failure))?;
                 }
-                // Unless it was left out already: then that is not what the server minds.
+                // If the field was left out already, it is not what the server objects to.
                 Next::Without(field) if !without.contains(&field) && state.fields < MOST_FIELDS => {
                     state.fields += 1;
                     self.leave_out(field);
@@ -420,7 +422,7 @@ impl<W: Protocol> Shared<W> {
         }
     }
 
-    /// Waits while the provider wants to be left alone; `Err` if that is longer than there is time.
+    /// Waits while the provider asks to be left alone; `Err` if that takes longer than the time that is left.
     async fn hold_back(&self, left: impl Fn() -> Duration) -> Result<(), Failure> {
         while let Some(wait) = self.pace.quiet() {
             if wait >= left() {
@@ -437,17 +439,17 @@ impl<W: Protocol> Shared<W> {
         Failure { kind: FailureKind::Unavailable, message, maybe_billed: false }
     }
 
-    /// Sends a request; what comes back is a success in whole and in UTF-8, and has yet to be understood.
+    /// Sends a request. The reply is a complete success in UTF-8; its meaning is still to be read.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Fault> {
         let reply = self.transport.send(method, request).await.map_err(|broken| self.named(broken.into()))?;
         self.whole(reply)
     }
 
-    /// A reply if it is a success in whole and in UTF-8.
+    /// Passes a reply on if it is a complete success in UTF-8.
     pub(super) fn whole(&self, reply: Reply) -> Result<Reply, Fault> {
         match reply.status {
             200..300 if reply.cut => Err(Fault {
-                // It would run away again, at the user's expense.
+                // A retry would run away again, at the user's expense.
                 next: Next::Never(FailureKind::Rejected),
                 ..self.unread(&reply, "the answer is longer than any that was asked for".to_owned())
             }),
@@ -463,7 +465,8 @@ impl<W: Protocol> Shared<W> {
     pub(super) fn refused(&self, status: u16, reply: &Reply) -> Fault {
         match status {
             300..400 => Fault {
-                // A portal that wants a login, or a wrong address: another request fares no better, a later one may.
+                // A portal that asks for a login, or a wrong address: a retry now would fare no better, a later call
+                // may.
                 next: Next::Never(FailureKind::Unavailable),
                 ..Fault::refused(status, self.wire.refusal(status, &reply.headers, &reply.body, SystemTime::now()))
             },
@@ -484,7 +487,7 @@ impl<W: Protocol> Shared<W> {
         }
     }
 
-    /// A whole answer that is none.
+    /// A complete reply that cannot be read as an answer.
     pub(super) fn unread(&self, reply: &Reply, message: String) -> Fault {
         self.named(Fault::broken(reply.status, message))
     }
@@ -495,10 +498,10 @@ impl<W: Protocol> Shared<W> {
     }
 }
 
-/// What the attempts of a call have come to so far.
+/// The attempts of a call so far.
 #[derive(Debug, Default)]
 struct Attempts {
-    /// Requests.
+    /// Requests that were sent.
     all: u32,
     /// Of them, those that count towards [`retry::MOST_ATTEMPTS`].
     counted: u32,
@@ -511,7 +514,7 @@ struct Attempts {
 }
 
 impl Attempts {
-    /// The end of a call, by its last fault.
+    /// Ends a call with its last fault.
     fn end(&self, fault: Fault) -> Ended {
         let kind = match fault.next {
             Next::Again { .. } => FailureKind::Unavailable,
@@ -534,14 +537,14 @@ impl Attempts {
         Ended { failure, status: fault.status, news: true, refused: None }
     }
 
-    /// The call ends by the budget, perhaps after attempts that were billed.
+    /// Ends a call because the budget does not allow the attempt; earlier attempts may have been billed.
     fn unaffordable(&self, refused: OverBudget) -> Ended {
         let (kind, message) = (FailureKind::Cancelled, refused.to_string());
         let failure = Failure { kind, message, maybe_billed: self.maybe_billed };
         Ended { refused: Some(refused), ..Ended::unasked(failure) }
     }
 
-    /// The call ends by what others found out.
+    /// Ends a call because of what other calls found out about the provider.
     fn given_up(&self, failure: Failure) -> Ended {
         Ended::unasked(Failure { maybe_billed: self.maybe_billed, ..failure })
     }

@@ -1,5 +1,4 @@
-//! Who makes vectors: the model compiled in, one in this process, or one behind HTTP. The only part of this module
-//! that does I/O.
+//! Makes vectors: with the model compiled in, one in this process, or one behind HTTP.
 
 use std::fmt;
 use std::path::Path;
@@ -18,10 +17,10 @@ use crate::{
     Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
 };
 
-/// Longest wait for a lone call to a slow embedder.
+/// The query timeout of embedders that answer at once.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// How long a model that was there before is looked for, and how long it may take to download one.
+/// Longest wait for a model that was on this machine before, and for one that has to be downloaded.
 const KNOWN_MODEL: Duration = Duration::from_secs(5);
 const DOWNLOAD: Duration = Duration::from_hours(6);
 
@@ -72,7 +71,7 @@ pub struct RemoteEmbedder {
     prefixes: (String, String),
     query_timeout: Duration,
     client: Embeddings,
-    /// Where the vectors of notes are asked for, and where those of queries.
+    /// Where the vectors of notes are requested (`background`), and where those of queries (`urgent`).
     background: Handle,
     urgent: Handle,
     /// Who pays for queries.
@@ -88,7 +87,7 @@ impl fmt::Debug for RemoteEmbedder {
 /// Why there is no vector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
-    /// It did not come in time; it may yet.
+    /// The vector did not come in time; it may still come.
     #[error("the embedder gave no vector within {:.1} s", .0.as_secs_f32())]
     Late(Duration),
     /// The provider did not answer.
@@ -129,8 +128,9 @@ pub struct Made {
 }
 
 impl Embedder {
-    /// The embedder that a configuration asks for. Without `dimensions`, and where the configuration does not say
-    /// them, the provider is asked, or the model downloaded to `models`, which takes as long as it takes.
+    /// The embedder that a configuration asks for. If neither `dimensions` nor the configuration says the dimensions, a
+    /// remote provider is asked for them. A transformer that is missing is downloaded to `models`: without `dimensions`
+    /// this may take as long as `DOWNLOAD`.
     ///
     /// # Errors
     /// What is wrong with the configuration, or why the provider does not answer.
@@ -155,7 +155,7 @@ impl Embedder {
         }
     }
 
-    /// One that cannot be opened any more, and why: what it made can still be compared with itself.
+    /// An embedder that cannot be opened any more, and why. Vectors that it made can still be compared with each other.
     pub fn gone(identity: String, dimensions: usize, why: String) -> Self {
         Embedder::Gone(Arc::new(LostEmbedder { identity, dimensions, why }))
     }
@@ -193,7 +193,7 @@ impl Embedder {
     /// How much one input may hold.
     pub fn limits(&self) -> InputLimits {
         match self {
-            // The mean of many tokens blurs too.
+            // In static tables, too, the mean of many tokens blurs.
             Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => InputLimits::BUILTIN,
             Embedder::Remote(remote) => remote.limits,
             Embedder::Transformer(local) => local.limits,
@@ -219,7 +219,7 @@ impl Embedder {
         }
     }
 
-    /// Whether a vector takes microseconds and needs nobody else, so that a save may wait for it.
+    /// Whether a vector takes microseconds and nothing outside this process, so that a save may wait for it.
     pub fn is_local_and_fast(&self) -> bool {
         matches!(self, Embedder::Builtin | Embedder::Static(_))
     }
@@ -233,7 +233,7 @@ impl Embedder {
         }
     }
 
-    /// The vector of what is to be found, from such an embedder.
+    /// The vector of an input of a document, from such an embedder.
     pub fn input_at_once(&self, input: &Input) -> Option<Vector> {
         match self {
             Embedder::Builtin => Some(builtin::model().embed_input(input)),
@@ -251,8 +251,8 @@ impl Embedder {
         }
     }
 
-    /// How far the language of a query is known, 0..=1: see [`builtin::BuiltinModel::familiarity`] and
-    /// [`StaticModel::familiarity`]. Of other models nothing is known, so they are believed.
+    /// How well the model knows the language of a query, 0..=1: see [`builtin::BuiltinModel::familiarity`] and
+    /// [`StaticModel::familiarity`]. Other models cannot tell, so they are trusted with 1.
     pub fn familiarity(&self, text: &str) -> f32 {
         match self {
             Embedder::Builtin => builtin::model().familiarity(text),
@@ -261,7 +261,7 @@ impl Embedder {
         }
     }
 
-    /// Has the vector of a query made, and tells `done`, however late.
+    /// Makes the vector of a query and passes it to `done`, however late.
     pub fn embed_query_then(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         match self {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
@@ -281,7 +281,8 @@ impl Embedder {
         }
     }
 
-    /// Has the vectors of the texts of documents made on somebody's account, and tells `done` from another thread.
+    /// Makes the vectors of the inputs of documents on somebody's account and passes them to `done`: on another thread
+    /// if the embedder is remote or a transformer.
     pub fn embed_then(
         &self,
         documents: &[Vec<Input>],
@@ -368,7 +369,7 @@ impl Local {
             let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
             hub.fetch(&id, &models, &|_, _, _| {}).await.map_err(|error| error.to_string())
         };
-        // On this thread: what downloads writes files too.
+        // On this thread, because the download also writes files.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(format!("no runtime for downloads: {error}")))?;
         let fetched = runtime.block_on(async { tokio::time::timeout(wait, fetch).await });

@@ -1,5 +1,5 @@
-//! Vectors from models behind HTTP: [`Embeddings`] asks for them as [`CompletionClient`](super::CompletionClient) asks for completions,
-//! over a line of its own with the same attempts, pauses and circuit.
+//! Vectors from models behind HTTP: [`Embeddings`] asks for vectors as [`CompletionClient`](super::CompletionClient)
+//! asks for completions, over its own line with the same attempts, pauses and circuit breaker.
 
 #[cfg(test)]
 mod tests;
@@ -35,10 +35,10 @@ pub(super) fn read(body: &[u8], documents: &[TextGroup]) -> Result<(Vec<Vec<f32>
 /// Longest answer: the most texts of a call, at 4,096 dimensions written out in full.
 const MOST_ANSWER: usize = 64 << 20;
 
-/// A call with all its attempts takes at most so many times as long as one attempt may.
+/// The deadline of a call with all its attempts, as a multiple of the timeout of one attempt.
 const ATTEMPTS_TIME: u32 = 5;
 
-/// Texts that a model sees together; for most models each stands alone.
+/// Texts that a model sees together; for most models each text stands alone.
 pub type TextGroup = Vec<String>;
 
 /// Vectors of a call.
@@ -48,7 +48,7 @@ pub struct Embedded {
     pub vectors: Vec<Vec<f32>>,
     /// Tokens that were read.
     pub tokens: u64,
-    /// Whether the provider did not tell them.
+    /// Whether the provider did not report them, so that they are an estimate.
     pub estimated: bool,
 }
 
@@ -91,8 +91,8 @@ impl Embeddings {
         self.price
     }
 
-    /// Asks for the vectors of texts; `dimensions` is what they must have, if that is known. Somebody waits for what
-    /// is `urgent`, so it does not queue behind other calls.
+    /// Asks for the vectors of texts. `dimensions` is what they must have, if that is known. Somebody waits for an
+    /// `urgent` call, so it does not queue behind other calls.
     ///
     /// # Errors
     /// See [`Unanswered`]; [`FailureKind::UnknownModel`] as well if the vectors have other dimensions.
@@ -114,7 +114,7 @@ impl Embeddings {
             match vectors.first() {
                 Some(first) if dimensions.is_some_and(|expected| expected != first.len()) => {
                     let (found, expected) = (first.len(), dimensions.unwrap_or(0));
-                    // No other attempt fares better, and no other text.
+                    // Neither another attempt nor another text fares better.
                     let next = Next::Never(FailureKind::UnknownModel);
                     let message = format!(
                         "the model gives vectors of {found} dimensions, not of {expected}; set `embed.dimensions` to \
@@ -165,7 +165,7 @@ impl Embeddings {
 }
 
 /// What a million tokens cost, in micro-dollars; `None` if nobody knows. What runs on this machine is free, unless it
-/// is known to be somebody else's model that is passed on.
+/// is known as a vendor's model, which a proxy passes on.
 fn price(config: &EmbedConfig, stays_here: bool) -> Option<u64> {
     let known = config.known().price;
     let local = stays_here && known.is_none();

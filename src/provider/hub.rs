@@ -1,9 +1,9 @@
-//! Models from a Hugging Face hub: the few files that are needed, whole and as the hub says they are, or none.
-//! An edge: network and files.
+//! Models from a Hugging Face hub: the few files that are needed, complete and checked against what the hub says, or
+//! none. An edge: network and files.
 //!
-//! What other programs have downloaded already is used where it lies. Otherwise the files go to a folder of ours that
-//! gets its name when all of them are there; an interrupted download goes on where it stopped. Files are written from
-//! within the async functions: run them apart from what must answer soon.
+//! Models that other programs have downloaded already are used in place. Otherwise the files go to our own folder,
+//! which gets its name when all of them are there; an interrupted download resumes where it stopped. The async
+//! functions write files, so run them separately from what must answer soon.
 
 mod download;
 mod id;
@@ -36,16 +36,16 @@ const ENDPOINT: &str = "https://huggingface.co";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the name of a model's folder ends in while the model is not all there.
+/// Suffix of a model's folder while the model is incomplete.
 pub const PARTIAL: &str = ".partial";
 
-/// Texts that a network may have beside those that it must have.
+/// Optional text files of a network, beside those that it must have.
 const TEXTS: [&str; 2] = ["tokenizer_config.json", "config_sentence_transformers.json"];
 
-/// The steps of a model, some of which have a folder each.
+/// The file that lists the steps of a model, some of which have a folder each.
 const MODULES: &str = "modules.json";
 
-/// Before the second attempt at a file.
+/// Pause before the second attempt at a file.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A model cannot be had.
@@ -106,7 +106,7 @@ pub enum HubError {
         /// Why.
         error: std::io::Error,
     },
-    /// Another process is at it.
+    /// Another process works on the model.
     #[error("{0} is being downloaded by another process: wait until it is done")]
     Busy(String),
     /// It was a folder of this user's, so no hub has it.
@@ -123,16 +123,16 @@ pub enum Layout {
     Table,
 }
 
-/// What of a model is downloaded: its small files say whether the others are wanted.
+/// Which part of a model is downloaded: the small files say whether the weights are worth it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Everything but the weights.
+    /// Everything except the weights.
     Texts,
     /// The weights.
     Weights,
 }
 
-/// Keeps other processes from a model's folder until it is dropped.
+/// A lock that keeps other processes from a model's folder until it is dropped.
 #[derive(Debug)]
 pub struct Held {
     path: PathBuf,
@@ -140,7 +140,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes the model with this `name` in messages, whose folder in `cache` is `folder`.
+    /// Locks the model whose folder in `cache` is `folder`; messages call it `name`.
     ///
     /// # Errors
     /// Another process has it, or `cache` cannot be written to.
@@ -158,7 +158,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Left behind it does no harm, but says nothing either.
+        // A lock file that is left behind does no harm, but it means nothing either.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -167,7 +167,7 @@ fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, HubError> {
     result.map_err(|error| HubError::File { path: path.to_owned(), error })
 }
 
-/// Hears of bytes that are here and, if the hub says it, bytes in all, of the file that is named.
+/// Called with the name of a file, its bytes that are here and, if the hub says it, its bytes in all.
 pub type OnProgress<'a> = &'a (dyn Fn(&str, u64, Option<u64>) + Send + Sync);
 
 /// Where models come from.
@@ -201,7 +201,7 @@ impl Hub {
     /// A hub at an address. `shared` is the cache of other programs, which is only read.
     pub fn new(endpoint: &str, token: Option<SecretString>, shared: Option<PathBuf>) -> Result<Self, HubError> {
         static PROVIDER: Once = Once::new();
-        // Whoever installed another one before us had reasons.
+        // If another provider was installed before, it stays.
         PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
         let url = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         // The address itself is not repeated: some have a password in them.
@@ -225,8 +225,9 @@ impl Hub {
     }
 
     /// The folder of a model. `model` is the path of a folder (absolute, or beginning with `./`, `../` or `~/`), or
-    /// `org/name`, or `org/name@revision`; a model of the hub is taken from the shared cache or from `cache` if it is
-    /// there, and else downloaded to `cache`. Once it is there the hub is not asked again, whatever becomes of it.
+    /// `org/name`, or `org/name@revision`. A model of the hub is taken from `cache` or the shared cache if it is there,
+    /// and otherwise downloaded to `cache`. Once it is there, the hub is not asked again, whatever becomes of the model
+    /// on the hub.
     pub async fn fetch(&self, model: &str, cache: &Path, progress: OnProgress<'_>) -> Result<PathBuf, HubError> {
         if let Some(folder) = local(model) {
             return if folder.is_dir() { Ok(folder) } else { Err(HubError::NoFolder(folder)) };
@@ -243,7 +244,7 @@ impl Hub {
             return Ok(snapshot);
         }
         let _held = Held::take(cache, &id.folder(), model)?;
-        // Another process may have been at it until now.
+        // Another process may just have downloaded it.
         if !folder.is_dir() {
             let partial = cache.join(format!("{}{PARTIAL}", id.folder()));
             let texts = self.pull(&id, None, Layout::Transformer, Part::Texts, &partial, progress).await?;
@@ -253,11 +254,13 @@ impl Hub {
         Ok(folder)
     }
 
-    /// A part of a model's files into `folder`; what is there already stays. `commit` is the one that they shall be of, the
-    /// newest of the id's revision if absent. Returns the commit that they are of, if the hub says it.
+    /// Downloads a part of a model's files into `folder`; files that are there already stay. `commit` is the commit to
+    /// take them from, by default the newest of the id's revision. Returns the commit of the files, if the hub names
+    /// it.
     ///
     /// # Errors
-    /// The hub has no such model, or the model not those files; or the network or the disk fails. What has come is kept.
+    /// The hub has no such model, the model lacks those files, or the network or the disk fails. Files that have come
+    /// are kept.
     pub async fn pull(
         &self,
         id: &ModelId,
@@ -302,7 +305,7 @@ impl Hub {
     }
 }
 
-/// Folders of the steps that `modules.json` in `folder` lists. What cannot be understood is left to whoever opens the model.
+/// Folders of the steps that `modules.json` in `folder` lists. Errors in that file are left to whoever opens the model.
 fn modules(folder: &Path) -> std::io::Result<Vec<String>> {
     #[derive(Deserialize)]
     struct Module {
@@ -313,8 +316,8 @@ fn modules(folder: &Path) -> std::io::Result<Vec<String>> {
     Ok(modules.into_iter().map(|module| module.path).filter(|path| is_word(path)).collect())
 }
 
-/// The files of the model in a folder that whoever opens it may read, those that are there: relative, and in the order in
-/// which [`Hub::pull`] asks for them.
+/// The files in a model's folder that may be read when the model is opened, as far as they exist: relative, and in the
+/// order in which [`Hub::pull`] asks for them.
 ///
 /// # Errors
 /// The folder cannot be read.

@@ -1,7 +1,7 @@
 //! Keys of providers: where they are found, and that they are not printed.
 //!
-//! A key is never part of the configuration. It stands in a file that only the user can read, or a command prints
-//! it, or systemd hands it over; the environment, which every child inherits, comes last. For Bedrock the same places
+//! A key is never part of the configuration. It is in a file that only the user can read, or a command prints it, or
+//! systemd hands it over; the environment, which every child process inherits, comes last. For Bedrock the same places
 //! hold either a bearer key or `ACCESS:SECRET`, or `ACCESS:SECRET:SESSION` with temporary credentials.
 
 use std::ffi::OsString;
@@ -22,22 +22,22 @@ use context::settings::{KeyConfig, Provider};
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 
-/// The section that says who writes contexts.
+/// The section of the configuration for the model that writes contexts.
 const CONTEXT: &str = "context";
 
 /// How long a command may take to print a key: long enough to ask an agent, not a person.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 
-/// How often is looked whether a command has ended, after it closed its output.
+/// How often we check whether a command has ended, after it closed its output.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Bytes of a key at most; session tokens of AWS are about a thousand.
+/// Most bytes of a key; session tokens of AWS have about a thousand.
 const MOST_BYTES: u64 = 16 * 1024;
 
-/// Name of the systemd credential that is looked for without being configured.
+/// Name of the systemd credential that is looked for if none is configured.
 const CREDENTIAL: &str = "situated-key";
 
-/// What a provider knows us by. Prints as `[REDACTED]`, and is overwritten when dropped.
+/// What identifies us to a provider. Prints as `[REDACTED]`, and is overwritten when dropped.
 #[derive(Clone, Debug)]
 pub(super) enum Key {
     /// One word.
@@ -48,16 +48,16 @@ pub(super) enum Key {
         access: SecretString,
         /// The secret that signs.
         secret: SecretString,
-        /// Of temporary credentials.
+        /// The session token, with temporary credentials.
         session: Option<SecretString>,
     },
 }
 
-/// Characters of a key that give it away.
+/// From this many characters on, the beginning of a key is hidden too.
 const TELLING: usize = 4;
 
 impl Key {
-    /// A text without the key, and without the beginning of it that a quotation was cut off in.
+    /// A text without the key, and without the beginning of a key that the end of a quotation cut off.
     pub(super) fn kept_from(&self, text: &str) -> String {
         let secrets: Vec<&SecretString> = match self {
             Key::Bearer(key) => vec![key],
@@ -86,7 +86,7 @@ pub(super) struct Whose {
     variables: &'static [&'static str],
     /// Whether it may be what AWS requests are signed with.
     aws: bool,
-    /// Whether there is one at all.
+    /// Whether a key is looked for at all.
     needed: bool,
 }
 
@@ -128,7 +128,7 @@ impl Whose {
         Whose { section: "team", variables: &[], aws: false, needed: true }
     }
 
-    /// Nobody's: there is none.
+    /// Nobody's: no key is looked for.
     pub(super) fn nobody() -> Self {
         Whose { needed: false, ..Whose::team() }
     }
@@ -162,11 +162,11 @@ fn find_in(
         return key(whose, &from_file(path, &place)?, &place).map(Some);
     }
     if let Some(command) = &config.command {
-        // Its words are not repeated: they may hold a secret.
+        // The command is not quoted: it may hold a secret.
         let place = format!("the command of `{}.key_command`", whose.section);
         return key(whose, &from_command(command, &place, command_time)?, &place).map(Some);
     }
-    // The credential that nobody names is the one for contexts, and is for no other provider to see.
+    // The default credential is the key for contexts; no other section may see it.
     let credential = whose.section == CONTEXT || config.credential.is_some();
     if credential && let Some((text, place)) = from_systemd(config, env)? {
         return key(whose, &text, &place).map(Some);
@@ -174,7 +174,7 @@ fn find_in(
     from_environment(whose, env)
 }
 
-/// Reads a file that only we may read. Looked at is the file that was opened, not what has its name by then.
+/// Reads a file that only we may read. The checks are made on the opened file, not on whatever has its name by then.
 fn from_file(path: &Path, place: &str) -> Result<Secret, String> {
     let failed = |e: io::Error| format!("{place} cannot be read: {e}");
     let file = open_at_once(path).map_err(failed)?;
@@ -209,21 +209,21 @@ fn read(file: File, place: &str) -> Result<Secret, String> {
 /// Work for the thread of [`keep_command_runner`].
 type Errand = Box<dyn FnOnce() + Send>;
 
-/// To the thread that runs commands, if there is one.
+/// Sends to the thread that runs commands, if there is one.
 static RUNNER: OnceLock<mpsc::Sender<Errand>> = OnceLock::new();
 
-/// Starts the thread that runs `key_command`s from now on. To be called before this process gives up its rights:
-/// a password manager needs the user's, and what a restricted thread starts is as restricted.
+/// Starts the thread that runs `key_command`s from now on. Call it before this process gives up its rights: a password
+/// manager needs the user's rights, and a process that a restricted thread starts is as restricted as the thread.
 pub fn keep_command_runner() {
     let (sender, errands) = mpsc::channel::<Errand>();
     let run = move || errands.into_iter().for_each(|errand| errand());
     if thread::Builder::new().name("key-commands".to_owned()).spawn(run).is_ok() {
-        // A second one has nothing to do, and ends.
+        // A second runner gets no work, and ends.
         let _ = RUNNER.set(sender);
     }
 }
 
-/// The first line that a command prints, run by the thread that may if there is one.
+/// The first line that a command prints. The runner thread runs the command, if there is one.
 fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
     let Some(runner) = RUNNER.get() else { return run_command(command, place, time) };
     let (sender, printed) = mpsc::sync_channel(1);
@@ -234,21 +234,21 @@ fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, St
     printed.recv().unwrap_or_else(|_| Err(nobody()))
 }
 
-/// The first line that a command prints. It runs in a process group of its own, so that what it started can be
-/// ended with it.
+/// The first line that a command prints. It runs in its own process group, so that the processes that it started can be
+/// killed with it.
 fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
     let mut child = in_own_group(&mut shell(command))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        // Whatever it complains of may hold what it was looking for.
+        // Its complaints may quote what it was looking for.
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| format!("{place} cannot be run: {e}"))?;
     let deadline = Instant::now() + time;
     let output = child.stdout.take();
     let (sender, receiver) = mpsc::channel();
-    // Reads to the end, so that a command which prints more than we want is not stopped by a closed pipe. If a
-    // grandchild left the group and keeps the pipe open, the thread stays until it is gone.
+    // Reads to the end, so that a command which prints more than we need is not stopped by a closed pipe. If a
+    // grandchild left the group and keeps the pipe open, the thread stays until the grandchild is gone.
     let reader = move || {
         let mut bytes = Zeroizing::new(Vec::new());
         let read = output.map_or(Ok(0), |mut output| {
@@ -258,7 +258,7 @@ fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, Str
         // Nobody waits any more after the deadline.
         let _ = sender.send(read.map(|_| bytes));
     };
-    // Without a thread the channel is closed, and the command ended like one that hangs.
+    // If the thread cannot be started, the channel is closed, and the command is killed like one that hangs.
     let _ = thread::Builder::new().name("key-command".to_owned()).spawn(reader);
     let printed = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     let ended = printed.is_ok().then(|| wait(&mut child, deadline)).flatten();
@@ -282,7 +282,7 @@ fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, Str
     std::str::from_utf8(line).map(|line| Secret::new(line.to_owned())).map_err(|_| format!("{place} prints no text"))
 }
 
-/// Waits for a child until a deadline. `None`: it goes on, or cannot be waited for.
+/// Waits for a child until a deadline. `None` if it is still running or cannot be waited for.
 fn wait(child: &mut std::process::Child, deadline: Instant) -> Option<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait().ok()? {
@@ -295,7 +295,7 @@ fn wait(child: &mut std::process::Child, deadline: Instant) -> Option<ExitStatus
     }
 }
 
-/// A credential that systemd put into a folder only we can see: modes are its affair.
+/// A credential in a folder that systemd made and only we can see, so its mode is not checked.
 fn from_systemd(
     config: &KeyConfig,
     env: &dyn Fn(&str) -> Option<OsString>,
@@ -345,7 +345,8 @@ fn from_environment(whose: Whose, env: &dyn Fn(&str) -> Option<OsString>) -> Res
     }
 }
 
-/// The key that a text is. Bearer keys of Bedrock hold no colon, so that one tells the three parts apart.
+/// Reads a text as a key. Bearer keys of Bedrock hold no colon, so a colon means `ACCESS:SECRET` with or without a
+/// session.
 fn key(whose: Whose, text: &str, place: &str) -> Result<Key, String> {
     if !whose.aws || !text.contains(':') {
         return clean(text, place).map(Key::Bearer);

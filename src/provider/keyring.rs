@@ -9,7 +9,7 @@ use super::key::{self, Key, Whose};
 use super::{Failure, FailureKind};
 use context::settings::KeyConfig;
 
-/// A key, or that none is needed.
+/// The key that was found; `None` if none is needed.
 pub(super) type Found = Option<Arc<Key>>;
 
 /// Where the key comes from, and the one that was found last.
@@ -36,7 +36,7 @@ impl Keyring {
         Ok(key)
     }
 
-    /// Another key than the one that was refused, if there is one by now.
+    /// A key other than the one that was refused, if there is one by now.
     pub(super) async fn another(&self, refused: &Found) -> Result<Option<Found>, Failure> {
         let mut found = self.found.lock().await;
         // Another call may have found it meanwhile.
@@ -52,7 +52,7 @@ impl Keyring {
 
     /// Forgets the key in use, so that the next call looks it up.
     pub(super) fn forget(&self) {
-        // If it is locked, somebody looks it up at this very moment.
+        // If it is locked, a call is looking up the key right now.
         if let Ok(mut found) = self.found.try_lock() {
             *found = None;
         }
@@ -60,7 +60,7 @@ impl Keyring {
 
     async fn look(&self) -> Result<Found, Failure> {
         let (whose, config) = (self.whose, self.config.clone());
-        // Files may lie on a network, and a command takes its time.
+        // The file may be on a network, and a command may be slow.
         match machine::blocking(move || key::find(whose, &config)).await {
             Ok(Ok(key)) => Ok(key.map(Arc::new)),
             Ok(Err(message)) => Err(Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }),

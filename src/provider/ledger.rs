@@ -1,19 +1,18 @@
 //! What models cost, for all vaults: reserved before a call, settled after it.
 //!
-//! One append-only file of JSON Lines per month, `2026-11.jsonl`, mode 0600. A call leaves two lines: the
-//! reservation, an upper estimate, on the disk before anything is sent, and what was used in the end. A
-//! reservation that is never settled (the process died, the answer was lost) counts as spent at its estimate,
-//! so that whatever dies when, the sum is never below what a provider may bill. The next start settles it so,
-//! or gives back what a former version reserved and never sent: see [`Ledger::mend`].
+//! There is one append-only file of JSON Lines per month, `2026-11.jsonl`, mode 0600. A call writes two lines: the
+//! reservation, which is an upper estimate and on the disk before anything is sent, and what was used in the end. A
+//! reservation that is never settled (the process died, the answer was lost) counts as spent at its estimate. So
+//! whatever dies when, the sum is never below what a provider may bill. The next start settles such reservations, or
+//! gives back those that a former version never sent: see [`Ledger::mend`].
 //!
-//! Invariants: what is reserved and spent of a budget never exceeds its limit by a new reservation, however
-//! many ask at once; a price that is not known counts in tokens and is never 0; a line that cannot be read is
-//! counted and stops nothing; a file that cannot be read at all stops the buying and nothing else. A call belongs
-//! to the day of its reservation, also if the answer comes after midnight. The clock is an argument, and may jump:
-//! a day is what it is called then.
+//! Invariants: no new reservation takes a budget over its limit, however many callers ask at once; a call of unknown
+//! price counts in tokens, and never as 0; a line that cannot be read is counted and stops nothing; a file that cannot
+//! be read at all stops the buying and nothing else. A call belongs to the day of its reservation, even if the answer
+//! comes after midnight. The clock is an argument and may jump: the day is whatever the clock says at that moment.
 //!
-//! Two locks: the files', held while a line is on its way to the disk, and the book's, which is in memory alone and
-//! never held while anything is read or written. Who only wants to know what was spent takes the second.
+//! There are two locks: that of the files, held while a line is written to the disk, and that of the book, which is in
+//! memory and never held during I/O. A caller that only asks what was spent takes the second.
 
 mod book;
 mod call;
@@ -57,17 +56,18 @@ impl LedgerError {
     }
 }
 
-/// The open ledger, of which a daemon has one. Reserving and settling wait for the disk, a few milliseconds each, one
-/// after the other: not for a thread that serves others.
+/// The open ledger; a daemon has one. Reserving and settling wait for the disk, a few milliseconds each and one after
+/// the other, so a thread that serves others must not call them.
 #[derive(Debug)]
 pub struct Ledger {
     /// Taken before `book`.
     files: Mutex<Files>,
-    /// In memory alone: never held while anything is read or written.
+    /// In memory; the lock is never held during I/O.
     book: Mutex<Book>,
 }
 
-/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`] it counts as spent.
+/// Money (or tokens) that a call may take. Dropped without [`Ledger::settle`] or [`Ledger::release`], it counts as
+/// spent.
 #[must_use = "what is reserved and not settled counts as spent"]
 #[derive(Debug)]
 pub struct Reservation {
@@ -75,7 +75,7 @@ pub struct Reservation {
 }
 
 impl fmt::Display for Reservation {
-    /// As much as it may take.
+    /// The most that the call may cost.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.entry.reserved {
             Some(micro) => f.write_str(&dollars(micro)),
@@ -84,7 +84,7 @@ impl fmt::Display for Reservation {
     }
 }
 
-/// Where the ledger lies among a daemon's data: one for all vaults.
+/// The folder of the ledger among a daemon's data. There is one for all vaults.
 pub fn folder(data_dir: &Path) -> PathBuf {
     data_dir.join("ledger")
 }
@@ -101,7 +101,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// One that is written nowhere: for who spends while another process keeps the ledger, and says so.
+    /// A ledger in memory only: for a process that spends while another one keeps the ledger, and that says so.
     pub fn in_memory() -> Self {
         Ledger::new(Files::new(None))
     }
@@ -110,8 +110,8 @@ impl Ledger {
         Ledger { files: Mutex::new(files), book: Mutex::default() }
     }
 
-    /// The same for a daemon, which serves searches whatever has become of the ledger: while it cannot be read every
-    /// reservation is refused, and each tries to read it again. [`Ledger::problem`] says what to do.
+    /// As [`Ledger::open`], for a daemon that has to serve searches even without a ledger. While the ledger cannot be
+    /// read, every reservation tries to read it again and is refused otherwise. [`Ledger::problem`] says what to do.
     pub fn open_or_refuse(dir: &Path) -> Self {
         let ledger = Ledger::new(Files::new(Some(dir)));
         if let Err(error) = ledger.catch_up(&mut ledger.files.lock()) {
@@ -151,9 +151,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Reserves what a call may take, or says why it must not be made. A rebuild that comes with a limit of its
-    /// own (micro-dollars and tokens) is measured against that and does not count against the day: the user
-    /// agreed to it. Free calls are counted and never refused. On the disk when this returns.
+    /// Reserves what a call may cost, or says why the call must not be made. A rebuild with its own limit
+    /// (micro-dollars and tokens) counts against that limit and not against the day's: the user agreed to it. Free
+    /// calls are counted and never refused. The reservation is on the disk when this returns.
     ///
     /// # Errors
     /// See [`OverBudget`].
@@ -176,7 +176,7 @@ impl Ledger {
             allow(&entry, book.spent(&Pot::of(&entry)), money, tokens)?;
             book.reserve(&entry);
         }
-        // A number is used up even if the line cannot be written, for part of it may be there.
+        // The number is used up even if the write fails, because part of the line may be in the file.
         files.next = files.next.saturating_add(1);
         if let Err(error) = files.append(&[Line::Reserved(entry.clone())], &now, true) {
             self.book.lock().unreserve(&entry);
@@ -185,7 +185,7 @@ impl Ledger {
         Ok(Reservation { entry })
     }
 
-    /// Says what a call took in the end; on the disk when this returns.
+    /// Books what a call cost in the end; that is on the disk when this returns.
     ///
     /// # Errors
     /// It cannot be written: then the estimate goes on counting.
@@ -194,8 +194,8 @@ impl Ledger {
         self.write_settled(&reservation.entry, used, now, true)
     }
 
-    /// Counts a call as spent at its estimate, for nobody knows whether the provider counted it. Does not wait until
-    /// that is on the disk: without the line the reservation stands, and counts as much.
+    /// Counts a call as spent at its estimate, because nobody knows whether the provider counted it. Does not wait for
+    /// the disk: if the line is lost, the reservation stands and counts as much.
     ///
     /// # Errors
     /// It cannot be written: then the reservation stands.
@@ -213,9 +213,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Says what a reservation took that was for several notes: a part, and a line, for each path. All of it is on the
-    /// disk when this returns. The reservation ends with the last line: if the machine stops before that is written,
-    /// too much counts as spent, and not too little.
+    /// Books what a reservation for several notes cost: one part, and one line, per path. All lines are on the disk
+    /// when this returns. The last line ends the reservation: if the machine stops before it is written, too much
+    /// counts as spent, never too little.
     ///
     /// # Errors
     /// It cannot be written: then the estimate goes on counting.
@@ -229,7 +229,8 @@ impl Ledger {
         let whole = reservation.entry;
         let mut lines = Vec::with_capacity(parts.len() + 1);
         for (path, used) in parts {
-            // With a number of its own, for the first line under the reservation's would end it.
+            // Each part has its own number, because the first line under the reservation's number would end the
+            // reservation.
             let id = files.next;
             files.next = files.next.saturating_add(1);
             let used = Used::new(used, None);
@@ -248,26 +249,26 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was reserved under a vault, path and purpose and has neither been settled nor released, be it by a former
-    /// process that was killed. Whoever takes it up must be sure that nobody else holds it.
+    /// The reservation under a vault, path and purpose that is neither settled nor released, even if a former process
+    /// that was killed made it. The caller must be sure that nobody else holds it.
     pub fn standing(&self, vault: &str, path: &str, purpose: Purpose) -> Option<Reservation> {
         self.book.lock().standing(vault, path, purpose).map(|entry| Reservation { entry: entry.clone() })
     }
 
-    /// Gives a reservation back: the call was not made, or the provider surely took nothing for it.
+    /// Gives a reservation back: the call was not made, or the provider certainly charged nothing for it.
     ///
     /// # Errors
     /// It cannot be written: then the estimate goes on counting.
     pub fn release(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
         let Entry { id, day, .. } = &reservation.entry;
-        // Not waited for: should the line be lost, too much counts as spent, and not too little.
+        // Without an fsync: if the line is lost, too much counts as spent, never too little.
         self.files.lock().append(&[Line::Released { id: *id, day: day.clone() }], &now, false)?;
         self.book.lock().unreserve(&reservation.entry);
         Ok(())
     }
 
-    /// Says that contexts of a note were taken from a team, and what was not spent for it. Not waited for: only a
-    /// report is the poorer without the line.
+    /// Records that contexts of a note were taken from a team, and what that saved. Does not wait for the disk: if the
+    /// line is lost, only a report suffers.
     ///
     /// # Errors
     /// It cannot be written.
@@ -295,8 +296,8 @@ impl Ledger {
         self.book.lock().report(day, before)
     }
 
-    /// Whether a model was paid, or asked for nothing, for contexts of a vault in the months that were read: the newest
-    /// two.
+    /// Whether a model was asked, paid or free, and notes of a vault were asked about, in the months that were read:
+    /// the newest two.
     pub fn has_asked(&self, vault: &str, provider: &str, model: &str) -> bool {
         self.book.lock().has_asked(vault, provider, model)
     }

@@ -1,10 +1,11 @@
-//! Models behind HTTP: one completion request, whoever answers it, that holds against real networks.
+//! Models behind HTTP: one completion request for every provider, which withstands real networks.
 //!
-//! [`CompletionClient`] asks, for a whole answer or for one that is shown as it comes, and [`Batches`] asks for half the price
-//! and an answer within the day. What goes over the wire is
-//! known to `wire` alone, and where the key is to `key`. How many requests are under way is `pace`'s, whether the
-//! provider is asked at all `circuit`'s, what follows from a failed attempt `retry`'s, and the bytes are
-//! `transport`'s. What calls cost is in the [`ledger`], and the [`spender`] is the one way to spend. A key and a note's text go to the provider and nowhere else: neither is in a message or in the log.
+//! [`CompletionClient`] asks for a whole answer or for one that is shown as it comes, and [`Batches`] asks for an
+//! answer within the day at half the price. Only `wire` knows what goes over the wire, and only `key` knows where the
+//! key is. `limiter` decides how many requests are under way, `circuit_breaker` whether the provider is asked at all,
+//! and `retry` what follows from a failed attempt; `transport` moves the bytes. The [`ledger`] records what calls cost,
+//! and the [`spender`] is the one way to spend. A key and a note's text go to the provider and nowhere else: neither is
+//! in a message or in the log.
 
 mod batches;
 mod bill;
@@ -58,11 +59,11 @@ pub use spender::{Account, Spender, Unanswered};
 pub use static_model::{StaticError, StaticModel, TABLE_FILES};
 pub use stream::{ShowText, Streamed};
 
-/// What is known about the model of a configuration: at an address of this machine it may cost nothing, but not behind
-/// a gateway, whose bill comes later.
+/// What is known about the model of a configuration. At an address of this machine it may cost nothing, except behind a
+/// gateway, whose bill comes later.
 ///
 /// # Errors
-/// What is wrong with what the user says of models.
+/// What is wrong with the user's settings of models.
 pub fn model(config: &ContextConfig) -> Result<Model, String> {
     let local = match &config.base_url {
         Some(url) => wire::is_loopback(url),
@@ -71,10 +72,10 @@ pub fn model(config: &ContextConfig) -> Result<Model, String> {
     Model::find(config.provider, config.model(), local && !config.passes_on, &config.models)
 }
 
-/// How Ollama calls models that it does not run here, but passes on.
+/// The end of the names of models that Ollama does not run here but passes on.
 const CLOUD: &str = "-cloud";
 
-/// Whether what is shown to a configuration's model leaves this machine.
+/// Whether text that is shown to a configuration's model leaves this machine.
 pub fn leaves(config: &ContextConfig) -> bool {
     let local = match &config.base_url {
         Some(url) => wire::is_loopback(url),
@@ -127,7 +128,8 @@ pub struct Failure {
 /// What follows from a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// Key missing, wrong, or without the right: nothing is asked until the configuration changes.
+    /// The key is missing, wrong, or lacks the right: nothing is asked until the configuration changes or the user
+    /// resumes.
     Unauthorized,
     /// The provider does not know the model: as above.
     UnknownModel,
@@ -137,9 +139,9 @@ pub enum FailureKind {
     TooLong,
     /// The provider refuses this request and always will.
     Rejected,
-    /// The provider is down, or was a moment ago and is left alone: later.
+    /// The provider is down, or was a moment ago and is left alone: try later.
     Unavailable,
-    /// Asked to stop.
+    /// The call was cancelled.
     Cancelled,
 }
 
@@ -148,8 +150,9 @@ pub enum FailureKind {
 pub enum Health {
     /// Nothing is known against it.
     Good,
-    /// It fails; it is asked again in so long.
+    /// It fails, and why; it is asked again after this time.
     Open(Duration, String),
-    /// It is not asked until the configuration changes or the user resumes, and why.
+    /// It refuses us, and why; it is not asked until the configuration changes or the user resumes, or for an hour
+    /// after a spend limit.
     Stopped(String),
 }

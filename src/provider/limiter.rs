@@ -1,8 +1,8 @@
 //! How many requests are under way at once: as many as the provider bears.
 //!
-//! Slow start, additive increase, multiplicative decrease, as congestion control does it: a place more for every
-//! answer until the provider says for the first time that it is busy, which halves them; from then on a place more
-//! for every [`SUCCESSES_PER_PLACE`] answers. Calls wait for a place in the order in which they came.
+//! Slow start, additive increase, multiplicative decrease, as in congestion control: one more place for every answer
+//! until the provider first says that it is busy, which halves the places; from then on one more place for every
+//! [`SUCCESSES_PER_PLACE`] answers. Calls get places in the order in which they came.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// Places at the start, unless the configuration allows fewer: enough to be quick, too few to trip the limit of a new
-/// account at the first breath.
+/// Places at the start, unless the configuration allows fewer: enough to be quick, too few to hit the rate limit of a
+/// new account at once.
 const FIRST_PLACES: usize = 4;
 
-/// Answers, with no "busy" in between, that earn one place more once the provider was busy.
+/// Answers without a "busy" in between that earn one more place, once the provider was busy.
 const SUCCESSES_PER_PLACE: u32 = 20;
 
 /// The places, and who has them.
@@ -33,7 +33,7 @@ struct State {
     most: usize,
     /// Answers since the number of places changed.
     successes: u32,
-    /// Places taken away while calls had them: so many of those that come back are not given out again.
+    /// Places that were cut while calls held them: this many of the returned places are not given out again.
     owed: usize,
     /// How often places were taken away.
     cuts: u64,
@@ -57,20 +57,20 @@ impl AdaptiveLimiter {
         act(&mut self.state.lock())
     }
 
-    /// Waits for a place. Whoever drops the future gives up their place in the queue, and nothing else.
+    /// Waits for a place. Dropping the future gives up the place in the queue, and nothing else.
     pub(super) async fn place(&self) -> Place<'_> {
         // The semaphore is never closed; if it were, a call without a place would be better than none.
         let permit = self.places.clone().acquire_owned().await.ok();
         Place { pace: self, permit, cuts: 0 }
     }
 
-    /// Asks everybody to send nothing for so long.
+    /// Makes all calls send nothing for this long.
     pub(super) fn be_quiet(&self, wait: Duration) {
         let until = Instant::now() + wait;
         self.with(|state| state.quiet_until = state.quiet_until.max(Some(until)));
     }
 
-    /// How long nothing may be sent yet.
+    /// How much longer nothing may be sent.
     pub(super) fn quiet(&self) -> Option<Duration> {
         let until = self.with(|state| state.quiet_until)?;
         Some(until.saturating_duration_since(Instant::now())).filter(|wait| !wait.is_zero())
@@ -142,7 +142,7 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.pace.with(|state| {
-            // Under the lock, so that no cut comes between looking and giving back.
+            // Under the lock, so that no cut comes between the check and the return.
             match (self.permit.take(), state.owed.checked_sub(1)) {
                 (Some(permit), Some(owed)) => {
                     permit.forget();

@@ -1,8 +1,9 @@
-//! The models on this machine's shelf, `<data>/models`: what lies there, of which kind it is, where it came from, and
-//! whether it is still what it was.
+//! The models on this machine's shelf, `<data>/models`: which there are, of which kind, where they came from, and
+//! whether their files are still the same.
 //!
-//! A model has a folder of its own with a record beside its files ([`record`]). It comes from a hub or from a folder of the
-//! user's ([`add`]), and counts as added once the code that will use it has opened it and asked it one thing ([`probe`]).
+//! Each model has its own folder, with a record beside its files ([`record`]). It comes from a hub or from a folder of
+//! the user ([`add`]), and counts as added once the code that will use it has opened it and tried it on one input
+//! ([`probe`]).
 
 mod add;
 mod probe;
@@ -56,7 +57,7 @@ impl ModelKind {
         }
     }
 
-    /// That a model which the configuration names is not on this machine, and what to do.
+    /// The message that a configured model is not on this machine, and what to do.
     pub fn absent(self, name: &str) -> String {
         match ModelId::parse(name) {
             Some(id) if id.org() == OWN_ORG => {
@@ -95,7 +96,7 @@ pub enum ModelError {
     /// The folder lacks a file.
     #[error("{} has no {file}: name a folder that has {needed}", folder.display())]
     Lacks {
-        /// The user's.
+        /// The user's folder.
         folder: PathBuf,
         /// The first that is not there.
         file: &'static str,
@@ -118,7 +119,7 @@ pub enum ModelError {
     NoRoom {
         /// The model.
         id: ModelId,
-        /// Where it would lie.
+        /// Where the model would go.
         shelf: PathBuf,
         /// Bytes.
         needed: u64,
@@ -139,16 +140,16 @@ fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, ModelError> {
     result.map_err(|error| ModelError::File { path: path.to_owned(), error })
 }
 
-/// A model that lies on the shelf.
+/// A model on the shelf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Installed {
     /// Its name.
     pub id: ModelId,
-    /// Where it lies.
+    /// Where it is.
     pub folder: PathBuf,
     /// Bytes of all its files.
     pub bytes: u64,
-    /// What was written down when it was added; `None` if nothing was, as by an older version and by the daemon itself.
+    /// The record from when it was added; `None` if an older version or the daemon itself fetched it: these write none.
     pub record: Option<Result<ModelRecord, String>>,
     /// Whether it is not all there: a download that ended early, which goes on when the model is added again.
     pub partial: bool,
@@ -161,7 +162,7 @@ impl Installed {
     }
 }
 
-/// What is wrong with a model, and what to do about it.
+/// What is wrong with a model, and where.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ModelFault {
     /// The file, or the folder if it is about all of it.
@@ -170,14 +171,14 @@ pub struct ModelFault {
     pub problem: String,
 }
 
-/// A folder in which models lie.
+/// A folder of models.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     folder: PathBuf,
 }
 
 impl Shelf {
-    /// That of a data folder.
+    /// The shelf of a data folder.
     pub fn of(data_dir: &Path) -> Self {
         Shelf { folder: data_dir.join("models") }
     }
@@ -187,7 +188,7 @@ impl Shelf {
         &self.folder
     }
 
-    /// All models and begun downloads, by name. A folder whose name is no model's is passed over.
+    /// All models and unfinished downloads, by name. A folder is skipped if its name is not that of a model.
     pub fn list(&self) -> io::Result<Vec<Installed>> {
         let entries = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -205,7 +206,7 @@ impl Shelf {
         Ok(found)
     }
 
-    /// A model; else what there is of a download of it.
+    /// A model, or else an unfinished download of it.
     pub fn find(&self, id: &ModelId) -> Option<Installed> {
         self.read(id.clone(), false).or_else(|| self.read(id.clone(), true))
     }
@@ -216,7 +217,7 @@ impl Shelf {
             return None;
         }
         let record = record::read(&folder);
-        // The record knows the true name: of a folder's it is not known where an organisation's ends.
+        // The record knows the true name; the name of a folder does not tell where the organisation's ends.
         let id = match &record {
             Some(Ok(ModelRecord { origin: Origin::Hub { model, .. }, .. })) => {
                 ModelId::parse(model).filter(|named| named.folder() == id.folder()).unwrap_or(id)
@@ -231,7 +232,7 @@ impl Shelf {
         self.folder.join(if partial { format!("{}{PARTIAL}", id.folder()) } else { id.folder() })
     }
 
-    /// Compares a model's files with its record, opens it, and asks it one thing. Nothing if all is well.
+    /// Compares a model's files with its record, opens it, and tries it on one input. Returns nothing if all is well.
     pub fn check(&self, model: &Installed) -> Vec<ModelFault> {
         let fault = |path: &Path, problem: String| ModelFault { path: path.to_owned(), problem };
         if model.partial {
@@ -264,17 +265,17 @@ impl Shelf {
         faults
     }
 
-    /// Takes a model away, with all files of its folder.
+    /// Removes a model, with all files of its folder.
     ///
     /// # Errors
-    /// Another process is at it, or the disk fails; what is left then is found by [`Shelf::check`].
+    /// Another process works on it, or the disk fails; [`Shelf::check`] then finds what is left.
     pub fn remove(&self, model: &Installed) -> Result<(), ModelError> {
         let _held = Held::take(&self.folder, &model.id.folder(), &model.id.to_string())?;
         at(&model.folder, std::fs::remove_dir_all(&model.folder))
     }
 }
 
-/// Bytes of all files below a folder; what cannot be read counts nothing.
+/// Bytes of all files below a folder; files that cannot be read count as 0.
 fn bytes_below(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {

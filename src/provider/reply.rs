@@ -20,6 +20,6 @@ pub(super) struct Broken {
     pub(super) message: String,
     /// Whether the request, or a part of it, may have arrived.
     pub(super) sent: bool,
-    /// Whether the status and the headers had come, and were good.
+    /// The status, if it had come with the headers and was a success.
     pub(super) status: Option<u16>,
 }

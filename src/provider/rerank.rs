@@ -100,8 +100,8 @@ impl RerankClient {
         })
     }
 
-    /// How well each document answers the query. Once `within` is over there is no answer; what may succeed on a second
-    /// try before that is tried again, unless the provider may have counted the first.
+    /// How well each document answers the query. Once `within` is over, there is no answer. Before that, what may
+    /// succeed on a second try is tried again, unless the provider may have counted the first.
     ///
     /// # Errors
     /// See [`Unanswered`].
@@ -121,7 +121,7 @@ impl RerankClient {
         }
         let mut judgements: Vec<Option<Judgement>> = vec![None; parts.len()];
         while let Some(part) = asked.join_next().await {
-            // The others are dropped with the set if one of them fails: what was sent of them counts at its estimate.
+            // If one fails, the others are dropped with the set; those that were sent count at their estimate.
             let (n, judgement) = part.map_err(|_| Failure {
                 kind: FailureKind::Cancelled,
                 message: "the question to the reranker was given up".to_owned(),
@@ -178,7 +178,7 @@ impl RerankClient {
         Settled { usage, micro_dollars: self.cost(billed), contexts: 0, failed: false }
     }
 
-    /// What a question is going to take, about; errs upwards.
+    /// Estimates what a question is going to take; errs upwards.
     pub fn guess(&self, query: &str, documents: &[String]) -> Billed {
         let query = u64::from(estimate_tokens(query, 1.0));
         let tokens = documents.iter().map(|document| query + u64::from(estimate_tokens(document, 1.0)));
@@ -220,8 +220,8 @@ impl RerankClient {
 }
 
 impl Price {
-    /// The user's word, then the table; what runs on this machine is free, unless a vendor's model is asked there,
-    /// for then a proxy answers that passes the question on.
+    /// The user's price, then the table. What runs on this machine is free, unless it is a vendor's model: then a proxy
+    /// answers there and passes the question on.
     fn of(config: &RerankConfig, local: bool) -> Self {
         let known = |table: &[(&str, u64)]| table.iter().find(|(id, _)| *id == config.model()).map(|(_, rate)| *rate);
         match (config.price_per_mtok, config.price_per_1k) {

@@ -1,7 +1,7 @@
-//! A server of the user's own that is asked by REST: its address, its key, and an end to every wait.
+//! The user's own server, which is asked by REST: its address, its key, and a limit to every wait.
 //!
-//! What is asked is the caller's. A key goes to this server alone, and over a connection that nobody reads: unencrypted
-//! only to this machine.
+//! The caller decides what is asked. A key goes to this server alone, and only over a connection that nobody can read:
+//! unencrypted only to this machine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl std::fmt::Debug for RestServer {
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestError {
-    /// The key cannot be had, and why.
+    /// The key could not be found, and why.
     #[error("{0}")]
     Key(String),
     /// Nothing came back, or not all of it; the words of the system.
@@ -78,8 +78,9 @@ impl From<Verb> for Method {
 }
 
 impl RestServer {
-    /// A server at `url`, whose key goes into `header`. With `authority`, a file of certificates (PEM), only servers that
-    /// one of them vouches for are trusted, else those that this machine trusts. Reads no key and opens no connection yet.
+    /// A server at `url`, whose key goes into `header`. With `authority`, a file of certificates (PEM), only servers
+    /// that one of them vouches for are trusted, otherwise those that this machine trusts. Reads no key and opens no
+    /// connection yet.
     ///
     /// # Errors
     /// What is wrong with the address or with that file.
@@ -95,7 +96,7 @@ impl RestServer {
         let transport = Transport::trusting(address.origin(), address.is_loopback(), trusted)?;
         let transport = transport.with_answers_of(MOST_ANSWER);
         let base = address.join("");
-        // Without any place for it there is none: what the environment has is for others.
+        // If no place for a key is configured, there is none: keys in the environment are for other servers.
         let whose = if has_key { Whose::team() } else { Whose::nobody() };
         let key = std::sync::Arc::new(Keyring::new(whose, key.clone()));
         Ok(RestServer { transport, base, header, key })
@@ -111,8 +112,8 @@ impl RestServer {
         self.transport.leaves_to()
     }
 
-    /// Asks, with an end after `within`; gives the body of a good answer. A key that is refused is looked up once more: it
-    /// may have been changed.
+    /// Asks, with `within` as the deadline, and returns the body of a successful answer. A key that is refused is
+    /// looked up once more: it may have changed.
     ///
     /// # Errors
     /// See [`RestError`].

@@ -6,16 +6,16 @@ use super::key::Key;
 use super::wire::{Field, Refusal, RefusalKind};
 use super::{Failure, FailureKind};
 
-/// Attempts of one call at most. Those that leave out a refused field or take a new key are not counted.
+/// Most attempts of one call. Those that leave out a refused field or take a new key are not counted.
 pub(super) const MOST_ATTEMPTS: u32 = 4;
 
-/// Fields that one call leaves out at most: a server that refuses more of them speaks another language.
+/// Most fields that one call leaves out: a server that refuses more of them speaks another language.
 pub(super) const MOST_FIELDS: usize = 4;
 
-/// The pause before the second attempt at most; twice as long before each further one.
+/// Longest pause before the second attempt; it doubles before each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The pause before any attempt at most, unless the provider asks for a longer one.
+/// Longest pause before any attempt, unless the provider asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Why an attempt has no answer.
@@ -34,7 +34,7 @@ pub(super) struct Fault {
 /// What to do about an attempt that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The same once more, not before `after` if the provider names a time. `busy`: and fewer at once.
+    /// The same again, not before `after` if the provider names a time. `busy`: also with fewer calls at once.
     Again { after: Option<Duration>, busy: bool },
     /// At once, without this field.
     Without(Field),
@@ -50,7 +50,7 @@ impl Fault {
         Fault { next: Next::Again { after: None, busy: false }, status: None, message, maybe_billed: sent }
     }
 
-    /// A whole answer came which is none.
+    /// An answer came, but it broke off or cannot be understood.
     pub(super) fn broken(status: u16, message: String) -> Self {
         Fault {
             next: Next::Again { after: None, busy: false },
@@ -60,13 +60,13 @@ impl Fault {
         }
     }
 
-    /// No answer came in time. A server with a queue of its own says in no other way that it has too much to do.
+    /// No answer came in time. That counts as busy, because a server with its own queue has no other way to say so.
     pub(super) fn late(limit: Duration) -> Self {
         let message = format!("no answer within {:.0} s", limit.as_secs_f32());
         Fault { next: Next::Again { after: None, busy: true }, status: None, message, maybe_billed: true }
     }
 
-    /// The attempt ended in a way that no repetition mends.
+    /// The attempt ended in a way that no retry mends.
     pub(super) fn never(failure: Failure) -> Self {
         Fault {
             next: Next::Never(failure.kind),
@@ -76,7 +76,7 @@ impl Fault {
         }
     }
 
-    /// The same without the key: some servers repeat it when they refuse it.
+    /// The same without the key: some servers quote a key that they refuse.
     pub(super) fn without_key(self, key: Option<&Key>) -> Self {
         match key {
             Some(key) => Fault { message: key.kept_from(&self.message), ..self },
@@ -97,14 +97,14 @@ impl Fault {
             (RefusalKind::UnsupportedField, Some(field)) => Next::Without(field),
             (RefusalKind::UnsupportedField, None) | (RefusalKind::Rejected, _) => Next::Never(FailureKind::Rejected),
         };
-        // A gateway that waited in vain has passed the request on.
+        // A gateway that timed out has passed the request on.
         let maybe_billed = matches!(status, 408 | 504 | 524);
         Fault { next, status: Some(status), message, maybe_billed }
     }
 }
 
-/// How long to pause after so many attempts, or `None` to give up: there were enough of them, or the time that is
-/// `left` would be over. `random` is in `0.0..1.0`.
+/// How long to pause after this many attempts, or `None` to give up: there were enough of them, or the pause would not
+/// end within the time that is `left`. `random` is in `0.0..1.0`.
 ///
 /// The jitter is full (anything from nothing to the whole pause), which spreads callers that failed together best.
 pub(super) fn pause(attempts: u32, after: Option<Duration>, random: f64, left: Duration) -> Option<Duration> {
@@ -116,7 +116,7 @@ pub(super) fn pause(attempts: u32, after: Option<Duration>, random: f64, left: D
     (pause < left).then_some(pause)
 }
 
-/// Any number in `0.0..1.0`. Good enough to spread callers; the standard library's hasher is seeded by the system.
+/// A random number in `0.0..1.0`. Good enough to spread callers; the standard library's hasher is seeded by the system.
 pub(super) fn random() -> f64 {
     #[cfg(feature = "simulation")]
     if let Some(machine) = machine::simulation::machine() {

@@ -1,14 +1,13 @@
-//! Where everything that is asked of providers is under way: one runtime for contexts, embeddings, questions and
-//! reranking.
+//! The runtime of all calls to providers: for contexts, embeddings, questions and reranking.
 //!
-//! It has two threads, each started when it is first needed. What nobody waits for has one at low priority; what
-//! somebody waits for never queues behind it.
+//! It has two threads, each started when it is first needed. One, at low priority, runs what nobody waits for. The
+//! other runs what somebody waits for, which so never queues behind the first.
 
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-/// The runtime. What is under way ends with it.
+/// The runtime. Calls under way end with it.
 #[derive(Debug)]
 pub struct ProviderRuntime {
     background: Mutex<Option<Lane>>,
@@ -30,7 +29,7 @@ impl ProviderRuntime {
         ProviderRuntime { background: Mutex::default(), urgent: Mutex::default(), lower_priority }
     }
 
-    /// One that somebody else drives, for both.
+    /// A runtime whose work somebody else drives, on one handle for both threads.
     #[cfg(feature = "simulation")]
     pub fn driven(handle: &Handle) -> Self {
         let lane = || Mutex::new(Some(Lane { handle: handle.clone(), _stop: oneshot::channel().0 }));
@@ -40,7 +39,7 @@ impl ProviderRuntime {
     /// For what nobody waits for: contexts, batches, vectors of notes.
     ///
     /// # Errors
-    /// The system has no thread to give.
+    /// The system cannot start a thread or its runtime.
     pub fn background(&self) -> Result<Handle, String> {
         handle(&self.background, "provider", self.lower_priority)
     }
@@ -79,7 +78,7 @@ fn start(name: &str, on_start: fn()) -> Result<Lane, String> {
         .name(name.to_owned())
         .spawn(move || {
             on_start();
-            // Ends by the sender being dropped.
+            // Ends when the sender is dropped.
             let _ = runtime.block_on(stopped);
             // A thread that waits for the disk or a command must not hold up whoever drops this.
             runtime.shutdown_background();

@@ -1,4 +1,4 @@
-//! A provider that is played: what it answers is scripted, and no byte leaves the process.
+//! A simulated provider: its answers are scripted, and no byte leaves the process.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::reply::{Broken, Reply};
 
-/// Says what is answered.
+/// Decides what is answered.
 pub trait Script {
     /// A request has been sent.
     fn ask(&self, url: &str, body: &[u8]) -> PlayedAnswer;
@@ -50,7 +50,7 @@ thread_local! {
     static SCRIPT: RefCell<Option<Rc<dyn Script>>> = const { RefCell::new(None) };
 }
 
-/// Plays the provider on this thread, or with `None` no more.
+/// Simulates the provider on this thread; with `None` no longer.
 pub fn play(script: Option<Rc<dyn Script>>) {
     SCRIPT.with(|place| *place.borrow_mut() = script);
 }
@@ -60,7 +60,7 @@ fn script() -> Option<Rc<dyn Script>> {
     SCRIPT.try_with(|place| place.borrow().clone()).ok().flatten()
 }
 
-/// What is answered to a request; `None` if nobody plays the provider.
+/// The scripted answer to a request; `None` if no provider is simulated.
 pub(super) fn ask(url: &str, body: &[u8]) -> Option<PlayedAnswer> {
     script().map(|script| script.ask(url, body))
 }

@@ -1,13 +1,14 @@
 //! The one way to spend: for contexts, questions, reranking, embeddings, batches and `doctor --provider`.
 //!
-//! [`Spender::reserve`] takes what a call may cost out of the budget and gives a guard. [`Reserved::send`] turns it into
-//! a call in flight, and an answer settles that. What is dropped settles itself: a reservation that was never sent goes
-//! back, and a call that was given up in flight counts at its estimate, for nobody knows whether it was billed.
+//! [`Spender::reserve`] takes what a call may cost out of the budget and returns a guard. [`Reserved::send`] turns it
+//! into a call in flight, and the answer settles that. A guard that is dropped settles itself: a reservation that was
+//! never sent goes back, and a call that was given up in flight counts at its estimate, because nobody knows whether it
+//! was billed.
 //!
-//! A place first, then money: who asks a provider reserves only when the call has its place among those under way, so
-//! nothing is reserved that is not sent at once ([`CompletionClient`](super::CompletionClient), [`Embeddings`](super::Embeddings) and
-//! [`RerankClient`](super::RerankClient) do it in this order). And each attempt is paid for: one that may have been billed is
-//! booked before the next one is reserved.
+//! First a place, then money: a caller reserves only when its call has a place among those under way, so everything
+//! that is reserved is sent at once. [`CompletionClient`](super::CompletionClient), [`Embeddings`](super::Embeddings)
+//! and [`RerankClient`](super::RerankClient) keep to this order. Each attempt is paid for: one that may have been
+//! billed is booked before the next one is reserved.
 
 mod account;
 mod guard;
@@ -32,7 +33,7 @@ pub struct Spender {
 }
 
 impl Spender {
-    /// With a ledger that is open, and what may be bought from it.
+    /// A spender with an open ledger, and the limits of what may be bought.
     pub fn new(ledger: Ledger, limits: BudgetLimits) -> Arc<Self> {
         Arc::new(Spender { ledger, limits: Mutex::new(limits) })
     }
@@ -58,8 +59,8 @@ impl Spender {
         Ok(Reserved::new(self.clone(), reservation))
     }
 
-    /// Takes up what a former process reserved for a batch and has neither settled nor given back. The caller makes
-    /// sure that nobody else holds it.
+    /// Takes up what a former process reserved for a batch and neither settled nor gave back. The caller must make sure
+    /// that nobody else holds it.
     pub fn standing(self: &Arc<Self>, vault: &str, purpose: Purpose) -> Option<StandingReservation> {
         let reservation = self.ledger.standing(vault, "", purpose)?;
         Some(StandingReservation::new(self.clone(), reservation))

@@ -1,6 +1,6 @@
 //! A static table from a folder as model2vec writes it: `model.safetensors` with a vector for each token, and
-//! `tokenizer.json`. A text's vector is the mean of its tokens' vectors ([`index::embed::table`]), so it takes no longer
-//! than cutting the text into tokens. Files are read once: what becomes of them later is seen at the next start.
+//! `tokenizer.json`. A text's vector is the mean of its tokens' vectors ([`index::embed::table`]), so it takes no
+//! longer than cutting the text into tokens. Files are read once: later changes to them are seen at the next start.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ const ROWS: (&str, u64) = ("model.safetensors", 4 << 30);
 /// Tokenizers of a hundred languages have 20 MB.
 const TOKENIZER: (&str, u64) = ("tokenizer.json", 256 << 20);
 
-/// Says how vectors are made: it is part of the identity, for those that are made in another way are not comparable.
+/// Names the way vectors are made. It is part of the identity, because vectors that are made in another way are not
+/// comparable.
 const FORM: &[u8] = b"static/1";
 
-/// Bytes of a text that are read. What is embedded is cut into windows of 240 pieces before, so only a line without any
-/// words is longer, and looking for its most likely pieces takes many times its memory.
+/// Most bytes of a text that are read. Texts are cut into windows of 240 pieces before they are embedded, so only a
+/// line without any words is longer, and the search for its most likely pieces takes many times its memory.
 const LONGEST: usize = 32 << 10;
 
 /// The names of the files.
@@ -94,7 +95,7 @@ impl StaticModel {
         &self.identity
     }
 
-    /// Numbers of a vector.
+    /// Components of a vector.
     pub fn dimensions(&self) -> usize {
         self.table.dimensions()
     }
@@ -109,7 +110,7 @@ impl StaticModel {
         Vector::quantized(&self.mean(text))
     }
 
-    /// The vector of what is to be found: text and context apart.
+    /// The vector of an input of a document: text and context are embedded separately.
     pub fn embed_input(&self, input: &Input) -> Vector {
         embed_apart(input, |text| self.mean(text))
     }
@@ -125,7 +126,7 @@ impl StaticModel {
     }
 
     fn mean(&self, text: &str) -> Vec<f32> {
-        // What is unknown has no vector.
+        // Tokens that are not known have no vector.
         self.table.mean(&self.tokenizer.cut(read_part(text)))
     }
 }

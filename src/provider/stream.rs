@@ -1,7 +1,7 @@
 //! One call whose answer is shown while it comes.
 //!
-//! Until the first word is shown it is a call like any other, and repeated as such. From then on it is not: what was
-//! shown cannot be taken back, so an answer that breaks off is given as far as it came, with why it ends there.
+//! Until the first word is shown, it is a call like any other and is retried. After that it is not retried: what was
+//! shown cannot be taken back, so an answer that breaks off is returned as far as it came, with the reason.
 
 use std::time::{Duration, SystemTime};
 
@@ -28,11 +28,12 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 pub struct Streamed {
     /// All of it.
     pub completion: Completion,
-    /// Why it ends before its end, if it does: for the user, nothing of the question in it.
+    /// What is wrong with it, if anything: it broke off, or the server cut the prompt. For the user; nothing of the
+    /// question.
     pub broken: Option<String>,
 }
 
-/// Is given text as it comes.
+/// Called with text as it comes.
 pub type ShowText<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 impl CompletionClient {
@@ -62,7 +63,7 @@ impl CompletionClient {
         let attempt = |with: With| async move {
             match so_far() {
                 text if text.is_empty() => shared.attempt_streaming(prompt, with, show).await,
-                // An attempt that was cut short had begun to show: there is no other.
+                // The attempt before this one was cut short after it had begun to show: there is no other.
                 text => Ok((shared.unfinished(text, prompt), Some("no end of the answer came in time".to_owned()))),
             }
         };
@@ -107,7 +108,7 @@ impl Shared {
             let reply = timeout(self.timeout, self.transport.finish(response)).await;
             let reply = reply.map_err(|_| self.named(Fault::late(self.timeout)))?;
             let reply = self.whole(reply.map_err(|broken| self.named(broken.into()))?)?;
-            // A server that knows no streams, or an interface that has none.
+            // This server, or the interface, has no streams.
             let answer = self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))?;
             show(&answer.text);
             return Ok((answer, None));
@@ -136,7 +137,7 @@ impl Shared {
         self.end_of(reader, prompt, status, outcome.err())
     }
 
-    /// What became of an answer that came bit by bit.
+    /// The outcome of a streamed answer.
     fn end_of(
         &self,
         reader: Reader,
@@ -167,7 +168,7 @@ impl Shared {
     }
 }
 
-/// Whether the bytes are to be read as they come: JSON alone is a whole answer.
+/// Whether the response is a stream: a whole answer comes as plain JSON.
 fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     !kind.trim_start().starts_with("application/json")

@@ -1,10 +1,11 @@
 //! Neural embedders and rerankers from folders in the format of sentence-transformers.
 //!
 //! A [`Transformer`] gives texts their vectors; a [`CrossEncoder`] says how well passages answer a query. Both run on
-//! the CPU in f32, but for what a reranker may round, on threads of their own, and can be used by many threads at once. `folder` reads files,
-//! `settings` what they say, `weights` the weights; texts are cut into tokens by `tokens` and put together in a `batch`.
-//! `network` knows the kinds: `bert` (with RoBERTa, XLM-RoBERTa, DistilBERT and MPNet), `modernbert` and `qwen3`, which
-//! are made of `matrix`, `functions` and `attention`; `pooling` and `head` make a vector or a score of what they give.
+//! the CPU in f32, except for what a reranker may round, on their own threads, and many threads can use them at once.
+//! `folder` reads files, `settings` what they say, `weights` the weights; `tokens` cuts texts into tokens, and `batch`
+//! puts them together. `network` knows the kinds: `bert` (with RoBERTa, XLM-RoBERTa, DistilBERT and MPNet),
+//! `modernbert` and `qwen3`, which are built from `matrix`, `functions` and `attention`; `pooling` and `head` turn
+//! their output into a vector or a score.
 
 mod attention;
 mod batch;
@@ -101,14 +102,14 @@ pub enum TextRole {
 pub struct Transformer {
     folder: PathBuf,
     name: String,
-    /// Of everything that the vectors of documents depend on, but the prefix.
+    /// The hash of everything that the vectors of documents depend on, except the prefix.
     hash: blake3::Hash,
     network: Network,
     /// Values of a vector.
     width: usize,
     pieces: Pieces,
     pooling: Pooling,
-    /// Tokens of a text at most, with those that begin and end it.
+    /// Most tokens of a text, with those that begin and end it.
     max_tokens: usize,
     query_prefix: String,
     document_prefix: String,
@@ -122,16 +123,16 @@ impl std::fmt::Debug for Transformer {
 }
 
 impl Transformer {
-    /// Reads the model in `folder`: weights and tokenizer are in memory from then on. Takes a second per gigabyte or so.
+    /// Reads the model in `folder`: weights and tokenizer are in memory from then on. Takes a second or so per GB.
     pub fn open(folder: &Path) -> Result<Self, TransformerError> {
         Self::read(folder, false)
     }
 
-    /// With its layers rounded if it is to be so, as only a reranker's are.
+    /// Reads the model; `rounds` says whether its layers are rounded, as only a reranker's are.
     fn read(folder: &Path, rounds: bool) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read(&folder)?;
-        // The weights last: what is wrong with the small files is known before a large one is read, or downloaded.
+        // The weights come last, so that a fault of the small files is known before a large one is read, or downloaded.
         let pieces = Pieces::read(&folder, &settings)?;
         let weights = Weights::read(&folder)?;
         let weights = if rounds { weights.rounding() } else { weights };
@@ -153,13 +154,13 @@ impl Transformer {
     }
 
     /// The same, on this many threads at most (0 is 1). They take their priority from the thread that calls this.
-    /// Otherwise it is one per core, or `RAYON_NUM_THREADS`.
+    /// Without this call there is one thread per core, or `RAYON_NUM_THREADS`.
     pub fn with_threads(self, most: usize) -> Result<Self, TransformerError> {
         let threads = Threads::build(&self.folder, Some(most))?;
         Ok(Transformer { threads, ..self })
     }
 
-    /// The same, with these prefixes where they are given instead of those that the folder names (or of none).
+    /// The same, with these prefixes. One that is not given stays as the folder names it (or empty).
     #[must_use]
     pub fn with_prefixes(self, query: Option<String>, document: Option<String>) -> Self {
         let query_prefix = query.unwrap_or(self.query_prefix);
@@ -213,7 +214,7 @@ impl Transformer {
     }
 }
 
-/// Weights that are damaged, or overflowed.
+/// Its weights are damaged, or it overflowed.
 const NOT_FINITE: &str = "it gave a value that is not a number";
 
 /// A vector of length 1 in the direction of `vector`; `None` if a value is not finite.

@@ -1,4 +1,4 @@
-//! Bytes there and back over HTTP: with an end to every wait and to every body.
+//! Bytes there and back over HTTP, with a limit to every wait for a connection and to every body.
 
 use std::error::Error;
 use std::sync::Once;
@@ -12,19 +12,19 @@ use secrecy::ExposeSecret as _;
 use super::reply::{Broken, Reply};
 use super::wire::Request;
 
-/// Longest body that is an answer. A caption has hundreds of bytes; what is longer has run away.
+/// Longest body of an answer. A caption has hundreds of bytes; a longer answer has run away.
 pub(super) const MOST_BODY: usize = 2 << 20;
 
-/// As much of a body is read that explains an error.
+/// How much is read of a body that explains an error.
 const MOST_EXPLANATION: usize = 64 << 10;
 
-/// Longest wait for a connection: no server that lives needs it.
+/// Longest wait for a connection: no live server needs longer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an unused connection is kept: less than most servers do, so that no request meets a closing one.
 const KEPT_UNUSED: Duration = Duration::from_secs(20);
 
-/// Redirects within the same server at most.
+/// Most redirects within the same server.
 const MOST_REDIRECTS: usize = 3;
 
 /// Connections to one server.
@@ -36,7 +36,7 @@ pub(super) struct Transport {
     /// Whether that is this machine.
     local: bool,
     passes_on: bool,
-    /// Longest body that is an answer.
+    /// Longest body of an answer.
     most: usize,
 }
 
@@ -46,10 +46,10 @@ impl Transport {
         Transport::trusting(base, local, None)
     }
 
-    /// The same, trusting whom these certificates vouch for and nobody else.
+    /// The same; only servers that one of the `trusted` certificates vouches for are trusted, if there are such.
     pub(super) fn trusting(base: &str, local: bool, trusted: Option<Vec<Certificate>>) -> Result<Self, String> {
         static PROVIDER: Once = Once::new();
-        // Whoever installed another one before us had reasons.
+        // If another provider was installed before, it stays.
         PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
         // The address itself is not repeated: some have a password in them.
         let url = Url::parse(base).map_err(|error| format!("the address of the server is none: {error}"))?;
@@ -83,7 +83,7 @@ impl Transport {
         (!self.local || self.passes_on).then(|| self.host.clone())
     }
 
-    /// The same, if what is on this machine hands texts on to others.
+    /// The same; `passes_on` says whether a server on this machine passes texts on to others.
     pub(super) fn passing_on(self, passes_on: bool) -> Self {
         Transport { passes_on, ..self }
     }
@@ -98,7 +98,7 @@ impl Transport {
         Transport { most, ..self }
     }
 
-    /// Sends a request and reads all of the answer. Without an end of its own: the caller sets one.
+    /// Sends a request and reads all of the answer. It has no timeout: the caller sets one.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Broken> {
         #[cfg(feature = "simulation")]
         if let Some(answer) = crate::simulation::ask(&request.url, &request.body) {
@@ -125,7 +125,7 @@ impl Transport {
                     break;
                 }
                 Ok(None) => break,
-                // The status of a refusal says enough, be its explanation broken.
+                // The status of a refusal says enough, even if its explanation breaks off.
                 Err(_) if !good => break,
                 Err(error) => return Err(broken(&error, Some(status))),
             }
@@ -158,9 +158,9 @@ impl Transport {
 #[derive(Debug)]
 pub(super) struct Lines {
     response: Response,
-    /// Read and not yet given.
+    /// Bytes that were read and not yet returned.
     pending: Vec<u8>,
-    /// Of `pending`, bytes that hold no end of a line.
+    /// Bytes of `pending` that were searched and hold no end of a line.
     searched: usize,
     ended: bool,
 }
@@ -216,7 +216,7 @@ fn broken(error: &reqwest::Error, status: Option<u16>) -> Broken {
     Broken { message: why(error), sent: !(error.is_connect() || error.is_builder()), status }
 }
 
-/// The innermost reason: those around it name the address in full, or only say that there was an error.
+/// The innermost error: the outer ones name the address in full, or only say that there was an error.
 fn why(error: &reqwest::Error) -> String {
     let mut reason: &dyn Error = error;
     while let Some(inner) = reason.source() {

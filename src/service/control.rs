@@ -15,7 +15,7 @@ use protocol::daemon::PingRequest;
 /// Opening a large store takes its time; the unit gives up at two minutes.
 const PATIENCE: Duration = Duration::from_secs(130);
 
-/// Between two looks at the manager: each starts a program.
+/// Time between two looks at the manager, each of which starts a program.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// How often the manager may start the daemon again before the wait for it ends.
@@ -45,7 +45,7 @@ fn places() -> Result<Places, ServiceError> {
     Places::here().ok_or_else(|| ServiceError::unavailable("this user has no home folder"))
 }
 
-/// The service must be installed, and its manager must answer.
+/// Inspects the service, which must be installed, and whose manager must answer.
 fn installed() -> Result<Inspection, ServiceError> {
     let found = inspect();
     if found.unit.is_none() {
@@ -101,7 +101,7 @@ pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<
             launchd::load(places).map_err(ServiceError::unavailable)?;
             wait(discovery, began, &mut || {
                 let state = launchd::state(places);
-                // Where starting again cannot help the daemon ends as if all were well, so that launchd lets it be.
+                // Where a restart cannot help, the daemon ends with success, so that launchd does not start it again.
                 let over = state.last_exit.filter(|_| state.pid.is_none());
                 let why = state.failure().unwrap_or_else(|| "it ended at once".to_owned());
                 Look { pid: state.pid, over: over.map(|code| (Some(code), why)) }
@@ -118,7 +118,7 @@ pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<
         }
         ServiceManager::Systemd => {
             let manager = Manager::find(places);
-            // One that failed too often is not started again before it is forgiven.
+            // A unit that failed too often does not start again until its failures are reset.
             let _ = manager.systemctl(&["reset-failed", SERVICE]);
             let asked = manager.systemctl(&[verb, "--no-block", SERVICE]);
             asked.map_err(|why| ServiceError::unavailable(format!("systemd does not {verb} the service: {why}")))?;
@@ -132,7 +132,8 @@ fn holder(discovery: &Discovery) -> Option<u32> {
     protocol::locate::running(&discovery.data_dir).map(|running| running.pid)
 }
 
-/// The service's process: where its keeper does not tell, the one that has the data folder while the service runs.
+/// The service's process. The Task Scheduler does not report it: there it is the process that has the data folder while
+/// the service runs.
 pub(super) fn own_pid(found: &Inspection, discovery: &Discovery) -> Option<u32> {
     found.pid.or_else(|| {
         holder(discovery).filter(|_| ServiceManager::HERE == ServiceManager::TaskScheduler && found.running)
@@ -141,12 +142,12 @@ pub(super) fn own_pid(found: &Inspection, discovery: &Discovery) -> Option<u32> 
 
 struct Look {
     pid: Option<u32>,
-    /// That it came to nothing: exit code and why.
+    /// Set if the start has failed: exit code and reason.
     over: Option<(Option<i32>, String)>,
 }
 
 fn look(state: &UnitState) -> Look {
-    // What is in the way or may not be done is so two seconds later, too.
+    // These exit codes name obstacles that will still be there at the next attempt, two seconds later.
     let in_vain = state.is_restarting() && matches!(state.exit_code(), Some(64 | 73 | 75 | 77 | 78));
     let often = state.is_restarting() && state.restarts() >= ATTEMPTS;
     let over = state.has_failed() || in_vain || often;
@@ -174,7 +175,7 @@ fn wait(discovery: &Discovery, began: Instant, look: &mut dyn FnMut() -> Look) -
     }
 }
 
-/// Ends the service's daemon; tells whether there was one.
+/// Ends the service's daemon; returns whether there was one.
 pub fn stop() -> Result<bool, ServiceError> {
     let found = installed()?;
     end(&places()?)?;

@@ -1,4 +1,4 @@
-//! What an installation writes, and how exactly that is taken back.
+//! The files that an installation writes, and their exact undoing.
 
 use std::fs;
 use std::io;
@@ -28,7 +28,7 @@ impl Write {
     }
 }
 
-/// What was done, the last first to be taken back.
+/// The steps that were done, to be undone in reverse order.
 #[derive(Debug, Default)]
 pub struct Undo(Vec<Done>);
 
@@ -46,7 +46,7 @@ impl Undo {
         self.0.is_empty()
     }
 
-    /// Makes a folder with those above it.
+    /// Creates a folder and those above it.
     pub fn folder(&mut self, path: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
         for folder in missing.into_iter().rev() {
@@ -77,7 +77,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Makes `link` lead to `to`. One that leads elsewhere is left alone.
+    /// Creates `link` to `to`. A link that exists is left alone.
     pub fn link(&mut self, link: &Path, to: &Path) -> io::Result<()> {
         if link.symlink_metadata().is_ok() {
             return Ok(());
@@ -90,7 +90,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Takes everything back; returns what could not be.
+    /// Undoes everything; returns what could not be undone.
     pub fn take_back(self) -> Vec<String> {
         let mut failed = Vec::new();
         for done in self.0.into_iter().rev() {
@@ -124,7 +124,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
     name.push(".new");
     let fresh = path.with_file_name(name);
     let written = fs::write(&fresh, text)
-        // launchd takes no file that others may write to.
+        // launchd accepts no file that others may write to.
         .and_then(|()| platform::files::set_mode(&fresh, 0o644))
         .and_then(|()| fs::rename(&fresh, path));
     if written.is_err() {

@@ -1,4 +1,4 @@
-//! Where things are for this user, and running other programs: each ends in time, and says what it said.
+//! This user's folders, and running other programs, each with a timeout and with its output kept.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use protocol::folders::{Folders, session_dir};
 
-/// How long a program may take that only asks a manager something.
+/// Timeout of a program that only asks a manager something.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// More than this of what a program says is not read.
+/// The most bytes of a program's output that are read.
 const MOST: u64 = 1 << 20;
 
 /// Who keeps services on this system.
@@ -27,7 +27,7 @@ pub enum ServiceManager {
 }
 
 impl ServiceManager {
-    /// That of this build.
+    /// The one of this build.
     pub const HERE: ServiceManager = if cfg!(target_os = "macos") {
         ServiceManager::Launchd
     } else if cfg!(windows) {
@@ -87,7 +87,7 @@ impl Places {
         std::env::split_paths(&self.search).any(|folder| folder.join(program).is_file())
     }
 
-    /// A program in an environment in which it finds the user's manager and speaks plainly.
+    /// A program with an environment in which it finds the user's manager and writes plain output.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C").env("SYSTEMD_COLORS", "0").env("SYSTEMD_PAGER", "").env("SYSTEMD_URLIFY", "0");
@@ -115,7 +115,7 @@ impl Ran {
         self.code == Some(0)
     }
 
-    /// What it said went wrong, in one line.
+    /// Its own words on what went wrong, in one line.
     pub fn complaint(&self) -> String {
         let said = if self.err.trim().is_empty() { &self.out } else { &self.err };
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
@@ -132,7 +132,7 @@ pub fn run(command: &mut Command) -> io::Result<Ran> {
     run_within(command, PATIENCE)
 }
 
-/// Runs a program, which is killed when it takes longer.
+/// Runs a program, and kills it if it takes longer than `patience`.
 pub fn run_within(command: &mut Command, patience: Duration) -> io::Result<Ran> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
@@ -149,7 +149,7 @@ pub fn run_within(command: &mut Command, patience: Duration) -> io::Result<Ran> 
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    // A grandchild may hold the other end for ever.
+    // A grandchild may keep the other end open for ever.
     let heard = |from: mpsc::Receiver<String>| from.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
     Ok(Ran { code: status.code(), out: heard(out), err: heard(err) })
 }
@@ -159,7 +159,7 @@ fn listen(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(from) = from {
-            // What was read before an error is what there is.
+            // After an error, what was read before it counts.
             let _ = from.take(MOST).read_to_end(&mut bytes);
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());

@@ -1,4 +1,4 @@
-//! How the service stands: looked at, not changed.
+//! The state of the service: read, not changed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::systemd::{Manager, Reach, UnitState};
 use super::unit::{self, DropIn, SERVICE};
 use super::{launchd, plist, scheduler, task};
 
-/// How the service stands.
+/// The state of the service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Inspection {
     /// Who keeps services here: `systemd`, `launchd`, `task scheduler`, or `none`.
@@ -34,7 +34,7 @@ pub struct Inspection {
     pub running: bool,
     /// Why not, if it was started and has failed.
     pub failed: Option<String>,
-    /// The daemon's process, where the keeper tells it.
+    /// The daemon's process, if the keeper reports it.
     pub pid: Option<u32>,
     /// Since when it runs, in seconds since 1970.
     pub since: Option<i64>,
@@ -42,13 +42,13 @@ pub struct Inspection {
     pub restarts: u32,
     /// The program that the unit names.
     pub program: Option<PathBuf>,
-    /// Whether that is there.
+    /// Whether that program exists.
     pub program_exists: bool,
-    /// Whether it is the program that looks.
+    /// Whether it is the program that runs this inspection.
     pub program_is_this: bool,
     /// The version that wrote the unit.
     pub version: Option<String>,
-    /// Whether that is older than the program that looks.
+    /// Whether that is older than the program that runs this inspection.
     pub older: bool,
     /// Whether the service goes on without a login; `None` where that cannot be told.
     pub linger: Option<bool>,
@@ -60,7 +60,7 @@ pub struct Inspection {
     pub drop_ins: Vec<PathBuf>,
 }
 
-/// How the service of this user stands.
+/// Reads the state of this user's service.
 pub fn inspect() -> Inspection {
     let Some(places) = Places::here() else {
         return Inspection {
@@ -80,7 +80,7 @@ pub fn inspect() -> Inspection {
     }
 }
 
-/// The same, of a manager that was asked already.
+/// The same for a manager that has been asked already.
 pub(super) fn unit_of(places: &Places, manager: &Manager, state: &UnitState) -> Inspection {
     let (keeper, says) = match &manager.reach {
         Reach::Answers(version) => ("systemd", version.clone()),

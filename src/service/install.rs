@@ -1,5 +1,5 @@
-//! Installation and its end. What is going to be written is known before anything is, is shown, and is taken back
-//! exactly if the daemon does not come up.
+//! Installation and its removal. All that is going to be written is known and shown beforehand, and is undone exactly
+//! if the daemon does not come up.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct InstallPlan {
     pub link: Option<(PathBuf, PathBuf)>,
     /// What a person should know.
     pub notes: Vec<String>,
-    /// How the service stands before.
+    /// The state of the service before.
     pub before: Inspection,
     data_dir: PathBuf,
     discovery: Discovery,
@@ -41,7 +41,7 @@ pub enum Installed {
     Already(ServiceReply),
     /// It runs.
     Runs(ServiceReply),
-    /// It starts at the next login, for there is no manager here.
+    /// It starts at the next login, since no manager answers now.
     Later,
 }
 
@@ -157,7 +157,7 @@ impl InstallPlan {
             }
             match needed.iter().find(|(other, _)| *other == kind) {
                 Some((_, text)) => self.writes.push(Write::new(path, text.clone())),
-                // Without an answer of the manager no trial can be run: what an earlier one found stays.
+                // If the manager does not answer, no trial can be run: what an earlier one found stays.
                 None if kind == DropIn::Sandbox && !manager.answers() => {}
                 None if there.is_some() => self.removes.push(path),
                 None => {}
@@ -238,7 +238,7 @@ impl InstallPlan {
     /// What becomes of a file, in a word or two.
     pub fn fate(write: &Write) -> String {
         let before = write.before.as_deref().map(|text| {
-            // An agent and a task say it alike.
+            // Agents and tasks state it in the same way.
             unit::version(text).or_else(|| plist::version(text))
         });
         match before {
@@ -249,7 +249,7 @@ impl InstallPlan {
         }
     }
 
-    /// Does it. On failure everything is as before.
+    /// Carries out the plan. After a failure everything is as before.
     pub fn carry_out(&self) -> Result<Installed, ServiceError> {
         if !self.changes()
             && let Some((pid, version)) = control::ask(&self.discovery)
@@ -288,7 +288,7 @@ impl InstallPlan {
             let code = if error.kind() == std::io::ErrorKind::PermissionDenied { 77 } else { 73 };
             ServiceError::new(code, error.to_string())
         };
-        // The sandbox opens folders that are there: one that the daemon has yet to make would stay closed to it.
+        // The sandbox opens only folders that exist: one that the daemon creates later would stay closed to it.
         let fresh = !self.data_dir.exists();
         undo.folder(&self.data_dir).map_err(refused)?;
         if fresh {
@@ -306,7 +306,7 @@ impl InstallPlan {
             undo.remove(path).map_err(refused)?;
         }
         if let Some((link, to)) = self.link.as_ref().filter(|_| !self.before.enabled) {
-            // One that leads nowhere is in the way, and starts nothing.
+            // A link that leads nowhere starts nothing, and is in the way.
             if !link.exists() && link.symlink_metadata().is_ok() {
                 fs::remove_file(link).map_err(refused)?;
             }
@@ -328,7 +328,7 @@ impl InstallPlan {
     fn take_back(&self, undo: Undo, started: bool) -> Vec<String> {
         let managed = started && (ServiceManager::HERE != ServiceManager::Systemd || self.before.reachable);
         if managed {
-            // What does not run cannot be ended, and need not be.
+            // This fails if the service does not run, and then there is nothing to end.
             let _ = control::end(&self.places);
         }
         let mut left = undo.take_back();
@@ -389,7 +389,7 @@ pub fn uninstall(places: &Places) -> Result<Vec<PathBuf>, ServiceError> {
         removed.push(file);
     }
     for folder in folders {
-        // Not empty: others have their links and drop-ins there.
+        // Fails if the folder is not empty: others have their links and drop-ins there.
         let _ = fs::remove_dir(folder);
     }
     match ServiceManager::HERE {

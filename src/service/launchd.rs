@@ -1,5 +1,5 @@
-//! The user's launchd. Small, for it was never run on a Mac: which commands, in which order, and what their failures
-//! mean; the text of the agent is in [`super::plist`].
+//! The user's launchd. Kept small, since it was never run on a Mac: which commands, in which order, and what their
+//! failures mean; the text of the agent is in [`super::plist`].
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ fn target(places: &Places) -> String {
     format!("{}/{LABEL}", domain(places))
 }
 
-/// The commands that put an agent in force; between the first and the second it is waited until the old one is gone.
+/// The commands that load an agent. Between the first and the second, [`load`] waits until the old one is gone.
 pub(super) fn commands(places: &Places) -> [Vec<String>; 4] {
     let (domain, target) = (domain(places), target(places));
     let file = path(places).to_string_lossy().into_owned();
@@ -85,13 +85,13 @@ pub(super) fn commands(places: &Places) -> [Vec<String>; 4] {
     ]
 }
 
-/// Puts the agent in force, in place of one that may run.
+/// Loads the agent, in place of one that may run.
 pub(super) fn load(places: &Places) -> Result<(), String> {
     let [bootout, enable, bootstrap, kickstart] = commands(places);
     unload_by(places, &bootout)?;
     launchctl(places, &enable)?;
     let mut tries = 1;
-    // 5 is also what a label says that still drains.
+    // Exit code 5 can also mean that the old agent of this label is still ending.
     while let Err((code, said)) = launchctl_code(places, &bootstrap) {
         if code != Some(5) || tries == TRIES {
             return Err(meaning(code, &said));
@@ -109,7 +109,7 @@ pub(super) fn unload(places: &Places) -> Result<(), String> {
 }
 
 fn unload_by(places: &Places, bootout: &[String]) -> Result<(), String> {
-    // That nothing is loaded is what is wanted.
+    // A failure means that nothing is loaded, as wanted.
     let _ = launchctl_code(places, bootout);
     let until = Instant::now() + DRAINING;
     while state(places).loaded {
@@ -133,7 +133,7 @@ fn launchctl_code(places: &Places, arguments: &[String]) -> Result<(), (Option<i
     }
 }
 
-/// launchd's own words say little.
+/// Explains launchd's exit codes: its own words say little.
 fn meaning(code: Option<i32>, said: &str) -> String {
     match code {
         Some(5) => format!(

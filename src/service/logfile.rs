@@ -1,4 +1,5 @@
-//! A log of the daemon's own, for where no journal keeps what it says: two files of bounded length, for this user alone.
+//! The daemon's own log, for where no journal keeps its output: two files of bounded length that only this user can
+//! read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use platform::files::{AtOnce as _, Private as _};
 
-/// A file is put aside when it would grow over this; one such is kept.
+/// A file that would grow over this is rotated; one rotated file is kept.
 const MOST: u64 = 5 << 20;
 
 /// The log in a data folder.
@@ -15,7 +16,7 @@ pub fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("daemon.log")
 }
 
-/// The one that was put aside.
+/// The path of the rotated file.
 pub fn aside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");
@@ -32,7 +33,7 @@ pub struct LogFile {
 #[derive(Debug)]
 struct State {
     path: PathBuf,
-    /// Nothing is written before this is there.
+    /// Nothing is written before this file exists.
     after: Option<PathBuf>,
     open: Option<Open>,
 }
@@ -44,13 +45,13 @@ struct Open {
 }
 
 impl LogFile {
-    /// The one in a data folder: it begins when a daemon has the folder, and makes none. What is configured may be no
-    /// data folder at all, or lie in a vault.
+    /// The log in a data folder. It begins when a daemon has the folder, and does not create the folder: the configured
+    /// path may not be a data folder at all, or may be in a vault.
     pub fn in_data(data_dir: &Path) -> LogFile {
         LogFile { most: MOST, state: Mutex::new(State { path: path(data_dir), after: lock(data_dir), open: None }) }
     }
 
-    /// The data folder is `data_dir` now, which it was not when the log began. One that was named is not of that folder.
+    /// Sets the data folder, if it has changed since the log began. A log that was opened by its path stays there.
     pub fn data_are_in(&self, data_dir: &Path) {
         let mut state = self.state.lock();
         if state.after.is_some() {
@@ -58,7 +59,7 @@ impl LogFile {
         }
     }
 
-    /// Opens it to append, and makes it if need be; its folder too.
+    /// Opens a log to append to it, and creates it and its folder if needed.
     pub fn open(path: &Path) -> io::Result<LogFile> {
         LogFile::bounded(path, MOST)
     }
@@ -72,7 +73,7 @@ impl LogFile {
     }
 }
 
-/// What is in a data folder once a daemon has it.
+/// The lock file, which is in a data folder once a daemon has it.
 fn lock(data_dir: &Path) -> Option<PathBuf> {
     Some(data_dir.join(protocol::locate::LOCK))
 }
@@ -92,12 +93,12 @@ impl Write for &LogFile {
         }
         let Some(open) = open.as_mut() else { return Ok(bytes.len()) };
         if open.length > 0 && open.length + bytes.len() as u64 > self.most {
-            // What cannot be put aside goes on growing rather than being lost.
+            // A file that cannot be rotated goes on growing, so that nothing is lost.
             if fs::rename(&path, aside(path)).is_ok() {
                 *open = append(path)?;
             }
         }
-        // A line at once: two daemons, one of which is refused, may write for a moment.
+        // One write per line: two daemons, one of which is refused, may write at the same time for a moment.
         open.file.write_all(bytes)?;
         open.length += bytes.len() as u64;
         Ok(bytes.len())

@@ -1,6 +1,6 @@
 //! Where the daemon's log is, and its lines: the journal where this user may read it, else the daemon's own file.
 //!
-//! A user reads a journal of their own only where the journal is kept on disk; the daemon asks the same question
+//! A user can read a journal of their own only where the journal is kept on disk; the daemon asks the same question
 //! ([`journal_is_readable`]) and writes its file where the answer is no, so one of the two always has the lines.
 
 use std::fs::File;
@@ -16,13 +16,13 @@ use super::host::{self, Places};
 use super::logfile;
 use super::unit::SERVICE;
 
-/// What stands before the names of fields in the journal.
+/// Prefix of the names of our fields in the journal.
 pub const FIELDS: &str = "SITUATED";
 
 /// Enough of a file's end for any number of lines that one reads.
 const TAIL_BYTES: u64 = 1 << 20;
 
-/// How often a file that is followed is looked at.
+/// How often a followed file is checked.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Where the lines are.
@@ -34,7 +34,7 @@ pub enum LogPlace {
     File(PathBuf),
 }
 
-/// Whether standard error goes to the journal: then it can be told fields, not lines alone.
+/// Whether standard error goes to the journal: then entries can have fields, not only a line.
 pub fn stderr_is_journal() -> bool {
     let Some(named) = std::env::var_os("JOURNAL_STREAM") else { return false };
     // A child may have inherited the variable and have another standard error.
@@ -157,7 +157,7 @@ fn follow_file(path: &Path, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result
             continue;
         }
         std::thread::sleep(LOOK);
-        // It was put aside, and a new one begun.
+        // The file was rotated, and a new one begun.
         let current = FileId::of(reader.get_ref())?;
         if FileId::at(path).is_ok_and(|now| now != current) {
             reader = BufReader::new(File::open(path)?);
@@ -187,7 +187,7 @@ fn entry(json: &str) -> Option<String> {
     Some(line)
 }
 
-/// The journal gives what is no text as a list of bytes.
+/// The text of a field; the journal gives what is not text as a list of bytes.
 fn value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

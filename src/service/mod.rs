@@ -1,8 +1,9 @@
 //! The daemon as a login service: units of systemd, an agent of launchd, a task of Windows, and where their logs are.
 //!
-//! Pure are [`mod@unit`], [`plist`], [`task`] and what the configuration asks for ([`wanted`]); the rest asks the manager by its own
-//! programs, each of which ends in time. Nothing here prints: [`inspect()`] says how things stand, [`install`] what it
-//! is going to do before it does it, and takes back exactly that if the daemon does not come up.
+//! [`mod@unit`], [`plist`], [`task`] and what the configuration asks for ([`wanted`]) are pure; the rest asks the
+//! manager through its own programs, each with a timeout. Nothing here prints: [`inspect()`] reports the state of the
+//! service. [`install`] says what it is going to do before it does it, and undoes exactly that if the daemon does not
+//! come up.
 
 pub mod control;
 pub mod files;
@@ -37,7 +38,7 @@ impl ServiceError {
         ServiceError { code, message: message.into() }
     }
 
-    /// What is needed is not there.
+    /// Something that is needed is not there.
     fn unavailable(message: impl Into<String>) -> Self {
         ServiceError::new(69, message)
     }

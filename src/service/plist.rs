@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Its name in launchd, and of its file.
+/// The agent's name in launchd, and the name of its file.
 pub const LABEL: &str = "dev.situated.daemon";
 
 /// Homebrew's own agent for the same program.

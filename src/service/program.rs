@@ -12,7 +12,7 @@ pub struct Program {
     pub doubt: Option<&'static str>,
 }
 
-/// Of this very program the name on `PATH` that lasts, else the path that it was started by.
+/// Chooses the name of this very program on `PATH` that lasts, else the program's real path.
 pub fn choose(exe: &Path, search: &OsStr) -> Program {
     choose_by(exe, search, &doubt)
 }

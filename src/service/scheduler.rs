@@ -1,5 +1,5 @@
-//! Windows' Task Scheduler. Small, for it was never run on Windows: which commands, in which order, and what their
-//! answers mean; the text of the task is in [`super::task`].
+//! Windows' Task Scheduler. Kept small, since it was never run on Windows: which commands, in which order, and what
+//! their answers mean; the text of the task is in [`super::task`].
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ pub(super) fn register(places: &Places) -> Result<(), String> {
     if state(places).loaded { schtasks(places, &["/Delete", "/F", "/TN", NAME]) } else { Ok(()) }
 }
 
-/// Ends the daemon: by its own words if it answers, else by the Scheduler's.
+/// Ends the daemon: by a shutdown request if it answers, else through the Scheduler.
 pub(super) fn unload(places: &Places) -> Result<(), String> {
     if !state(places).running {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The user's systemd, asked by its own programs.
+//! The user's systemd, asked through its own programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::host::{self, Places};
 use super::unit::SERVICE;
 
-/// A trial unit may wait for a manager that is busy at login.
+/// Timeout of a trial unit, which may wait for a manager that is busy at login.
 const TRIAL_PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where packages and administrators put user units, for when no manager can be asked.
@@ -30,7 +30,7 @@ pub enum Reach {
 pub struct Manager {
     /// Whether it answers.
     pub reach: Reach,
-    /// Where it looks for units, the first found being taken.
+    /// Where it looks for units; the first one found counts.
     folders: Vec<PathBuf>,
     places: Places,
 }
@@ -126,7 +126,7 @@ impl Manager {
         Some(folder.join(self.places.user()?).exists())
     }
 
-    /// Asks that they do.
+    /// Makes this user's services run without a login.
     pub fn linger(&self) -> Result<(), String> {
         let ran = host::run(self.places.command("loginctl").arg("enable-linger")).map_err(|error| error.to_string())?;
         if ran.is_ok() { Ok(()) } else { Err(ran.complaint()) }
@@ -168,7 +168,7 @@ impl UnitState {
         self.get("NRestarts").parse().unwrap_or(0)
     }
 
-    /// The exit code of the daemon that was there last.
+    /// The exit code of the daemon that ran last.
     pub fn exit_code(&self) -> Option<i32> {
         self.get("ExecMainStatus").parse().ok()
     }

@@ -32,15 +32,15 @@ pub fn task(launch: &Launch, sid: &str, version: &str) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// A path as one word of a command line. No path there holds a quotation mark; one at the end that ends with `\` would
-/// take the mark behind it away.
+/// A path as one word of a command line. Paths on Windows hold no quotation mark, but a `\` at the end would escape the
+/// closing one, so it is doubled.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let doubled = if path.ends_with('\\') { "\\" } else { "" };
     format!("\"{path}{doubled}\"")
 }
 
-/// Text of XML, in ASCII alone.
+/// Text for XML, in ASCII only.
 fn escaped(text: &str) -> String {
     text.chars().fold(String::new(), |mut out, c| {
         match c {

@@ -1,12 +1,12 @@
 //! Units of systemd as text: those in `systemd/` are the templates, so what is installed and what a package ships
-//! cannot part. Only the program's path, its arguments and the version differ.
+//! cannot diverge. Only the program's path, its arguments and the version differ.
 
 use std::path::{Path, PathBuf};
 
 /// The name of the service.
 pub const SERVICE: &str = "situated.service";
 
-/// What a package ships, and what is installed with another path.
+/// The unit that a package ships, and that is installed with another path.
 pub const TEMPLATE: &str = include_str!("../../systemd/situated.service");
 
 /// The strict drop-in.
@@ -15,7 +15,7 @@ const STRICT: &str = include_str!("../../systemd/situated-strict.conf");
 /// The line that says which version wrote a unit.
 const VERSION: &str = "X-SituatedVersion=";
 
-/// How drop-ins of ours begin, so that no other is ever removed.
+/// How our drop-ins begin: by this they are recognised, so that no other is ever removed.
 const MARK: &str = "# Written by `situated service install`";
 
 /// What a drop-in is for; its file's name.
@@ -25,7 +25,7 @@ pub enum DropIn {
     Sandbox,
     /// Connections to a provider.
     Network,
-    /// Folders that are written to elsewhere.
+    /// Folders elsewhere that the daemon writes to.
     Paths,
 }
 
@@ -43,7 +43,7 @@ impl DropIn {
     }
 }
 
-/// Why a path cannot stand in a unit.
+/// A path that cannot be written into a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be written into a unit: it holds control characters, or is no UTF-8; choose another path")]
 pub struct Unwritable(PathBuf);
@@ -66,7 +66,7 @@ pub fn service(launch: &Launch, version: &str) -> Result<String, Unwritable> {
     }
     let mut command = words.join(" ");
     if command.contains('$') {
-        // Without it `$` begins a variable; doubling it would be wrong for the program's own path.
+        // Without this `:`, `$` begins a variable; doubling the `$` would be wrong for the program's own path.
         command.insert(0, ':');
     }
     let lines = TEMPLATE.lines().map(|line| match line.split_once('=') {
@@ -89,7 +89,7 @@ pub fn strict(network: bool) -> String {
 /// The properties that a trial unit has to start with before [`strict`] is written.
 pub fn trial(network: bool) -> Vec<String> {
     let text = strict(network);
-    // `%h` is known to unit files, not to every `systemd-run`; whether paths can be hidden, other lines tell too.
+    // Unit files know `%h`, but not every `systemd-run` does; other lines also test whether paths can be hidden.
     let lines = text.lines().filter(|line| line.contains('=') && !line.starts_with('#') && !line.contains('%'));
     lines.map(str::to_owned).collect()
 }
@@ -102,15 +102,15 @@ pub fn network(providers: &[String]) -> String {
     )
 }
 
-/// The drop-in for folders elsewhere; `None` if none is needed. `shared_tmp` if one of all that the daemon uses lies
-/// in a folder for temporary files, of which a unit has its own otherwise.
+/// The drop-in for folders elsewhere; `None` if none is needed. `shared_tmp` says that something the daemon uses is in
+/// a folder for temporary files; without it a unit has such folders of its own.
 pub fn paths(writable: &[PathBuf], shared_tmp: bool) -> Result<Option<String>, Unwritable> {
     if writable.is_empty() && !shared_tmp {
         return Ok(None);
     }
     let mut text = format!("{MARK}, for data or socket are elsewhere.\n[Service]\n");
     for path in writable {
-        // The hyphen: a folder that is missing is no reason not to start.
+        // With the hyphen, a missing folder does not prevent the start.
         let mut prefixed = std::ffi::OsString::from("-");
         prefixed.push(path);
         text.push_str(&format!("ReadWritePaths={}\n", word(Path::new(&prefixed))?));
@@ -136,7 +136,7 @@ fn word(path: &Path) -> Result<String, Unwritable> {
     Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")))
 }
 
-/// The version that wrote a unit; `None` if it is not of our making.
+/// The version that wrote a unit; `None` if we did not write it.
 pub fn version(text: &str) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix(VERSION)).map(|version| version.trim().to_owned())
 }

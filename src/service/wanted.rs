@@ -1,5 +1,5 @@
-//! What the configuration asks of a service: where it writes, whether it needs the network, and what of this shell
-//! it will not see.
+//! What the configuration asks of a service: where it writes, whether it needs the network, and which settings of this
+//! shell it will not see.
 
 use std::path::{Path, PathBuf};
 
@@ -14,21 +14,21 @@ use protocol::folders::Folders;
 /// What is asked of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// Options that the service's daemon gets, for they were given here.
+    /// Options that the service's daemon gets, since they were given here.
     pub options: Vec<(&'static str, PathBuf)>,
     /// Sections of the configuration that need a network, with the providers that they name.
     pub network: Vec<String>,
-    /// Folders that the unit's own lines do not let it write to.
+    /// Folders that it writes to and that the unit's own lines do not allow.
     pub writable: Vec<PathBuf>,
-    /// Whether something of it lies in a folder for temporary files.
+    /// Whether something that the daemon uses is in a folder for temporary files.
     pub shared_tmp: bool,
     /// Where the indexes are.
     pub data_dir: PathBuf,
     /// The socket, if it was named.
     pub socket: Option<PathBuf>,
-    /// Variables that configure this shell and not the service.
+    /// Variables that configure this shell but not the service.
     pub unseen: Vec<String>,
-    /// Whether a key is looked for in variables alone.
+    /// Whether a key is looked for only in variables.
     pub key_in_shell: bool,
 }
 
@@ -38,7 +38,7 @@ impl Wanted {
         let Loaded { config, origins, file } = loaded;
         let given = |key: &str| matches!(origins.get(key), Some(ValueOrigin::Env(_) | ValueOrigin::Flag(_)));
         let mut options = Vec::new();
-        // The manager's environment is not this shell's: what is not at the usual place is named.
+        // The manager's environment is not this shell's, so what is not at the usual place is given as an option.
         let usual = Folders::without_variables(&places.home);
         if let Some(file) = file.as_ref().filter(|file| !usual.config_file.is_usual(file)) {
             options.push(("--config", absolute(file)));
@@ -89,7 +89,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Who is asked over HTTP: one on this machine needs a network socket too.
+/// The providers that are asked over HTTP; one on this machine needs a network socket, too.
 pub fn network(config: &Config) -> Vec<String> {
     let mut said = Vec::new();
     if config.engine.context.costs() {
@@ -105,19 +105,19 @@ pub fn network(config: &Config) -> Vec<String> {
         said.push(format!("[embed] {}", embed.provider.name()));
     }
     let rerank = &config.engine.rerank;
-    // A cross-encoder that is not here is downloaded by `situated models add`, and by nobody else.
+    // Only `situated models add` downloads a cross-encoder that is not here.
     if !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer) {
         said.push(format!("[rerank] {}", rerank.provider.name()));
     }
     said
 }
 
-/// Names come into a comment of a unit.
+/// A name without control characters: it goes into a comment of a unit.
 fn bare(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).collect()
 }
 
-/// Whether a provider that needs a key has no other place for it than a variable.
+/// Whether a provider that needs a key can get it only from a variable.
 fn key_in_shell(config: &Config) -> bool {
     let keyed = |context: &context::settings::ContextConfig| {
         context.costs()

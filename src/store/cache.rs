@@ -14,7 +14,7 @@ use note::fingerprint::InputHash;
 /// Cached vectors of one embedder.
 pub struct VectorCache {
     file: Mutex<VectorFile>,
-    /// What the file shows: searches do not wait for what is written to it.
+    /// The rows that the file shows. They have their own lock: searches do not wait for writes to the file.
     rows: RwLock<Option<Rows>>,
 }
 
@@ -29,7 +29,7 @@ impl VectorCache {
         self.file.lock().get(input, false).map(|(_, vector)| vector)
     }
 
-    /// The vectors of many inputs, in their order, as an index takes them whose matrix this is.
+    /// The vectors of many inputs, in their order, for an index whose matrix this cache is.
     pub fn windows(&self, inputs: &[InputHash]) -> Vec<Option<WindowVector>> {
         let rows = self.rows();
         let mut file = self.file.lock();
@@ -41,8 +41,8 @@ impl VectorCache {
         inputs.iter().map(get).collect()
     }
 
-    /// Says of a chunk's windows where their vectors lie. `inputs` are all of the chunk, in order; windows are of those
-    /// that have vectors.
+    /// Sets the records of a chunk's windows, which say where their vectors are. `inputs` are all inputs of the chunk,
+    /// in order; `windows` belong to those that have vectors.
     pub fn place(&self, windows: &mut [WindowVector], inputs: &[InputHash]) {
         let rows = self.rows();
         let file = self.file.lock();
@@ -56,8 +56,8 @@ impl VectorCache {
         }
     }
 
-    /// Whether somebody else has cut the file: then nothing of it is shown until the store is opened anew, and what is
-    /// lacking has to be made again.
+    /// Whether another program has cut the file: then it shows nothing until the store is opened anew, and missing
+    /// vectors have to be made again.
     pub fn is_cut(&self) -> bool {
         self.rows.read().as_ref().is_some_and(|rows| !rows.bytes.as_ref().is_some_and(Mapped::is_whole))
     }
@@ -75,7 +75,7 @@ impl VectorCache {
         Ok(())
     }
 
-    /// Adds the records of inputs to those that are named.
+    /// Adds the records of `inputs` to `named`.
     pub(super) fn name(&self, inputs: impl Iterator<Item = InputHash>, named: &mut Records) {
         let is_whole = self.rows().is_some();
         let file = self.file.lock();
@@ -87,7 +87,7 @@ impl VectorCache {
         self.file.lock().give_up(named);
     }
 
-    /// Nobody will look at the vectors for a while: the system may have the memory that shows them.
+    /// Lets the system reclaim the memory that shows the vectors: nobody will look at them for a while.
     pub(super) fn let_go(&self) {
         if let Some(bytes) = self.rows.read().as_ref().and_then(|rows| rows.bytes.as_ref()) {
             bytes.let_go();
@@ -99,7 +99,7 @@ impl VectorCache {
         self.file.lock().len()
     }
 
-    /// Whether none has.
+    /// Whether no input has a vector.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -131,7 +131,7 @@ impl Store {
 
     /// Puts another embedder's vectors in force.
     pub fn serve_vectors(&self, cache: Arc<VectorCache>) {
-        // What was seen so far is about records of the other.
+        // What the survey saw is about records of the other file.
         self.reclaiming.lock().forget();
         *self.vectors.lock() = cache;
     }

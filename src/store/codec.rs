@@ -13,10 +13,10 @@ use super::{v1, v2};
 use context::ContextRecord;
 use note::VaultPath;
 
-/// The version that is written of what has no later one.
+/// The version of records that have no later one.
 const VERSION: u8 = 1;
 
-/// The version that is written of notes and their contexts.
+/// The version in which notes and their contexts are written.
 const NOTES: u8 = 2;
 
 /// Bytes before the payload.
@@ -92,7 +92,7 @@ fn unseal(bytes: &[u8]) -> Result<(u8, &[u8]), Damage> {
     Ok((head[0], payload))
 }
 
-/// Whether bytes are a record of some version, whole.
+/// Whether bytes are a whole record, of any version.
 pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     unseal(bytes).is_ok()
 }
@@ -117,12 +117,12 @@ pub(super) fn decode_note(path: &[u8], bytes: &[u8]) -> Result<NoteRecord, Damag
     }
 }
 
-/// The contexts of a note's chunks, in order. Of a template's neither text nor sketch is kept.
+/// Encodes the contexts of a note's chunks, in order. Text and sketch of a template's context are not kept.
 pub(super) fn encode_contexts_of(chunks: &[ChunkRecord], contexts: &[ContextRecord]) -> Result<Vec<u8>, Damage> {
     seal_as(NOTES, &v2::Contexts::from_records(chunks, contexts))
 }
 
-/// The contexts in the bytes, of chunks as they were written with.
+/// The contexts in the bytes; `chunks` are the chunks that they were written with.
 pub(super) fn decode_contexts_of(chunks: &[ChunkRecord], bytes: &[u8]) -> Result<Vec<ContextRecord>, Damage> {
     let contexts = match unseal(bytes)? {
         (1, payload) => read::<v1::Contexts<'_>>(payload)?.into_records()?,
@@ -132,7 +132,8 @@ pub(super) fn decode_contexts_of(chunks: &[ChunkRecord], bytes: &[u8]) -> Result
     if contexts.len() == chunks.len() { Ok(contexts) } else { Err(Damage::Shape("contexts of other chunks".into())) }
 }
 
-/// Those of so many chunks that were paid for, with the place of each, at less cost than all.
+/// The paid contexts in the bytes, which are of so many chunks; each with the position of its chunk. Cheaper than
+/// decoding all.
 pub(super) fn decode_paid(chunks: usize, bytes: &[u8]) -> Result<Vec<(usize, ContextRecord)>, Damage> {
     let (all, contexts) = match unseal(bytes)? {
         (1, payload) => {
@@ -146,7 +147,7 @@ pub(super) fn decode_paid(chunks: usize, bytes: &[u8]) -> Result<Vec<(usize, Con
     if all == chunks { Ok(paid) } else { Err(Damage::Shape("contexts of other chunks".into())) }
 }
 
-/// Contexts of the archive or the journal. Of a template's neither text nor sketch is kept.
+/// Encodes contexts of the archive or the journal. Text and sketch of a template's context are not kept.
 pub(super) fn encode_contexts<'a>(contexts: impl IntoIterator<Item = &'a ContextRecord>) -> Result<Vec<u8>, Damage> {
     seal(&v1::Contexts::from_records(contexts))
 }

@@ -1,9 +1,9 @@
 //! Contexts as JSON Lines, to keep them elsewhere and bring them to another machine.
 //!
-//! One line per context and key: `{"schema":1,"key":…,"path":…,"text":…,…}`. Fingerprints are hexadecimal,
-//! `path` is there if a chunk of that note holds the context, `notes` names the notes that hold or held it, with their
-//! tags and whether they were removed since; unknown fields are passed over. A line with neither (of an older version)
-//! is a context of a note that nobody knows: it is used where no other note can be meant.
+//! One line per context and key: `{"schema":1,"key":…,"path":…,"text":…,…}`. Fingerprints are hexadecimal, `path` is
+//! there if a chunk of that note holds the context, `notes` names the notes that hold or held it, with their tags and
+//! whether they were removed since; unknown fields are passed over. A line without `path` and `notes` (of an older
+//! version) is a context of an unknown note: it is used only where no other note can be meant.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read, Write};
@@ -70,7 +70,7 @@ struct Line {
     expansion: Expansion,
 }
 
-/// The part of a line that is looked at first, so that a line of a later format says so.
+/// The part of a line that is parsed first, so that the error of a line of a later format names its schema.
 #[derive(Deserialize)]
 struct Schema {
     schema: u32,
@@ -145,26 +145,26 @@ impl Line {
     }
 }
 
-/// The line that says what a line says, if it is taken: for fuzzing.
+/// Parses a line and writes it again; `None` if it is refused. For fuzzing.
 #[cfg(any(test, fuzzing))]
 pub(super) fn rewritten(line: &[u8]) -> Option<Vec<u8>> {
     let Imported { key, record, path, notes } = Line::parse(line).ok()?;
     serde_json::to_vec(&Line::new(key, path.as_deref(), notes, record)).ok()
 }
 
-/// A context that is brought in.
+/// A context to import.
 struct Imported {
     key: ContextKey,
     record: ContextRecord,
-    /// The note that held it, if the line says no more than that.
+    /// The note that held it; it counts only if there are no `notes`.
     path: Option<String>,
     notes: Vec<Holder>,
 }
 
 impl Store {
-    /// Writes every context that was paid for or lies in the archive as JSON Lines, those that chunks hold
-    /// first, in order of path; with `templates` also the records of template contexts, without text.
-    /// Returns how many lines.
+    /// Writes every context that was paid for or is in the archive as JSON Lines, those that chunks hold first, in
+    /// order of path; with `templates` also the records of template contexts, without text. Returns the number of
+    /// lines.
     pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
         let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0 };
         let mut seen = HashSet::new();
@@ -191,8 +191,8 @@ impl Store {
         Ok(out.lines)
     }
 
-    /// Writes all contexts under a key, so that the last line is the one that is found: what a chunk holds, else
-    /// what came last.
+    /// Writes all contexts under a key. The last line is the context that the key finds: what a chunk holds, else what
+    /// came last.
     fn export_under(
         &self,
         key: ContextKey,
@@ -245,8 +245,8 @@ impl Store {
         Ok(report)
     }
 
-    /// Journals and archives the contexts that are new. Where there is one under the key already, that one goes
-    /// on being found first.
+    /// Journals and archives the contexts that are new. If a key finds a context here already, it still finds that one
+    /// first.
     fn take_in(&self, batch: &mut Vec<Imported>, report: &mut ImportReport) -> Result<(), StoreError> {
         let batch: Vec<(Imported, Vec<Holder>)> =
             batch.drain(..).map(|line| self.holders(&line).map(|holders| (line, holders))).collect::<Result<_, _>>()?;
@@ -262,7 +262,7 @@ impl Store {
             }
             fresh.push((*key, record));
         }
-        // One that is known may get to know its notes.
+        // A known context may get new holders.
         let lines = batch.iter().map(|(line, holders)| (line.key, &line.record, holders.as_slice()));
         let ours = first.iter().map(|(key, record)| (*key, record, &[][..]));
         self.journal.append_with(&lines.chain(ours).collect::<Vec<_>>())?;
@@ -275,8 +275,8 @@ impl Store {
         Ok(())
     }
 
-    /// The notes of a line, as notes that were: what became of them elsewhere says nothing of the notes here. Of a
-    /// note that the line only names, and that is not here, nobody can say that it was not private.
+    /// The notes that a line names, as removed notes: what became of them elsewhere says nothing of the notes here. A
+    /// note that the line names only by `path`, and that is not here, counts as private, for it may have been.
     fn holders(&self, line: &Imported) -> Result<Vec<Holder>, StoreError> {
         if !line.notes.is_empty() {
             return Ok(line.notes.iter().map(|note| Holder { removed: true, ..note.clone() }).collect());

@@ -1,5 +1,5 @@
-//! Puts on the disk what was committed, a moment after, on a thread that rests while nothing is. sled has a thread
-//! for that too, which looks twice a second whether there is something, and syncs whether there is or not.
+//! Flushes commits to the disk a moment later, on a thread that sleeps while there are none. sled has a thread for that
+//! too, but it wakes twice a second and syncs whether there is something to write or not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,24 +16,24 @@ use super::tree::Trees;
 /// vault.
 const AFTER: Duration = Duration::from_millis(500);
 
-/// How long closing the store waits for a write that is under way; sled may wait for threads that are gone.
+/// How long closing the store waits for a write that is under way; sled may wait for threads that no longer exist.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The thread's other end.
+/// The handle of the flush thread.
 pub(super) struct Flusher {
-    /// Holds one message: that there is something is all there is to say.
+    /// Holds one message: the thread needs to know only that there is something to flush.
     committed: Option<SyncSender<()>>,
-    /// Closed when the thread has let go of the database.
+    /// Disconnected when the thread has dropped the database.
     ended: Mutex<Receiver<()>>,
-    /// In a simulation, which has no such thread.
+    /// Takes the thread's place in a simulation.
     played: Option<Played>,
 }
 
 /// A flush that is one of a simulation's jobs.
 struct Played {
-    /// Nothing once the database is closed.
+    /// `None` once the database is closed.
     trees: Arc<Mutex<Option<Trees>>>,
-    /// Whether it is queued.
+    /// Whether a flush is queued.
     queued: Arc<AtomicBool>,
 }
 
@@ -69,10 +69,11 @@ impl Flusher {
         }
     }
 
-    /// Something was committed.
+    /// Tells the thread that something was committed.
     pub(super) fn committed(&self) {
         self.played.iter().for_each(Played::committed);
-        // Full: it knows already. Closed: it ends, and the database writes the rest when it is closed.
+        // Full: the thread knows already. Disconnected: it is ending, and the database writes the rest when it is
+        // closed.
         let _ = self.committed.as_ref().map(|committed| committed.try_send(()));
     }
 }
@@ -100,7 +101,7 @@ fn run(inbox: &Receiver<()>, trees: &Trees) {
 }
 
 fn flush(trees: &Trees) {
-    // The next commit fails of the same, and reports it.
+    // The next commit fails for the same reason, and reports it.
     if let Err(fault) = trees.flush(true) {
         tracing::debug!(?fault, "what was committed is not on the disk yet");
     }

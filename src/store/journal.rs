@@ -13,16 +13,16 @@
 //! Several contexts may come under one key (another model, another try, another note with the same section and the
 //! same text): the last one wins, and the others stay, to be found by [`Journal::all`].
 //!
-//! Since version 2 the journal also says which note holds each context ([`holders`]): a context tells of its note, so
-//! another note must not be given it. Contexts that version 1 wrote get their holder when a store is opened whose
-//! notes hold them; what lay in the archive alone stays without one.
+//! Since version 2 the journal also says which note holds each context ([`holders`]): a context reveals its note, so no
+//! other note must get it. Contexts that version 1 wrote get their holders when a store is opened whose notes hold
+//! them. Contexts that were only in the archive stay without one.
 //!
-//! Since version 3 it also has, in entries of their own, what a model wrote beside a context ([`context::Expansion`]). An
-//! older program passes them over and finds the context as ever. They stand nowhere else: a context that is read gets
-//! its own from here.
+//! Since version 3 separate entries hold what a model wrote beside a context ([`context::Expansion`]). An older program
+//! passes them over and still finds the context. Expansions are stored nowhere else: a context that is read gets its
+//! expansion from here.
 //!
-//! Looking something up never waits for the disk: [`Entries`] are locked for as long as a frame takes to be handed to
-//! the system, and fsync runs beside that lock. A writer waits only for contexts that it names itself.
+//! A lookup never waits for the disk: the lock on [`Entries`] is held only until the system has taken a frame, and
+//! fsync runs outside it. A writer waits only for contexts that it names itself.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -55,13 +55,13 @@ pub(super) use rewrite::compact;
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
-    /// Guards the end of the file too: who holds it may append.
+    /// Also guards the end of the file: the thread that holds this lock may append.
     entries: Mutex<Entries>,
-    /// Half a frame is at the end; were it left there, damage would be counted at the next start.
+    /// A failed write left half a frame at the end, which the next start would count as damage.
     broken: AtomicBool,
     /// Bytes that are known to be on the disk.
     synced: AtomicU64,
-    /// Held while the disk is waited for, so that those who wait share one fsync.
+    /// Held during an fsync, so that threads that wait for the disk share one.
     syncing: Mutex<()>,
 }
 
@@ -113,7 +113,7 @@ impl Journal {
         Ok((journal, damaged))
     }
 
-    /// Reads what the journal says.
+    /// Runs `read` on the entries.
     fn with_entries<T>(&self, read: impl FnOnce(&Entries) -> T) -> T {
         read(&self.entries.lock())
     }
@@ -149,8 +149,8 @@ impl Journal {
         place.map(|place| self.read(place)).transpose()
     }
 
-    /// All contexts under a key with their holders, the last one first; those that cannot be read are left out, and
-    /// why the last of them cannot is said.
+    /// All contexts under a key with their holders, the last one first. Unreadable ones are left out; the error is that
+    /// of the last of them.
     pub(super) fn all(&self, key: ContextKey) -> (Vec<(ContextRecord, Vec<Holder>)>, Option<StoreError>) {
         let (mut found, mut unread) = (Vec::new(), None);
         for (place, holders) in self.with_entries(|entries| entries.held_under(key)) {
@@ -183,7 +183,7 @@ impl Journal {
         .map_err(|damage| StoreError::Io { path: self.path.clone(), message: damage.to_string() })
     }
 
-    /// Gives contexts that were read elsewhere what was written beside them.
+    /// Gives contexts that were read elsewhere their expansions.
     pub(super) fn expand(&self, contexts: &mut [ContextRecord]) {
         if !self.with_entries(Entries::has_expansions) {
             return;
@@ -195,8 +195,8 @@ impl Journal {
         }
     }
 
-    /// What was written beside the context of this name. Of what cannot be read there is none: the context serves
-    /// without.
+    /// The expansion of the context with this name. An unreadable one counts as empty: the context is usable without
+    /// it.
     fn expansion(&self, of: &Id) -> Expansion {
         let place = self.with_entries(|entries| entries.expansion(of));
         place
@@ -211,9 +211,10 @@ impl Journal {
             .unwrap_or_default()
     }
 
-    /// Sees to it that each of these contexts is found by its key, and, unless another is, by the key of what it was
-    /// written for. What is new under a key comes before what was there; what was there keeps its place. Contexts
-    /// that are new are on the disk when this returns; free ones are passed over. Returns how many were new.
+    /// Makes each of these contexts found by its key, and also by the key of what it was written for, unless another
+    /// context has that key. A context that is new under a key comes before those that were there; one that was there
+    /// keeps its place. New contexts are on the disk when this returns; free ones are passed over. Returns how many
+    /// were new.
     pub(super) fn append<'a>(
         &self,
         contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
@@ -221,18 +222,18 @@ impl Journal {
         self.write(|entries| entries.draft_contexts(contexts))
     }
 
-    /// As [`Journal::append`], with the notes that the contexts belong to, in the order of what happened to them.
-    /// Says nothing that the journal knows already.
+    /// As [`Journal::append`], with what happened to the notes that the contexts belong to, in order. Writes nothing
+    /// that the journal knows already.
     pub(super) fn record(&self, events: Vec<NoteEvent<'_>>) -> Result<u64, StoreError> {
         self.write(|entries| entries.draft_events(events))
     }
 
-    /// As [`Journal::append`], with notes that hold or held the contexts elsewhere: as they were exported.
+    /// As [`Journal::append`], with the notes that hold or held each context.
     pub(super) fn append_with(&self, contexts: &[(ContextKey, &ContextRecord, &[Holder])]) -> Result<u64, StoreError> {
         self.write(|entries| entries.draft_held(contexts))
     }
 
-    /// Writes a draft behind what is there, and waits for the disk if it names contexts that are not on it yet; returns
+    /// Appends a draft to the file, and waits for the disk if the draft names contexts that are not on it yet; returns
     /// how many contexts are new.
     fn write(&self, draft: impl FnOnce(&Entries) -> Result<Draft, Damage>) -> Result<u64, StoreError> {
         let mut entries = self.entries.lock();

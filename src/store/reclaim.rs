@@ -1,6 +1,6 @@
-//! Giving back what a store takes for nothing while it is open. To know how much that is, all of the database has to be
-//! read: with a million chunks that takes seconds, for which no save is to wait. So it is read step by step
-//! ([`Survey`]), one for each call of [`Store::reclaim`], and what is written between them counts as needed.
+//! Gives back the disk space and memory that an open store takes needlessly. To know how much that is, the store has to
+//! read all of the database: with a million chunks that takes seconds, and no save is to wait for it. So each call of
+//! [`Store::reclaim`] reads one step ([`Survey`]), and what is written between the steps counts as needed.
 
 use platform::files::Room;
 
@@ -11,16 +11,16 @@ use super::vectors::{Records, SPARE};
 use super::{CompactReport, Store, StoreError, bytes_in, compact};
 use note::fingerprint::InputHash;
 
-/// What a database may take beside two and a half times what is in it: sled writes segments of half a megabyte, several
-/// at a time, and takes 1.8 times as much as what is in it when it is new.
+/// Bytes that a database may take on top of two and a half times its content: sled writes several segments of half a
+/// megabyte at a time, and a new database takes 1.8 times its content.
 const SLACK: u64 = 4 << 20;
 
 /// What [`Store::reclaim`] gave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reclaimed {
-    /// It is not known yet what can be had: there is more to read.
+    /// There is more to read before the store knows what it can give back.
     More,
-    /// There was little to be had.
+    /// There was little to give back.
     Nothing,
     /// Memory that sled took for pages.
     Pages,
@@ -28,16 +28,16 @@ pub enum Reclaimed {
     Space(CompactReport),
 }
 
-/// When it is worth to look how much is needed, and how far that has come.
+/// When a survey is worthwhile, and how far the current one has come.
 pub(super) struct Reclaiming {
-    /// Bytes of the database's files from which on it is.
+    /// From this many bytes of the database's files on, a survey is worthwhile.
     look_from: u64,
-    /// Vectors from which on it is.
+    /// From this many vectors on, a survey is worthwhile.
     look_at_vectors_from: usize,
     survey: Option<Survey>,
 }
 
-/// What is needed, as far as it is known.
+/// What is needed, as far as the steps so far have seen.
 #[derive(Default)]
 struct Survey {
     place: SurveyPlace,
@@ -47,11 +47,11 @@ struct Survey {
     named: Records,
 }
 
-/// What came of a step.
+/// The result of a step.
 enum Step {
     /// There is more to read.
     More,
-    /// What the database needs, in bytes, is told if it was worth to look at its files.
+    /// All is read. `needed` is what the database needs, in bytes, if its files are large enough to care.
     Over { needed: Option<u64> },
 }
 
@@ -67,22 +67,22 @@ impl Default for Reclaiming {
 }
 
 impl Reclaiming {
-    /// What was seen so far is of no use any more.
+    /// Drops the survey under way: what it saw is no longer of use.
     pub(super) fn forget(&mut self) {
         self.survey = None;
     }
 }
 
 impl Store {
-    /// Makes the store's files smaller, or at least no larger, where they take much more than what is in them: the
-    /// database is copied, and vectors that no note names any more are written over by those to come. If there is
-    /// nothing to copy, memory is given back ([`Store::drop_pages`]). After [`Reclaimed::More`] it is to be called again
-    /// soon; who uses the store waits some milliseconds for such a step, and for the copy as long as that takes. Nobody may
-    /// be about to write a note whose vectors are put already.
+    /// Makes the store's files smaller, or at least keeps them from growing, where they take much more than their
+    /// content: it copies the database, and lets new vectors overwrite those that no note names any more. If a copy is
+    /// not worthwhile, it gives memory back ([`Store::drop_pages`]). After [`Reclaimed::More`] the caller should call
+    /// again soon. Other users of the store wait some milliseconds for such a step, and for a copy as long as it takes.
+    /// Nobody may be about to write a note whose vectors are already put.
     ///
     /// # Errors
-    /// The database cannot be read, or not opened again: then everything fails until the store is opened anew. One that
-    /// merely could not be made smaller is as it was.
+    /// The database cannot be read, or cannot be opened again: then everything fails until the store is opened anew. It
+    /// is no error if the database merely could not be made smaller: it stays as it was.
     pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
         let sled = self.dir.join(compact::SLED);
         let before = bytes_in(&sled);
@@ -97,7 +97,8 @@ impl Store {
         Ok(if self.drop_pages()? { Reclaimed::Pages } else { Reclaimed::Nothing })
     }
 
-    /// Reads a step further and gives vectors up at the end. The database's files have so many bytes.
+    /// Reads one step further, and gives vectors up after the last one. `files` is the size of the database's files in
+    /// bytes.
     fn survey(&self, files: u64) -> Result<Step, StoreError> {
         let mut reclaiming = self.reclaiming.lock();
         let vectors = self.vectors();
@@ -125,14 +126,14 @@ impl Store {
         Ok(Step::Over { needed: is_large.then_some(survey.needed) })
     }
 
-    /// A record is about to be written: a survey that is under way may not see it any more.
+    /// Counts the inputs of a record that is about to be written as named: a survey under way may not see it any more.
     pub(super) fn survey_named(&self, record: &NoteRecord) {
         if let Some(survey) = &mut self.reclaiming.lock().survey {
             self.vectors().name(inputs(record), &mut survey.named);
         }
     }
 
-    /// Puts a copy of the database, which takes no more than it needs, in its place. Returns whether it could.
+    /// Replaces the database by a copy, which takes no more than it needs. Returns whether that succeeded.
     fn put_copy_in_place(&self) -> Result<bool, StoreError> {
         let cannot = |error: StoreError| tracing::warn!(%error, "the database could not be made smaller");
         self.closed_for_a_moment(|open| {
@@ -145,7 +146,7 @@ impl Store {
                 Ok(trees) => *open = Some(Open::new(trees)?),
                 Err(error) => cannot(error),
             }
-            // If it did not open, what was there before is in its place again.
+            // If the copy did not open, the original is in its place again.
             Ok(open.is_some())
         })
     }

@@ -1,5 +1,5 @@
-//! What is stored, as the rest of the program sees it. How it lies on the disk is frozen per version, in
-//! types of its own that only the store knows.
+//! What is stored, as the rest of the program sees it. The format on disk is frozen per version, in separate types that
+//! only the store knows.
 
 use serde::{Deserialize, Serialize};
 

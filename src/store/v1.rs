@@ -1,5 +1,5 @@
-//! The stored shapes of version 1, frozen: a change here needs a version 2 beside it. The enums of the
-//! program are written as numbers of this file's own, so that reordering them changes nothing on disk.
+//! The stored shapes of version 1, frozen: a change here needs a new version beside it. The program's enums are written
+//! as numbers that this file defines, so that reordering them changes nothing on disk.
 
 use std::borrow::Cow;
 
@@ -266,7 +266,7 @@ impl<'a> Contexts<'a> {
                 written_at: context.written_at,
                 spent: Spent { tokens_in, tokens_out, tokens_cached, micro_dollars },
                 making: context.making.map(Making::into_record).transpose()?,
-                // Stands in the journal alone.
+                // Only the journal has it.
                 expansion: Expansion::default(),
             })
         };

@@ -1,6 +1,6 @@
-//! The stored shapes of version 2, frozen as those of [`super::v1`] are: what version 1 has, without what follows from the
-//! rest. A chunk's id follows from its place, most headings above it are those of the chunk before, and a template's context
-//! says nothing that its chunk does not. Hashes lie side by side, for they are read at every start.
+//! The stored shapes of version 2, frozen as those of [`super::v1`] are. They have what version 1 has, except what can
+//! be derived: a chunk's id follows from its place, most headings above it are those of the chunk before, and a
+//! template's context says nothing that its chunk does not. Hashes lie side by side, for they are read at every start.
 
 use std::borrow::Cow;
 
@@ -28,15 +28,16 @@ pub(super) struct Note<'a> {
 struct Chunk<'a> {
     /// Its id, if it does not follow from path, first section and ordinal.
     id: Option<ChunkId>,
-    /// 16 bytes each: hash of its text, of its context's, its sections, its inputs.
+    /// 16 bytes each: the hashes of its text and of its context's text, then its sections, then its inputs.
     #[serde(borrow)]
     hashes: Cow<'a, [u8]>,
-    /// How many of them are sections.
+    /// How many of the hashes are sections.
     sections: u32,
     ordinal: u32,
-    /// Bytes from the end of the chunk before to its first, and its length, both modulo 2^32.
+    /// Bytes from the end of the chunk before to the start of this one, and its length, both modulo 2^32.
     span: (u32, u32),
-    /// Lines from the last one of the chunk before to its first, and to its last, the same.
+    /// Lines from the last line of the chunk before to the first of this one, and from there to its last, modulo 2^32
+    /// too.
     lines: (u32, u32),
     /// How many of its headings, from the outermost, are those of the chunk before; the others follow.
     shared: u32,
@@ -51,14 +52,14 @@ struct Chunk<'a> {
 /// The contexts of a note's chunks.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Contexts<'a> {
-    /// Generation and time of the contexts that say nothing else.
+    /// Generation and time of the plain contexts, which say nothing else.
     plain: Vec<(Cow<'a, str>, i64)>,
-    /// By chunk: a number counted from 1 of these, or 0 for the next of the others.
+    /// For each chunk its number in `plain`, counted from 1, or 0 for the next of `others`.
     of_chunks: Vec<u32>,
     others: v1::Contexts<'a>,
 }
 
-/// What a chunk is told by: the one before it.
+/// The chunk before, relative to which a chunk is encoded.
 struct Before<'a> {
     end: u32,
     line: u32,
@@ -103,7 +104,7 @@ impl Note<'_> {
     }
 }
 
-/// What a chunk's id follows from; a chunk without sections has one of its own.
+/// The id that follows from a chunk's place; `None` for a chunk without sections, which stores its own.
 fn id_at(path: &VaultPath, sections: &[SectionKey], ordinal: u32) -> Option<ChunkId> {
     sections.first().map(|first| chunk_id(path.as_str(), *first, ordinal))
 }
@@ -163,7 +164,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// A context that says nothing but when the template of which generation was decided on.
+/// A template's context that says only its generation and when it was decided on.
 fn plain(chunk: &ChunkRecord, generation: &str, written_at: i64) -> ContextRecord {
     ContextRecord {
         text: String::new(),
@@ -180,7 +181,7 @@ fn plain(chunk: &ChunkRecord, generation: &str, written_at: i64) -> ContextRecor
     }
 }
 
-/// Whether that is all that a record says; of a template's context neither text nor sketch is kept.
+/// Whether a record says no more than [`plain`] does. Text and sketch of a template's context are not kept.
 fn is_plain(context: &ContextRecord, chunk: &ChunkRecord) -> bool {
     context.origin == Origin::Template
         && context.sections == chunk.keys
@@ -231,7 +232,7 @@ impl<'a> Contexts<'a> {
         if others.next().is_some() { Err(shape("a context is left over")) } else { Ok(records) }
     }
 
-    /// How many there are, and those that say more, with the place of each.
+    /// How many contexts there are, and those that are not plain, each with the position of its chunk.
     pub(super) fn into_others(self) -> Result<(usize, Vec<(usize, ContextRecord)>), Damage> {
         let places = self.of_chunks.iter().enumerate().filter(|(_, number)| **number == 0).map(|(at, _)| at);
         Ok((self.of_chunks.len(), places.zip(self.others.into_records()?).collect()))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, Kind};
 
-/// The layout of points. Another one cannot be read: the collection is filled anew.
+/// The layout of points. A collection with another one cannot be read and is filled anew.
 pub(crate) const LAYOUT: u32 = 1;
 
 /// The vectors of a chunk, one per window; the nearest counts.
@@ -15,11 +15,11 @@ pub(crate) const DENSE: &str = "dense";
 /// The terms of a chunk.
 pub(crate) const WORDS: &str = "words";
 
-/// What tells points apart: `chunk`, `vault` or `collection`.
+/// The field that tells kinds of points apart: `chunk`, `vault` or `collection`.
 pub(crate) const WHAT: &str = "situated";
 
-/// Payload fields that conditions ask for, their types there, and whether their index lies in a file: with those and the
-/// words in files a chunk takes a third less memory (`SCALE.md`). The others are asked of every point by each search.
+/// Payload fields that conditions use, their types, and whether their index is in a file: with these indexes and the
+/// words in files a chunk takes a third less memory (`SCALE.md`). Each search checks the other two for every point.
 const FIELDS: [(&str, &str, bool); 12] = [
     (WHAT, "keyword", true),
     ("vault", "keyword", false),
@@ -35,7 +35,7 @@ const FIELDS: [(&str, &str, bool); 12] = [
     ("revision", "integer", false),
 ];
 
-/// How vectors are looked at first: one byte or one bit per value, then exactly.
+/// How vectors are looked at first, by one byte or one bit per value, before an exact look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantisation {
     /// One byte per value: what our vectors have anyway, so that nothing is lost.
@@ -45,7 +45,7 @@ pub enum Quantisation {
     Bit,
 }
 
-/// What a collection is made with.
+/// The request that creates a collection.
 pub(crate) fn made_with(dimensions: usize, quantisation: Quantisation) -> Value {
     let quantisation = match quantisation {
         Quantisation::Byte => json!({"scalar": {"type": "int8", "quantile": 1.0, "always_ram": true}}),
@@ -60,7 +60,7 @@ pub(crate) fn made_with(dimensions: usize, quantisation: Quantisation) -> Value 
             "multivector_config": {"comparator": "max_sim"},
         }},
         "quantization_config": quantisation,
-        // No graph: it missed a third of what is nearest, and all quantised vectors are looked at as fast (`SCALE.md`).
+        // No graph: it missed a third of what is nearest, and a look at all quantised vectors is as fast (`SCALE.md`).
         "hnsw_config": {"m": 0},
         "sparse_vectors": {WORDS: {"modifier": "idf", "index": {"on_disk": true}}},
         "on_disk_payload": true,
@@ -73,7 +73,7 @@ pub(crate) fn fields() -> impl Iterator<Item = Value> {
     FIELDS.into_iter().map(index)
 }
 
-/// What holds for all of a collection; its own point says so.
+/// What holds for a whole collection, stored in its own point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Described {
     /// The layout of points.
@@ -82,7 +82,7 @@ pub struct Described {
     pub embedder: String,
     /// Their dimensions.
     pub dimensions: usize,
-    /// What lengths are measured by: words of a chunk in each field on the mean, as of the first vault.
+    /// What lengths are measured by: the mean number of words of a chunk in each field, as of the first vault.
     pub mean: [f32; 3],
     /// Codes of the languages that words were stemmed in.
     pub languages: Vec<String>,
@@ -92,7 +92,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// What it says of an embedder's first vault.
+    /// The description of a collection whose first vault has this embedder.
     pub fn new(embedder: &str, dimensions: usize, mean: MeanLengths, languages: &[Language]) -> Self {
         let languages = languages.iter().map(|language| language.code().to_owned()).collect();
         Described { layout: LAYOUT, embedder: embedder.to_owned(), dimensions, mean: mean.0, languages, bits: false }
@@ -108,11 +108,10 @@ impl Described {
         MeanLengths(self.mean)
     }
 
-    /// What keeps a collection that says this from being used with an embedder; `None` as embedder for who only reads
-    /// words.
+    /// Checks that the collection can be used with an embedder; `None` as embedder for a caller that only reads words.
     ///
     /// # Errors
-    /// What is another, and what to do.
+    /// What differs, and what to do.
     pub fn check(&self, embedder: Option<&str>, name: &str) -> Result<(), Failure> {
         if self.layout != LAYOUT {
             let (theirs, why) = (self.layout, if self.layout > LAYOUT { "newer" } else { "older" });
@@ -135,21 +134,21 @@ impl Described {
     }
 }
 
-/// How far a vault is, and who keeps it; its own point says so.
+/// How far a vault is, and who keeps it, stored in its own point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VaultState {
     /// Its name.
     pub vault: String,
-    /// Points up to this number are there for all.
+    /// Points up to this number are visible to all.
     pub revision: u64,
-    /// A random word that its keeper alone knows, hashed.
+    /// A random word that only its keeper knows, hashed.
     pub keeper: String,
-    /// Where that is, for people.
+    /// Where the keeper is, for people.
     pub host: String,
 }
 
 impl VaultState {
-    /// What is said to a second keeper.
+    /// The failure that a second keeper gets.
     pub(crate) fn kept(&self) -> Failure {
         let VaultState { vault, host, .. } = self;
         Failure::new(

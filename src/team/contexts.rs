@@ -15,14 +15,14 @@ pub struct Offered {
     pub key: String,
     /// Its text, in one line.
     pub text: String,
-    /// What stands beside it.
+    /// The questions and terms beside it.
     pub expansion: Expansion,
     /// Who wrote it: contextualizer, model and prompt.
     pub by: String,
 }
 
 impl Collection {
-    /// What was paid for under these keys, of all vaults. Several may have the same key, and a key none.
+    /// The contexts that were paid for under these keys, in all vaults. A key may have several, or none.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -38,7 +38,8 @@ impl Collection {
     }
 }
 
-/// The context of a chunk, if it was paid for. What the template adds stands before it: the context itself is one line.
+/// The context of a chunk, if it was paid for. Text that the template adds comes first: the context itself is the last
+/// line.
 fn offered(Payload { context, about, .. }: Payload) -> Option<Offered> {
     let text = context.lines().last()?.to_owned();
     Some(Offered { key: about.key, text, expansion: about.expansion, by: about.by? })

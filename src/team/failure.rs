@@ -3,14 +3,14 @@
 use provider::rest::RestError;
 use serde_json::Value;
 
-/// Characters of a server's explanation that are repeated.
+/// The most characters of a server's explanation that are passed on.
 const MOST_SAID: usize = 200;
 
 /// A collection was not written or read. The message is for the user; no key and no text of a note is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What follows.
+    /// What follows from it.
     pub kind: Kind,
     /// What, where, what to do.
     pub message: String,
@@ -19,7 +19,7 @@ pub struct Failure {
 /// What follows from a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The server is down, late or full: later.
+    /// The server is down, late or full; try again later.
     Unavailable,
     /// The key does not allow it.
     Forbidden,
@@ -45,7 +45,7 @@ impl Failure {
         Failure { kind, message: message.into() }
     }
 
-    /// What happened to a request about the collection `name` at `host`.
+    /// The failure of a request about the collection `name` at `host`.
     pub(crate) fn of(error: RestError, host: &str, name: &str) -> Self {
         let (kind, message) = match error {
             RestError::Key(why) => (Kind::Forbidden, why),
@@ -64,7 +64,7 @@ impl Failure {
         Failure { kind, message }
     }
 
-    /// Whether a server says by this that its disk is full.
+    /// Whether this answer says that the server's disk is full.
     pub(crate) fn is_full(status: u16, body: &[u8]) -> bool {
         tells_full(status, &said(body))
     }
@@ -91,7 +91,7 @@ fn refused(status: u16, said: &str, host: &str, name: &str) -> (Kind, String) {
     }
 }
 
-/// Whether the words of TLS are about whom it speaks with.
+/// Whether a TLS error is about the certificate of the other side.
 fn names_certificate(why: &str) -> bool {
     let why = why.to_lowercase();
     ["certificate", "notvalidforname", "unknownissuer", "not valid for name"].iter().any(|word| why.contains(word))

@@ -25,20 +25,20 @@ pub trait Source: Send + Sync + 'static {
     /// Why they are not known at present.
     fn wanted(&self) -> Result<BTreeMap<String, String>, String>;
 
-    /// A note in the state that the store knows; `None` if its file is another by now, for then another state follows.
+    /// A note in the state that the store knows; `None` if its file has changed since, for another state will follow.
     ///
     /// # Errors
     /// Why it cannot be read.
     fn document(&self, path: &str) -> Result<Option<Document>, String>;
 
-    /// Which notes are nobody else's.
+    /// Which notes are private.
     fn private(&self) -> Arc<Private>;
 }
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
-    /// Everything is there, until the store has something else.
+    /// Everything is published, until the store changes.
     Rests,
     /// Something failed; it is tried again after so long.
     Waits(Duration, Failure),
@@ -78,7 +78,7 @@ impl Keeper {
         &self.who.embedder
     }
 
-    /// Begins anew, whatever it knows of the collection: that was made, or taken away.
+    /// Forgets what it knows of the collection and begins anew: the collection was created or deleted.
     pub fn begin_anew(&mut self) {
         self.plan = Publisher::default();
     }
@@ -88,7 +88,7 @@ impl Keeper {
         self.take_over = true;
     }
 
-    /// Notes that are there, and notes that are still to be written or taken away.
+    /// Notes that are published, and notes that are still to be written or deleted.
     pub fn progress(&self) -> (usize, usize) {
         (self.plan.notes(), self.plan.left())
     }
@@ -134,7 +134,7 @@ impl Keeper {
             self.collection.delete_ids(some).await?;
         }
         if let Some(mut effect) = self.plan.on(Event::Amiss(differences.amiss())) {
-            // As in a turn, whose first step this is.
+            // As in a turn, which would begin with this effect.
             while let Ok(event) = self.carry_out(effect).await? {
                 match self.plan.on(event) {
                     Some(next) => effect = next,
@@ -145,7 +145,7 @@ impl Keeper {
         Ok(differences)
     }
 
-    /// A turn whose failure is one.
+    /// A turn whose failure is an error.
     async fn settle(&mut self) -> Result<(), Failure> {
         match self.turn().await {
             Done::Rests => Ok(()),
@@ -191,7 +191,7 @@ impl Keeper {
         }))
     }
 
-    /// Takes the vault; gives the number that its points are visible up to.
+    /// Claims the vault; returns the number up to which its points are visible.
     async fn claim(&mut self) -> Result<u64, Failure> {
         let name = self.collection.name();
         let described = self.collection.described().await?.ok_or_else(|| {
@@ -213,11 +213,11 @@ impl Keeper {
             _ => self.collection.put_vault(&ours(revision)).await?,
         }
         self.take_over = false;
-        // Of two that took it in the same moment one has it.
+        // If two keepers took it at the same moment, only one of them has it.
         self.claimed().await.map(|known| known.revision)
     }
 
-    /// How far the vault is, which has to be ours still.
+    /// The vault's state; an error if the vault is no longer ours.
     async fn claimed(&self) -> Result<VaultState, Failure> {
         let gone = || {
             let message = format!("`{}` was taken away from `{}` meanwhile", self.who.vault, self.collection.name());
@@ -227,7 +227,7 @@ impl Keeper {
         if known.keeper == self.who.keeper { Ok(known) } else { Err(known.kept()) }
     }
 
-    /// The notes that are there, by their first chunks.
+    /// The notes in the collection, by their first chunks.
     async fn list(&self) -> Result<Vec<(String, u64, String)>, Failure> {
         let first = json!({"must": [
             is("vault", &self.who.vault), is(WHAT, "chunk"), {"key": "position", "match": {"value": 0}},
@@ -267,7 +267,7 @@ impl Keeper {
     }
 }
 
-/// Does what blocks where that is allowed.
+/// Runs blocking work where blocking is allowed.
 async fn local<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Failure> {
     let ended = |_| Failure::new(Kind::Local, "the notes were not read to the end");
     machine::blocking(work).await.map_err(ended)?.map_err(|why| Failure::new(Kind::Local, why))

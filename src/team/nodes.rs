@@ -1,8 +1,8 @@
-//! The nodes that a collection can be asked of: one after the other, until one of them answers.
+//! The nodes that can answer for a collection, asked one after the other until one of them does.
 //!
-//! Every node of a cluster answers for all of it, so it does not matter which one is asked, but that it lives. The one
-//! that answered last is asked first. Everything that is written has an id of its own or a filter, so that a request which
-//! two nodes carry out changes nothing the second time.
+//! Every node of a cluster answers for all of it, so any node that is alive will do. The one that answered last is
+//! asked first. Every write has its own id or a filter, so that a request which two nodes carry out changes nothing the
+//! second time.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::failure::Failure;
 
-/// How long a node may be silent at most before the next is asked beside it: more than a write of 256 points takes on a
+/// How long a node may be silent before the next one is asked as well: longer than a write of 256 points takes on a
 /// busy server.
 const SILENCE: Duration = Duration::from_secs(5);
 
@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Nodes {
     servers: Vec<RestServer>,
-    /// Which one answered last.
+    /// Index of the one that answered last.
     answers: AtomicUsize,
 }
 
@@ -40,10 +40,11 @@ impl Nodes {
         self.servers.iter().filter_map(RestServer::leaves_to).collect()
     }
 
-    /// Asks about the collection `name`, with an end after `within`, whichever node it is that answers.
+    /// Sends a request about the collection `name`, to one node after the other until one answers, for at most
+    /// `within`.
     ///
     /// # Errors
-    /// What the node said that was asked first, or one that knows better.
+    /// That of the node that failed first, or the refusal of one that answered.
     pub(crate) async fn ask(
         &self,
         (verb, path): (Verb, &str),
@@ -71,10 +72,10 @@ impl Nodes {
     }
 }
 
-/// Whether this is wrong with the node that was asked, so that another may answer: it is gone, or it is late. Qdrant says 408
-/// where it waited for another node in vain, 500 where an update reached none of the active replicas or was broken off, and
-/// 503 where it knows of no active replica of a shard; a gateway before it says 502 to 504. A disk that is full is no such
-/// case: what one node has no room for the others have to keep, too.
+/// Whether the error is the node's own, so that another may answer: the node is gone, or it is late. Qdrant answers 408
+/// where it waited for another node in vain, 500 where an update reached none of the active replicas or was broken off,
+/// and 503 where it knows of no active replica of a shard; a gateway before it answers 502 to 504. A full disk does not
+/// count: the other nodes have to store the same data.
 fn is_the_nodes_own(error: &RestError) -> bool {
     match error {
         RestError::Broken(_) | RestError::Late(_) => true,
@@ -83,9 +84,9 @@ fn is_the_nodes_own(error: &RestError) -> bool {
     }
 }
 
-/// The first answer of these nodes, and who gave it. The next one is asked as soon as one has failed by its own fault, and
-/// beside it when it has been silent for its share of the time: one that hangs leaves time for the others, and one that is
-/// only slow may still be the first. If all fail it is the first one's failure.
+/// The first answer of these nodes, and which one gave it. The next node is asked as soon as one has failed by its own
+/// fault, or in parallel when one has been silent for its share of the time: a node that hangs leaves time for the
+/// others, and one that is only slow may still be the first. If all fail, the first failure is returned.
 async fn first_answer<F>(
     order: &[usize],
     within: Duration,
@@ -123,7 +124,7 @@ where
     }
 }
 
-/// Waits for one of these, of which there is at least one, and takes it out.
+/// Waits until one of these futures, of which there is at least one, is ready, and removes it.
 async fn any<F: Future>(under_way: &mut Vec<(usize, Pin<Box<F>>)>) -> (usize, F::Output) {
     std::future::poll_fn(|context| {
         for index in 0..under_way.len() {

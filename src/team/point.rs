@@ -1,4 +1,4 @@
-//! A chunk as a point, and a point as what was found: both pure.
+//! Chunks as points, and points as hits. Pure.
 
 use context::Expansion;
 use index::embed::Vector;
@@ -16,7 +16,7 @@ use crate::ids;
 /// Who may be shown what is published: everybody who may read the collection, and their assistants.
 const AUDIENCE: &str = "all";
 
-/// Links of a note that are told at most: they stand in each of its chunks.
+/// The most links of a note that are published: they are repeated in each of its chunks.
 const LINKS: usize = 100;
 
 /// A note as it is published.
@@ -24,28 +24,28 @@ const LINKS: usize = 100;
 pub struct Document {
     /// The note; its links are paths of published notes.
     pub note: NoteEntry,
-    /// Its chunks in order, and what is told of each beside its texts.
+    /// Its chunks in order, and what is published of each besides its texts.
     pub chunks: Vec<(ChunkDoc, About)>,
-    /// What its words are stemmed as.
+    /// The language that its words are stemmed in.
     pub language: Language,
     /// What tells this state of the note from any other.
     pub state: String,
 }
 
-/// What is told of a chunk beside its texts.
+/// What is published of a chunk besides its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// What its context can be found by where the same section stands.
+    /// The key under which its context is found for the same sections and text.
     pub key: String,
     /// Who wrote its context, if that was paid for, and for this very text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What a model wrote beside that.
+    /// The questions and terms that the model wrote with it.
     #[serde(default, skip_serializing_if = "Expansion::is_empty")]
     pub expansion: Expansion,
 }
 
-/// What is told of a chunk: all that a hit needs.
+/// What is published of a chunk: all that a hit needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Payload {
     /// Always `chunk`.
@@ -68,7 +68,7 @@ pub struct Payload {
     pub own_tags: Vec<String>,
     /// The same and those above them, in lower case: what a condition asks for.
     pub tags: Vec<String>,
-    /// Paths of published notes that the note links to, as it was when this was written: what boosts ask for.
+    /// Paths of the notes that the note links to and that were published when this was written; boosts use them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
     /// Kind of note.
@@ -102,7 +102,7 @@ pub struct Payload {
     pub text: String,
     /// Context.
     pub context: String,
-    /// Code of what its words are stemmed as.
+    /// Code of the language that its words are stemmed in.
     pub language: String,
     /// Who may be shown it.
     pub audience: String,
@@ -110,7 +110,7 @@ pub struct Payload {
     pub revision: u64,
     /// What tells this state of the note from any other.
     pub state: String,
-    /// What its context can be found by, and who wrote it.
+    /// The key of its context, and who wrote it.
     #[serde(flatten)]
     pub about: About,
     /// Fingerprint of all of this.
@@ -217,7 +217,7 @@ fn nested(tags: PackedIter<'_>) -> Vec<String> {
     all
 }
 
-/// What tells the layout's way of writing notes from another: part of every state.
+/// Adds the layout to a note's state, so that notes written in another layout have another state.
 pub fn state(parts: Fields) -> String {
     ids::hex(parts.number(LAYOUT.into()).bytes(WHAT.as_bytes()).finish())
 }

@@ -1,14 +1,14 @@
-//! What a keeper does next: from what happened to what is to be done. No I/O, no clock.
+//! The keeper's plan: from what happened to what is to be done next. No I/O, no clock.
 //!
-//! One thing is done at a time. After a failure of any kind all begins anew with a look at the collection, so that there
-//! is one way to go on, be it after a kill, a day without a server, or another keeper.
+//! One thing is done at a time. After any failure the plan begins anew with a look at the collection, so that there is
+//! one way to go on, whether after a kill, a day without a server, or another keeper.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::failure::Failure;
 
-/// Notes of one revision at most.
+/// The most notes in one revision.
 const NOTES: usize = 64;
 /// How long a keeper waits after a failure, at first and at most.
 const FIRST: Duration = Duration::from_secs(1);
@@ -19,19 +19,19 @@ const LONGEST: Duration = Duration::from_secs(300);
 pub enum Event {
     /// The store's notes are these: path and state of each that may be published.
     Wanted(BTreeMap<String, String>),
-    /// The vault is ours; its points are there up to this number.
+    /// The vault is ours; its points are visible up to this number.
     Claimed(u64),
-    /// What nobody sees yet is gone.
+    /// Points that are not visible yet are deleted.
     Cleaned,
-    /// The notes that are there: path, number, and state of each, of some twice.
+    /// The notes in the collection: path, number, and state of each; some occur twice.
     Listed(Vec<(String, u64, String)>),
-    /// Notes were written under the number asked for; those that are not named had no text to write at present.
+    /// Notes were written under the number asked for; those missing here had no text to write at present.
     Written(BTreeMap<String, String>),
     /// The number is raised.
     Raised,
     /// Older points are deleted.
     Swept,
-    /// A comparison found that these notes are not there as they should be.
+    /// A comparison found that these notes are not in the collection as they should be.
     Amiss(Vec<String>),
     /// Something failed.
     Failed(Failure),
@@ -44,19 +44,19 @@ pub enum Event {
 pub enum Effect {
     /// Take the vault, unless somebody else keeps it.
     Claim,
-    /// Delete what is above this number.
+    /// Delete points above this number.
     Clean(u64),
-    /// List the notes that are there.
+    /// List the notes in the collection.
     List,
     /// Write these notes under this number.
     Write(u64, Vec<String>),
-    /// Make points up to this number visible; they were up to the one before.
+    /// Make points up to this number visible, one more than before.
     Raise(u64),
     /// Delete points of these notes that are below their number.
     Sweep(Vec<(String, u64)>),
-    /// Wait for another state of the store.
+    /// Wait until the store changes.
     Rest,
-    /// Wait so long, or for a user, because of this.
+    /// Wait this long, or for the user, because of this failure.
     Wait(Duration, Failure),
 }
 
@@ -76,22 +76,22 @@ enum Stage {
 #[derive(Clone, Debug)]
 pub struct Publisher {
     stage: Stage,
-    /// What the store has; nothing is written or taken away before that is known.
+    /// What the store has; until that is known, nothing is written or deleted.
     wanted: Option<BTreeMap<String, String>>,
     /// What readers see.
     there: BTreeMap<String, String>,
-    /// Notes whose text could not be had as the store knows it: it is about to change.
+    /// Notes whose text could not be read in the state that the store knows: the store is about to change.
     held: BTreeSet<String>,
-    /// What follows from these three: notes that are to be written. Looked for once, and kept, since looking through all
-    /// notes for each revision takes a time that grows with their square.
+    /// Notes that are to be written, as follows from these three. Kept up to date, since looking through all notes for
+    /// each revision would take a time that grows with their square.
     to_write: BTreeSet<String>,
-    /// And notes that are to be taken away.
+    /// Notes that are to be deleted, in the same way.
     to_remove: BTreeSet<String>,
-    /// What is being made visible.
+    /// Notes that are being written or made visible.
     writing: BTreeMap<String, String>,
     /// Points that are to be deleted: of these notes, below these numbers.
     old: Vec<(String, u64)>,
-    /// Up to where points are visible.
+    /// The number up to which points are visible.
     revision: u64,
     failures: u32,
 }
@@ -134,7 +134,7 @@ impl Publisher {
         matches!(self.stage, Stage::Working | Stage::Waiting)
     }
 
-    /// What is to be done now that this happened; `None`: something is being done already.
+    /// What is to be done after this event; `None` if something is being done already.
     pub fn on(&mut self, event: Event) -> Option<Effect> {
         match (self.stage, event) {
             (stage, Event::Wanted(wanted)) => {
@@ -144,7 +144,7 @@ impl Publisher {
                 (stage == Stage::Working).then(|| self.next())
             }
             (Stage::Working, Event::Amiss(paths)) => {
-                // No note is in this state, so that it is written anew and what is there goes.
+                // No note has this state, so it is written anew, which replaces what is there.
                 self.there.extend(paths.iter().map(|path| (path.clone(), String::new())));
                 paths.iter().for_each(|path| self.compare(path));
                 Some(self.next())
@@ -197,7 +197,7 @@ impl Publisher {
         }
     }
 
-    /// Of each note that is there the highest number counts; what is below is left over.
+    /// Takes the highest number of each note in the collection; what is below it is left over.
     fn take(&mut self, listed: Vec<(String, u64, String)>) {
         let mut best: BTreeMap<String, (u64, String)> = BTreeMap::new();
         let mut twice = BTreeSet::new();
@@ -215,7 +215,7 @@ impl Publisher {
         self.compare_all();
     }
 
-    /// Looks anew at what is to be done about every note.
+    /// Recomputes what is to be done about every note.
     fn compare_all(&mut self) {
         let Some(wanted) = &self.wanted else { return };
         let differs = |(path, state): &(&String, &String)| self.there.get(*path) != Some(*state);
@@ -224,7 +224,7 @@ impl Publisher {
         self.to_remove = self.there.keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
     }
 
-    /// Looks anew at what is to be done about one note.
+    /// Recomputes what is to be done about one note.
     fn compare(&mut self, path: &str) {
         let Some(wanted) = &self.wanted else { return };
         let (wanted, there) = (wanted.get(path), self.there.get(path));

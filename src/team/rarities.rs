@@ -1,10 +1,10 @@
 //! How many chunks of a collection have a term.
 //!
-//! The server counts that for its weights and tells it nowhere; but the best chunk for one term alone has a score that is
-//! the chunk's weight of it times the server's, which gives the number. (Qdrant's `idf` is the logarithm of 1 + (n − h +
-//! .5) / (h + .5), with n points of which h have the term, in all vaults of the collection:
-//! `lib/segment/src/index/sparse_index`, 1.18.) It is asked once per term, together with a search, and remembered until
-//! the collection is another by more than a few revisions.
+//! The server counts that for its weights but does not report it. It follows from a score: that of the best chunk for
+//! one term alone is the chunk's weight of the term times the server's. (Qdrant's `idf` is the logarithm of
+//! 1 + (n − h + .5) / (h + .5), with n points of which h have the term, in all vaults of the collection:
+//! `lib/segment/src/index/sparse_index`, 1.18.) Each term is asked once, together with a search, and remembered until
+//! the collection has changed by more than a few revisions.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::collection::WORDS;
 use crate::server::Read;
 
-/// Terms that are remembered.
+/// The most terms that are remembered.
 const TERMS: usize = 8192;
 
 /// Revisions after which they are asked again; each has a few notes.
@@ -23,16 +23,16 @@ const REVISIONS: u64 = 16;
 /// What is known of a collection's terms.
 #[derive(Debug, Default)]
 pub(crate) struct Rarities {
-    /// Of the collection.
+    /// Chunks of the collection.
     chunks: u64,
     /// By the number of the term.
     having: HashMap<u32, u64>,
-    /// Up to which number points were visible when the first of them was asked, all vaults together.
+    /// The sum over all vaults of the numbers up to which points were visible when the first term was asked.
     revisions: u64,
 }
 
 impl Rarities {
-    /// The terms that are to be asked; `seen` is up to which number points of each vault are visible.
+    /// The terms that are still to be asked; `seen` has the number up to which points are visible, of each vault.
     pub(crate) fn unknown(&mut self, terms: &[AskedTerm], seen: HashMap<&str, u64>) -> Vec<u32> {
         let revisions = seen.into_values().sum::<u64>();
         if revisions.abs_diff(self.revisions) > REVISIONS || self.having.len() > TERMS {
@@ -41,7 +41,7 @@ impl Rarities {
         terms.iter().map(|term| term.number).filter(|number| !self.having.contains_key(number)).collect()
     }
 
-    /// The search that tells of a term.
+    /// The search that reveals how many chunks have a term.
     pub(crate) fn search(number: u32) -> Value {
         json!({
             "query": {"indices": [number], "values": [1.0]}, "using": WORDS, "limit": 1, "with_payload": false,

@@ -16,14 +16,15 @@ use crate::point::{Payload, plain};
 use crate::rarities::Rarities;
 use crate::server::{Collection, Read, id_of, is};
 
-/// Points that a search keeps in view where somebody gave the server a graph of vectors. With its default of 100 it found
-/// .31 of the ten nearest of 21,458 chunks, with this .64, in 4 ms rather than 2 (`SCALE.md`).
+/// Candidates that a search keeps if somebody gave the server a graph of vectors. With its default of 100 it found .31
+/// of the ten nearest of 21,458 chunks, with this .64, in 4 ms rather than 2 (`SCALE.md`).
 const LOOKED_AT: u32 = 1024;
 
-/// How many times as many points as asked for are looked at exactly, after bytes: nothing was missed then.
+/// Oversampling after bytes: this many times the points asked for are looked at exactly; nothing was missed then.
 const AFTER_BYTES: f32 = 2.0;
 
-/// And after bits, which tell less: of 21,458 chunks' ten nearest .95 were found, and .49 with twice as many (`SCALE.md`).
+/// Oversampling after bits, which tell less: .95 of the ten nearest of 21,458 chunks were found, and .49 with a factor
+/// of two (`SCALE.md`).
 const AFTER_BITS: f32 = 50.0;
 
 /// What is asked.
@@ -39,9 +40,9 @@ pub struct Asked {
     pub vector: Option<(String, Vector)>,
     /// Conditions on the notes, all of which must hold.
     pub conditions: Vec<Condition>,
-    /// Chunks of each lane.
+    /// Chunks asked of each lane.
     pub depth: usize,
-    /// Vaults that are left out: those that are here.
+    /// Vaults that are left out, since they are on this machine.
     pub without: Vec<String>,
 }
 
@@ -82,11 +83,11 @@ impl Condition {
 /// A chunk that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// All that is told of it.
+    /// All that was published of it.
     pub payload: Payload,
     /// Its BM25, as the collection counts words; `None` if it has none of them.
     pub lexical: Option<f32>,
-    /// Its cosine; `None` if no vector was asked, or it has none.
+    /// Its cosine; `None` if no vector was asked for, or it has none.
     pub dense: Option<f32>,
 }
 
@@ -95,7 +96,7 @@ pub struct Found {
 pub struct Answer {
     /// In no order.
     pub found: Vec<Found>,
-    /// Why vectors were not asked, if they were to be.
+    /// Why vectors were not searched, if they should have been.
     pub without_vectors: Option<String>,
     /// The languages that words were looked up in.
     pub languages: Vec<Language>,
@@ -143,7 +144,7 @@ impl Reader {
         &self.collection
     }
 
-    /// What answers a query; an error once `within` is over.
+    /// Searches for the answer to a query; fails after `within`.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -165,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// Looks until no revision became visible meanwhile.
+    /// Repeats the request until no revision became visible during it.
     async fn whole(&self, wanted: Wanted<'_>, within: Duration) -> Result<Got, Failure> {
         let until = Instant::now() + within;
         let late = || {
@@ -194,7 +195,7 @@ impl Reader {
             if same {
                 return Ok(got);
             }
-            // Notes were replaced meanwhile, and their older points may have gone before they were looked at.
+            // Notes were replaced meanwhile, and their older points may have been deleted before they were read.
             known = Some(now);
         }
     }
@@ -210,12 +211,12 @@ impl Reader {
     }
 }
 
-/// Up to which number points are visible, of each vault.
+/// Of each vault, the number up to which its points are visible.
 fn seen(vaults: &[VaultState]) -> HashMap<&str, u64> {
     vaults.iter().map(|state| (state.vault.as_str(), state.revision)).collect()
 }
 
-/// Asks both lanes, and each for its opinion on what the other found.
+/// Searches both lanes, then asks each for its score of what only the other found.
 async fn look(
     collection: &Collection,
     asked: &Asked,
@@ -256,7 +257,7 @@ async fn look(
     let mut answers = collection.search(&searches).await?;
     let besides = answers.split_off(of_lanes.min(answers.len()));
     let statistics = {
-        // Besides them there are the collection's own point, and one for each vault.
+        // The points that are not chunks: the collection's own, and one for each vault.
         let others = known.vaults.len() as u64 + 1;
         let info = if asked_besides.is_empty() { None } else { collection.inspect().await? };
         let mut rarities = rarities.lock().await;
@@ -273,8 +274,8 @@ async fn look(
     Ok(Answer { found, without_vectors, languages, statistics })
 }
 
-/// What asks each lane of what the other found alone, by their ids: to have the server look for that once more would take
-/// as long as the search itself.
+/// The searches that ask each lane for its scores of what only the other found, by ids: letting the server find that
+/// once more would take as long as the search itself.
 fn opinions<'a>(lanes: &[(&Value, &'a str)], answers: &[Vec<Read>]) -> Vec<(&'a str, Value)> {
     let ([one, other], [of_one, of_other]) = (lanes, answers) else { return Vec::new() };
     let ask = |&(query, using): &(&Value, &'a str), own: &[Read], others: &[Read]| {
@@ -305,8 +306,8 @@ async fn note(collection: &Collection, vault: &str, path: &str, known: &Known) -
     Ok(chunks)
 }
 
-/// Visible chunks that meet the conditions. That a point is not above its vault's number is said as what must not be: of a
-/// million chunks the server looks through those in 70 ms, and through "at or below" in 440 (`SCALE.md`).
+/// The filter for visible chunks that meet the conditions. It excludes points above their vault's number: among a
+/// million chunks the server finds those in 70 ms, and those "at or below" in 440 (`SCALE.md`).
 fn filter(asked: &Asked, vaults: &[VaultState]) -> Value {
     let of: Vec<&VaultState> = vaults.iter().filter(|state| !asked.without.contains(&state.vault)).collect();
     let names: Vec<&str> = of.iter().map(|state| state.vault.as_str()).collect();

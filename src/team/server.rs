@@ -12,14 +12,14 @@ use crate::failure::{Failure, Kind};
 use crate::ids;
 use crate::nodes::Nodes;
 
-/// How long anything may take that nobody waits for at a terminal.
+/// Timeout of requests that nobody waits for at a terminal.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Points of a page when a collection is looked through.
+/// Points per page when a collection is read through.
 const PAGE: usize = 4096;
-/// The oldest version that knows all that is asked: vectors of several windows, and indexes of payloads in files.
+/// The oldest version that supports all that is used: vectors of several windows, and indexes of payloads in files.
 const OLDEST: (u32, u32) = (1, 11);
-/// How what stands in one point is written: one node puts such writes in order, with `medium` the first that lives. With
-/// `strong` it is always the same one, and a keeper could not go on while that one is away.
+/// How single points are written: one node puts these writes in order. With `medium` it is the first that is alive;
+/// with `strong` it is always the same one, and a keeper could not go on while that one is down.
 const IN_ORDER: &str = "?wait=true&ordering=medium";
 
 /// A collection. Cheap to clone; clones ask the same node first.
@@ -33,7 +33,7 @@ pub struct Collection {
 /// What a server says of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Dimensions of its vectors, if they are such as we make.
+    /// Dimensions of its vectors, if they are of the kind that we make.
     pub dimensions: Option<usize>,
     /// Whether it keeps terms, and counts how rare they are.
     pub has_words: bool,
@@ -41,7 +41,7 @@ pub struct Info {
     pub points: u64,
 }
 
-/// A point as it is read: its id and what was asked for of it.
+/// A point as it is read: its id and the parts that were asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Read {
     pub(crate) id: String,
@@ -56,12 +56,12 @@ impl Collection {
         Collection::replicated(server, Vec::new(), name)
     }
 
-    /// The same in a cluster, whose `others` are asked where `server` does not answer.
+    /// The same in a cluster, whose `others` are asked if `server` does not answer.
     pub fn replicated(server: RestServer, others: Vec<RestServer>, name: &str) -> Self {
         Collection { nodes: Arc::new(Nodes::new(server, others)), name: name.to_owned(), patience: PATIENCE }
     }
 
-    /// The same, every request to which ends after `patience`.
+    /// The same with `patience` as the timeout of every request.
     #[must_use]
     pub fn within(&self, patience: Duration) -> Self {
         Collection { patience, ..self.clone() }
@@ -72,7 +72,7 @@ impl Collection {
         &self.name
     }
 
-    /// Host that answered last, and port if it is not the scheme's own.
+    /// Host that answered last, and port if it is not the scheme's default.
     pub fn host(&self) -> &str {
         self.nodes.current().host()
     }
@@ -91,7 +91,7 @@ impl Collection {
         Ok(answer["result"].take())
     }
 
-    /// What is said of an answer that nobody understands.
+    /// The failure for an answer that cannot be understood.
     fn odd(&self) -> Failure {
         let message = format!("{} does not answer as Qdrant does; is `url` that of its REST interface?", self.host());
         Failure::new(Kind::Other, message)
@@ -134,10 +134,10 @@ impl Collection {
         }))
     }
 
-    /// Makes it if it is not there, with the indexes of its payloads, and checks it if it is.
+    /// Creates it if it does not exist, else checks it; then creates the indexes of its payloads.
     ///
     /// # Errors
-    /// It is there and another's; or see [`Failure`].
+    /// It exists, but was not made by situated or is for other vectors; or see [`Failure`].
     pub async fn ensure(&self, dimensions: usize, quantisation: Quantisation) -> Result<(), Failure> {
         match self.inspect().await? {
             Some(info) => self.check(&info, dimensions)?,
@@ -149,7 +149,7 @@ impl Collection {
         Ok(())
     }
 
-    /// What keeps a collection from being used at all: it was not made by us, or for other vectors.
+    /// Refuses a collection that was not made by us, or was made for other vectors.
     fn check(&self, info: &Info, dimensions: usize) -> Result<(), Failure> {
         let (name, other) = (&self.name, |message: String| Err(Failure::new(Kind::Other, message)));
         let Some(theirs) = info.dimensions.filter(|_| info.has_words) else {
@@ -164,7 +164,7 @@ impl Collection {
         Ok(())
     }
 
-    /// Takes it away with all that is in it.
+    /// Deletes it with all that is in it.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -188,7 +188,7 @@ impl Collection {
         self.put_own(ids::of_collection(), "collection", json!(described)).await
     }
 
-    /// How far a vault is; `None` if it was never published.
+    /// The state of a vault; `None` if it was never published.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -196,7 +196,7 @@ impl Collection {
         self.own_point(ids::of_vault(vault)).await
     }
 
-    /// Writes how far a vault is.
+    /// Writes the state of a vault.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -204,8 +204,8 @@ impl Collection {
         self.put_own(ids::of_vault(&state.vault), "vault", json!(state)).await
     }
 
-    /// Raises the number up to which a vault's points are seen, if `keeper` has the vault still: a server that gets this
-    /// late, when another has taken the vault over, changes nothing.
+    /// Raises the number up to which a vault's points are visible, if `keeper` still has the vault: if the request
+    /// arrives late, when another keeper has taken the vault over, it changes nothing.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -219,7 +219,7 @@ impl Collection {
         self.ask(Verb::Post, &format!("/points/payload{IN_ORDER}"), Some(change)).await.map(drop)
     }
 
-    /// How far all of its vaults are.
+    /// The states of all of its vaults.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -249,10 +249,10 @@ impl Collection {
         self.ask(Verb::Put, &format!("/points{IN_ORDER}"), Some(point)).await.map(drop)
     }
 
-    /// Writes points; returns when they are there for all.
+    /// Writes points; returns when the server has applied the write.
     ///
     /// # Errors
-    /// See [`Failure`]; some of them may be there all the same.
+    /// See [`Failure`]; some of them may have been written all the same.
     pub async fn put(&self, points: Vec<Value>) -> Result<(), Failure> {
         self.ask(Verb::Put, "/points?wait=true", Some(json!({"points": points}))).await.map(drop)
     }
@@ -293,7 +293,7 @@ impl Collection {
         Ok(all)
     }
 
-    /// The same one after the other, for who does not need them all at once.
+    /// Like [`Collection::look_through`], but hands each point to `look` instead of holding them all in memory.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -331,7 +331,7 @@ pub(crate) fn is(field: &str, value: &str) -> Value {
     json!({"key": field, "match": {"value": value}})
 }
 
-/// An id as a request names it: those of points that others made may be numbers.
+/// An id in the form that requests need: points that others made may have numbers as ids.
 pub(crate) fn id_of(id: &str) -> Value {
     id.parse::<u64>().map_or_else(|_| json!(id), |number| json!(number))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::point::Payload;
 use crate::server::Read;
 
-/// Notes that are named of each kind of difference.
+/// The most notes that are named for each kind of difference.
 const NAMED: usize = 20;
 
 /// What differed between a collection and a store.
@@ -17,13 +17,13 @@ pub struct Differences {
     pub notes: usize,
     /// Points that were looked at.
     pub points: usize,
-    /// Notes that were not there.
+    /// Notes that are not in the collection.
     pub missing: Vec<String>,
-    /// Notes that were there in another state.
+    /// Notes that are there in another state.
     pub outdated: Vec<String>,
-    /// Notes of which chunks were missing, or another's words stood in them.
+    /// Notes with missing or altered chunks.
     pub damaged: Vec<String>,
-    /// Notes that were there and not in the store, or not to be published.
+    /// Notes that are there but not in the store, or not to be published.
     pub extra: Vec<String>,
     /// Points that nobody could see, or that were left over.
     pub left_over: usize,
@@ -32,7 +32,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// How many there were, of those that are mended.
+    /// How many there are, without the foreign points, which are not mended.
     pub fn count(&self) -> usize {
         self.missing.len() + self.outdated.len() + self.damaged.len() + self.extra.len() + self.left_over
     }
@@ -52,7 +52,7 @@ impl Differences {
     }
 }
 
-/// Of a point what the comparison needs: a collection's texts are not held in memory for it.
+/// What the comparison needs of a point, so that the texts of a collection are not held in memory.
 #[derive(Debug)]
 struct Looked {
     id: String,
@@ -70,7 +70,7 @@ struct Looked {
 pub(crate) struct Comparison {
     points: usize,
     notes: BTreeMap<String, Vec<Looked>>,
-    /// Points that nobody understands.
+    /// Points that cannot be read.
     odd: Vec<String>,
 }
 
@@ -84,12 +84,12 @@ impl Comparison {
         self.notes.entry(path).or_default().push(Looked { id, revision, position, chunks, state, sound });
     }
 
-    /// Compares all that was looked at with what the store has; also the ids of points that nobody needs.
+    /// Compares all that was looked at with what the store has; also returns the ids of points that nobody needs.
     pub(crate) fn with(self, wanted: &BTreeMap<String, String>, revision: u64) -> (Differences, Vec<String>) {
         let Comparison { points, mut notes, odd: mut strays } = self;
         let mut differences = Differences { notes: wanted.len(), points, ..Differences::default() };
         for points in notes.values_mut() {
-            // Nobody sees what is above.
+            // Readers do not see points above `revision`.
             strays.extend(points.extract_if(.., |point| point.revision > revision).map(|point| point.id));
         }
         differences.left_over = strays.len();

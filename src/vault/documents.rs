@@ -1,7 +1,7 @@
-//! The text of files that are no text: converted by another program, and kept until the file is another one.
+//! The text of files that are not text: another program converts it, and it is kept until the file changes.
 //!
-//! What is kept lies beside the index, a file for each document, named after what `stat` says of it: so a document that
-//! is moved keeps its text. All of it can be lost and is made again.
+//! The texts are kept beside the index, one file per document, named after the document's `stat`: so a document that is
+//! moved keeps its text. If they are lost, they are made again.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -19,16 +19,16 @@ use crate::read::{ReadError, file_stat, open_regular, read};
 /// Larger documents are not read, in bytes.
 pub const MOST_BYTES: u64 = 128 << 20;
 
-/// How texts are converted and kept; another number has them all made again.
+/// The version of how texts are converted and kept; a new number has all of them made again.
 const VERSION: u32 = 1;
 
 /// Converts documents to Markdown, or to pages of plain text.
 pub trait Convert: Send + Sync {
-    /// The text of a document, at most `most` bytes of it, and what is to be said of it. A document that cannot be read
-    /// has no text, and the remark says why.
+    /// The text of a document, at most `most` bytes of it, and a remark on it. A document that cannot be read has no
+    /// text, and the remark says why.
     ///
     /// # Errors
-    /// Nobody could be asked to convert it; later it may go.
+    /// No converter could be asked; it may work later.
     fn convert(&self, format: Format, file: File, most: u64) -> io::Result<(Vec<u8>, Option<String>)>;
 }
 
@@ -39,7 +39,7 @@ pub struct FileText {
     pub bytes: Vec<u8>,
     /// The state of the file.
     pub stat: FileStat,
-    /// What is to be said of a converted text.
+    /// A remark on a converted text.
     pub remark: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct Documents {
 struct Kept {
     version: u32,
     format: String,
-    /// Moving a file changes it, and so does writing to it.
+    /// Changes when the file is moved or written to; then the hash decides.
     ctime_ns: i64,
     hash: [u8; 32],
     remark: Option<String>,
@@ -71,7 +71,8 @@ impl Documents {
         Documents { folder_of, convert, turn: Mutex::new(()) }
     }
 
-    /// A file of the vault at `root` as it is searched; notes of at most `max_bytes`, and as much text of a document.
+    /// A file of the vault at `root` as it is searched: a note of at most `max_bytes`, or at most as much text of a
+    /// document.
     ///
     /// # Errors
     /// As [`read`].
@@ -93,7 +94,7 @@ impl Documents {
             return Ok(FileText { bytes: Vec::new(), stat, remark: Some("nothing here can convert it".to_owned()) });
         };
         let turn = self.turn.lock();
-        // Somebody else may have had it converted meanwhile.
+        // Another thread may have converted it meanwhile.
         if let Some((bytes, remark)) = kept(&place, format, &file, &stat) {
             return Ok(FileText { bytes, stat, remark });
         }
@@ -112,7 +113,7 @@ impl Documents {
         Ok(FileText { bytes, stat, remark: head.remark })
     }
 
-    /// Removes the texts that none of the files of the vault at `root` has.
+    /// Removes the kept texts that belong to none of `files`, the files of the vault at `root`.
     pub fn sweep<'a>(&self, root: &Path, files: impl Iterator<Item = (&'a VaultPath, &'a FileStat)>) {
         // Most vaults have no documents, and so no folder.
         let Ok(entries) = fs::read_dir((self.folder_of)(root)) else { return };
@@ -120,7 +121,7 @@ impl Documents {
         let wanted: HashSet<String> = documents.map(|(_, stat)| name(stat)).collect();
         for entry in entries.flatten() {
             if !entry.file_name().to_str().is_some_and(|name| wanted.contains(name)) {
-                // What cannot be removed now is in nobody's way.
+                // A text that cannot be removed now does no harm.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -131,7 +132,7 @@ fn name(stat: &FileStat) -> String {
     format!("{:x}-{:x}-{:x}-{:x}", stat.dev, stat.ino, stat.size, stat.mtime_ns)
 }
 
-/// The hash of a file's bytes; it is at its beginning before and after.
+/// The hash of a file's bytes. Reads from the file's beginning, and leaves it there.
 fn hash(mut file: &File) -> Result<[u8; 32], ReadError> {
     file.rewind()?;
     let mut hasher = blake3::Hasher::new();
@@ -140,7 +141,7 @@ fn hash(mut file: &File) -> Result<[u8; 32], ReadError> {
     Ok(*hasher.finalize().as_bytes())
 }
 
-/// The text that is kept of a file, if it is of this file as it is.
+/// The kept text of a file, if it belongs to the file as it is now.
 fn kept(place: &Path, format: Format, file: &File, stat: &FileStat) -> Option<(Vec<u8>, Option<String>)> {
     let bytes = fs::read(place).ok()?;
     let end = bytes.iter().position(|b| *b == b'\n')?;

@@ -1,9 +1,9 @@
 //! The notes on disk. The disk is the truth; events are hints that something may have changed.
 //!
-//! [`walk`] and [`read`] get at the truth, [`watch`] turns operating-system events into [`Hint`]s, and
-//! the pure [`pending`] decides when enough quiet has passed to look again. [`policy`] says for all of
-//! them what is a note; [`root`] knows the vault's folder itself; [`documents`] reads what is no
-//! text, by another program; [`obsidian`] knows how that program names notes. Nothing here writes to a vault.
+//! [`walk`] and [`read`] get at the truth, [`watch`] turns operating-system events into [`Hint`]s, and the pure
+//! [`pending`] decides when enough quiet has passed to look again. [`policy`] says for all of them what is a note;
+//! [`root`] knows the vault's folder itself; [`documents`] reads files that are not text, through another program;
+//! [`obsidian`] knows how Obsidian names notes. Nothing here writes to a vault.
 
 pub mod documents;
 pub mod obsidian;
@@ -27,7 +27,8 @@ use serde::{Deserialize, Serialize};
 pub enum Hint {
     /// A path was touched in some way; it may be a note, gone, or neither.
     Path(VaultPath),
-    /// A file was closed by who wrote to it, or took its name when it was complete: it can be looked at almost at once.
+    /// The program that wrote a file closed it, or renamed the complete file to this: it can be looked at almost at
+    /// once.
     Saved(VaultPath),
     /// A folder appeared or moved; what is in it must be walked (its watch stands already).
     Folder(VaultPath),

@@ -9,10 +9,10 @@ use crate::settings::VaultConfig;
 /// Where Obsidian keeps the settings of its templates, and the plugin Templater its own.
 const TEMPLATES: [&str; 2] = [".obsidian/templates.json", ".obsidian/plugins/templater-obsidian/data.json"];
 
-/// Longer settings are not Obsidian's.
+/// Most bytes of a settings file; a longer one is not Obsidian's.
 pub const LONGEST: u64 = 1 << 20;
 
-/// The folders of templates that are set, which are no notes but what notes are made from. `read` as for [`rules`].
+/// The folders that are set for templates: they hold what notes are made from. `read` as for [`rules`].
 pub(crate) fn template_folders(read: impl Fn(&VaultPath) -> Option<Vec<u8>>) -> Vec<VaultPath> {
     #[derive(Deserialize)]
     struct Settings {
@@ -27,7 +27,7 @@ pub(crate) fn template_folders(read: impl Fn(&VaultPath) -> Option<Vec<u8>>) -> 
 }
 
 /// The rules of a vault with the formats in which Obsidian names its daily, weekly, … notes; and what is wrong with
-/// those, for the user. `read` gives a file of at most [`LONGEST`] bytes, if it is there.
+/// these formats, for the user. `read` gives a file of at most [`LONGEST`] bytes, if it is there.
 pub fn rules(vault: &VaultConfig, read: impl Fn(&VaultPath) -> Option<Vec<u8>>) -> (NoteRules, Vec<String>) {
     let text = |path: &str| String::from_utf8(read(&VaultPath::parse(path)?)?).ok();
     let [core, plugin] = PERIODIC_SETTINGS.map(text);

@@ -1,4 +1,4 @@
-//! When to look at what was hinted at: quiet first, but never too late.
+//! When to look at what was hinted at: after a quiet time, but never too late.
 //!
 //! Pure: instants are arguments. A save in an editor is one path and should be found at once; a sync
 //! client or a script touches many and should be looked at when it is done; a checkout of thousands is
@@ -24,7 +24,7 @@ pub struct Timing {
     pub burst: Duration,
     /// Quiet after a storm, or while git holds its index lock.
     pub storm: Duration,
-    /// The longest wait after the first hint, a storm or a lock excepted.
+    /// The longest wait after the first hint, except in a storm or behind a lock.
     pub burst_longest: Duration,
     /// The longest wait of a storm or behind a lock.
     pub storm_longest: Duration,
@@ -61,7 +61,7 @@ impl Pending {
         }
     }
 
-    /// Other times are in force.
+    /// Puts other times in force.
     pub fn set_timing(&mut self, timing: Timing) {
         self.timing = timing;
     }
@@ -84,7 +84,7 @@ impl Pending {
                 }
             }
         }
-        // Paths are kept beside a reason to walk, for enough of them still make the walk wait as a storm.
+        // Paths are kept even if a walk is due: enough of them still delay the walk as a storm.
         if self.paths.len() + self.folders.len() > self.timing.storm_paths {
             self.storm = true;
             self.paths.clear();
@@ -94,7 +94,7 @@ impl Pending {
         self.span = Some((first.min(now), last.max(now)));
     }
 
-    /// A path that changed while it was being looked at is dirty again.
+    /// Takes in a path that changed while it was being looked at, which is dirty again.
     pub fn mark(&mut self, now: Instant, path: VaultPath) {
         self.hint(now, Hint::Path(path));
     }
@@ -138,7 +138,7 @@ impl Pending {
     }
 }
 
-/// These were decided by somebody or leave nothing to wait for.
+/// Whether a walk for this reason starts at once: somebody decided on it, or there is nothing to wait for.
 fn at_once(reason: RescanReason) -> bool {
     use RescanReason as R;
     match reason {
@@ -147,7 +147,7 @@ fn at_once(reason: RescanReason) -> bool {
     }
 }
 
-/// Of several reasons this keeps the one that says most about the vault. It must not depend on their order.
+/// Of several reasons the heaviest is kept, which says most about the vault. It must not depend on their order.
 fn weight(reason: RescanReason) -> u8 {
     use RescanReason as R;
     match reason {
@@ -164,13 +164,13 @@ fn weight(reason: RescanReason) -> u8 {
     }
 }
 
-/// Folders that lie in no other folder of the set: walking one walks all below it.
+/// Folders that are in no other folder of the set: walking one walks all below it.
 fn outermost(folders: &BTreeSet<VaultPath>) -> BTreeSet<VaultPath> {
     let texts: BTreeSet<&str> = folders.iter().map(VaultPath::as_str).collect();
     folders.iter().filter(|folder| !folder.ancestors().any(|above| texts.contains(above))).cloned().collect()
 }
 
-/// An absurdly long wait of a configuration must not overflow the clock; it then counts as none.
+/// An instant after a wait. A configured wait so long that it would overflow the clock counts as none.
 fn after(instant: Instant, wait: Duration) -> Instant {
     instant.checked_add(wait).unwrap_or(instant)
 }

@@ -1,6 +1,6 @@
 //! What in a vault is a note: one policy for the walk, for events and for single paths.
 //!
-//! In this order, and the first that speaks decides:
+//! The rules, in order; the first that applies decides:
 //!
 //! 1. names that begin with a dot are ignored, whatever else is said of them;
 //! 2. so are editors' and systems' temporaries, and files of no [`Format`] that has text;
@@ -9,8 +9,8 @@
 //! 5. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
 //!    folder above, up to the vault's root: the deeper file wins, and no git repository is needed.
 //!
-//! What lies in an ignored folder is ignored. Ignore files outside the vault, git's global one among
-//! them, are not consulted: the vault's root is the border.
+//! Everything in an ignored folder is ignored. Ignore files outside the vault, such as git's global one, are not
+//! consulted: the vault's root is the border.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -100,7 +100,7 @@ impl fmt::Display for Why {
 pub struct Policy {
     root: PathBuf,
     exclude: Gitignore,
-    /// Folders of templates by Obsidian's own settings, once they are needed.
+    /// Obsidian's folders of templates; its settings are read when they are first needed.
     templates: OnceLock<Vec<VaultPath>>,
     max_note_bytes: u64,
     /// The rules in force in a folder (`""`: the root), for folders that were seen.
@@ -191,7 +191,7 @@ impl Policy {
         is_conflict(path.file_name())
     }
 
-    /// A larger file is neither a note nor a document.
+    /// The most bytes that a note or document at `path` may have.
     pub(super) fn max_bytes(&self, path: &VaultPath) -> u64 {
         if Format::is_converted(path.as_str()) { MOST_BYTES } else { self.max_note_bytes }
     }
@@ -210,7 +210,7 @@ impl Policy {
         if name.starts_with(b".") {
             return Some(Why::DotName);
         }
-        // Both need only the name, and they spare all attachments the globs.
+        // Both checks need only the name, and save matching all attachments against the globs.
         if !is_dir && is_temporary(name) {
             return Some(Why::Temporary);
         }
@@ -220,7 +220,7 @@ impl Policy {
         self.by_rules(rules, path, is_dir)
     }
 
-    /// Why an entry is ignored by what users and other programs say.
+    /// Why rules of the user or of other programs ignore an entry.
     fn by_rules(&self, rules: &Rules, path: &Path, is_dir: bool) -> Option<Why> {
         match self.exclude.matched(path, is_dir) {
             Match::Ignore(_) => return Some(Why::Excluded),
@@ -266,7 +266,8 @@ impl Policy {
         })
     }
 
-    /// Reads a folder's ignore files anew. Walks call this from the outside in, with what the listing has.
+    /// Reads a folder's ignore files anew. Walks call this from the outside in, with the ignore files that the listing
+    /// has.
     pub(super) fn refresh(&self, folder: Option<&VaultPath>, above: &Rules, has: IgnoreFiles) -> Rules {
         let name = folder.map_or("", VaultPath::as_str);
         let rules = self.load(name, above.clone(), has);
@@ -355,8 +356,8 @@ fn is_temporary(name: &[u8]) -> bool {
         || (name.len() == 9 && name.starts_with(b"sed") && name[3..].iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// By Syncthing, Dropbox, Obsidian Sync, Nextcloud, Seafile, Synology and Resilio, as far as their names can be told
-/// from a person's.
+/// Whether a name is that of a conflict copy of Syncthing, Dropbox, Obsidian Sync, Nextcloud, Seafile, Synology or
+/// Resilio, as far as such names can be told from a person's.
 pub fn is_conflict(name: &str) -> bool {
     let name = name.to_lowercase();
     let in_brackets = |phrase: &str| {

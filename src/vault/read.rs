@@ -78,14 +78,14 @@ pub(super) fn open_regular(root: &Path, path: &VaultPath) -> Result<(File, FileS
 }
 
 /// The state of a regular file that [`read`] could reach, or why there is none. Only [`ReadError::Gone`] says that the
-/// file is not there: the system may as well have no descriptor left, or a server that does not answer.
+/// file is not there: other errors may come from a lack of descriptors or a server that does not answer.
 pub fn file_state(root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {
     let file = beneath::open_to_look(root, path)?;
     regular(&file.metadata()?).ok_or(ReadError::NotAFile)
 }
 
-/// When a file of the vault was made, in nanoseconds since 1970 (UTC); `None` if the file system does not say it, or the file
-/// cannot be looked at.
+/// When a file of the vault was made, in nanoseconds since 1970 (UTC); `None` if the file system does not say, or the
+/// file cannot be looked at.
 pub fn born_ns(root: &Path, path: &VaultPath) -> Option<i64> {
     let made = beneath::open_to_look(root, path).ok()?.metadata().ok()?.created().ok()?;
     i64::try_from(made.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()

@@ -1,4 +1,4 @@
-//! The vault's folder itself: whether it is there, which one it is, and what it lies on.
+//! The vault's folder itself: whether it is there, which one it is, and what file system it is on.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -94,8 +94,8 @@ fn git_folder(tree: &Path) -> Option<PathBuf> {
     Some(tree.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// The kind of file system `root` lies on, if events cannot be relied on there: another machine, or
-/// another program behind FUSE, changes files without this kernel's knowing.
+/// The kind of file system `root` is on, if events are unreliable there: another machine, or another program behind
+/// FUSE, changes files without this kernel's knowing.
 #[cfg(target_os = "linux")]
 pub fn needs_polling(root: &Path) -> Option<&'static str> {
     let kind = rustix::fs::statfs(root).ok()?.f_type;
@@ -103,7 +103,7 @@ pub fn needs_polling(root: &Path) -> Option<&'static str> {
     blind_kind(kind as u32)
 }
 
-/// As on Linux: on macOS, events tell nothing of what other machines do to a network volume.
+/// As on Linux. On macOS, no event tells what other machines do to a network volume.
 #[cfg(target_vendor = "apple")]
 pub fn needs_polling(root: &Path) -> Option<&'static str> {
     const MNT_LOCAL: u32 = 0x1000;

@@ -53,7 +53,7 @@ pub struct WatchConfig {
     pub storm: Duration,
     /// What makes a storm.
     pub storm_paths: usize,
-    /// No change waits longer, a storm or a lock excepted.
+    /// No change waits longer, except in a storm or behind git's lock.
     pub burst_longest: Duration,
     /// No storm waits longer.
     pub storm_longest: Duration,
@@ -66,7 +66,8 @@ pub struct WatchConfig {
 }
 
 impl WatchConfig {
-    /// Quiet after a lone file that is known to be complete: a burst shows itself within a tenth of what a lone change waits.
+    /// Quiet after a lone file that is known to be complete: a tenth of what a lone change waits is enough to recognise
+    /// a burst.
     pub fn saved(&self) -> Duration {
         self.lone / 10
     }

@@ -19,11 +19,11 @@ use note::{FileStat, VaultPath};
 #[cfg(test)]
 mod tests;
 
-/// Kinds of files that are counted apart, and the longest ending that is one, in bytes.
+/// How many kinds of files are counted separately, and the longest ending that is a kind, in bytes.
 const MOST_ENDINGS: usize = 40;
 const LONGEST_ENDING: usize = 12;
 
-/// What all others are counted as.
+/// The name under which all others are counted.
 const OTHERS: &str = "others";
 
 /// What a walk found.
@@ -35,11 +35,12 @@ pub struct Walk {
     pub files: Vec<(VaultPath, FileStat)>,
     /// The folders that were walked, sorted; the root is not among them.
     pub folders: Vec<VaultPath>,
-    /// What would be a note or a folder of notes but for the reason given, sorted.
+    /// What would be a note or a folder of notes, each with the reason why it is not, sorted.
     pub skipped: Vec<(VaultPath, Skip)>,
     /// Files that have no text and are found by their names, sorted.
     pub attachments: Vec<VaultPath>,
-    /// How many files and folders are left out, by what leaves them out, or by the ending of what has no text.
+    /// How many files and folders are left out, by the setting that leaves them out, or by the ending of files without
+    /// text.
     pub left_out: BTreeMap<String, u64>,
     /// Whether all could be seen. If not, nothing at or below the skipped paths whose reason is
     /// [`Skip::Unreadable`] may be taken as gone.
@@ -47,7 +48,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Before anything was found in this root.
+    /// An empty walk of this root.
     fn of(root: RootId) -> Walk {
         Walk {
             root,
@@ -91,8 +92,8 @@ impl fmt::Display for Skip {
     }
 }
 
-/// Walks the vault, or what is at and below `under` in it. A path that is not there, or is ignored, gives an
-/// empty walk. Files are not opened: one without read permission is found out when it is read.
+/// Walks the vault, or what is at and below `under` in it. A path that is not there, or is ignored, gives an empty
+/// walk. Files are not opened: a missing right to read one shows only when it is read.
 ///
 /// # Errors
 /// The root is no readable folder, or `cancel` became true.
@@ -140,7 +141,7 @@ type Next = (Option<VaultPath>, Rules);
 
 impl Crawl<'_> {
     fn run(&mut self, under: Option<&VaultPath>, enter: &mut dyn FnMut(Option<&VaultPath>)) -> Result<(), VaultError> {
-        // A stack instead of recursion: a vault may be nested as deeply as it likes.
+        // A stack instead of recursion: a vault may be nested to any depth.
         let mut stack: Vec<Next> = match under {
             None => vec![(None, None)],
             Some(path) => self.start_at(path).into_iter().collect(),
@@ -235,7 +236,7 @@ impl Crawl<'_> {
         None
     }
 
-    /// Counts what is left out, but for what no user would look for.
+    /// Counts an entry that is left out, except what no user would look for.
     fn leave_out(&mut self, path: VaultPath, why: Why, is_dir: bool, rules: &Rules) {
         let what = match why {
             Why::DotName | Why::Temporary => return,
@@ -249,7 +250,7 @@ impl Crawl<'_> {
         }
     }
 
-    /// Tells of a link if the user could miss something because of it.
+    /// Reports a link if the user could miss something because of it.
     fn link(&mut self, path: VaultPath, as_file: EntryKind, rules: &Rules) {
         let relative = file_system_form(path.as_str()).into_owned();
         let place = self.root.join(&relative);
@@ -263,14 +264,14 @@ impl Crawl<'_> {
                 Ok(target) if inside(&target) => Skip::LinkInside,
                 Ok(_) => Skip::LinkOutside,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Skip::LinkBroken,
-                // It leads to where we must not look, which is not in a vault that we may read.
+                // We must not look at its target, so the target is not in a vault that we may read.
                 Err(_) => Skip::LinkOutside,
             };
             self.found.skipped.push((path, skip));
         }
     }
 
-    /// What went away since its folder was listed is not unreadable.
+    /// Reports an entry that cannot be read, unless it went away since its folder was listed.
     fn unreadable(&mut self, path: VaultPath, error: &io::Error) {
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
             self.found.complete = false;

@@ -65,7 +65,7 @@ enum Message {
     Stop,
 }
 
-/// What the worker tells the handle, and notify's thread the worker.
+/// What the worker shares with the handle, and notify's thread with the worker.
 #[derive(Default)]
 struct State {
     stop: AtomicBool,
@@ -79,7 +79,7 @@ struct State {
 struct Troubles {
     /// Nothing can be watched at all, and why.
     blind: Option<String>,
-    /// Why the last watch that could not be placed could not.
+    /// Why the last watch that failed could not be placed.
     limit: Option<String>,
     /// Kept folders without a watch.
     unwatched: BTreeSet<VaultPath>,
@@ -188,8 +188,8 @@ impl Watcher {
         self.send(Message::Policy(policy));
     }
 
-    /// Places what watches may be missing in `folders`, as a walk found them, and hints at these. To be
-    /// called after each walk of the whole vault: so a lost event, or a limit that was raised, mends itself.
+    /// Places missing watches on `folders`, which a walk found, and hints at the folders that got one. To be called
+    /// after each walk of the whole vault: that makes up for a lost event, and makes use of a limit that was raised.
     pub fn reconcile(&self, folders: Vec<VaultPath>) {
         self.send(Message::Seen(folders));
     }
@@ -215,7 +215,7 @@ impl Drop for Watcher {
     }
 }
 
-/// A file was closed that had been opened to be written to; inotify alone tells.
+/// A file that had been opened for writing was closed; only inotify tells.
 const CLOSED: EventKind = EventKind::Access(AccessKind::Close(AccessMode::Write));
 
 #[cfg(target_os = "linux")]
@@ -231,7 +231,7 @@ const SYSTEM: &str = "kqueue";
 fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut(notify::Result<notify::Event>) + Send {
     move |result| {
         let message = match result {
-            // A rescan has no paths and is not to be overlooked; our own reads are half of all events.
+            // A rescan has no paths and must not be dropped; our own reads, half of all events, are.
             Ok(event) if event.need_rescan() => Message::Event(event),
             Ok(event) if matches!(event.kind, EventKind::Access(_)) && event.kind != CLOSED => return,
             Ok(event) => Message::Event(event),
@@ -249,7 +249,7 @@ fn queue(limit: usize, sender: Sender<Message>, state: Arc<State>) -> impl FnMut
     }
 }
 
-/// Text for an inotify instance, or its like, that could not be had.
+/// Message for an inotify instance, or its like, that the system did not give.
 fn no_instance(error: &notify::Error) -> String {
     let remedy = match sysctl("max_user_instances") {
         Some((now, _)) => {
@@ -263,7 +263,7 @@ fn no_instance(error: &notify::Error) -> String {
     format!("the vault is polled, for the system gives no watcher ({error}){remedy}")
 }
 
-/// Text for a reached limit of watches.
+/// Message for a reached limit of watches.
 fn no_watches() -> String {
     let Some((now, name)) = sysctl("max_user_watches") else {
         return "the system's limit of watches is reached".into();

@@ -1,4 +1,4 @@
-//! Collecting what is best in a stream: of slots by their estimates, of chunks by their cosines.
+//! Collecting the best of a stream: slots by their estimates, chunks by their cosines.
 
 use crate::Row;
 
@@ -18,7 +18,7 @@ impl Best {
         Best { k, threshold: f32::NEG_INFINITY, found: Vec::new() }
     }
 
-    /// Takes in a window of a chunk, which is worth while if its score reaches the threshold.
+    /// Takes in a window of a chunk. Worthwhile only if its score reaches the threshold.
     pub fn push(&mut self, row: Row, cosine: f32) {
         self.found.push(keyed(row, cosine));
         if self.found.len() >= full(self.k) {
@@ -67,12 +67,12 @@ pub(super) struct Likely {
     pub(super) threshold: f32,
     /// As [`keyed`], of slots.
     found: Vec<u64>,
-    /// The same, to be selected from.
+    /// A copy of `found` to select from.
     other: Vec<u64>,
 }
 
 impl Likely {
-    /// For so many slots.
+    /// A collector of `most` slots.
     pub(super) fn new(most: usize) -> Self {
         Likely { most, threshold: f32::NEG_INFINITY, found: Vec::new(), other: Vec::new() }
     }
@@ -84,13 +84,13 @@ impl Likely {
         }
     }
 
-    /// Takes in what was found behind it.
+    /// Takes in what was found in a later part.
     pub(super) fn join(mut self, other: Likely) -> Likely {
         self.found.extend(other.found);
         self
     }
 
-    /// Keeps the order in which they came.
+    /// Keeps the best `most`, in the order in which they came.
     fn cut(&mut self) {
         if self.found.len() > self.most && self.most > 0 {
             self.other.clone_from(&self.found);
@@ -101,20 +101,20 @@ impl Likely {
         self.found.truncate(self.most);
     }
 
-    /// The slots, in the order in which they came: memory is read in it once more.
+    /// The slots, in the order in which they came, so that the second look reads memory in this order too.
     pub(super) fn finish(mut self) -> Vec<u32> {
         self.cut();
         self.found.into_iter().map(number).collect()
     }
 }
 
-/// How many are gathered before they are cut down to `k`.
+/// Candidates in a buffer before it is cut down to `k`.
 fn full(k: usize) -> usize {
     k.saturating_mul(2).saturating_add(64)
 }
 
-/// A score and what has it in one number, the greater the higher the score is, then the lower the number: whole numbers are
-/// sorted and selected among most quickly.
+/// A score and the number of its chunk or slot as one key: greater for a higher score, then for a lower number.
+/// Integers are fastest to sort and to select from.
 fn keyed(number: u32, score: f32) -> u64 {
     u64::from(ordered(score)) << 32 | u64::from(!number)
 }
@@ -127,7 +127,7 @@ fn score(key: u64) -> f32 {
     unordered((key >> 32) as u32)
 }
 
-/// A number that is the greater the greater `x` is.
+/// An integer that orders as `x` does.
 fn ordered(x: f32) -> u32 {
     let bits = x.to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }

@@ -1,16 +1,16 @@
 //! A table that is cheap to copy: what a snapshot holds, and what the writer goes on changing.
 //!
-//! It is made of reference-counted pieces. A clone copies the pointers to the pieces; a change
-//! copies the one piece it lies in, if a snapshot still holds that piece, and changes it in place otherwise.
-//! So publishing after one save costs a few kilobytes, however large the vault is.
+//! It is made of reference-counted pieces. A clone copies the pointers to the pieces. A change copies the one piece
+//! that it affects, if a snapshot still holds that piece, and changes it in place otherwise. So publishing after one
+//! save costs a few kilobytes, however large the vault is.
 
 use std::sync::Arc;
 
 /// Items of a block: small enough to copy on a save, large enough that the list of blocks stays short.
 const BLOCK: usize = 256;
 
-/// A sparse list indexed by number. A number that was never set reads as `None`, and so does one that was
-/// cleared; blocks without any item take no room but their pointer.
+/// A sparse list indexed by number. A number that was never set reads as `None`, and so does one that was cleared; a
+/// block without items takes only the room of its pointer.
 pub struct Blocks<T> {
     blocks: Vec<Option<Arc<Vec<Option<T>>>>>,
 }

@@ -1,8 +1,9 @@
-//! One bit per value of a vector, and what a query's product with it is about (RaBitQ: Gao and Long, SIGMOD 2024).
+//! One bit per value of a vector, and an estimate of its product with a query (RaBitQ: Gao and Long, SIGMOD 2024).
 //!
-//! Of a rotated vector `o` the signs `s` are kept, and one factor. `⟨o, q⟩` is then estimated by `⟨s, q⟩ · ⟨o, o⟩ / ⟨s, o⟩`:
-//! exact for a query in the direction of `o`, right on average for all others, off by some .75 / √dimensions. The query's
-//! values are rounded to 15 steps, which adds a fiftieth to that, and makes of the product four counts of bits.
+//! Of a rotated vector `o` only the signs `s` and one factor are kept. `⟨s, q⟩ · ⟨o, o⟩ / ⟨s, o⟩` then estimates
+//! `⟨o, q⟩`: exact for a query in the direction of `o`, right on average for all others, off by some .75 / √dimensions.
+//! The query's values are rounded to 15 steps, which adds a fiftieth to that error, and turns the product into four
+//! counts of bits.
 
 #![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
 
@@ -11,13 +12,13 @@ use super::rotation::Rotation;
 use super::wide::{LINE, Width, fetch, widened};
 use crate::Vector;
 
-/// The greatest value of a query: with its sign in four bits, and the same up and down, so that the number of a
-/// vector's bits need not be known.
+/// The greatest value of a rounded query. It fits into four bits with its sign, and the range is symmetric, so that the
+/// number of a vector's set bits need not be known.
 const GREATEST: f32 = 7.0;
 /// Slots whose counts stay in registers.
 const STRIP: usize = 16;
 
-/// A word of each slot of a block.
+/// One word of every slot of a block.
 pub(super) type Column = [u64; BLOCK];
 
 /// What is kept of a vector.
@@ -43,7 +44,7 @@ impl Code {
 }
 
 widened! {
-    /// The signs of `rotated`, a word of each 64 values, and the sum of all values without their signs.
+    /// The signs of `rotated`, one word per 64 values, and the sum of the absolute values.
     fn signs(rotated: &[[f32; 64]], words: &mut [u64], length: &mut f32) as each_word
 }
 
@@ -62,7 +63,8 @@ fn each_word(rotated: &[[f32; 64]], words: &mut [u64], length: &mut f32) {
 
 /// A query, made ready to be compared with codes.
 pub(super) struct Asked {
-    /// Four bits of each value, for each word of a code: their ones, twos, fours, and what stands for minus eight.
+    /// Four bit planes of the values for each word of a code: ones, twos, fours, and the bit that stands for minus
+    /// eight.
     planes: Vec<[u64; 4]>,
     /// The sum of the values.
     sum: i32,
@@ -93,8 +95,8 @@ impl Asked {
         Asked { planes, sum, unit: step * query.scale, width }
     }
 
-    /// Makes `estimates` about the cosines of the query with the slots of a block: no number where the factor is none. What
-    /// the `next` call will look at is asked of memory meanwhile.
+    /// Fills `estimates` with the estimated cosine of the query and each slot of a block: NaN where the factor is NaN.
+    /// Meanwhile it prefetches what the call for `next` will read.
     pub(super) fn estimates(&self, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [f32; BLOCK]) {
         estimates_with(self.width, self, codes, next, estimates);
     }
@@ -124,11 +126,12 @@ fn each_slot(asked: &Asked, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [
     }
 }
 
-/// For each slot the sum of the query's values where the slot's bit is set. Between two sums a little of `next` is fetched:
-/// asked for at once, all of it would be waited for.
+/// Sums, for each slot, the query's values where the slot's bit is set. Between two sums a little of `next` is
+/// prefetched: if all of it were requested at once, the sums would wait for it.
 #[inline(always)]
 fn each_product(planes: &[[u64; 4]], columns: &[Column], next: &[Column], products: &mut [i32; BLOCK]) {
-    // All blocks have as many columns; of one that has others nothing is fetched, lest the sums lack theirs.
+    // All blocks have the same number of columns. A `next` with another number would cut the sums short below, so it is
+    // not prefetched.
     let next = if next.len() == columns.len() { next } else { columns };
     for (at, strip) in products.as_chunks_mut::<STRIP>().0.iter_mut().enumerate() {
         let mut sums = [0i64; STRIP];

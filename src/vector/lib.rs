@@ -1,9 +1,9 @@
 //! The matrix of windows: every vector of every chunk, and how the nearest are found among them.
 //!
-//! A chunk has one vector per window. Its values lie in a file that is mapped ([`Matrix`]), or here if they are in none. A
-//! small matrix is scanned exactly, and so is whatever a filter leaves of a large one if that is little. Else a search looks
-//! twice: first at one bit per value ([`code`]), an eighth of the bytes, which are always here, and then exactly at those
-//! windows that seemed best. Blocks are copied on write, as in [`Blocks`].
+//! A chunk has one vector per window. Its values are in a mapped file ([`Matrix`]), or here if no file has them. A
+//! small matrix is scanned exactly, and so are the windows that a filter leaves of a large one if they are few.
+//! Otherwise a search looks twice: first at one bit per value ([`code`]), an eighth of the bytes, which are always
+//! here, and then exactly at the windows that seemed best. Blocks are copied on write, as in [`Blocks`].
 
 #[cfg(target_endian = "big")]
 compile_error!(
@@ -42,23 +42,24 @@ pub use scan::{Found, Scan};
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.
 pub type Row = u32;
 
-/// Which chunks a search may bring.
+/// Which chunks a search may return.
 pub type Allowed<'a> = dyn Fn(Row) -> bool + Sync + 'a;
 
-/// Windows of a block: 3 KiB, and 8 KiB of bits at 256 dimensions, which is what a save copies; 64 KiB more if their values
-/// are here.
+/// Windows of a block. A save copies whole blocks: 3 KiB, and 8 KiB of signs at 256 dimensions; 64 KiB more if the
+/// values are here.
 const BLOCK: usize = 256;
-/// Owner of a slot that is free.
+/// Owner of a free slot.
 const NONE: u32 = u32::MAX;
-/// Says beside a slot's owner that this has another one.
+/// Bit of a slot's owner: the owner has another slot.
 const MORE: u32 = 1 << 31;
 
-/// Where a window's values are, and whose it is. What a search looks up of it comes from memory at once.
+/// Where a window's values are, and which chunk owns it. A search gets both with one access to memory.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Where the matrix has its values and their factor; [`HERE`] if they are in [`Block::values`].
+    /// The row of the matrix with its values and their factor; [`HERE`] if they are in [`Block::values`].
     record: u32,
-    /// The chunk that it belongs to, of which there are fewer than [`MORE`], and whether that has another slot.
+    /// The chunk that it belongs to, plus [`MORE`] if that chunk has another slot. There are fewer than [`MORE`]
+    /// chunks.
     owner: u32,
 }
 
@@ -76,25 +77,25 @@ impl Slot {
     }
 }
 
-/// Windows side by side.
+/// [`BLOCK`] slots, which a search compares side by side.
 #[derive(Clone)]
 struct Block {
-    /// The factor of each slot's signs; no number for a free slot.
+    /// The factor of each slot's signs; NaN for a free slot.
     factors: [f32; BLOCK],
-    /// Of the signs of the slots' rotated values, the first word of each slot, then the second of each: so slots are
-    /// compared side by side.
+    /// The signs of the slots' rotated values: the first word of every slot, then the second word of every slot, so
+    /// that slots are compared side by side.
     signs: Vec<Column>,
     slots: [Slot; BLOCK],
-    /// How many of them have ever been used; all behind them are free.
+    /// How many slots have ever been used; all behind them are free.
     used: usize,
-    /// `dimensions` values per slot, as far as the last whose values are here.
+    /// `dimensions` values per slot, up to the last slot whose values are here.
     values: Vec<i8>,
-    /// The factor of each slot's values, as far as that.
+    /// The factor of each slot's values, up to the same slot.
     scales: Vec<f32>,
 }
 
 impl Block {
-    /// Without a window.
+    /// A block without windows.
     fn empty() -> Self {
         let (factors, slots) = ([f32::NAN; BLOCK], [Slot::FREE; BLOCK]);
         Block { factors, signs: Vec::new(), slots, used: 0, values: Vec::new(), scales: Vec::new() }
@@ -112,39 +113,40 @@ pub struct Windows {
     matrix: Option<Arc<dyn Matrix>>,
     rotation: Arc<Rotation>,
     blocks: Vec<Arc<Block>>,
-    /// One more than the first slot of each chunk.
+    /// The number of each chunk's first slot, plus one.
     first: Blocks<NonZeroU32>,
-    /// The next slot of the same chunk, where that is not the one before: it is unless slots are used again.
+    /// The next slot of the same chunk, where it is not the slot before this one. Only reuse of free slots leads to
+    /// that.
     jumps: Blocks<u32>,
-    /// Whether searches look once, however large it is.
+    /// Whether every search scans exactly, however many windows there are.
     exact: bool,
 }
 
-/// Slots that may be used again; the writer's own, no snapshot needs them.
+/// Free slots that can be reused. Only the writer needs them; snapshots do not.
 #[derive(Default)]
 pub struct FreeSlots(Vec<u32>);
 
 impl Windows {
-    /// No windows yet, for vectors of `dimensions` values; `matrix` has those that are given with a place in it.
+    /// No windows yet, for vectors of `dimensions` values. `matrix` has the values of those that come with a record.
     pub fn new(dimensions: usize, matrix: Option<Arc<dyn Matrix>>) -> Self {
         let rotation = Arc::new(Rotation::new(dimensions));
         let (first, jumps) = (Blocks::default(), Blocks::default());
         Windows { dimensions, matrix, rotation, blocks: Vec::new(), first, jumps, exact: false }
     }
 
-    /// No windows, for vectors that lie where these do.
+    /// No windows, for vectors of the same matrix.
     #[must_use]
     pub fn emptied(&self) -> Self {
         Windows { blocks: Vec::new(), first: Blocks::default(), jumps: Blocks::default(), ..self.clone() }
     }
 
-    /// The same, to be scanned exactly however large it is.
+    /// The same windows, to be scanned exactly however many there are.
     #[must_use]
     pub fn exact(&self) -> Self {
         Windows { exact: true, ..self.clone() }
     }
 
-    /// Prepares vectors for these windows.
+    /// A coder that prepares vectors for these windows.
     pub fn coder(&self) -> Coder {
         Coder { rotation: self.rotation.clone(), dimensions: self.dimensions }
     }
@@ -158,7 +160,7 @@ impl Windows {
     /// out: no search could find a chunk by them.
     pub fn set(&mut self, row: Row, windows: &[WindowVector], free: &mut FreeSlots) {
         let usable = || windows.iter().filter(|window| self.has(window));
-        // Asks the system, which a record that is known makes needless, and so does a chunk that is new.
+        // Lazy, because it asks the system: windows with a record do not need it, nor does a chunk that is new.
         let rows = std::cell::LazyCell::new(|| self.rows());
         let same = |((block, at), window): ((&Block, usize), &WindowVector)| {
             let Vector { values, scale } = &window.vector;
@@ -186,14 +188,14 @@ impl Windows {
             let (block, at) = place(slot);
             let block = Arc::make_mut(&mut self.blocks[block]);
             block.factors[at] = f32::NAN;
-            // It keeps saying where its values are: an exact scan looks at those of free slots, too.
+            // Keeps its record: an exact scan also reads the values of free slots.
             block.slots[at] = Slot { record: block.slots[at].record, ..Slot::FREE };
             self.jumps.set(slot, None);
         }
         free.0.extend(slots);
     }
 
-    /// Whether a window can be found, by its values or by what was made of them.
+    /// Whether a search can find a window, by its values or by the code that was made of them.
     fn has(&self, window: &WindowVector) -> bool {
         let is_prepared = window.record.is_some() && window.code.is_some();
         if is_prepared { is_factor(window.vector.scale) } else { self.usable(&window.vector) }
@@ -259,7 +261,7 @@ impl Windows {
         self.matrix.as_ref().and_then(|matrix| matrix.rows()).unwrap_or_default()
     }
 
-    /// The values of a slot and their factor; none if the matrix does not show them.
+    /// The values of a slot and their factor; empty if the matrix does not show them.
     fn row<'a>(&'a self, block: &'a Block, at: usize, rows: &'a Rows) -> (&'a [i8], f32) {
         match block.slots[at].record {
             HERE => (&block.values[at * self.dimensions..][..self.dimensions], block.scales[at]),
@@ -300,7 +302,7 @@ impl Windows {
     }
 }
 
-/// Whether a vector with this factor points anywhere.
+/// Whether a vector with this factor has a direction.
 fn is_factor(scale: f32) -> bool {
     scale.is_finite() && scale != 0.0
 }

@@ -1,4 +1,4 @@
-//! Where the values of vectors lie that are not in memory: rows of a file that is mapped.
+//! Values of vectors that are not in the index's memory: rows of a mapped file.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::Vector;
 /// The record of a window whose values are in no matrix.
 pub(super) const HERE: u32 = u32::MAX;
 
-/// A vector of a chunk, and where its values lie.
+/// A vector of a chunk, and where its values are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowVector {
     /// The vector; without its values once it is prepared, if a row of the matrix has them.
     pub vector: Vector,
-    /// The row of the matrix that has its values; `None` if none has, then the index keeps them.
+    /// The row of the matrix with its values; `None` if the index keeps the values itself.
     pub record: Option<u32>,
-    /// What the first look compares, if it was made already.
+    /// The code that the first look compares, if it is made already.
     pub(super) code: Option<Code>,
 }
 
@@ -36,7 +36,7 @@ impl From<Vector> for WindowVector {
     }
 }
 
-/// Makes of vectors what takes longest when an index loads them; for another thread than the index's.
+/// Makes the codes of vectors, which takes longest when an index loads them; for another thread than the index's.
 #[derive(Clone)]
 pub struct Coder {
     pub(super) rotation: Arc<Rotation>,
@@ -44,29 +44,29 @@ pub struct Coder {
 }
 
 impl Coder {
-    /// Prepares a vector for [`Windows`] of these dimensions.
+    /// Prepares a vector for [`super::Windows`] of these dimensions.
     pub fn prepare(&self, window: &mut WindowVector) {
         if window.vector.values.len() == self.dimensions {
             window.code = Some(Code::of(&window.vector, &self.rotation, Width::chosen()));
             if window.record.is_some() {
-                // Freed where they were allocated: another thread would wait for this one's heap.
+                // Frees the values on the thread that allocated them: another thread would wait for this one's heap.
                 window.vector.values = Box::default();
             }
         }
     }
 }
 
-/// Has the values of vectors as rows. A row that was given a number is never changed.
+/// Holds the values of vectors as rows. A row does not change as long as a note names its vector.
 pub trait Matrix: Send + Sync {
     /// All rows there are now; `None` if they cannot be looked at, as when somebody has cut the file.
     fn rows(&self) -> Option<Rows>;
 }
 
-/// Rows of a mapped file, all of one size, one after another. Before the values of each stands their factor, a little-endian
-/// `f32`: it is no memory's own so, and comes with them.
+/// Rows of a mapped file, all of one size, one after another. The scale factor, a little-endian `f32`, precedes each
+/// row's values, so it takes no memory of the process and arrives with them.
 #[derive(Clone, Default)]
 pub struct Rows {
-    /// The file, as far as it is looked at.
+    /// The part of the file that is mapped.
     pub bytes: Option<Mapped>,
     /// Where the values of the first row begin, in bytes.
     pub first: usize,

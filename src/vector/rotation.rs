@@ -1,19 +1,19 @@
-//! A fixed rotation, after which no value of a vector says more than another.
+//! A fixed rotation, after which all values of a vector say equally much.
 //!
-//! One bit of each value tells enough of a vector only if its length is spread evenly over the values, and an embedder
-//! spreads it as it likes. A rotation that has nothing to do with the embedder spreads it, and changes no product of
-//! two vectors. This one is the Hadamard transform with random signs, in the form of a network: a step adds and
-//! subtracts the halves of the vector and shuffles them together, so that after as many steps as the number of
-//! values has bits each value has come together with each other. That wants no power of two, but an even number.
-//! All steps are sums of two numbers, in one order, so every machine gives the same.
+//! One bit of each value describes a vector well only if its length is spread evenly over the values, and an embedder
+//! spreads it as it likes. A rotation that has nothing to do with the embedder spreads it evenly, and changes no
+//! product of two vectors. This one is the Hadamard transform with random signs, in the form of a network: a step adds
+//! and subtracts the halves of the vector and shuffles them together, so that each value has met every other after as
+//! many steps as the number of values has bits. That needs no power of two, only an even number. All steps are sums of
+//! two numbers, in one order, so every machine gives the same.
 
 #![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
 
 use super::wide::{Width, widened};
 
-/// How often signs are drawn and a whole transform made. A vector with few values far from 0 wants the second time, for the
-/// first makes them all of one size; of the built-in model's vectors, which have none such, one, two and three times found
-/// 99.1 % of the best 300.
+/// Rounds: how often signs are drawn and a whole transform is made. A vector with few values far from 0 needs the
+/// second round, for the first makes them all of one size. The built-in model has no such vectors: for it one, two and
+/// three rounds found 99.1 % of the best 300.
 const ROUNDS: usize = 2;
 
 /// The rotation of vectors of one length.
@@ -21,15 +21,15 @@ const ROUNDS: usize = 2;
 pub(super) struct Rotation {
     /// Values of a rotated vector.
     length: usize,
-    /// Steps of a round: bits of the greatest number of a value.
+    /// Steps of a round: the bits of the highest index of a value.
     steps: u32,
-    /// 1 or -1 for each value, a round after another.
+    /// 1 or -1 for each value, round by round.
     signs: Vec<f32>,
 }
 
 impl Rotation {
-    /// The rotation of vectors of `dimensions` values. What it makes of them has values in whole words of 64: those that are
-    /// missing count as 0.
+    /// The rotation of vectors of `dimensions` values. A rotated vector has a multiple of 64 values: missing ones count
+    /// as 0.
     pub(super) fn new(dimensions: usize) -> Self {
         let length = dimensions.next_multiple_of(64);
         let mut random = Random(0x5157_4154_4544_0001);

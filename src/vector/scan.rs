@@ -9,41 +9,42 @@ use super::wide::{Width, fetch};
 use super::{BLOCK, Block, HERE, Rows, Windows, place};
 use crate::{Allowed, Row, Vector};
 
-/// Windows that the second look is for, for each chunk that is wanted. Of 35,000 windows 3,000 hold 99.1 % of the exact best 300
-/// and all of the best 30; 4,500 would hold 99.7 %. No answer's nDCG@10 changes by more than .0002
+/// Candidates for the second look, per wanted chunk. Of 35,000 windows 3,000 hold 99.1 % of the exact best 300 and all
+/// of the best 30; 4,500 would hold 99.7 %. No answer's nDCG@10 changes by more than .0002
 /// (`cargo bench --bench retrieval -- --dense`).
 const AGAIN: usize = 10;
-/// Windows that are looked at exactly, one after another, in the time in which one can be chosen and looked at again: both
+/// Windows that an exact scan compares in the time in which two looks choose one candidate and compare it again: both
 /// ways took as long for 15,000 windows, and two looks .23 ms for 20,000 where one took .27.
 const EXACT: usize = 6;
-/// Windows that are looked at in order in the time that one takes which lies anywhere: .014 against .036 µs.
+/// Windows that are compared in order in the time of one at a random place: .014 against .036 µs.
 const APART: usize = 3;
-/// Slots that are passed over at once if none of them seems good enough, as most do not in a large matrix.
+/// Slots that are skipped at once if none of them reaches the threshold, as most do not in a large matrix.
 const STRIP: usize = 32;
-/// Bytes of vectors, or of signs, from which a search is shared between threads: one alone takes half a millisecond for so
-/// many of vectors, and a thread starts in a twentieth of that; of signs one and a half, but where others use the cores two
-/// threads are the later the less there is to do.
+/// From this many bytes of vectors, or of signs, on, two threads share a search. One thread takes half a millisecond
+/// for so many of vectors, and a thread starts in a twentieth of that. For so many of signs it takes one and a half;
+/// but where other programs use the cores, two threads finish the later the less there is to do.
 const LARGE: usize = 8 << 20;
 
-/// As many windows as are sooner looked at exactly than chosen from, where `k` chunks are wanted.
+/// Up to this many windows an exact scan is faster than two looks, when `k` chunks are wanted.
 fn few(k: usize) -> usize {
     k.saturating_mul(AGAIN * EXACT)
 }
 
 impl Windows {
-    /// Whether a search for `k` chunks looks once.
+    /// Whether a search for `k` chunks scans exactly.
     fn is_scanned(&self, k: usize) -> bool {
         self.exact || self.blocks.len() * BLOCK <= few(k)
     }
 
-    /// As many chunks as are sooner looked at by themselves, where `k` are wanted and no other is allowed. Where a search
-    /// looks twice these are all that could be lost; where it looks once it is a matter of time alone.
+    /// If a search for `k` chunks allows no more chunks than this, it is faster to look at each of them
+    /// ([`Scan::among`]). Where a search looks twice, it could miss some of so few; where it scans exactly, only time
+    /// matters.
     pub fn few(&self, k: usize) -> usize {
         if self.is_scanned(k) { self.blocks.len() * BLOCK / APART } else { few(k) }
     }
 }
 
-/// A search for the nearest chunks. Its parts may be looked at apart, each by a thread of its own.
+/// A search for the nearest chunks. Its parts can be scanned separately, each on its own thread.
 pub struct Scan<'a> {
     windows: &'a Windows,
     rows: Rows,
@@ -54,11 +55,11 @@ pub struct Scan<'a> {
 }
 
 enum Look {
-    /// At nothing: there is nothing to be found.
+    /// At nothing: nothing can be found.
     None,
     /// At every vector.
     Exact,
-    /// At the signs of every vector, and at so many vectors then.
+    /// First at the signs of every vector, then at so many candidates exactly.
     First(Asked, usize),
 }
 
@@ -92,12 +93,12 @@ impl<'a> Scan<'a> {
         Scan { windows, rows: windows.rows(), query, k, look, width }
     }
 
-    /// All that there is to look at.
+    /// The range of all blocks.
     pub fn whole(&self) -> Range<usize> {
         0..self.windows.blocks.len()
     }
 
-    /// The same in two halves, if there is so much that two threads are quicker.
+    /// The same range in two halves, if it is so large that two threads are faster.
     pub fn halves(&self) -> Option<[Range<usize>; 2]> {
         let blocks = self.windows.blocks.len();
         let bytes = match &self.look {
@@ -108,7 +109,8 @@ impl<'a> Scan<'a> {
         (blocks * BLOCK * bytes >= LARGE).then_some([0..blocks / 2, blocks / 2..blocks])
     }
 
-    /// Looks at some blocks, for chunks that `allowed` admits, or all. It is asked only for those that would take a place.
+    /// Scans some blocks for chunks that `allowed` admits, or for any. `allowed` is asked only about those that reach
+    /// the threshold.
     pub fn part(&self, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Found {
         Found(match &self.look {
             Look::None => Part::Best(Best::new(0)),
@@ -117,8 +119,8 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row, out of what was found in
-    /// all parts.
+    /// The `k` chunks with the highest cosine (best window of each), best first, equals by row, of what all parts
+    /// found.
     pub fn finish(&self, found: Found) -> Vec<(Row, f32)> {
         match found.0 {
             Part::Best(best) => best.finish(),
@@ -126,7 +128,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The same of these chunks alone, each of which is looked at.
+    /// As [`Scan::finish`], of these chunks alone, each of which is compared exactly.
     pub fn among(&self, rows: impl Iterator<Item = Row>) -> Vec<(Row, f32)> {
         if matches!(self.look, Look::None) {
             return Vec::new();
@@ -167,13 +169,13 @@ impl<'a> Scan<'a> {
         let begins = (blocks.start * BLOCK..).step_by(BLOCK);
         let blocks = self.windows.blocks.get(blocks).unwrap_or_default();
         for (at, (block, begin)) in blocks.iter().zip(begins).enumerate() {
-            // A block tells where its signs lie, so it must have come before they are asked for.
+            // A block points to its signs, so its line must be in the cache before they are prefetched.
             blocks.get(at + 2).into_iter().for_each(|later| fetch(&later.signs));
             let next = blocks.get(at + 1).unwrap_or(block);
             asked.estimates(block.codes(), next.codes(), &mut estimates);
             for &at in reaching(likely.threshold, &estimates, &mut hits) {
                 let at = usize::from(at);
-                // Of a slot that is free the estimate is no number, so it reaches nothing.
+                // The estimate of a free slot is NaN, so it reaches no threshold.
                 if allowed.is_none_or(|allowed| block.slots[at].row().is_some_and(allowed)) {
                     likely.push((begin + at) as u32, estimates[at]);
                 }
@@ -232,11 +234,11 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Where a block's estimates reach a threshold. Without a branch for each, for no processor can guess them.
+/// The slots of a block whose estimates reach a threshold. No branch per slot, for no processor can predict it.
 fn reaching<'a>(threshold: f32, estimates: &[f32; BLOCK], hits: &'a mut [u8; BLOCK]) -> &'a [u8] {
     let mut count = 0;
     for (strip, begin) in estimates.chunks(STRIP).zip((0..).step_by(STRIP)) {
-        // Counted, not sought: the whole strip is compared at once.
+        // Counts hits instead of looking for the first, so that the whole strip is compared at once.
         if strip.iter().map(|estimate| u32::from(*estimate >= threshold)).sum::<u32>() > 0 {
             for (at, estimate) in (begin..).zip(strip) {
                 hits[count % BLOCK] = at as u8;

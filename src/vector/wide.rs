@@ -1,23 +1,23 @@
 //! How wide the loops over vectors are: which of the processor's instructions they are compiled for.
 //!
-//! The loops are plain ones. Each is compiled once for every [`Width`], inlined into a function that may use what this
-//! width has, and so they all give the same numbers, bit for bit: nothing is summed in another order.
+//! The loops are plain ones. Each is compiled once for every [`Width`], inlined into a function that may use the
+//! instructions of that width. All of them give the same numbers, bit for bit: none sums in another order.
 
-#![allow(clippy::inline_always)] // What is fetched is fetched between two steps of a loop.
+#![allow(clippy::inline_always)] // A prefetch belongs between two steps of a loop, so it must be inlined there.
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
-/// The variable that makes this processor pass for a lesser one, for tests: `avx2`, or `portable`.
+/// The environment variable that limits the width for tests: `avx2`, or `portable`.
 const VARIABLE: &str = "SITUATED_TEST_WIDTH";
 
-/// What this processor can do. There is none but by asking it, so whoever has a width may use it.
+/// Instructions that this processor has. Only asking the processor makes a width, so code that has one may use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Width(Level);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// What every processor of the target has: on 64-bit Arm NEON with its count of bits.
+    /// What every processor of the target has: on 64-bit Arm this includes NEON with its count of bits.
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -33,7 +33,7 @@ impl Width {
         *CHOSEN.get_or_init(|| Width::at_most(std::env::var_os(VARIABLE).as_deref()))
     }
 
-    /// The widest that a name allows; a name that says nothing allows all.
+    /// The widest that a name allows; an unknown name, or none, allows all.
     fn at_most(name: Option<&OsStr>) -> Width {
         let all = Width::all();
         let most = match name.and_then(OsStr::to_str) {
@@ -44,7 +44,7 @@ impl Width {
         all[all.len().min(most) - 1]
     }
 
-    /// All that this processor has, the narrowest first; at least one.
+    /// All widths of this processor, the narrowest first; at least one.
     pub(super) fn all() -> Vec<Width> {
         #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut all = vec![Width(Level::Portable)];
@@ -73,12 +73,12 @@ impl Width {
     }
 }
 
-/// Bytes that come from memory at once.
+/// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
-/// Asks memory for the line in which something begins, into the second of the processor's caches, and waits for nothing.
-/// Processors do so by themselves where memory is read from end to end, but seldom in time: without it a search of 2.1 million
-/// windows by their vectors took 11 ms, and takes 7.
+/// Prefetches the cache line in which a value begins into the second-level cache, without waiting. Processors do so by
+/// themselves where memory is read from end to end, but seldom in time: without it a search of 2.1 million windows by
+/// their vectors took 11 ms, and takes 7.
 #[inline(always)]
 pub(super) fn fetch<T: ?Sized>(of: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -91,7 +91,7 @@ pub(super) fn fetch<T: ?Sized>(of: &T) {
     let _ = of;
 }
 
-/// Makes a function that calls a plain one, `#[inline(always)]`, as wide as it is told to.
+/// Makes a function that calls a plain one, `#[inline(always)]`, compiled for the width that it is given.
 macro_rules! widened {
     ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) as $plain:ident) => {
         $(#[$doc])*
@@ -107,7 +107,8 @@ macro_rules! widened {
                     $plain($($argument),*);
                 }
                 match width.level() {
-                    // SAFETY: a width is what the processor said it has: `Width::all` asked for each of these.
+                    // SAFETY: the processor has these instructions: `Width::all` asked for each before it made this
+                    // width.
                     $crate::wide::Level::Avx512 => return unsafe { with_avx512($($argument),*) },
                     // SAFETY: as above.
                     $crate::wide::Level::Avx2 => return unsafe { with_avx2($($argument),*) },

@@ -1,28 +1,29 @@
-//! The word before the cursor as a shell has it: with quotes and backslashes, and, in bash, cut at more than blanks.
+//! The word before the cursor as a shell passes it: with quotes and backslashes, and, in bash, split at more than
+//! blanks.
 
-/// Where bash begins a new word beside blanks and quotes, unless its `COMP_WORDBREAKS` was changed.
+/// Characters besides blanks and quotes at which bash begins a new word, unless its `COMP_WORDBREAKS` was changed.
 const BREAKS: &[char] = &['@', '>', '<', '=', ';', '|', '&', '(', ':'];
 
 /// The word that is being typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Typed {
-    /// As the program would be given it.
+    /// The word as the program would receive it.
     pub(super) text: String,
     /// The quote that is open.
     quote: Option<char>,
-    /// Bytes of `text` that bash takes for words before this one.
+    /// Bytes of `text` that bash counts as earlier words.
     before: usize,
 }
 
 impl Typed {
-    /// The words of a line, and then the last one.
+    /// The complete words of a line, and the last one, which is being typed.
     pub(super) fn words(line: &str) -> (Vec<String>, Self) {
         let mut words = Vec::new();
         let last = Typed::read(line, Some(&mut words));
         (words, last)
     }
 
-    /// Without `words` a blank is a part of the word.
+    /// Without `words`, a blank is part of the word.
     fn read(raw: &str, mut words: Option<&mut Vec<String>>) -> Self {
         let mut typed = Typed::default();
         let mut begun = false;
@@ -55,10 +56,10 @@ impl Typed {
         typed
     }
 
-    /// What bash is to put in place of the word: without what it takes for words before, and quoted, which other shells do
-    /// themselves.
+    /// What bash inserts for the word: without the part that it counts as earlier words, and quoted, which other shells
+    /// do themselves.
     pub(super) fn insert(&self, name: &str) -> Option<String> {
-        // A name with other capitals may have other bytes there.
+        // In a name that differs in case, this offset may be inside a character.
         let rest = name.get(self.before..)?;
         if self.quote.is_some() {
             return Some(rest.to_owned());

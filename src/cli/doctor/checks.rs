@@ -1,4 +1,4 @@
-//! Facts → findings. Pure: a table of facts is a test.
+//! Turns facts into findings. Pure, so a table of facts is a test.
 
 use super::super::print::{bytes, counted, millis};
 use super::daemon::Daemon;
@@ -9,19 +9,19 @@ use Level::{Fail, Note, Ok, Warn};
 use protocol::contexts::OfferedWork;
 use protocol::status::{Enforcement, RunState, Status};
 
-/// Less free than this stops indexing before long.
+/// With fewer free bytes than this, indexing will soon stop.
 const LEAST_FREE: u64 = 64 << 20;
 
-/// Less than this is worth knowing.
+/// With fewer free bytes than this, `doctor` warns.
 const LITTLE_FREE: u64 = 1 << 30;
 
 /// A clock before this (2026-01-01) is wrong.
 const EARLIEST: i64 = 1_767_225_600;
 
-/// A file may be as much newer than now.
+/// A file may be newer than now by this many seconds.
 const AHEAD: i64 = 300;
 
-/// Looks at all facts; with `full` the first few notes are named.
+/// Judges all facts; with `full`, findings name the first few notes.
 pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     let mut found = vec![config(facts), daemon(facts)];
     found.extend(version(facts));
@@ -113,7 +113,7 @@ fn data(facts: &Facts) -> Check {
     }
 }
 
-/// What an earlier version kept elsewhere.
+/// Judges a file or folder that an earlier version kept elsewhere.
 fn former(found: &FormerFacts, facts: &Facts) -> Check {
     let (id, at, present) = ("folders", found.at.display(), found.present.display());
     if found.left_behind {
@@ -239,7 +239,7 @@ fn disk(facts: &Facts) -> Check {
                 _ if free < LEAST_FREE => Check::new(id, Fail, finding)
                     .because("what cannot be written is tried again when there is room; what was indexed is found")
                     .remedy(format!("make room on the disk of {}", facts.data_dir.display())),
-                // A compaction, and a rebuild beside the old index, need as much again.
+                // A compaction, or a rebuild beside the old index, needs as much again as the store.
                 _ if free < LITTLE_FREE.max(store) => {
                     Check::new(id, Warn, finding).remedy("situated stop && situated compact")
                 }
@@ -488,11 +488,11 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
     found
 }
 
-/// What the daemon itself tells.
+/// What the daemon itself reports.
 fn told(facts: &Facts) -> Vec<Check> {
     let Daemon::Answers(status, _) = &facts.daemon else { return Vec::new() };
     let Status { problems, held, vaults, state, contexts, .. } = &**status;
-    // What is wrong with a vault that cannot be read is said of the vault.
+    // A vault that cannot be read has its own finding, so the daemon's problem is left out.
     let unreadable = |problem: &str| {
         facts.vaults.iter().any(|vault| vault.unreadable.as_ref().is_some_and(|why| problem.contains(why)))
     };

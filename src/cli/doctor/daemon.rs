@@ -12,7 +12,7 @@ use protocol::status::{Status, StatusRequest};
 pub(super) enum Daemon {
     /// It does.
     Answers(Box<Status>, f64),
-    /// One holds the data and does not answer: why.
+    /// One holds the data folder and does not answer; the reason.
     Silent(String),
     /// None runs.
     #[default]
@@ -20,7 +20,7 @@ pub(super) enum Daemon {
 }
 
 impl Daemon {
-    /// Asks for its status, or finds out why there is none.
+    /// Asks for the daemon's status, or finds out why there is none.
     pub(super) fn ask(session: &Session, data_dir: &Path) -> Self {
         let began = Instant::now();
         let asked: Result<Status, CliFailure> =

@@ -1,5 +1,5 @@
-//! What is gathered for `situated doctor`: from the daemon if one answers, from the disk and the kernel in any case.
-//! Nothing is changed, and nothing here judges.
+//! The facts for `situated doctor`: from the daemon if one answers, from the disk and the kernel in any case. Nothing
+//! is changed, and nothing here judges.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use index::search::rerank::RerankProvider;
 use protocol::client::Discovery;
 use protocol::folders::Folders;
 
-/// All that `doctor` judges.
+/// Everything that `doctor` judges.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     pub(super) version: String,
@@ -32,34 +32,34 @@ pub(super) struct Facts {
     pub(super) hostname: Option<String>,
     /// What is wrong with the configuration.
     pub(super) config_problems: Vec<String>,
-    /// Whether there is a file at all.
+    /// The configuration file, if there is one.
     pub(super) config_file: Option<PathBuf>,
     pub(super) daemon: Daemon,
-    /// What lies where an earlier version kept it.
+    /// What is still in the place of an earlier version.
     pub(super) former: Vec<FormerFacts>,
     pub(super) data_dir: PathBuf,
-    /// The data folder, or the first one above it that is there, and whether we may write there.
+    /// The data folder, or its nearest existing ancestor, and whether we may write there.
     pub(super) data: Option<Place>,
     pub(super) writable: Option<Result<(), String>>,
     pub(super) socket: Option<Place>,
     pub(super) socket_dir: Option<Place>,
     pub(super) host: host::Host,
     pub(super) vaults: Vec<vaults::VaultFacts>,
-    /// Free and all bytes of the disk under the data folder.
+    /// Free and total bytes of the disk that holds the data folder.
     pub(super) disk: Option<(u64, u64)>,
-    /// How far the built-in model's vector is off, or why it has none.
+    /// How far the built-in model's vector is off the known one.
     pub(super) model_error: f32,
     /// The static table that the configuration names: what it is, or why it cannot be used.
     pub(super) table: Option<Result<String, String>>,
-    /// Where the cross-encoder lies that the configuration names, or that it is not here.
+    /// Where the cross-encoder that the configuration names is, or why it is not here.
     pub(super) cross_encoder: Option<Result<PathBuf, String>>,
     pub(super) providers: Vec<ProviderFacts>,
     pub(super) now: i64,
-    /// The newest time that a file of ours has.
+    /// The newest modification time among our files.
     pub(super) newest: Option<i64>,
 }
 
-/// A file or folder that has to be ours alone.
+/// A file or folder that only this user may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
@@ -68,14 +68,14 @@ pub(super) struct Place {
     pub(super) is_socket: bool,
 }
 
-/// Something that lies where an earlier version kept it.
+/// Something that is still in the place of an earlier version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FormerFacts {
     /// The former place.
     pub(super) at: PathBuf,
     /// The present one.
     pub(super) present: PathBuf,
-    /// Whether the present one is used all the same, for something is there too.
+    /// Whether the present place is used, and the former one still has something too.
     pub(super) left_behind: bool,
 }
 
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-/// Gathers all of it.
+/// Gathers all facts.
 pub(super) fn gather(session: &Session) -> Facts {
     let found = Config::whereabouts(&session.overrides());
     let (config, config_problems) = match Config::load(&session.overrides()) {
@@ -153,7 +153,7 @@ pub(super) fn gather(session: &Session) -> Facts {
     }
 }
 
-/// What of data and configuration an earlier version kept elsewhere; nothing of what was given a place.
+/// Data and configuration that are still in the place of an earlier version, except what the user gave a place.
 fn former(folders: &Folders, data_dir: &Path, config_file: Option<&Path>) -> Vec<FormerFacts> {
     let used = [(&folders.data_dir, Some(data_dir)), (&folders.config_file, config_file)];
     let found = used.into_iter().filter_map(|(location, used)| {
@@ -168,7 +168,7 @@ fn former(folders: &Folders, data_dir: &Path, config_file: Option<&Path>) -> Vec
     found.collect()
 }
 
-/// Whether a file can be made in `dir`: modes do not say it of a file system that is mounted read-only.
+/// Whether a file can be created in `dir`: modes do not tell that a file system is mounted read-only.
 fn writable(dir: &Path) -> Result<(), String> {
     files::is_writable(dir).map_err(|error| error.to_string())
 }
@@ -177,7 +177,7 @@ fn disk(dir: &Path) -> Option<(u64, u64)> {
     files::Room::at(dir).ok().map(|files::Room { free, total }| (free, total))
 }
 
-/// The beginning of a vector that is known, and how far off this build's is.
+/// Compares the first numbers of this build's vector with known ones: the largest difference.
 fn model_error() -> f32 {
     const TEXT: &str = "hello world";
     const KNOWN: [f32; 6] = [-0.05118, -0.026_269, 0.027_208, -0.068_691, 0.008_929, 0.022_739];
@@ -185,7 +185,7 @@ fn model_error() -> f32 {
     KNOWN.iter().zip(made).map(|(known, made)| (known - made).abs()).fold(0.0, f32::max)
 }
 
-/// The static table, read as the daemon would.
+/// The static table, read as the daemon would read it.
 fn table(config: &Config) -> Option<Result<String, String>> {
     let embed = &config.engine.embed;
     let folder = embed.path.as_deref().filter(|_| embed.provider == EmbedProvider::Static)?;
@@ -267,7 +267,7 @@ fn other_key(config: &KeyConfig, variables: &[&str], is_set: &dyn Fn(&str) -> bo
     }
 }
 
-/// The newest time of the files that a daemon writes often.
+/// The newest modification time of the files that a daemon writes often.
 fn newest(data_dir: &Path) -> Option<i64> {
     let files = [data_dir.join("lock"), data_dir.join("daemon.json"), data_dir.join("ledger"), data_dir.join("vaults")];
     files.iter().filter_map(|file| Some(seconds(std::fs::metadata(file).ok()?.modified().ok()?))).max()

@@ -1,25 +1,25 @@
-//! What the kernel has to give: Landlock, namespaces, watches.
+//! What the kernel offers: Landlock, namespaces, watches.
 
 use std::path::Path;
 
 use crate::daemon::sandbox::landlock;
 
-/// What the kernel tells; every part may be missing where there is no `/proc`.
+/// What the kernel reports; each part may be missing where there is no `/proc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Host {
     /// Version of Landlock; `None`: there is none.
     pub(super) landlock: Option<u32>,
-    /// Whether a user may make namespaces, which a part of the unit's sandbox needs; `None`: it is not told.
+    /// Whether a user may make namespaces, which a part of the unit's sandbox needs; `None`: not known.
     pub(super) namespaces: Option<bool>,
     /// Whether `/proc` is there.
     pub(super) proc: bool,
-    /// Watches that a user may have, and those that this user's other programs have.
+    /// inotify watches that a user may have, and those that this user's other programs hold.
     pub(super) watches: Option<(u64, u64)>,
-    /// The same of instances.
+    /// The same for inotify instances.
     pub(super) instances: Option<(u64, u64)>,
 }
 
-/// Looks; `daemon` is not among the other programs.
+/// Looks at the kernel; the process `daemon` does not count as one of the other programs.
 pub(super) fn look(daemon: Option<u32>) -> Host {
     look_in(Path::new("/proc"), daemon, landlock::kernel_abi())
 }

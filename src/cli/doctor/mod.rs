@@ -1,5 +1,5 @@
-//! `situated doctor`: what is wrong, and what to do about each. Facts are gathered at the edge ([`facts`]), judged by a
-//! pure function ([`checks`]), and shown so that they can be pasted into a public place ([`redact`]).
+//! `situated doctor`: what is wrong, and how to mend it. Facts are gathered at the edge ([`facts`]), judged by a pure
+//! function ([`checks`]), and shown so that they can be pasted into a public place ([`redact`]).
 
 mod checks;
 mod daemon;
@@ -21,7 +21,7 @@ use super::print::{Out, bold, counted, dim, green, padded, printable, red, wrap,
 use super::session::{CliFailure, Session};
 use redact::Redactor;
 
-/// Columns of what was looked at.
+/// Columns of a check's id.
 const COLUMN: usize = 12;
 
 /// How good or bad a finding is.
@@ -38,7 +38,7 @@ pub(super) enum Level {
     Fail,
 }
 
-/// What one look found.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
     /// What was looked at; stable, for programs.
@@ -92,7 +92,7 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
     Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
 }
 
-/// What there is, and what is to be said of it.
+/// The facts, and the findings about them.
 fn look(full: bool, session: &Session) -> (facts::Facts, Vec<Check>) {
     let facts = facts::gather(session);
     let mut found = checks::checks(&facts, full);
@@ -100,14 +100,14 @@ fn look(full: bool, session: &Session) -> (facts::Facts, Vec<Check>) {
     (facts, found)
 }
 
-/// All that was found, the worst first, for the owner's eyes.
+/// All findings unredacted, the worst first: for the owner only.
 pub(super) fn findings(session: &Session) -> Vec<Check> {
     let (_, mut found) = look(true, session);
     found.sort_by_key(|check| std::cmp::Reverse(check.level));
     found
 }
 
-/// A path as a word of a command: a Mac's folders have spaces in them.
+/// A path, escaped as one word of a command: folders of a Mac have spaces in their names.
 fn typed(path: &Path) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@:,=%~".contains(c);
     let mut word = String::new();
@@ -120,7 +120,7 @@ fn typed(path: &Path) -> String {
     word
 }
 
-/// The worst last, where a person at a terminal looks first.
+/// Prints findings, the worst last: at a terminal a person looks there first.
 fn print(found: &[Check], quiet: bool, out: &mut Out) -> std::io::Result<()> {
     let mut sorted: Vec<&Check> = found.iter().filter(|check| !quiet || check.level > Level::Note).collect();
     sorted.sort_by_key(|check| check.level);

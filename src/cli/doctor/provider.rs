@@ -32,7 +32,7 @@ use provider::{
 /// The longest wait for an answer at a terminal; the daemon may wait longer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The note that is asked about: what its second sentence is about stands in the first.
+/// The note that is asked about. Its second sentence cannot be understood without the first.
 const NOTE: &str = "# Harbour lantern\n\nMira repairs the green lantern of the Sandholm harbour on 14 May 2026.\n\n\
     ## Spare parts\n\nShe ordered two lenses for it from the workshop in Veddel, because the old ones are cracked.\n";
 
@@ -53,7 +53,7 @@ struct Report {
     rates: Option<[u64; 2]>,
     free: bool,
     price_as_of: Option<String>,
-    /// Where it is asked.
+    /// The address that is asked.
     address: String,
     /// Whether what is asked leaves this machine.
     leaves_machine: bool,
@@ -71,7 +71,7 @@ struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Key {
     pub(super) place: String,
-    /// Whether it is there; absent where only asking tells.
+    /// Whether it is there; absent where only a call would tell.
     pub(super) found: Option<bool>,
 }
 
@@ -83,7 +83,7 @@ struct ModelAnswer {
     tokens_in: u64,
     tokens_cached: u64,
     tokens_out: u64,
-    /// Whether the provider did not tell the tokens.
+    /// Whether the tokens are estimated, because the provider did not report them.
     estimated: bool,
     /// Absent if the price is not known.
     micro_dollars: Option<u64>,
@@ -132,7 +132,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     })
 }
 
-/// Builds what the daemon would build, and asks.
+/// Builds the client that the daemon would build, and asks the model.
 fn examine(config: &Config) -> Result<Report, CliFailure> {
     let wrong = |message: String| CliFailure::new(ConfigErrors::EXIT_CODE, message);
     let context = ContextConfig {
@@ -221,7 +221,7 @@ pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) 
     Key { place: format!("the variable {}", set.unwrap_or(&names[0])), found: Some(set.is_some()) }
 }
 
-/// The built-in note as a model is shown it.
+/// The built-in note as the model sees it.
 fn document() -> Result<Document, CliFailure> {
     let path = VaultPath::parse("Harbour lantern.md").ok_or_else(|| CliFailure::new(exit::INTERNAL, "no such path"))?;
     let note = note::parse(&path, NOTE.as_bytes(), &NoteRules::default());
@@ -229,7 +229,8 @@ fn document() -> Result<Document, CliFailure> {
     Ok(Document::new(&note, &chunks))
 }
 
-/// The daemon's ledger, with the lock that keeps one from writing to it at the same time; or why it cannot be had.
+/// The daemon's ledger, with the lock that keeps a daemon from writing to it at the same time; or why it cannot be
+/// opened.
 fn books(config: &Config) -> Result<(Ledger, DataLock), String> {
     let lock = DataLock::acquire(&config.engine.data_dir).map_err(|error| match error {
         BindError::AlreadyRunning { .. } => "a daemon keeps it, so `situated cost` will not show this call".to_owned(),
@@ -240,7 +241,7 @@ fn books(config: &Config) -> Result<(Ledger, DataLock), String> {
     Ok((ledger, lock))
 }
 
-/// One call, within the day's budget. The outer error is one of ours.
+/// One call, within the day's budget. The outer error is not the provider's.
 fn ask(
     client: CompletionClient,
     prompt: Prompt,

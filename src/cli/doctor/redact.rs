@@ -1,5 +1,5 @@
-//! What is shown can be pasted into a public place: folders of vaults, their names, the home, the user's and the host's
-//! name are replaced. Names of notes are never in a finding; where one slipped into a message it is cut out.
+//! Makes findings fit for a public place: folders of vaults, their names, the home, the user's and the host's name are
+//! replaced. Names of notes are never in a finding; if one slipped into a message, it is cut out.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::typed;
 
 /// Replaces names.
 pub(super) struct Redactor {
-    /// What, by what; the longest first, so that a part of it is not replaced before.
+    /// Names and their replacements; the longest first, so that none is spoiled by replacing a part of it.
     names: Vec<(String, String)>,
     /// Whole words only: a user called `in` must not spoil the text.
     words: Vec<(String, &'static str)>,
@@ -20,10 +20,10 @@ impl Redactor {
         Redactor { names: Vec::new(), words: Vec::new() }
     }
 
-    /// What must not be shown of these.
+    /// Replaces what must not be shown of these facts.
     pub(super) fn of(facts: &Facts) -> Self {
         let mut names = Vec::new();
-        // As a path is read, and as it is typed.
+        // A path occurs as it is, and escaped as in a command.
         let mut path = |path: &Path, by: String| {
             names.push((typed(path), by.clone()));
             names.push((path.to_string_lossy().into_owned(), by));
@@ -44,7 +44,7 @@ impl Redactor {
         Redactor { names, words: words.filter(|(name, _)| !name.is_empty()).collect() }
     }
 
-    /// The text without them.
+    /// The text with the names replaced.
     pub(super) fn redact(&self, text: &str) -> String {
         if self.names.is_empty() && self.words.is_empty() {
             return text.to_owned();
@@ -72,7 +72,7 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
     out + rest
 }
 
-/// Cuts out words that end as the files of a vault do.
+/// Cuts out words that end like the file name of a note.
 fn without_notes(text: &str) -> String {
     let is_note = |word: &str| {
         let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());

@@ -7,10 +7,10 @@ use crate::service::Inspection;
 
 const ID: &str = "service";
 
-/// Writes the unit anew, whatever is wrong with it.
+/// Rewrites the unit, whatever is wrong with it.
 const INSTALL: &str = "situated service install";
 
-/// Looks at the service, from whether there can be one to whether it runs.
+/// Judges the service: whether there can be one, whether it is installed, and whether it runs.
 pub(super) fn checks(found: &Inspection) -> Vec<Check> {
     if found.keeper == "none" {
         let what = "nothing here keeps services at login; whatever starts your programs can run `situated run --quiet`";

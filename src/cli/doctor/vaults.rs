@@ -1,4 +1,4 @@
-//! What is gathered of each vault: its folder, its file system, what is left out, its store.
+//! What is gathered about each vault: its folder, its file system, what is left out, its store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use vault::walk::Skip;
 /// Databases up to this size are copied to see whether they open.
 const MOST_TO_COPY: u64 = 512 << 20;
 
-/// Paths that are named of each kind.
+/// Most paths that are named of each kind.
 const NAMED: usize = 3;
 
 /// What is known of one vault.
@@ -26,9 +26,9 @@ pub(super) struct VaultFacts {
     pub(super) path: PathBuf,
     /// Why it cannot be read.
     pub(super) unreadable: Option<String>,
-    /// What it lies on, and whether changes there are not told of.
+    /// Its file system, and whether the system may miss changes there.
     pub(super) file_system: Option<(String, bool)>,
-    /// Whether the configuration has it polled, or listened to.
+    /// What the configuration sets: `true` polls the vault, `false` listens for events.
     pub(super) poll: Option<bool>,
     pub(super) folders: u64,
     pub(super) notes: u64,
@@ -42,11 +42,11 @@ pub(super) struct VaultFacts {
     pub(super) store: Looked,
     /// Notes in the database, or what is wrong with it; only where no daemon has it open.
     pub(super) database: Option<Result<u64, String>>,
-    /// Whether the words are there.
+    /// Whether the index of words is there.
     pub(super) words: bool,
 }
 
-/// Looks at those of the configuration, and at those that the daemon serves without one.
+/// Looks at the vaults of the configuration, and at others that the daemon serves.
 pub(super) fn look(config: Option<&Config>, data_dir: &Path, daemon: &Daemon) -> Vec<VaultFacts> {
     let mut vaults = config.map(|config| config.engine.vaults.clone()).unwrap_or_default();
     if let Daemon::Answers(status, _) = daemon {
@@ -100,7 +100,7 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
     facts
 }
 
-/// The reason without what is particular to one file.
+/// The reason, without what concerns only the one file.
 fn reason(why: &Skip) -> &'static str {
     match why {
         Skip::TooLarge(_) => "larger than `max_note_bytes`",
@@ -115,7 +115,7 @@ fn reason(why: &Skip) -> &'static str {
 /// What the system does not let us read.
 pub(super) const UNREADABLE: &str = "unreadable";
 
-/// The name of what a folder lies on, and whether changes by others go unheard there.
+/// The name of a folder's file system, and whether changes by others go unnoticed there.
 fn file_system(path: &Path) -> Option<(String, bool)> {
     if let Some(name) = needs_polling(path) {
         return Some((name.to_owned(), true));

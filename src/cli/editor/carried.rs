@@ -1,4 +1,4 @@
-//! The plugins that this program carries, and where editors look for them.
+//! The plugins that this program contains, and where editors look for them.
 
 use std::path::{Path, PathBuf};
 
@@ -79,7 +79,7 @@ impl Plugin {
     pub(super) fn folder(&self, around: &Surroundings) -> Option<PathBuf> {
         let Surroundings { home, data_home, config_home, nvim_name, vault } = around;
         Some(match self.editor {
-            // A package of Neovim's own kind, which it loads at its start (`:help packages`).
+            // A Neovim package: Neovim loads it when it starts (`:help packages`).
             EditorName::Neovim => data_home
                 .clone()
                 .unwrap_or_else(|| home.join(".local/share"))

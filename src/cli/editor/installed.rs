@@ -1,4 +1,4 @@
-//! What stands in a plugin's folder, compared with what was written there and with what this program carries.
+//! What is in a plugin's folder, compared with what was written there and with what this program contains.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::service::files::{Undo, Write};
 /// Name of the record in the plugin's folder.
 const RECORD: &str = ".situated.json";
 
-/// What was written: so that a file that somebody has changed is told from one of an older version.
+/// What was written. It tells a file that somebody has changed from one of an older version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     /// Version of the program that wrote it.
@@ -29,14 +29,14 @@ pub(super) struct Installed {
     record: Option<Record>,
 }
 
-/// How a plugin stands.
+/// Which version of a plugin is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Nothing of it is there.
     Absent,
-    /// It is this program's.
+    /// This program's version.
     Current,
-    /// It is that of another version.
+    /// Another version.
     Other(String),
 }
 
@@ -60,7 +60,7 @@ impl Installed {
         }
     }
 
-    /// Files that are there and are neither as they were written nor as they would be: somebody's own work.
+    /// Files that somebody has changed: they are neither as they were written nor as this version would write them.
     pub(super) fn changed(&self, plugin: &Plugin) -> Vec<String> {
         let written = |path: &str| self.record.as_ref().and_then(|record| record.files.get(path));
         let carried = |path: &str| plugin.files.iter().find(|(known, _)| *known == path).map(|(_, text)| hash(text));
@@ -82,15 +82,15 @@ impl Installed {
         let record = Record { version: env!("CARGO_PKG_VERSION").to_owned(), files };
         let record = serde_json::to_string_pretty(&record).unwrap_or_default() + "\n";
         let texts = plugin.files.iter().map(|(path, text)| (self.folder.join(path), (*text).to_owned()));
-        // The record comes first: what follows it is known to be ours even if not all of it is written.
+        // The record comes first: even if not all of the files after it get written, they are known to be ours.
         let all = std::iter::once((self.folder.join(RECORD), record)).chain(texts);
         all.map(|(path, text)| Write::new(path, text)).filter(Write::changes).collect()
     }
 
-    /// Writes it, all or nothing. Files of an older version that this one has no more go.
+    /// Writes the plugin, all or nothing, and removes files of an older version that this one no longer has.
     ///
     /// # Errors
-    /// What could not be written; it is taken back.
+    /// A file cannot be written; what was written before it is undone.
     pub(super) fn install(&self, plugin: &Plugin) -> io::Result<()> {
         let mut undo = Undo::default();
         let gone = self.record.iter().flat_map(|record| record.files.keys());
@@ -103,7 +103,8 @@ impl Installed {
         })
     }
 
-    /// Removes what was written, and the folders that are empty then; what somebody has changed stays, and is named.
+    /// Removes what was written, and the folders that this leaves empty. Files that somebody has changed stay, and are
+    /// returned.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -120,7 +121,7 @@ impl Installed {
         for path in record.files.keys() {
             // The record's paths are the plugin's own: none leads out of its folder.
             for folder in Path::new(path).ancestors().skip(1) {
-                // Only one that is empty goes.
+                // This removes empty folders only.
                 let _ = fs::remove_dir(self.folder.join(folder));
             }
         }

@@ -1,4 +1,4 @@
-//! An index of its own for each kind of contexts, and the queries asked of it.
+//! Builds an index for each kind of contexts, and asks it the queries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use index::search::{Boosts, Options, Ranking};
 use index::{Graph, Index, LexicalError, NoteNo, Snapshot};
 use protocol::search::Mode;
 
-/// Hits of a query that are judged.
+/// Most hits of a query that are judged.
 const DEPTH: usize = 100;
 
 impl From<LexicalError> for CliFailure {
@@ -30,7 +30,7 @@ impl From<LexicalError> for CliFailure {
     }
 }
 
-/// Notes that betweenness is walked from where the place among the links counts: enough for an order, and quick.
+/// Notes from which betweenness is walked if the graph has a weight: enough for an order, and quick.
 const SOURCES: usize = 500;
 
 /// An index, and the links between its notes.
@@ -48,7 +48,7 @@ pub(super) struct How<'a> {
     pub(super) contextual: bool,
     /// Whether the configuration's boosts count.
     pub(super) boosts: bool,
-    /// Who judges the best hits anew, if anybody.
+    /// The reranker of the best hits, if there is one.
     pub(super) reranker: Option<&'a Reranker>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
     Ok(runs)
 }
 
-/// Where the hits lie, best first, at most so many of one note.
+/// The places of the hits, best first, at most `per_note` of one note.
 fn hits<'a>(snapshot: &'a Snapshot, ranking: &Ranking, per_note: usize) -> impl Iterator<Item = HitPlace<'a>> {
     let mut taken: HashMap<NoteNo, usize> = HashMap::new();
     let place = move |row| {

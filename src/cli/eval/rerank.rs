@@ -17,9 +17,9 @@ use provider::{ProviderRuntime, Spender};
 /// A reranker, and the account of what it costs.
 pub(super) struct Second {
     pub(super) reranker: Arc<Reranker>,
-    /// What is under way ends with it.
+    /// Dropping it ends the calls in flight.
     _runtime: ProviderRuntime,
-    /// Keeps a daemon from writing to the ledger at the same time; nothing is kept account of what is free.
+    /// Keeps a daemon from writing to the ledger at the same time; `None` for a free reranker, which has no account.
     _lock: Option<DataLock>,
 }
 
@@ -55,7 +55,7 @@ impl Second {
         Ok(Second { reranker, _runtime: runtime, _lock: Some(lock) })
     }
 
-    /// Says what asking it about every query `times` times may cost, and where the text goes; asks whether to go on.
+    /// Says what reranking every query `times` times may cost, and where the text goes; asks whether to go on.
     pub(super) fn agreed(
         &self,
         source: &Source,

@@ -7,11 +7,11 @@ use index::eval::QueryMeasures;
 use index::eval::report::{Comparison, ENOUGH, Report};
 use index::eval::stats::Interval;
 
-/// Columns of a figure with its interval behind it, and below it.
+/// Columns of a figure: with its interval behind it (`WIDE`), or below it (`NARROW`).
 const WIDE: usize = 19;
 const NARROW: usize = 11;
 
-/// Prints all of it.
+/// Prints the whole report.
 pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     let Report { notes, chunks, queries, kinds, .. } = report;
     let asked = kinds.iter().filter(|(_, (_, drawn))| *drawn > 0);

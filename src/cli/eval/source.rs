@@ -31,7 +31,7 @@ use vault::walk::walk;
 /// Queries of each kind, unless the user says otherwise.
 const PER_KIND: usize = 100;
 
-/// Missing documents that are named on the terminal, and in a report.
+/// Most missing documents that are named: on the terminal (`NAMED`), and in a report (`TOLD`).
 const NAMED: usize = 5;
 const TOLD: usize = 100;
 
@@ -41,29 +41,29 @@ impl From<VaultError> for CliFailure {
     }
 }
 
-/// Notes to be searched, and what is asked.
+/// Notes to search, and queries to ask.
 pub(super) struct Source {
-    /// Of the vault or set.
+    /// Name of the vault or set.
     pub(super) name: String,
     /// `vault` or `set`.
     pub(super) kind: &'static str,
-    /// As they are searched: masked.
+    /// The notes as they are searched: masked.
     pub(super) notes: Vec<Note>,
     /// In a fixed order.
     pub(super) queries: Vec<Query>,
-    /// How many of each kind there were and are; of a set nothing.
+    /// Queries by kind: how many could be made, and how many were drawn; empty for a set.
     pub(super) kinds: Kinds,
     /// Files or documents that were left out.
     pub(super) lost: usize,
-    /// Size and times of a vault's notes: what is new counts more where boosts do.
+    /// Size and times of a vault's notes: boosts can rank newer notes higher.
     pub(super) stats: HashMap<VaultPath, FileStat>,
     /// Which notes no model elsewhere may see.
     pub(super) private: Arc<Private>,
-    /// What hits stand for; of a vault their paths.
+    /// The set, which maps hits to ids; without one, the id of a hit is its path.
     set: Option<Set>,
-    /// As they are on the disk: contexts of a model are kept under what they were written for.
+    /// The notes as they are on the disk: a model's contexts are keyed by what they were written for.
     unmasked: Vec<Note>,
-    /// By what they were written for.
+    /// A model's contexts, by what they were written for.
     written: HashMap<ContextKey, Written>,
     /// Texts that a model's context must not repeat, by note.
     hidden: HashMap<VaultPath, Vec<String>>,
@@ -97,12 +97,12 @@ impl Source {
         }
     }
 
-    /// Hits of one note that are looked at.
+    /// Most hits of one note that count.
     pub(super) fn per_note(&self) -> usize {
         self.set.as_ref().map_or(1, Set::per_note)
     }
 
-    /// What is not there of a set, to be said before anything is measured.
+    /// What is missing from a set, to be said before anything is measured.
     pub(super) fn gaps(&self) -> Option<String> {
         let set = self.set.as_ref().filter(|set| !set.missing.is_empty())?;
         let name = |missing: &Missing| match missing.queries {
@@ -122,7 +122,7 @@ impl Source {
         Some(format!("Not in {place}: {missing}: {}{more}.{left_out}", named.join(", ")))
     }
 
-    /// Queries that nothing was there for, and the documents that were not there.
+    /// The number of queries without a relevant document, and the documents that are missing.
     pub(super) fn missing(&self) -> (usize, Vec<Missing>) {
         let told = |set: &Set| (set.unanswerable, set.missing.iter().take(TOLD).cloned().collect());
         self.set.as_ref().map_or_else(Default::default, told)
@@ -250,7 +250,7 @@ fn part(dir: &Path, name: &str) -> Result<String, CliFailure> {
     })
 }
 
-/// A file's text, without the mark that some editors put before it.
+/// A file's text, without the byte order mark that some editors put before it.
 fn text(bytes: Vec<u8>) -> Result<String, String> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
@@ -259,7 +259,7 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// The vault that is meant: by name, by folder (with its configuration if it has one), or the first one.
+/// The vault that the user names: by name, by folder (with its configuration if it has one), or the first one.
 fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, CliFailure> {
     let Some(what) = what else {
         return config.engine.vaults.first().cloned().ok_or_else(|| {
@@ -308,7 +308,7 @@ fn files(vault: &VaultConfig, bench: &Bench) -> Result<(Vec<File>, usize), CliFa
     Ok((files, lost))
 }
 
-/// An index of names and links alone, to tell what links mean.
+/// An index of names and links only, to resolve links.
 fn names(notes: &[Note], bench: &Bench) -> Result<std::sync::Arc<index::Snapshot>, CliFailure> {
     let dir = bench.dir.join("names");
     std::fs::create_dir(&dir)?;

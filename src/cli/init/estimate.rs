@@ -11,7 +11,7 @@ use protocol::contexts::Estimate;
 use vault::policy::Policy;
 use vault::settings::VaultConfig;
 
-/// How long notes are read; of what is left by then it is taken that it is like what was read.
+/// How long notes are read; the rest is assumed to be like what was read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a configuration's model would take for all notes of these vaults; `None` if nobody can tell.
@@ -46,12 +46,12 @@ pub(super) fn of_vaults(vaults: &[VaultConfig], config: &ContextConfig) -> Optio
     Some(with_rest(sum, read.iter().map(|note| note.bytes).sum(), left.iter().sum()))
 }
 
-/// Tokens of a byte.
+/// Tokens per byte.
 fn ratio(tokens: u64, bytes: u64) -> f64 {
     if bytes == 0 { LATIN } else { tokens as f64 / bytes as f64 }
 }
 
-/// An estimate of so many bytes, made larger by the bytes that were not looked at.
+/// Scales an estimate for `read` bytes to include the `left` bytes that were not read.
 fn with_rest(mut sum: Estimate, read: u64, left: u64) -> Estimate {
     let scale = |n: u64| (u128::from(n) * u128::from(read + left)).div_ceil(u128::from(read.max(1))) as u64;
     if left > 0 {

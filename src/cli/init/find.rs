@@ -1,5 +1,5 @@
-//! Where vaults are: what the user names, what lies above, what Obsidian knows, what is in the home folder. Looking
-//! costs a bounded time, however large the home folder is.
+//! Where vaults are: what the user names, folders above, what Obsidian knows, what is in the home folder. Looking costs
+//! a bounded time, however large the home folder is.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::cli::session::CliFailure;
 
-/// What stands in the root of a vault of Obsidian, of Logseq, of zk.
+/// What marks the root of a vault of Obsidian, of Logseq, of zk.
 const MARKS: [(&str, &str); 3] = [(".obsidian", "Obsidian"), ("logseq/config.edn", "Logseq"), (".zk", "zk")];
 
-/// Where Obsidian notes its vaults, below the home folder: plain, Flatpak, Snap, macOS.
+/// Where Obsidian lists its vaults, below the home folder: plain, Flatpak, Snap, macOS.
 const OBSIDIAN_LISTS: [&str; 4] = [
     ".config/obsidian/obsidian.json",
     ".var/app/md.obsidian.Obsidian/config/obsidian/obsidian.json",
@@ -28,7 +28,7 @@ const SKIPPED: [&str; 6] = ["node_modules", "target", "Library", "snap", "go", "
 /// How deep below the home folder a vault is looked for.
 const DEPTH: usize = 4;
 
-/// How long, in all.
+/// How long vaults are looked for, in all.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// How long the notes of one vault are counted.
@@ -37,9 +37,9 @@ const COUNTING: Duration = Duration::from_millis(200);
 /// A vault that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its root, without links.
+    /// Its root, with links resolved.
     pub path: PathBuf,
-    /// Whose vault it is.
+    /// The program that the vault belongs to.
     pub kind: &'static str,
     /// Notes in it, or as many as could be counted in a moment.
     pub notes: u64,
@@ -47,7 +47,7 @@ pub(super) struct Found {
     pub more: bool,
 }
 
-/// The vault given, or the one that `here` lies in.
+/// The vault given, or the one that `here` is in.
 pub(super) fn named(given: Option<&Path>, here: &Path) -> Result<PathBuf, CliFailure> {
     if let Some(given) = given {
         return folder(&here.join(given)).map_err(CliFailure::usage);
@@ -59,7 +59,7 @@ pub(super) fn named(given: Option<&Path>, here: &Path) -> Result<PathBuf, CliFai
     })
 }
 
-/// A folder without links, or what is wrong with it.
+/// A folder with links resolved, or what is wrong with it.
 pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
     let real = path
         .canonicalize()
@@ -71,7 +71,7 @@ pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// The vault that a folder lies in.
+/// The vault that a folder is in.
 pub(super) fn above(here: &Path) -> Option<PathBuf> {
     here.ancestors().find(|folder| kind(folder).is_some()).map(Path::to_path_buf)
 }
@@ -80,13 +80,13 @@ fn kind(folder: &Path) -> Option<&'static str> {
     MARKS.iter().find(|(mark, _)| folder.join(mark).exists()).map(|(_, kind)| *kind)
 }
 
-/// The vaults of a home folder, by path; none lies in another.
+/// The vaults of a home folder, sorted by path; none is inside another.
 pub(super) fn at_home(home: &Path) -> Vec<Found> {
     let mut folders = known_to_obsidian(home);
     folders.extend(walked(home, Instant::now() + PATIENCE));
     let mut folders: Vec<PathBuf> = folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
     folders.sort();
-    // In this order what lies in a folder comes after it.
+    // In this order, what is inside a folder comes after it.
     let mut apart: Vec<PathBuf> = Vec::new();
     for folder in folders {
         if !apart.iter().any(|other| folder.starts_with(other)) {
@@ -96,7 +96,7 @@ pub(super) fn at_home(home: &Path) -> Vec<Found> {
     apart.into_iter().map(found).collect()
 }
 
-/// What is to be said of a vault.
+/// Describes a vault.
 pub(super) fn found(path: PathBuf) -> Found {
     let (notes, more) = counted(&path, Instant::now() + COUNTING);
     Found { kind: kind(&path).unwrap_or("folder"), path, notes, more }
@@ -115,7 +115,7 @@ fn known_to_obsidian(home: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Breadth first, so that what is found in time is what lies nearest.
+/// Searches breadth first, so that the vaults found in time are the nearest ones.
 fn walked(home: &Path, until: Instant) -> Vec<PathBuf> {
     let mut vaults = Vec::new();
     let mut queue = VecDeque::from([(home.to_path_buf(), 0)]);

@@ -1,5 +1,5 @@
-//! The three questions of `situated init`: which vaults, who writes contexts, start at login or not. Enter takes what
-//! stands in brackets.
+//! The three questions of `situated init`: which vaults, who writes contexts, start at login or not. Enter takes the
+//! answer in brackets.
 
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::cli::print::{bold, columns, cut_front, dim, grouped, padded, printabl
 use crate::cli::session::CliFailure;
 use context::settings::Provider;
 
-/// Wrong answers to one question before it is given up.
+/// Wrong answers to one question before `init` gives up.
 const TRIES: usize = 3;
 
 /// Columns of a path in the list.
@@ -30,7 +30,7 @@ pub(super) struct Answers {
 pub(super) fn ask(here: &Path, input: &mut impl BufRead, talk: &mut impl Write) -> Result<Answers, CliFailure> {
     let home = protocol::folders::home();
     let mut found = home.as_deref().map(find::at_home).unwrap_or_default();
-    // Where we are is meant before all else.
+    // The vault that we are in comes first.
     let own = here.canonicalize().ok().and_then(|here| find::above(&here)).filter(|own| Some(own) != home.as_ref());
     if let Some(own) = own.clone() {
         found.retain(|other| !other.path.starts_with(&own) && !own.starts_with(&other.path));

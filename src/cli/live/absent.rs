@@ -1,4 +1,4 @@
-//! In place of the live search in a program that was built without it.
+//! Replaces the live search in a program that was built without it.
 
 use super::session::{CliFailure, Session};
 

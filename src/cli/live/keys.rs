@@ -1,4 +1,4 @@
-//! Which key does what: one table for the machine and for the page of help.
+//! Which key does what, for the state machine and for the page of help.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -9,21 +9,21 @@ use super::line::Move;
 pub(super) enum Action {
     /// A character of the query.
     Type(char),
-    /// The cursor of the query.
+    /// Moves the cursor of the query.
     Go(Move),
-    /// Takes away text of the query.
+    /// Removes text of the query.
     Remove(Move),
-    /// Up or down: hits in the list, lines in the preview.
+    /// Moves up or down: hits in the list, lines in the preview.
     Step(isize),
     /// The same by pages.
     Page(isize),
-    /// The preview by lines, whichever pane has the keys.
+    /// Scrolls the preview by lines, whichever pane has the focus.
     Scroll(isize),
-    /// To the other pane.
+    /// Moves the focus to the other pane.
     Switch,
     /// Shows or hides the preview.
     Preview,
-    /// What lies near the selected hit, as a list of its own.
+    /// Lists what is near the selected hit.
     Related,
     /// The next mode.
     Mode,
@@ -37,7 +37,7 @@ pub(super) enum Action {
     Take,
     /// Shows or hides the keys.
     Help,
-    /// Draws everything anew.
+    /// Redraws everything.
     Redraw,
     /// Closes what is on top, or leaves.
     Back,
@@ -45,7 +45,7 @@ pub(super) enum Action {
     Leave,
 }
 
-/// Keys and what they do, as the page of help tells it.
+/// Keys and what they do, as the page of help shows them.
 pub(super) const HELP: [(&str, &str); 16] = [
     ("Enter", "open the note at the line, in $VISUAL or $EDITOR"),
     ("Ctrl-O", "open it in Obsidian"),
@@ -73,7 +73,7 @@ pub(super) fn action(key: KeyEvent, empty: bool) -> Option<Action> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     Some(match key.code {
-        // On many keyboards AltGr, which types, comes as both.
+        // Many keyboards report AltGr, which types characters, as Ctrl and Alt.
         KeyCode::Char(c) if control && !alt => return controlled(c.to_ascii_lowercase()),
         KeyCode::Char(c) if alt && !control => match c {
             'b' => Action::Go(Move::WordBack),

@@ -21,12 +21,12 @@ impl Line {
         &self.text
     }
 
-    /// What stands before the cursor.
+    /// The text before the cursor.
     pub(super) fn before(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    /// Puts text at the cursor; what a terminal must not get is left out. Says whether anything changed.
+    /// Inserts text at the cursor, without what a terminal must not get. Returns whether anything changed.
     pub(super) fn insert(&mut self, text: &str) -> bool {
         let text = printable(text);
         let room = MOST_BYTES.saturating_sub(self.text.len());
@@ -37,7 +37,7 @@ impl Line {
         !text.is_empty()
     }
 
-    /// Takes away what lies between the cursor and a place.
+    /// Removes the text between the cursor and a place. Returns whether anything changed.
     pub(super) fn remove(&mut self, to: Move) -> bool {
         let other = self.place(to);
         let range = self.cursor.min(other)..self.cursor.max(other);

@@ -1,5 +1,5 @@
-//! `situated` alone on a terminal: a live search. [`state`] is a machine that knows neither terminal nor socket,
-//! [`view`] draws what it knows, and here both meet the world.
+//! `situated` alone on a terminal: a live search. [`state`] is a state machine that knows neither terminal nor socket,
+//! [`view`] draws it, and this module connects both to terminal and daemon.
 
 mod keys;
 mod line;
@@ -25,7 +25,7 @@ use screen::Screen;
 use state::{Effect, Input, State};
 use view::Theme;
 
-/// Inputs that are dealt with before the next drawing, when many come at once.
+/// Most inputs that are handled before the next drawing, when many come at once.
 const BATCH: usize = 32;
 
 /// Whether a live search can be shown: input and output are a terminal that can do more than print.
@@ -81,15 +81,15 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     }
 }
 
-/// `EIO`: what a Unix says of a terminal that is gone.
+/// `EIO`: the error that Unix reports for a terminal that is gone.
 const IO_ERROR: i32 = 5;
 
-/// How it ended.
+/// How the live search ended.
 #[derive(Default)]
 struct End {
     /// The hit whose place is to be printed.
     taken: Option<Box<Hit>>,
-    /// A signal said so, or the terminal is gone.
+    /// Whether a signal ended it, or the terminal is gone.
     by_signal: bool,
 }
 
@@ -101,13 +101,13 @@ struct Live {
     to: Sender<Input>,
     asks: Sender<Ask>,
     dealt_with: SyncSender<()>,
-    /// Where the vaults lie, by name.
+    /// Folders of the vaults, by name.
     roots: BTreeMap<String, PathBuf>,
     opener: Opener,
 }
 
 impl Live {
-    /// Sleeps until something comes in, deals with it and draws, until the user leaves.
+    /// Waits for input, handles it and draws, until the user leaves.
     fn run(&mut self) -> std::io::Result<End> {
         self.draw()?;
         while let Ok(first) = self.inputs.recv() {

@@ -1,5 +1,5 @@
-//! Who asks what when: at most one request is in flight, the newest waits, and an answer that is no longer wanted is
-//! dropped. So however quickly the user types, the daemon is never behind by more than one query.
+//! Decides when to ask what: at most one request is in flight, the newest waits, and an answer that is no longer wanted
+//! is dropped. So however quickly the user types, the daemon is never behind by more than one query.
 
 use protocol::search::Mode;
 
@@ -8,7 +8,7 @@ use protocol::search::Mode;
 pub(super) enum Slot {
     /// The list of hits.
     List,
-    /// What lies near the selected hit.
+    /// What is near the selected hit.
     Side,
 }
 
@@ -26,11 +26,11 @@ pub(super) enum What {
     },
     /// `related`, by note.
     Related {
-        /// Of this chunk.
+        /// The chunk that hits must be near.
         chunk: String,
-        /// The vault it lies in.
+        /// The vault of the chunk.
         vault: String,
-        /// Notes at most.
+        /// Most notes in the answer.
         limit: usize,
     },
 }
@@ -38,37 +38,37 @@ pub(super) enum What {
 /// A request under its number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ask {
-    /// Larger than that of all before.
+    /// Larger than all earlier ones.
     pub number: u64,
     /// What is asked.
     pub what: What,
 }
 
-/// The requests that are in flight and wait.
+/// The request that is in flight, and those that wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     number: u64,
     flying: Option<(u64, Slot)>,
     /// The request that waits in each slot.
     waiting: [Option<Ask>; 2],
-    /// The number of the newest request of each slot, whether it flies, waits or has been answered.
+    /// The number of the newest request of each slot, whether it is in flight, waits or has been answered.
     newest: [u64; 2],
 }
 
 impl Requests {
-    /// Takes a request, which replaces one that waits in its slot; gives the request to send now, if any.
+    /// Takes a request, which replaces one that waits in its slot; returns the request to send now, if any.
     pub(super) fn want(&mut self, slot: Slot, what: What) -> Option<Ask> {
         self.number += 1;
         self.newest[slot as usize] = self.number;
         self.waiting[slot as usize] = Some(Ask { number: self.number, what });
         if slot == Slot::List {
-            // It belonged to a hit of the list that is going.
+            // It belonged to a hit of the list that is being replaced.
             self.forget(Slot::Side);
         }
         self.next()
     }
 
-    /// Nothing is wanted in this slot any more: what waits is forgotten, and what flies will be dropped.
+    /// Cancels this slot: a waiting request is forgotten, and the answer to one in flight will be dropped.
     pub(super) fn forget(&mut self, slot: Slot) {
         self.waiting[slot as usize] = None;
         self.newest[slot as usize] = 0;
@@ -86,7 +86,7 @@ impl Requests {
         (slot, self.next())
     }
 
-    /// Whether the list is still to be answered.
+    /// Whether the answer for the list is still awaited.
     pub(super) fn is_waiting(&self) -> bool {
         self.waiting[Slot::List as usize].is_some()
             || matches!(self.flying, Some((number, Slot::List)) if number == self.newest[0])

@@ -11,10 +11,10 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::{Frame, Terminal};
 
-/// Whether the terminal is ours now. It is one for the process, as the terminal is.
+/// Whether the terminal is ours now. One flag for the process, because there is one terminal.
 static OURS: AtomicBool = AtomicBool::new(false);
 
-/// The terminal, taken.
+/// The terminal while it is taken.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
@@ -32,9 +32,10 @@ impl Screen {
         self.terminal.draw(picture).map(drop)
     }
 
-    /// Draws everything anew the next time, whatever is believed to be there.
+    /// Makes the next drawing redraw everything, whatever the screen is believed to show.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        // Not `Terminal::clear`: that asks the terminal where its cursor is, and reads the answer where keys are read.
+        // Not `Terminal::clear`: that asks the terminal where its cursor is, and would read the answer from the stream
+        // of keys.
         self.terminal.backend_mut().clear()?;
         self.terminal.swap_buffers();
         Ok(())
@@ -56,7 +57,7 @@ impl Drop for Screen {
     }
 }
 
-/// A message written while the screen is taken would vanish with it: the screen goes first.
+/// Gives the screen back before a panic's message is written, which would otherwise vanish with the screen.
 fn watch_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

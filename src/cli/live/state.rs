@@ -1,5 +1,4 @@
-//! The live search as a machine: what comes in, what is to be done about it. It knows no terminal, no socket and no
-//! clock.
+//! The live search as a state machine: inputs come in, effects go out. It knows no terminal, no socket and no clock.
 
 use ratatui::crossterm::event::KeyEvent;
 
@@ -13,10 +12,10 @@ use protocol::jobs::Job;
 use protocol::search::{Mode, SearchAnswer};
 use protocol::status::{RunState as Daemon, Status};
 
-/// Notes that lie near the selected hit, beside the preview.
+/// Most notes near the selected hit that are listed beside the preview.
 const NEAR: usize = 6;
 
-/// The same as a list of its own.
+/// Most notes in the list of those near a hit.
 const NEAR_LIST: usize = 30;
 
 /// What comes in.
@@ -24,19 +23,19 @@ const NEAR_LIST: usize = 30;
 pub(super) enum Input {
     /// A key.
     Key(KeyEvent),
-    /// Text at once.
+    /// Pasted text.
     Paste(String),
     /// The terminal has another size, or another program has used it: draw.
     Resized,
-    /// An answer, or what the daemon has against the question.
+    /// An answer, or why the daemon refused the question.
     Answer(u64, Result<Box<SearchAnswer>, String>),
     /// The daemon answers.
     There(Box<Arrival>),
     /// It does not; why, and what to do.
     Away(String),
-    /// It told something.
+    /// The daemon sent a notice.
     Notice(Box<Notice>),
-    /// Something to tell below the list.
+    /// A message to show below the list.
     Say(String),
     /// The process should end.
     End,
@@ -63,7 +62,7 @@ pub(super) enum Effect {
         /// Whether in Obsidian.
         obsidian: bool,
     },
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     /// Leave; and print where this hit is.
     Leave(Option<Box<Hit>>),
@@ -79,7 +78,7 @@ pub(super) enum Link {
     Away(String),
     /// It answers.
     There {
-        /// What it does.
+        /// The daemon's state.
         daemon: Daemon,
         /// Name and notes of each vault.
         vaults: Vec<(String, u64)>,
@@ -105,7 +104,7 @@ pub(super) enum Pane {
     Preview,
 }
 
-/// What the last drawing found out about room; see [`super::view::draw`].
+/// What the last drawing measured; see [`super::view::draw`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Measures {
     /// Hits that fit.
@@ -137,30 +136,30 @@ pub(super) struct State {
     pub job: Option<Job>,
     /// What was found.
     pub list: List,
-    /// What the daemon has against the query.
+    /// Why the daemon refused the query.
     pub failure: Option<String>,
     /// The hit whose neighbours are listed, with the list before it.
     pub near: Option<(Box<Hit>, List)>,
-    /// What lies near the selected hit.
+    /// What is near the selected hit.
     pub side: Vec<Hit>,
     /// Which pane the keys go to.
     pub pane: Pane,
     /// Whether the preview is hidden.
     pub preview_hidden: bool,
-    /// The first line of the preview; where something was found for `None`.
+    /// The first line of the preview; `None` shows where something was found.
     pub scroll: Option<usize>,
     /// Whether the keys are shown.
     pub help: bool,
-    /// Something to tell until the next key.
+    /// A message to show until the next key.
     pub said: Option<String>,
     /// From the last drawing.
     pub measures: Measures,
     requests: Requests,
-    /// What is to be done about the input that is being dealt with.
+    /// Effects of the input that is being handled.
     effects: Vec<Effect>,
-    /// The list that is asked for is the one that is shown, made anew.
+    /// The request for the list is a refresh of the list that is shown.
     again: bool,
-    /// The index moved on while an answer was on its way, which may not know of it.
+    /// The index changed while an answer was on its way, so the answer may not include the change.
     behind: bool,
 }
 
@@ -175,12 +174,12 @@ impl State {
         self.requests.is_waiting()
     }
 
-    /// Whether several vaults are searched, so that hits say theirs.
+    /// Whether several vaults are searched, so that hits name theirs.
     pub(super) fn several_vaults(&self) -> bool {
         matches!(&self.link, Link::There { vaults, .. } if vaults.len() > 1) && self.vault.is_none()
     }
 
-    /// Takes something in; says what is to be done.
+    /// Handles an input; returns its effects.
     pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Key(key) => {
@@ -259,7 +258,7 @@ impl State {
         }
     }
 
-    /// The query, its mode or its vault has become another.
+    /// Handles a change of the query, its mode or its vault.
     fn typed(&mut self, changed: bool) {
         if !changed {
             return;
@@ -327,8 +326,8 @@ impl State {
         }
     }
 
-    /// Puts an answer in place of the list. When it is the same list made anew, what the user has gone to stays selected;
-    /// who has not moved stays at the best.
+    /// Replaces the list by an answer. When that refreshes the same list, the hit that the user moved to stays
+    /// selected; if the user has not moved, the best one is.
     fn show(&mut self, answer: SearchAnswer) {
         let same = |hit: &Hit, other: &Hit| hit.vault == other.vault && hit.chunk == other.chunk;
         let stays = self
@@ -345,7 +344,7 @@ impl State {
         }
     }
 
-    /// Asks for what lies near the selected hit.
+    /// Asks for what is near the selected hit.
     fn look_around(&mut self) {
         let Some(hit) = self.selected() else {
             self.side.clear();
@@ -414,7 +413,7 @@ impl State {
     fn arrived(&mut self, arrival: Arrival) {
         let Arrival { status, job } = arrival;
         let vaults: Vec<(String, u64)> = status.vaults.iter().map(|vault| (vault.name.clone(), vault.notes)).collect();
-        // A daemon that was started anew may serve others.
+        // A daemon that was restarted may serve other vaults.
         self.vault = self.vault.take().filter(|name| vaults.iter().any(|(other, _)| other == name));
         self.link = Link::There { daemon: status.state, vaults };
         self.job = job;

@@ -1,5 +1,5 @@
-//! What feeds the machine: one thread each for keys, answers, the daemon's news and signals. All of them sleep until
-//! something happens; only a daemon that is away is looked for now and then.
+//! The threads that feed the state machine: one each for keys, answers, the daemon's news and signals. All of them
+//! sleep until something happens; only a daemon that is away is looked for now and then.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::thread;
@@ -20,19 +20,19 @@ use protocol::search::{Group, Include, RelatedRequest, SearchAnswer, SearchReque
 use protocol::status::StatusRequest;
 use protocol::table::Call;
 
-/// What keeps the screen true.
+/// Events that keep the screen up to date.
 const EVENTS: [&str; 4] = ["state", "job", "index", "decision"];
 
-/// Hits of a list.
+/// Most hits of a list.
 const MOST: usize = 50;
 
-/// How often a daemon that is away is looked for, at most and at least.
+/// Shortest and longest pause between two looks for a daemon that is away.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
 
-/// How long the machine may take to end by itself when a signal says so.
+/// How long the state machine may take to end by itself after a signal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Starts a thread. If it panics the machine ends, for it would wait for ever.
+/// Starts a thread. If it panics, the state machine ends, because it would wait for ever.
 fn spawn(name: &str, to: Sender<Input>, work: impl FnOnce(&Sender<Input>) + Send + 'static) -> std::io::Result<()> {
     struct Last(Sender<Input>);
     impl Drop for Last {
@@ -49,8 +49,8 @@ fn spawn(name: &str, to: Sender<Input>, work: impl FnOnce(&Sender<Input>) + Send
     thread::Builder::new().name(name.to_owned()).spawn(thread).map(drop)
 }
 
-/// Reads keys. After each it waits until the machine has dealt with it, so that a key that opens an editor is the last
-/// one that is read before the editor reads.
+/// Reads keys. After each it waits until the state machine has handled it, so that a key that opens an editor is the
+/// last one that is read before the editor reads.
 pub(super) fn keys(to: Sender<Input>) -> std::io::Result<SyncSender<()>> {
     let (done, dealt_with) = sync_channel::<()>(1);
     spawn("keys", to, move |to| {
@@ -123,7 +123,7 @@ fn put<C: Call>(client: &mut Option<Client>, discovery: &Discovery, call: &C) ->
                 *client = Some(connected);
                 return Err(ClientError::Remote(remote));
             }
-            // The daemon was started anew since the last question: once more, over a new connection.
+            // The daemon was restarted since the last question: ask once more, over a new connection.
             Err(ClientError::Closed | ClientError::Io(_)) if !fresh => fresh = true,
             Err(error) => return Err(error),
         }
@@ -152,11 +152,11 @@ pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> s
     })
 }
 
-/// Listens until the daemon is gone; returns `Ok` when the machine has ended.
+/// Listens until the daemon is gone; returns `Ok` when the state machine has ended.
 fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) -> Result<(), ClientError> {
     let mut events = Client::connect(discovery)?;
     events.call(&SubscribeRequest { events: Some(EVENTS.map(str::to_owned).to_vec()), watch: None })?;
-    // Over a connection of its own, so that no event that arrives meanwhile is lost.
+    // Over a second connection, so that no event that arrives meanwhile is lost.
     let mut asking = Client::connect(discovery)?;
     let arrival = arrival(&mut asking)?;
     there();
@@ -167,7 +167,7 @@ fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) ->
         let input = match Event::deserialize(events.next_event()?) {
             Ok(Event::Lagged(_)) => Input::There(Box::new(self::arrival(&mut asking)?)),
             Ok(Event::Notice(notice)) => Input::Notice(Box::new(notice)),
-            // Something that only a newer daemon tells.
+            // Results, which were not subscribed to, or an event of a newer daemon.
             Ok(Event::Results(_)) | Err(_) => continue,
         };
         if to.send(input).is_err() {

@@ -1,5 +1,5 @@
-//! The live search as a picture: what is known goes in, widgets come out. Every text that is not the program's own is
-//! cleaned here, and there is no size at which nothing can be drawn.
+//! Draws the live search: the state goes in, widgets come out. Every text that is not the program's own is cleaned
+//! here, and something can be drawn at every size.
 
 mod passage;
 mod words;
@@ -18,10 +18,10 @@ use passage::{excerpt, preview};
 use protocol::hit::Hit;
 use protocol::search::{Mode, SearchAnswer};
 
-/// List and preview stand side by side where both have room for a line of prose.
+/// From this width on, list and preview are side by side: both have room for a line of prose.
 const SIDE_BY_SIDE: u16 = 72;
 
-/// Colours, or what stands for them where none are wanted.
+/// Colours, or the styles that replace them if the user wants none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Theme {
     /// Without colours: only bold, dim, underlined and reversed.
@@ -49,7 +49,7 @@ impl Theme {
         if self.plain { style.add_modifier(Modifier::UNDERLINED) } else { style }
     }
 
-    /// What shows where the keys go.
+    /// The style that shows which pane has the focus.
     fn accent(self) -> Style {
         self.coloured(Color::Cyan).add_modifier(Modifier::BOLD)
     }
@@ -59,7 +59,7 @@ impl Theme {
     }
 }
 
-/// Draws everything; says what fitted. `now` is in seconds since 1970.
+/// Draws everything; returns what fitted. `now` is in seconds since 1970.
 pub(super) fn draw(state: &State, theme: Theme, now: i64, frame: &mut Frame) -> Measures {
     let area = frame.area();
     let mut measures = Measures { top: state.measures.top, ..Measures::default() };
@@ -99,7 +99,7 @@ fn take_bottom(area: &mut Rect, rows: u16) -> Rect {
     Rect { y: area.y + area.height, height: rows, ..*area }
 }
 
-/// The line that is typed. The cursor stays in sight.
+/// Draws the line that is typed, with the cursor in sight.
 fn query(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
     const PROMPT: &str = "› ";
     let room = usize::from(area.width).saturating_sub(columns(PROMPT) + 1);
@@ -159,7 +159,7 @@ fn body(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, me
     passage(state, theme, right, frame, measures);
 }
 
-/// The hits, each in as many lines as there is room for.
+/// Draws the hits, each in as many lines as there is room for.
 fn list(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, measures: &mut Measures) {
     let mut area = area;
     if let Some((hit, _)) = &state.near {
@@ -222,7 +222,7 @@ fn place(hit: &Hit, vault: bool) -> String {
     format!("{vault}{}:{}", printable(&hit.path), hit.best_line())
 }
 
-/// The window of the selected hit, with what was found marked.
+/// Draws the window of the selected hit, with matches marked.
 fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures: &mut Measures) {
     let Some(hit) = state.selected() else { return };
     let mut area = area;
@@ -238,7 +238,7 @@ fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures:
     let rows = preview(hit, usize::from(area.width), theme.mark(), theme.accent());
     let page = usize::from(area.height);
     let last = rows.lines.len().saturating_sub(page);
-    // A little of what stands before gives the eye a hold.
+    // A few lines before the match give the eye a hold.
     let top = state.scroll.unwrap_or_else(|| rows.found.saturating_sub(page / 4)).min(last);
     measures.preview_page = page;
     measures.preview_rows = rows.lines.len();
@@ -279,7 +279,7 @@ fn help(area: Rect, frame: &mut Frame) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// What there is to say below the list.
+/// The message below the list, if there is one.
 fn remark(state: &State) -> Option<String> {
     let warning = || state.list.answer.warnings.first();
     state.said.as_ref().or_else(warning).map(|text| printable(text).into_owned())

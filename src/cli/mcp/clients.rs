@@ -24,9 +24,9 @@ pub(super) struct Client {
     /// The member of its file that holds servers.
     pub(super) section: &'static str,
     format: Format,
-    /// Whether an entry says that it is a program.
+    /// Whether an entry says that it starts a program (`type`).
     typed: bool,
-    /// Its file, from the home folder: on macOS, on Windows, and elsewhere.
+    /// Its file, relative to the home folder: on macOS, on Windows, and elsewhere.
     files: [&'static str; 3],
     /// Whether its makers' documentation names that place.
     pub(super) documented: bool,
@@ -145,7 +145,8 @@ impl Client {
         })
     }
 
-    /// Whether the program seems to be there: its file, or the folder of its own that the file is in.
+    /// Whether the program seems to be installed: its file exists, or the folder of its file, if that is not the home
+    /// folder.
     pub(super) fn is_found(&self, home: &Path) -> bool {
         let file = self.file(home);
         file.exists() || file.parent().is_some_and(|folder| folder != home && folder.is_dir())
@@ -160,7 +161,7 @@ impl Client {
         entry
     }
 
-    /// Its file with the entry; `None` if it stands there already.
+    /// Its file with the entry; `None` if it has it already.
     pub(super) fn with_entry(&self, text: &str, entry: &Value) -> Result<Option<String>, Refusal> {
         match self.format {
             Format::Json => edit::with_entry(text, self.section, NAME, entry),
@@ -184,7 +185,7 @@ impl Client {
         }
     }
 
-    /// What is to be pasted.
+    /// The text that a user pastes by hand.
     pub(super) fn snippet(&self, entry: &Value) -> String {
         match self.format {
             Format::Json => serde_json::to_string_pretty(&json!({ self.section: { NAME: entry } })).unwrap_or_default(),
@@ -193,7 +194,7 @@ impl Client {
     }
 }
 
-/// The one of this name.
+/// The assistant of this name.
 pub(super) fn named(name: &str) -> Option<&'static Client> {
     let name = name.to_lowercase();
     let name = match name.as_str() {

@@ -1,4 +1,4 @@
-//! One entry put into a JSON file that is somebody else's: its values, comments and order stay as they are. Pure.
+//! Puts one entry into a JSON file of another program, whose values, comments and order stay as they are. Pure.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 /// Why a file is not touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is no JSON, and why.
+    /// It is not JSON; why not.
     NotJson(String),
-    /// It is no TOML, and why.
+    /// It is not TOML; why not.
     NotToml(String),
-    /// It is of another shape than expected.
+    /// Its structure is not the expected one.
     Shape(String),
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Refusal {
 
 pub(super) const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// What the clients' own files may hold beside JSON.
+/// What the clients' own files may contain besides JSON.
 const COMMENTED: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -43,7 +43,7 @@ const COMMENTED: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// `text` with `entry` under `name` in the object `section` at the top; `None` if it stands there already.
+/// `text` with `entry` under `name` in the object `section` at the top; `None` if it has it already.
 pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -> Result<Option<String>, Refusal> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if body.trim().is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Opt
     Ok(Some(format!("{}{root}", &text[..text.len() - body.len()])))
 }
 
-/// Whether an entry of this name stands in the object `section` at the top.
+/// Whether the object `section` at the top has an entry of this name.
 pub(super) fn has_entry(text: &str, section: &str, name: &str) -> bool {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let entry = parsed(body).ok().and_then(|(_, top)| top.object_value(section)?.get(name));
@@ -93,7 +93,7 @@ fn parsed(text: &str) -> Result<(CstRootNode, CstObject), Refusal> {
     Ok((root, top))
 }
 
-/// The one member of this name; a file with two says nothing clear.
+/// The one member of this name; a file with two is ambiguous.
 fn only(object: &CstObject, key: &str) -> Result<Option<CstObjectProp>, Refusal> {
     let members = object.properties();
     let mut found = members.into_iter().filter(|member| member.decoded_name().as_deref() == Some(key));

@@ -15,12 +15,12 @@ use crate::daemon::config::Config;
 use crate::mcp::http::{Door, PATH, serve as serve_clients};
 use protocol::client::Discovery;
 
-/// The file of the token in the data folder.
+/// Name of the token's file in the data folder.
 const TOKEN_FILE: &str = "mcp-token";
 
-/// Bytes of a token that is made.
+/// Random bytes of a new token.
 const TOKEN_BYTES: usize = 32;
-/// Characters of a token that the user chose.
+/// Least characters of a token that the user chose.
 const LEAST_TOKEN: usize = 16;
 
 pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, CliFailure> {
@@ -45,7 +45,7 @@ pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, Cl
     Ok(exit::OK)
 }
 
-/// `127.0.0.1:7391`, `[::1]:7391`, or a port of this machine alone.
+/// `127.0.0.1:7391`, `[::1]:7391`, or a port, which only this machine can reach.
 fn address(typed: &str) -> Result<SocketAddr, CliFailure> {
     let port = typed.parse::<u16>().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     port.or_else(|_| typed.replace("localhost", "127.0.0.1").parse()).map_err(|_| {
@@ -53,7 +53,7 @@ fn address(typed: &str) -> Result<SocketAddr, CliFailure> {
     })
 }
 
-/// The token, and where a user finds it: the file that is named, or one of the data folder, which is made.
+/// The token, and where the user finds it: in the file that is named, or in one of the data folder, which is created.
 fn token(file: Option<&Path>, data_dir: &Path) -> Result<(String, String), CliFailure> {
     let path = file.map_or_else(|| data_dir.join(TOKEN_FILE), PathBuf::from);
     let place = printable(&path.to_string_lossy()).into_owned();
@@ -79,7 +79,7 @@ fn checked(token: &str, place: &str) -> Result<String, CliFailure> {
     Ok(token.to_owned())
 }
 
-/// A new token, written for nobody else to read.
+/// A new token, written to a file that nobody else can read.
 fn make(path: &Path) -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

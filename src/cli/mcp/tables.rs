@@ -1,17 +1,17 @@
-//! The same as [`super::edit`] for a file in TOML: one entry put into a table, or taken out. Pure.
+//! The same as [`super::edit`] for a file in TOML: puts one entry into a table, or removes it. Pure.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
 use super::edit::{BYTE_ORDER_MARK, Refusal};
 
-/// `text` with `entry` under `name` in the table `section`; `None` if it stands there already. Of an entry that is there,
-/// what `entry` does not say stays.
+/// `text` with `entry` under `name` in the table `section`; `None` if it has it already. In an existing entry, keys
+/// that `entry` does not have stay.
 pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -> Result<Option<String>, Refusal> {
     let (mark, mut document) = parsed(text)?;
     let servers = document.entry(section).or_insert_with(|| {
         let mut servers = Table::new();
-        // Its own header would say nothing.
+        // A separate header of the section would say nothing.
         servers.set_implicit(true);
         Item::Table(servers)
     });
@@ -36,13 +36,13 @@ pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Opt
     Ok(removed.then(|| format!("{mark}{document}")))
 }
 
-/// Whether an entry of this name stands in the table `section`.
+/// Whether the table `section` has an entry of this name.
 pub(super) fn has_entry(text: &str, section: &str, name: &str) -> bool {
     let entered = |servers: &dyn TableLike| servers.get(name).is_some_and(Item::is_table_like);
     parsed(text).is_ok_and(|(_, document)| document.get(section).and_then(Item::as_table_like).is_some_and(entered))
 }
 
-/// A byte order mark, if there is one, and what stands behind it.
+/// A byte order mark, if there is one, and the document behind it.
 fn parsed(text: &str) -> Result<(&str, DocumentMut), Refusal> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let document = body.parse::<DocumentMut>().map_err(|error| {
@@ -69,12 +69,12 @@ fn toml(value: &Value) -> toml_edit::Value {
             members.iter().map(|(key, value)| (key, toml(value))).collect::<InlineTable>(),
         ),
         Value::String(text) => text.as_str().into(),
-        // TOML has none, and no entry of ours either.
+        // TOML has no null, and none of our entries has one.
         Value::Null => "".into(),
     }
 }
 
-/// A value as far as an entry has such: texts, and lists of them.
+/// A value of a kind that our entries have: a string, or a list of strings.
 fn json(item: &Item) -> Option<Value> {
     let value = item.as_value()?;
     if let Some(values) = value.as_array() {

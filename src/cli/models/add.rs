@@ -22,7 +22,7 @@ const INSTEAD: &str = "say `--yes` to have the model named in the configuration,
 
 /// `situated models add`.
 pub(super) fn run(args: &AddModel, session: &mut Session) -> Result<u8, CliFailure> {
-    // Models lie in the daemon's folder, of which others see nothing.
+    // Models are in the daemon's folder, which is hidden from other users.
     make_files_private();
     let kind = ModelKind::from(args.kind);
     let source = Source::parse(&args.what).map_err(failed)?;
@@ -31,11 +31,11 @@ pub(super) fn run(args: &AddModel, session: &mut Session) -> Result<u8, CliFailu
     let shelf = Shelf::of(&loaded.config.engine.data_dir);
     let setting = Setting::of(kind, &id, &shelf);
     let file = config_file(&session.overrides());
-    // A link (as dotfiles often are) stays one: what it leads to is written.
+    // A symbolic link (as dotfiles often are) stays one: its target is written.
     let file = file.canonicalize().unwrap_or(file);
     let asks = !args.yes && !args.no_config && matches!(planned(&file, &setting), Ok(Some(_)));
     if asks {
-        // Before a download, and not after it.
+        // Checked before a download, not after it.
         if session.globals.json {
             return Err(CliFailure::usage(format!("--json asks nothing; {INSTEAD}")));
         }
@@ -82,7 +82,7 @@ fn fetch(shelf: &Shelf, source: &Source, kind: ModelKind, session: &Session) -> 
             let licence = licence.map_or("licence not said".to_owned(), |name| format!("licence {}", printable(name)));
             if let Source::Hub(id) = source {
                 let line = format!("{}: {size}, {licence}", bold(printable(&id.to_string())));
-                // The session's own way holds standard output, which no other thread may have.
+                // Not through the session: it holds standard output, which threads cannot share.
                 bar.suspend(|| drop(if hidden { Ok(()) } else { writeln!(anstream::stderr(), "{line}") }));
             }
         }
@@ -128,7 +128,7 @@ fn tell(model: &Installed, new: bool, session: &mut Session) -> Result<(), CliFa
     ))?)
 }
 
-/// What would be written; `None` if it stands there already.
+/// What would be written; `None` if the file has it already.
 fn planned(file: &Path, setting: &Setting) -> Result<Option<Named>, String> {
     let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "there is none yet; `situated init` writes one".to_owned(),
@@ -137,8 +137,8 @@ fn planned(file: &Path, setting: &Setting) -> Result<Option<Named>, String> {
     named_in(&text, setting)
 }
 
-/// Names the model in the configuration: `true` if that had to be written, `false` if it stood there; `None` if the user
-/// says no.
+/// Names the model in the configuration: `true` if that had to be written, `false` if the file had it already; `None`
+/// if the user says no.
 fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -> Result<Option<bool>, CliFailure> {
     let by_hand = |code: u8, why: &str| {
         CliFailure::new(
@@ -179,9 +179,9 @@ fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -
     Ok(Some(true))
 }
 
-/// What is wrong with a text as the configuration; it lies beside the file for that moment.
+/// What is wrong with a text as the configuration. For the check it is written beside the file and removed again.
 fn checked(file: &Path, text: &str, session: &Session) -> Result<Option<String>, CliFailure> {
-    // Where nothing can be written beside it, writing it is going to say so.
+    // If nothing can be written beside the file, writing the file itself will report why.
     let Ok(probe) = replace::beside(file, "check", text, 0o600) else { return Ok(None) };
     let mut overrides = session.overrides();
     overrides.config = Some(probe.clone());
@@ -197,7 +197,8 @@ fn checked(file: &Path, text: &str, session: &Session) -> Result<Option<String>,
     Ok((!said.is_empty()).then(|| format!("it is wrong\n{}", said.join("\n"))))
 }
 
-/// Has a daemon that runs read the configuration again: `None` if none runs, else what keeps it from that.
+/// Makes a running daemon read the configuration again: `None` if none runs, else the problem that prevents it, if
+/// there is one.
 fn reload(session: &Session) -> Option<Option<String>> {
     let mut client = session.client().ok()?;
     Some(match client.call(&ReloadRequest {}) {

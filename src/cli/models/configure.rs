@@ -1,4 +1,4 @@
-//! A model's name put into the configuration: values change, comments, order and all else stay. Pure.
+//! Puts a model's name into the configuration: values change; comments, order and everything else stay. Pure.
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -6,20 +6,20 @@ use crate::daemon::config::{Loaded, ValueOrigin};
 use provider::hub::ModelId;
 use provider::models::{ModelKind, Shelf};
 
-/// What may stand before the first line of a file that some editors have written.
+/// Some editors write this before the first line of a file.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// What the configuration is to say.
+/// What the configuration has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     section: &'static str,
     /// Keys and their values.
     set: Vec<(&'static str, String)>,
-    /// Keys that say something of another model, and would be wrong about this one.
+    /// Keys to remove: they describe another model, and would be wrong about this one.
     drop: &'static [&'static str],
 }
 
-/// A text of the configuration, and the one that takes its place.
+/// The configuration's text, and the text that replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) old: String,
@@ -29,7 +29,7 @@ pub(super) struct Named {
 }
 
 impl Setting {
-    /// What names a model of the shelf.
+    /// The setting that names a model of the shelf.
     pub(super) fn of(kind: ModelKind, id: &ModelId, shelf: &Shelf) -> Self {
         let network = || vec![("provider", "transformer".to_owned()), ("model", id.to_string())];
         let folder = || shelf.folder().join(id.folder()).to_string_lossy().into_owned();
@@ -53,13 +53,13 @@ impl Setting {
         format!("[{}]", self.section)
     }
 
-    /// All of it as TOML, to be put there by hand.
+    /// The setting as TOML, to be put there by hand.
     pub(super) fn lines(&self) -> String {
         let keys = self.set.iter().map(|(key, text)| format!("{key} = {}\n", quoted(text)));
         format!("{}\n{}", self.header(), keys.collect::<String>())
     }
 
-    /// The variable of the environment that says otherwise, if one does.
+    /// The environment variable that overrides the setting, if there is one.
     pub(super) fn overruled(&self, loaded: &Loaded) -> Option<String> {
         self.set.iter().find_map(|(key, _)| match loaded.origin(&format!("{}.{key}", self.section)) {
             ValueOrigin::Env(name) => Some(name.clone()),
@@ -71,7 +71,7 @@ impl Setting {
 /// `text` with what `setting` says; `None` if it says so already.
 ///
 /// # Errors
-/// It is no TOML, or the section is no table.
+/// It is not TOML, or the section is not a table.
 pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, String> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut document = body.parse::<DocumentMut>().map_err(|error| {
@@ -93,7 +93,7 @@ pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, S
             None => line,
         });
         match section.get_mut(key).and_then(Item::as_value_mut) {
-            // What stands behind it on the line stays.
+            // A comment behind the value stays.
             Some(known) => {
                 let mut decor = known.decor().clone();
                 let comment = decor.suffix().and_then(|suffix| suffix.as_str()).is_some_and(|text| text.contains('#'));
@@ -118,7 +118,7 @@ pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, S
     Ok(Some(Named { old: text.to_owned(), new: format!("{mark}{document}"), changes }))
 }
 
-/// What stands behind a key, without the comment behind that.
+/// The value of a key, without the comment behind it.
 fn plain(item: &Item) -> String {
     match item.as_value() {
         Some(value) => value.clone().decorated("", "").to_string(),

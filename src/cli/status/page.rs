@@ -1,4 +1,4 @@
-//! `situated status --html`: status and doctor as one page, in which nothing comes from elsewhere.
+//! `situated status --html`: status and doctor as one page that loads nothing from elsewhere.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

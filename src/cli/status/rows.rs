@@ -1,8 +1,8 @@
-//! What a status screen is made of, before it is known where it is shown: a terminal, or a page.
+//! The lines of a status screen, independent of where they are shown: on a terminal, or on a page.
 
 use crate::cli::print::{Out, bold, dim, green, red, yellow};
 
-/// Columns of what a line is about.
+/// Columns of a line's name.
 const COLUMN: usize = 10;
 
 /// How the daemon is, at a glance.
@@ -14,10 +14,10 @@ pub(super) enum Light {
     Red,
 }
 
-/// One line; `name` is what it is about, empty if that is as above.
+/// One line; `name` is what it is about, empty if it is the same as above.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Row {
-    /// Nothing: what follows is about something else.
+    /// An empty line: what follows is about something else.
     Gap,
     Plain {
         name: &'static str,
@@ -28,7 +28,7 @@ pub(super) enum Row {
         name: &'static str,
         value: String,
     },
-    /// Of less weight.
+    /// Something less important.
     Soft {
         name: &'static str,
         value: String,
@@ -43,7 +43,7 @@ pub(super) enum Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows {
     pub(super) light: Light,
-    /// What stands first, in a few words.
+    /// The first line, in a few words.
     pub(super) health: String,
     pub(super) lines: Vec<Row>,
 }

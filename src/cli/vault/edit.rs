@@ -1,17 +1,16 @@
-//! Vaults in the text of a configuration: one is added, taken out or called otherwise; comments, order and all else stay.
-//! Pure.
+//! Adds, removes and renames vaults in the text of a configuration; comments, order and everything else stay. Pure.
 
 use std::path::Path;
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-/// What may stand before the first line of a file that some editors have written.
+/// Some editors write this before the first line of a file.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// The text with one more vault.
 ///
 /// # Errors
-/// It is no TOML, or its vaults are written as values in brackets.
+/// It is not TOML, or its vaults are written as values in brackets.
 pub(super) fn added(text: &str, name: &str, path: &Path) -> Result<String, String> {
     edited(text, |document| {
         let mut table = Table::new();
@@ -24,7 +23,7 @@ pub(super) fn added(text: &str, name: &str, path: &Path) -> Result<String, Strin
     })
 }
 
-/// The text without the vault of this place in it, from 0. Comments before it stay where a vault follows.
+/// The text without the vault at this position, counted from 0. Comments before it stay if a vault follows.
 ///
 /// # Errors
 /// As [`added`]; or there are fewer vaults.
@@ -42,7 +41,7 @@ pub(super) fn removed(text: &str, at: usize) -> Result<String, String> {
     })
 }
 
-/// The text in which the vault of this place has another name.
+/// The text in which the vault at this position has another name.
 ///
 /// # Errors
 /// As [`removed`].
@@ -51,7 +50,7 @@ pub(super) fn renamed(text: &str, at: usize, name: &str) -> Result<String, Strin
         let table = tables(document)?.get_mut(at).ok_or_else(nowhere)?;
         match table.get_mut("name").and_then(Item::as_value_mut) {
             Some(known) => {
-                // What stands behind it on the line stays.
+                // A comment behind the value stays.
                 let decor = known.decor().clone();
                 *known = name.into();
                 *known.decor_mut() = decor;

@@ -1,6 +1,6 @@
-//! What a piece of work would take, before anything is asked. Pure.
+//! Estimates what a piece of work would take, before any model is asked. Pure.
 //!
-//! Follows the ways in which [`super::super::prompt`] asks, by sizes alone: it errs upwards where it cannot know.
+//! Follows the ways in which [`super::super::prompt`] asks, from sizes alone, and errs upwards where it cannot know.
 
 use super::super::models::{Model, Price};
 use super::super::prompt::{most_passages, passages_at_once};
@@ -69,8 +69,8 @@ pub struct Asking<'a> {
     pub batch: bool,
 }
 
-/// What contexts for these notes would take: each note is shown as [`super::super::prompt::Prompter::ask`] would show it.
-/// Notes that want nothing are not counted.
+/// What contexts for these notes would take: each note is shown as [`super::super::prompt::Prompter::ask`] would show
+/// it. Notes without a chunk that needs a context are not counted.
 pub fn estimate(notes: impl IntoIterator<Item = NoteSize>, asking: &Asking<'_>) -> Estimate {
     let Asking { model, config, tokens_per_byte, batch } = *asking;
     let mut work = Work {
@@ -113,7 +113,7 @@ struct Work<'a> {
     factor: f64,
     /// Tokens of a context, before the factor.
     context: f64,
-    /// Tokens of what is written beside each, and of the instructions for it in each call.
+    /// Tokens of the expansion beside each context, and of the instructions for it in each call.
     beside: (f64, f64),
     seconds: f64,
     sum: Estimate,
@@ -133,7 +133,7 @@ impl Work<'_> {
         let fits = (document + self.note_frame()) * self.factor <= room;
         match (self.config.form, fits) {
             (FormChoice::Chunk, _) => {
-                // What surrounds a passage of a note that is cut differs from passage to passage.
+                // If a note is cut, the model sees different surroundings for each passage.
                 let document = document.min(room.max(0.0) / self.factor);
                 self.add_passages(document, &note.wanted, fits);
             }
@@ -201,7 +201,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether the provider surely keeps a prefix as long as this.
+    /// Whether the provider is certain to cache a prefix as long as this.
     fn is_cached(&self, document: f64) -> bool {
         self.model.min_cache_tokens.is_some_and(|least| self.scaled(document) >= u64::from(least))
     }

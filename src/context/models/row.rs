@@ -1,4 +1,4 @@
-//! One row of the table of models: what it may say, how it is read from TOML, how rows are laid over each other.
+//! One row of the table of models: what it may say, how it is read from TOML, how rows are merged.
 
 use toml::{Table, Value};
 
@@ -146,16 +146,16 @@ impl Row {
         self.price.is_some() || !self.tokens.is_empty()
     }
 
-    /// What a percentage of its prices is, rounded up.
+    /// The row with its prices at `percent`, rounded up.
     pub(super) fn at_percent(mut self, percent: u64) -> Self {
         self.tokens = self.tokens.at_percent(percent);
         self.above = self.above.map(|(limit, tokens)| (limit, tokens.at_percent(percent)));
         self
     }
 
-    /// This row laid over another: what it does not say, the other one says.
+    /// Merges this row over another, which fills in what this one does not say.
     pub(super) fn over(self, below: Self) -> Self {
-        // A named price takes the rates away, and rates take a named price away.
+        // A named price overrides rates, and rates override a named price.
         let (price, tokens, above) = if self.price.is_some() {
             (self.price, self.tokens, self.above)
         } else {
@@ -184,7 +184,7 @@ impl Row {
         }
     }
 
-    /// The price that the row comes to. Cache prices that it does not say are those of reading without a cache.
+    /// The price that the row gives. A missing cache price is that of input without a cache.
     ///
     /// # Errors
     /// One of `input` and `output` is missing.
@@ -240,7 +240,7 @@ fn number(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|n| n as f64))
 }
 
-/// Dollars per million tokens as micro-dollars, without any rounding but that of binary fractions.
+/// Dollars per million tokens as micro-dollars, with no rounding except that of binary fractions.
 fn dollars(key: &str, value: &Value) -> Result<u64, String> {
     let dollars = number(value).filter(|n| (0.0..=MOST_DOLLARS).contains(n));
     let dollars = dollars.ok_or_else(|| {
@@ -263,7 +263,7 @@ fn named(key: &str, value: &Value) -> Result<Named, String> {
 }
 
 fn date(key: &str, value: &Value) -> Result<String, String> {
-    // TOML has dates of its own; both notations are natural here.
+    // TOML has a type for dates; a text is as natural here.
     let text = match value {
         Value::Datetime(date) => date.to_string(),
         other => text(key, other)?,

@@ -1,5 +1,5 @@
-//! Which of the notes that are new are notes that are gone, under another path. Pure and independent of the
-//! order in which they were seen.
+//! Finds moved notes: which new notes are gone notes under another path. Pure and independent of the order in which the
+//! notes were seen.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -26,7 +26,7 @@ pub struct NewNote {
     pub born_ns: Option<i64>,
 }
 
-/// What tells that two notes are one.
+/// The traits by which two notes are recognised as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteTraits {
     /// Hash of the bytes.
@@ -35,9 +35,9 @@ pub struct NoteTraits {
     pub stat: FileStat,
 }
 
-/// Pairs new notes with gone ones: `new path → old path`. First by equal text (the same file name
-/// preferred), then by inode, unless the file was made after the gone note was last seen: then it was given the number of one
-/// that was deleted. Every gone note is given away at most once.
+/// Pairs new notes with gone ones: `new path → old path`. First by equal text (the same file name preferred), then by
+/// inode. The inode does not count if the file was made after the gone note's `ctime`: then the file system reused the
+/// number of a deleted file. Every gone note is paired at most once.
 pub fn match_moves(gone: &[MissingNote], new: &[NewNote]) -> BTreeMap<VaultPath, VaultPath> {
     let mut moves = BTreeMap::new();
     if gone.is_empty() || new.is_empty() {

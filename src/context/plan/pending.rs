@@ -7,8 +7,8 @@ use super::Reason;
 pub struct PendingContext {
     /// Why.
     pub reason: Reason,
-    /// Seconds since 1970 (UTC). What was written before does not count when everything is to be made anew.
+    /// Since when, in seconds since 1970 (UTC). Where everything is to be made anew, older contexts do not count.
     pub since: i64,
-    /// Answers that were of no use so far.
+    /// Unusable answers so far.
     pub tries: u8,
 }

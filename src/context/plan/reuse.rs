@@ -1,11 +1,11 @@
-//! Whether a context may serve a note: it tells of the note that it was written for. Pure.
+//! Decides whether a context may serve a note: a context reveals the note that it was written for. Pure.
 
 /// A note that holds or held a context, as seen from a note that could use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Whether it stood under the path that the note at hand has, or moved here from.
+    /// Whether its path is the one that the note in question has, or moved from.
     pub here: bool,
-    /// Whether it was removed since; a note that is at its path now is another one.
+    /// Whether it was removed since; then a note at its path is another one.
     pub removed: bool,
     /// Whether there is no file at its path.
     pub gone: bool,
@@ -15,10 +15,10 @@ pub struct Source {
 
 /// Whether a context of these notes may serve another, which is `private` or not.
 ///
-/// It may serve the note that holds it; and what that note became, for a file that is renamed and changed at once, or
-/// that comes back, is told from a new one by nothing: so also any note, once the source is gone. But never a public
-/// note where the source was private. Of two notes that were made from one template, both there, neither is given the
-/// other's. One of several sources is enough: notes that were written for in the same words hold the same context.
+/// It may serve the note that holds it. Once the source is gone, it may serve any note: nothing tells a new file from
+/// one that was renamed and changed at once, or that came back. But a private source never serves a public note. Of two
+/// existing notes that were made from one template, neither gets the other's context. One suitable source is enough:
+/// notes with the same text hold the same context.
 pub fn may_reuse(sources: &[Source], private: bool) -> bool {
     let may = |source: &Source| match () {
         () if source.here && !source.removed => true,
@@ -28,25 +28,25 @@ pub fn may_reuse(sources: &[Source], private: bool) -> bool {
     sources.iter().any(may)
 }
 
-/// What is known of a context whose note nobody knows: version 1 of the store did not say it of what lay in the archive.
+/// What is known of a context whose note is unknown: version 1 of the store did not record it in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// Whether another note has one of its sections.
     pub elsewhere: bool,
-    /// Whether it was written by a model on another machine, which is never shown a private note.
+    /// Whether a model on another machine wrote it; such a model never sees a private note.
     pub shown: bool,
-    /// Whether the note at hand was there already when it was written.
+    /// Whether the note in question already existed when it was written.
     pub was_there: bool,
-    /// Whether the user brought it in, and did not say whose it is.
+    /// Whether the user imported it without naming its note.
     pub given: bool,
 }
 
-/// Whether a context whose note nobody knows may serve a note, which is `private` or not.
+/// Decides whether a context whose note is unknown may serve a note, which is `private` or not.
 ///
-/// Not while another note could be the one: one that has a section of the same path. And a public note is given it only
-/// if it cannot tell of a private one that is gone: if a model was shown its note that is shown no private notes; if
-/// the note at hand was there when it was written, so that this is an undo in the note itself; or if the user brought it
-/// in, to be used. What is refused stays in the archive; what it costs is one context more, once.
+/// It may not while another note could be the right one: one that has a section of the same path. A public note gets it
+/// only if it cannot reveal a private note that is gone: if the model that wrote it sees no private notes; if the note
+/// in question existed when it was written, so that this is an undo in the note itself; or if the user imported it to
+/// be used. A refused context stays in the archive; the refusal costs one more context, once.
 pub fn may_adopt(context: Unknown, private: bool) -> bool {
     !context.elsewhere && (private || context.shown || context.was_there || context.given)
 }

@@ -1,5 +1,5 @@
-//! What a model's answer says. Models are asked for one JSON shape, some of them are held to it, and the others
-//! come near: what can be understood is.
+//! Reads a model's answer. Models are asked for one JSON shape; some are forced to keep to it, and others come near:
+//! whatever can be understood is accepted.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ const MOST_STARTS: usize = 256;
 const NUMBERS: [&str; 6] = ["n", "number", "id", "passage", "index", "chunk"];
 const TEXTS: [&str; 4] = ["text", "caption", "context", "content"];
 
-/// Names under which what is asked for beside a caption is found.
+/// Names under which questions and terms are found.
 const ASKED_BESIDE: [&str; 2] = ["questions", "terms"];
 
-/// Words of a question, and of a term, at most; longer ones are cut, and then no longer taken.
+/// The most words of a question, and of a term; longer ones are dropped.
 const QUESTION_WORDS: usize = 40;
 const TERM_WORDS: usize = 10;
 
@@ -33,7 +33,7 @@ pub struct Caption {
     pub text: String,
     /// Questions and terms beside it, cleaned and not judged.
     pub expansion: Expansion,
-    /// Whether it stands whole in the answer, however that ends: in JSON each text is closed.
+    /// Whether it is known to be whole even if the answer was cut off: in JSON each text is closed.
     pub closed: bool,
 }
 
@@ -63,14 +63,13 @@ pub fn schema(expansion: bool) -> Value {
 /// What an answer says for each wanted passage: its caption, cleaned, or why there is none (missing, doubled,
 /// empty). Numbers that were not asked for are ignored. Never fails: an answer that is no JSON has none.
 ///
-/// JSON is found in fences and prose, as `{"captions":[{"n":1,"text":"…"}]}`, `{"1":"…"}`, an array of such
-/// objects, or an array of as many strings as passages were asked for. Of several the one that answers most
-/// counts, the last of equals: a model that thinks aloud concludes at the end. Of an answer that was cut off,
-/// the whole entries count. A passage with two captions that differ has none, for one of them belongs to
-/// another passage.
+/// JSON is found in fences and prose, as `{"captions":[{"n":1,"text":"…"}]}`, `{"1":"…"}`, an array of such objects, or
+/// an array of as many strings as passages were asked for. If there are several, the one that answers most passages
+/// counts, and of equals the last: a model that thinks aloud concludes at the end. Of an answer that was cut off, the
+/// whole entries count. A passage with two captions that differ has none, for one of them belongs to another passage.
 ///
-/// A prompt for plain text takes the whole answer as the caption of its passage. So does one about a single passage
-/// whose answer is no JSON: what was asked for beside the caption is worth no second call.
+/// For a prompt for plain text, the whole answer is the caption of its passage. So it is for a prompt about a single
+/// passage whose answer is not JSON: questions and terms are not worth a second call.
 pub fn captions(prompt: &Prompt, answer: &str) -> Vec<(u32, Result<Caption, Unread>)> {
     let said = spoken(answer);
     let values = json_in(said);
@@ -109,16 +108,16 @@ fn lone(values: &[Value], prompt: &Prompt) -> Option<Captions> {
 }
 
 impl Caption {
-    /// What somebody else was answered, cleaned again: who keeps it may have changed it. `None` if nothing is left. A
-    /// context is to have `words` at most; a bound against floods follows from that.
+    /// A caption from somebody else's answer, cleaned again, since whoever stored it may have changed it. `None` if
+    /// nothing is left. A context should have at most `words` words; the bound against floods follows from that.
     pub fn given(text: &str, expansion: &Expansion, words: usize) -> Option<Self> {
         let text = clean(text, words.saturating_mul(3).max(300));
         (!text.is_empty()).then(|| Caption { text, expansion: cleaned(expansion), closed: true })
     }
 }
 
-/// Three times the words that were asked for, or 300 if that is more: a bound against floods, while length is
-/// for the gate to judge. The room for the answer, [`Prompt::max_tokens`], grows with the words asked for.
+/// Three times the words that were asked for, or 300 if that is more: a bound against floods, while the gate judges the
+/// length. The room for the answer, [`Prompt::max_tokens`], grows with the words asked for.
 fn most_words(prompt: &Prompt) -> usize {
     let by_default = answer_tokens(prompt.form, prompt.wanted.len());
     let beside = if prompt.expansion { expansion_tokens(prompt.wanted.len()) } else { 0 };
@@ -136,13 +135,14 @@ fn one(said: Vec<Said>, prompt: &Prompt) -> Result<Caption, Unread> {
     } else if text.is_empty() {
         Err(Unread::Empty)
     } else {
-        // What nobody asked for is no part of the answer.
+        // Questions and terms that were not asked for are ignored.
         let expansion = if prompt.expansion { cleaned(&first.expansion) } else { Expansion::default() };
         Ok(Caption { text, expansion, closed: false })
     }
 }
 
-/// Questions and terms, each in one line of plain words. One that is cut is not what the model meant, and goes.
+/// Questions and terms, each in one line of plain words. One that had to be cut is dropped: it is not what the model
+/// meant.
 fn cleaned(expansion: &Expansion) -> Expansion {
     let clean = |texts: &[String], words: usize| {
         let texts = texts.iter().map(|text| clean(text, words + 1));
@@ -167,8 +167,8 @@ fn spoken(answer: &str) -> &str {
 
 /// The JSON objects and arrays in a text, outermost ones, in order.
 fn json_in(text: &str) -> Vec<Value> {
-    // Line feeds in strings are no JSON and what small models write; other control characters are for the
-    // gate to see.
+    // Line feeds in strings are not valid JSON, but small models write them. Other control characters become U+FFFD, so
+    // that the gate sees them.
     let control = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',
         c if c.is_ascii_control() => '\u{fffd}',

@@ -6,7 +6,7 @@ use crate::document::is_unseen;
 /// more was built to get through, and is dropped.
 const MOST_ROUNDS: usize = 32;
 
-/// Characters of a word on average, at most: text without spaces is capped by it.
+/// The most characters that a word has on average: a cap for text without spaces.
 const WORD_CHARS: usize = 10;
 
 /// What models put before their answer.
@@ -59,7 +59,7 @@ fn round(text: &str, most_words: usize, most_chars: usize) -> String {
     text.to_owned()
 }
 
-/// What stands in a code fence, if nothing stands around it.
+/// The text in a code fence, if there is nothing around the fence.
 pub(super) fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inner = text.strip_prefix("```").and_then(|text| text.split_once('\n')).map(|(_, inner)| inner);
@@ -170,7 +170,7 @@ fn without_addresses(text: &str) -> String {
             bytes.get(at..at + address.len()).is_some_and(|b| b.eq_ignore_ascii_case(address.as_bytes()))
         };
         let begins = |at: &usize| ["http://", "https://", "www."].iter().any(|address| is_there(*at, address));
-        // All begin with a letter of ASCII, so that `start` lies between characters.
+        // All begin with an ASCII letter, so `start` is at a character boundary.
         let Some(start) = (0..bytes.len()).find(begins) else {
             push_word(&mut out, word);
             continue;

@@ -4,7 +4,7 @@ use super::render::{self, Keep, Meter};
 use crate::document::{Document, Passage};
 use crate::own_prompt::{OwnPrompt, Part, Place};
 
-/// A prompt with all in its places.
+/// A prompt with its placeholders filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
     /// What is the same for every passage of a note.
@@ -15,7 +15,7 @@ pub(super) struct Filled {
     pub(super) cut: bool,
 }
 
-/// Puts a note and a passage of it into their places; of the note as much as there is `room` for, in tokens.
+/// Fills in a note and one of its passages, cutting both so that they fit into `room` tokens.
 pub(super) fn fill(
     own_prompt: &OwnPrompt,
     document: &Document,
@@ -26,7 +26,7 @@ pub(super) fn fill(
 ) -> Filled {
     let text = render::escaped(document.passage_text(passage));
     let (chunk, chunk_cut) = meter.fit(&text, room / 3, Keep::Ends);
-    // The same for every passage, so that a provider can keep it.
+    // Cut in the same way for every passage, so that a provider can cache it.
     let whole = render::escaped(&document.text);
     let (note, note_cut) = meter.fit(&whole, room - room / 3, Keep::Ends);
     let mut filled = Filled { prefix: String::new(), task: String::new(), cut: chunk_cut };

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::cost::estimate_tokens;
 use crate::document::{Document, Passage, is_unseen};
 
-/// Our tags: a note's own text never holds one that is open.
+/// Our tags: escaping keeps them out of a note's own text.
 const TAGS: [&str; 6] = ["note", "outline", "links_out", "passage", "before", "after"];
 
 /// Stands where text was left out.
@@ -23,7 +23,7 @@ const LEAD_TOKENS: u32 = 1_000;
 /// Tokens of the marks around a passage and the gap beside it, at most.
 pub(super) const MARKS_TOKENS: u32 = 16;
 
-/// Measures text in tokens of the model, about.
+/// Estimates the tokens that a text has for the model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     /// [`crate::models::Model::token_factor`].
@@ -52,7 +52,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// For a document that has so much room: most of it belongs to the passages.
+    /// Limits for a document that has `room` tokens: most of them are for the passages.
     pub(super) fn within(room: u32, meter: Meter) -> Self {
         Limits { meter, outline: OUTLINE_TOKENS.min(room / 6), lead: LEAD_TOKENS.min(room / 6), run: u32::MAX }
     }
@@ -75,7 +75,7 @@ impl Meter {
             if self.tokens(&cut) <= most {
                 return (Cow::Owned(cut), true);
             }
-            // Scripts are not spread evenly: what is left may weigh more than its share.
+            // Scripts are not spread evenly: what is left may have more tokens than its share.
             bytes = bytes * 9 / 10;
         }
         (Cow::Borrowed(""), true)
@@ -114,7 +114,7 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
 
 /// Whether one of our tags follows a `<`.
 fn is_tag(rest: &str) -> bool {
-    // So many blanks as a reader might overlook.
+    // Skips as many blanks as a reader might overlook.
     let blank = |c: char| c.is_whitespace() || c == '/';
     let skipped: usize = rest.chars().take(8).take_while(|c| blank(*c)).map(char::len_utf8).sum();
     let name = rest.as_bytes().get(skipped..).unwrap_or_default();
@@ -151,8 +151,8 @@ fn joined(values: &[String], most: usize) -> String {
     values.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// What stands before the body: the note's properties, its outline and its links. `cut` shortens the outline
-/// to what leads furthest: the highest levels.
+/// The text before the body: the note's properties, its outline and its links. `cut` shortens the outline, keeping its
+/// highest levels.
 pub(super) fn head(document: &Document, cut: Option<Limits>) -> String {
     let mut out = "<note".to_owned();
     attribute(&mut out, "path", &document.path, 300);
@@ -231,8 +231,8 @@ fn close(mut head: String, body: &str) -> String {
 /// The text with the passages in their marks. Where passages overlap the marks do too, for text that is shown
 /// twice is paid for twice: passage 1 is what stands between `⟦1⟧` and `⟦/1⟧`, whatever other marks are there.
 fn body(document: &Document, shown: &[Show], limits: Option<Limits>) -> String {
-    /// The order of marks at one place: what ends there ends before anything begins, but after its own
-    /// beginning if it is empty.
+    /// The order of marks at one position: passages that end there close before others open, but an empty passage
+    /// closes after it opens.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Mark {
         Close,
@@ -295,7 +295,7 @@ pub(super) fn label(document: &Document, passage: &Passage) -> String {
     let mut outline = document.outline.iter();
     let mut above = 0;
     for heading in passage.heading_path.iter().take(12) {
-        // The path keeps the outline's order, so that each heading is looked for behind the one before.
+        // The path keeps the outline's order, so each heading is looked for after the one before.
         let level = outline.by_ref().find(|(_, text)| text == heading).map_or(above, |(level, _)| *level);
         if !label.is_empty() {
             label.push_str(if level > above { " > " } else { " | " });
@@ -306,8 +306,8 @@ pub(super) fn label(document: &Document, passage: &Passage) -> String {
     one_line(&label, 300).replace('"', "&quot;")
 }
 
-/// What stands before and behind a passage, in tags, in at most so many tokens together: its own section down to
-/// the second level, and a passage more on either side.
+/// The text before and after a passage, in tags, together at most `tokens` tokens: its own section down to the second
+/// level, and one passage more on either side.
 pub(super) fn around(document: &Document, passage: &Passage, tokens: u32, meter: Meter) -> (String, String) {
     if tokens == 0 {
         return (String::new(), String::new());
@@ -322,7 +322,7 @@ pub(super) fn around(document: &Document, passage: &Passage, tokens: u32, meter:
     let start = passages.get(first.saturating_sub(1)).map_or(passage.span.start, |first| first.span.start);
     let end = passages.get(last.min(passages.len().saturating_sub(1))).map_or(passage.span.end, |last| last.span.end);
 
-    // A token has few bytes: what is further away than this is not looked at, for sections can be long.
+    // A token has few bytes: text further away than this is not read, for sections can be long.
     let near = tokens as usize * 8;
     let start = document.text.floor_char_boundary(start.max(passage.span.start.saturating_sub(near)));
     let end = document.text.floor_char_boundary(end.min(passage.span.end.saturating_add(near)));

@@ -1,5 +1,5 @@
-//! Whether questions and terms that a model wrote beside a context may be indexed. What is not taken is left out: it is
-//! worth neither a call nor a context. Pure.
+//! Judges which of the questions and terms that a model wrote with a context may be indexed. Rejected ones are left
+//! out: they are not worth another call, nor the loss of the context. Pure.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,10 @@ use crate::expansion::{Expansion, MOST_TERMS, QUESTIONS};
 const QUESTION_CHARS: std::ops::RangeInclusive<usize> = 8..=200;
 const TERM_CHARS: std::ops::RangeInclusive<usize> = 2..=60;
 
-/// What may be indexed of what was written for a passage. Each question and each term stands alone: one that is no
-/// plain text, that holds numbers which the note does not, or that comes twice goes, and so do a question that has no
-/// word of the note or stands in the passage as it is. If the questions are in another language than the note, all go.
+/// The questions and terms of a passage that may be indexed. Each is judged alone: it is dropped if it is not plain
+/// text, holds numbers that the note does not, or repeats an earlier one. A question is also dropped if it shares no
+/// content word with the note, or stands word for word in the passage. If the questions are in another language than
+/// the note, all questions and terms are dropped.
 pub fn judge_expansion(written: &Expansion, document: &Document, passage: &Passage) -> Expansion {
     if written.is_empty() {
         return Expansion::default();

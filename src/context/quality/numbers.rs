@@ -1,9 +1,9 @@
 //! Numbers and dates that a caption may hold: those of the note, and those that follow from its date.
 //!
-//! An invented number is the worst that a caption can say, for it reads like a fact. So all are looked up: as
-//! written, without the separators of thousands, as parts of dates and times, from words (`three`), and, if the
-//! note has a date, its year, month, day and day of the week. A note that says "tomorrow" or "last week" lets the
-//! days around its date be named.
+//! An invented number is the worst that a caption can say, for it reads like a fact. So every number is looked up: as
+//! written, without the separators of thousands, as parts of dates and times, from words (`three`), and, if the note
+//! has a date, its year, month, day and day of the week. If a note says "tomorrow" or "last week", a caption may also
+//! name the days around its date.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -32,7 +32,8 @@ const MONTHS: [&str; 12] = [
     "december dezember décembre diciembre dicembre dezembro декабрь декабря декабре",
 ];
 
-/// How notes shorten them; captions are not blamed for a word like `mar`.
+/// Their short forms in notes. They are not looked for in captions, so a word like `mar` is not taken for a month
+/// there.
 const SHORT_MONTHS: [&str; 12] = [
     "jan",
     "feb",
@@ -59,10 +60,10 @@ const WEEKDAYS: [&str; 7] = [
     "sunday sonntag dimanche domingo domenica zondag воскресенье",
 ];
 
-/// How notes shorten these.
+/// Their short forms in notes.
 const SHORT_WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Words by which a note speaks of days around its own.
+/// Words with which a note refers to days around its own date.
 const RELATIVE: &str = "yesterday tomorrow tonight last next ago week weekend gestern morgen vorgestern übermorgen letzte \
      letzten letzter nächste nächsten nächster woche hier demain dernier dernière prochain prochaine semaine ayer mañana \
      pasado pasada próximo próxima semana вчера завтра послезавтра прошлой прошлом следующей следующем неделе неделю \
@@ -87,9 +88,9 @@ const IN_WORDS: [&str; 12] = [
 /// What a word says about numbers and days.
 #[derive(Clone, Copy, Debug)]
 enum Name {
-    /// Less one; `false` where only notes shorten it like that.
+    /// The month, counted from 0; `false` for a short form, which counts in notes only.
     Month(usize, bool),
-    /// Monday is 0; as above.
+    /// The day of the week, Monday is 0; `false` as for months.
     Weekday(usize, bool),
     Number(usize),
     Relative,
@@ -144,8 +145,8 @@ pub(super) fn invented(caption: &str, note: &str, date: Option<Date>) -> bool {
     tokens.iter().any(&mut wrong) || days.iter().any(lacks)
 }
 
-/// The months and days of the week that a caption names. `May` and `March` are also verbs: a month is written with
-/// a capital in the languages where they are, and does not begin a sentence.
+/// The months and days of the week that a caption names. Words like `May` and `March` that are verbs, too, count only
+/// where they have a capital and do not begin a sentence.
 fn days_named(caption: &str) -> Vec<Name> {
     let mut days = Vec::new();
     let mut starts_sentence = true;
@@ -162,12 +163,12 @@ fn days_named(caption: &str) -> Vec<Name> {
     days
 }
 
-/// Digits with what stands between and around them.
+/// Groups of digits with the characters between and around them.
 #[derive(Debug, PartialEq, Eq)]
 struct Token {
     /// The groups of digits, without leading zeros.
     parts: Vec<String>,
-    /// The same with them.
+    /// The same groups with leading zeros.
     raw: Vec<String>,
     /// What separates them.
     separators: Vec<char>,
@@ -178,7 +179,7 @@ struct Token {
 }
 
 impl Token {
-    /// The number that it is if its separators are those of thousands or of a decimal fraction.
+    /// The number it stands for, if its separators are those of thousands or of a decimal fraction.
     fn number(&self) -> Option<String> {
         let (first, rest) = self.raw.split_first()?;
         if rest.is_empty() {
@@ -232,7 +233,7 @@ impl Token {
         }
     }
 
-    /// Whether its parts may be taken for themselves: a date, a time, a range.
+    /// Whether its parts may be looked up one by one: it is a date, a time or a range.
     fn is_compound(&self) -> bool {
         self.parts.len() > 2 || self.separators.iter().any(|s| matches!(s, '-' | '/' | ':' | ' ' | '\u{a0}'))
     }
@@ -267,7 +268,7 @@ fn tokens(text: &str) -> Vec<Token> {
             let joins = match separator {
                 '.' | ',' | ':' | '/' | '-' => next > 0,
                 '\'' | '’' | '\u{a0}' | '\u{202f}' => next == 3,
-                // Thousands apart, not two numbers side by side.
+                // This separates thousands; it does not stand between two numbers.
                 ' ' => next == 3 && raw.last().is_some_and(|group| group.len() <= 3),
                 _ => false,
             };
@@ -299,11 +300,11 @@ fn digit(c: char) -> Option<char> {
 /// The numbers and dates that a caption may name.
 #[derive(Debug, Default)]
 struct Known {
-    /// As in the note: whole and in parts.
+    /// The note's numbers, whole and in parts.
     numbers: HashSet<String>,
     /// Parts of dates.
     of_dates: HashSet<String>,
-    /// By number less one.
+    /// January first.
     months: [bool; 12],
     /// Monday first.
     weekdays: [bool; 7],
@@ -390,7 +391,7 @@ impl Known {
         }
     }
 
-    /// Whether a number of a caption may stand there.
+    /// Whether a caption may name this number.
     fn has(&self, token: &Token) -> bool {
         let named = |part: &String| self.numbers.contains(part) || self.of_dates.contains(part);
         let whole = [token.number(), token.written_out()].into_iter().flatten();

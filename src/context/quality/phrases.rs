@@ -2,7 +2,7 @@
 
 use super::words::{is_unspaced, length_in_words};
 
-/// Words that a kept sentence must have at least.
+/// The fewest words that a caption may have, also after something was cut off.
 pub(super) const FEWEST_WORDS: usize = 5;
 
 /// A model that declines says so first.
@@ -14,7 +14,7 @@ const REFUSALS: &str = "i'm sorry|i am sorry|sorry, |i can't|i cannot|i can not|
     извините|я не могу|к сожалению, я|как языковая модель|抱歉|很抱歉|对不起|我无法|我不能|作为一个人工智能|作为ai|\
     申し訳|すみません|ごめんなさい|죄송|저는 할 수 없";
 
-/// Or it says so anywhere.
+/// Phrases of a refusal that count anywhere in the text.
 const REFUSALS_ANYWHERE: &str = "as an ai language model|as an ai assistant|help with that|assist with that|unable to comply|\
     unable to provide|unable to help|unable to assist|cannot provide|can't provide|cannot assist|cannot help|\
     no document was provided|no chunk was provided|no context was provided|no passage was provided|no note was provided|\
@@ -37,7 +37,7 @@ const ANNOUNCEMENTS: &str = "here is|here's|here are|below is|the caption is|hie
 const LABELS: &str = "caption|context|summary|answer|output|kontext|zusammenfassung|bildunterschrift|résumé|\
     contexte|contexto|контекст|описание|上下文|摘要|说明|文脈|要約";
 
-/// Subjects that say nothing, by language, and what may follow them: what stands after both is the caption.
+/// Subjects that say nothing, by language, and what may follow them. The caption begins after both.
 struct Opener {
     /// Forms of "this".
     this: &'static str,
@@ -100,7 +100,7 @@ const FLAT: &str = "in this|in diesem abschnitt|in dieser|dans ce passage|dans c
 const ABBREVIATIONS: &str = "dr mr mrs ms st vs etc prof inc ltd co no nr nos vol pp approx ca bzw usw evtl ggf vgl bspw e.g i.e z.b d.h \
     u.a o.ä jr sr fig al mme mlle sra dra т.е т.д т.п др г гг стр ул им";
 
-/// Whether a model declined. A phrase that the note holds is the note's.
+/// Whether a model declined. A phrase of [`REFUSALS_ANYWHERE`] does not count if the note contains it.
 pub(super) fn is_refusal(text: &str, note: &str) -> bool {
     let (text, note) = (plain(text), plain(note));
     REFUSALS.split('|').any(|phrase| text.starts_with(phrase))
@@ -119,8 +119,8 @@ fn plain(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }
 
-/// Whether there are characters that no caption has: replacements, controls, private ones, and those that turn the
-/// direction of writing around.
+/// Whether there are characters that no caption has: replacement, control and private-use characters, and those that
+/// change the direction of writing.
 pub(super) fn is_garbled(text: &str) -> bool {
     text.chars().any(|c| {
         let control = c.is_control() && !matches!(c, '\n' | '\r' | '\t');
@@ -128,8 +128,8 @@ pub(super) fn is_garbled(text: &str) -> bool {
     })
 }
 
-/// A caption without what stands before the matter, and how well it opened: 1 if nothing had to be cut off, less
-/// if a generic opener was, least if one remains.
+/// A caption without preamble and generic opener, and how well it opened: 1 if nothing had to be cut off, less if
+/// something was, least if a generic opener remains.
 pub(super) fn open(text: &str) -> (String, f32) {
     let mut rest = text.trim_start();
     let mut opening = 1.0;
@@ -185,7 +185,7 @@ fn without_subject(text: &str) -> Option<&str> {
     })
 }
 
-/// What follows a beginning in lower case, if the text has it and a word ends there.
+/// What follows `start` (given in lower case) in the text, if the text begins with it and a word ends there.
 fn after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let mut rest = text.chars();
     for wanted in start.chars() {
@@ -206,8 +206,8 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A caption up to the end of its last whole sentence; `None` if it has none worth keeping. `cut` says that the
-/// answer ended at the cap of tokens: then a number's point may be a decimal one.
+/// A caption up to the end of its last whole sentence; `None` if it has none worth keeping. `cut` says that the answer
+/// ended at the token limit: then a point behind a number may be a decimal point.
 pub(super) fn whole_sentences(text: &str, cut: bool) -> Option<&str> {
     let text = text.trim_end();
     let ends = sentence_ends(text, cut);

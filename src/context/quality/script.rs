@@ -1,4 +1,4 @@
-//! Scripts and languages, as far as they tell that a caption is not in the note's.
+//! Tells from scripts and languages whether a caption is in another language than its note.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::words::language_by_stop_words;
 /// Bytes that are enough to tell a language.
 const ENOUGH: usize = 4096;
 
-/// Letters below which nothing is said about a text's language.
+/// With fewer letters than this, a text's language is not judged.
 const FEW_LETTERS: usize = 40;
 
 /// Stands for both scripts of Japanese syllables.
@@ -56,15 +56,15 @@ impl Letters {
     }
 }
 
-/// Whether a caption is written in another script than the note: most of its letters are of one that hardly
-/// stands in the note.
+/// Whether a caption is written in another script than the note: most of its letters are of a script that hardly occurs
+/// in the note.
 pub(super) fn other_script(caption: &str, note: &str) -> bool {
     let (caption, note) = (Letters::of(caption), Letters::of(note));
     let Some(main) = caption.main().filter(|_| note.all() > 0) else { return false };
     let is_cjk = main == Script::Han || main == KANA;
     let of_main = if is_cjk { note.cjk() } else { note.of_script(main) };
-    // Code and names are Latin in every note: a seventh is enough for a caption in a note's script, and in a
-    // note about code its language is what decides.
+    // Every note has Latin code and names: a seventh of the note's letters is enough for the caption's script, and in a
+    // note about code its language decides.
     if of_main * 7 < note.all() {
         return true;
     }
@@ -81,12 +81,12 @@ pub(super) fn other_language(caption: &str, note: &str, passage: &str) -> bool {
     differ(caption, note) && differ(caption, passage)
 }
 
-/// Whether two texts are surely in different languages. Where one of them tells nothing, they are not.
+/// Whether two texts are certainly in different languages; `false` where the language of either is unclear.
 fn differ(caption: &str, text: &str) -> bool {
     let text = start(text);
     let by_words = (language_by_stop_words(caption), language_by_stop_words(text));
     if let (Some((caption, _)), Some((text, _))) = by_words {
-        // Small words are a better witness than letters where a text is short and full of names.
+        // Stop words are better evidence than letters where a text is short and full of names.
         return caption != text;
     }
     let Some((caption, text)) = surely(caption).zip(surely(text)) else { return false };
@@ -103,7 +103,7 @@ fn surely(text: &str) -> Option<Lang> {
     Some(info).filter(Info::is_reliable).map(|info| info.lang())
 }
 
-/// Languages that are mistaken for each other stand for one.
+/// Maps languages that are easily mistaken for each other to one of them.
 fn family(lang: Lang) -> Lang {
     match lang {
         Lang::Nob | Lang::Swe => Lang::Dan,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// Letters that two words must share at their beginning to count as forms of one: long enough that most
-/// endings of German and Russian lie behind it.
+/// Letters that two words must share at their beginning to count as forms of one: long enough that most endings of
+/// German and Russian come after it.
 const STEM: usize = 5;
 
 /// Short words are forms of one another if they share four letters and are about as long (риск, риски).
@@ -101,8 +101,8 @@ pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains_key(word)
 }
 
-/// The language that most of the stop words of a text are of, with their share of its words; `None` where no
-/// language stands out.
+/// The language of most of a text's stop words, and their share of the text's words; `None` where no language stands
+/// out.
 pub(super) fn language_by_stop_words(text: &str) -> Option<(&'static str, f32)> {
     let words = words(text);
     if words.len() < 6 {
@@ -121,8 +121,8 @@ pub(super) fn language_by_stop_words(text: &str) -> Option<(&'static str, f32)> 
     stands_out.then_some((language, share))
 }
 
-/// The words of a text in lower case: runs of letters and digits that hold a letter; hyphens and apostrophes
-/// part them, so that compounds are compared by their parts.
+/// The words of a text in lower case: runs of letters and digits that hold a letter. Hyphens and apostrophes separate
+/// words, so that compounds are compared by their parts.
 pub(super) fn words(text: &str) -> Vec<String> {
     let parts = text.split(|c: char| !(c.is_alphanumeric() || is_mark(c)));
     parts.filter(|word| word.chars().any(char::is_alphabetic)).map(str::to_lowercase).collect()
@@ -192,7 +192,7 @@ impl Terms {
                 let letters: Vec<char> = word.chars().collect();
                 let pairs = letters.windows(2).filter_map(|w| <[char; 2]>::try_from(w).ok());
                 terms.pairs.extend(pairs.filter(|pair| pair.iter().all(|c| is_unspaced(*c))));
-                // Latin names stand among the characters without a space.
+                // Latin names stand between the characters without a space.
                 let latin = word.split(is_unspaced).filter(|part| !part.is_empty() && keep(part));
                 terms.words.extend(latin.map(str::to_owned));
             } else if keep(&word) {

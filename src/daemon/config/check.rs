@@ -10,7 +10,7 @@ use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
 use provider::hub::ModelId;
 
-/// All relations that do not hold.
+/// A problem for each relation that does not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     let mut check = Check { loaded, problems: Vec::new() };
     check.sizes();
@@ -189,7 +189,7 @@ impl Check<'_> {
             if let Some(why) = bad_name(&vault.name) {
                 self.problem(&key, format!("`{}` cannot be a vault's name: {why}", vault.name.escape_debug()));
             }
-            // Names become folders, and some file systems do not tell case apart.
+            // Names become folders, and some file systems ignore case.
             if vaults[..i].iter().any(|other| other.name.to_lowercase() == vault.name.to_lowercase()) {
                 self.problem(&key, format!("two vaults are called `{}`; give one of them another `name`", vault.name));
             }
@@ -293,7 +293,7 @@ impl Check<'_> {
     }
 }
 
-/// The key whose origin is known best: a name that was not given comes from the path.
+/// The key of a vault's setting in the table of origins; a name that was not given has the origin of the path.
 fn key_of(vault: &VaultConfig, key: &str) -> String {
     format!("vault.{}.{key}", vault.name)
 }
@@ -314,7 +314,7 @@ fn bad_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The path without links, as far as it exists.
+/// The path with links resolved, as far as it exists.
 fn real_path(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut existing = path;

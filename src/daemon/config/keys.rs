@@ -1,4 +1,4 @@
-//! The one table of scalar keys: how each is called, explained, read and shown.
+//! The one table of scalar keys: how each is named, explained, read and shown.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use protocol::search::Expand;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {
-    /// Its section, `""` for keys that stand above the first section.
+    /// Its section, `""` for keys above the first section.
     pub section: &'static str,
     /// Its name in the section.
     pub name: &'static str,
@@ -55,7 +55,7 @@ pub(super) const SECTIONS: [(&str, &str); 12] = [
     ("host", "What the daemon takes from its host: files, battery, memory."),
 ];
 
-/// Stands for a value that is set and not shown.
+/// Shown in place of a value that is set but secret.
 pub(super) const HIDDEN: &str = "(set)";
 
 /// The sizes of `[chunk]`: what is not given depends on the strategy.
@@ -80,7 +80,7 @@ pub(super) const VAULT_KEYS: [(&str, &str); 9] = [
     ("kinds", "Kinds of notes by folder, first match wins."),
 ];
 
-/// What tables of teams are called.
+/// The name of the tables of teams.
 pub(super) const TEAM: &str = "team";
 
 /// Their keys, with a line for `situated init` each.
@@ -175,7 +175,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.chunk.plain.target = units::count(v, 20..=8000)? as u32, Some(c.engine.chunk.plain.target.to_string())),
     key!("chunk" "min", "Smaller chunks are merged with a neighbour.",
         |c, v| c.engine.chunk.plain.min = units::count(v, 0..=8000)? as u32, Some(c.engine.chunk.plain.min.to_string())),
-    key!("chunk" "max", "No chunk is larger, unless a single line is.",
+    key!("chunk" "max", "No chunk is larger; a longer line is cut.",
         |c, v| c.engine.chunk.plain.max = units::count(v, 20..=8000)? as u32, Some(c.engine.chunk.plain.max.to_string())),
     key!("chunk" "overlap", "What is repeated where a section has to be split, in percent of the target.",
         |c, v| c.engine.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.engine.chunk.plain.overlap_percent.to_string())),
@@ -375,7 +375,7 @@ pub(super) static KEYS: &[Key] = &[
         c.engine.host.memory_max.and_then(|most| quoted(units::show_bytes(most)))),
 ];
 
-/// Another folder than the system's can be named where that one is not complete.
+/// Besides `auto` and `ignore`, a folder can be named, for systems whose own folder is not complete.
 fn battery(value: &Value) -> Result<Option<PathBuf>, String> {
     match value {
         Value::Typed(text) | Value::Text(text) if text.starts_with('/') => units::path(value).map(Some),

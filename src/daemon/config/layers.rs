@@ -127,7 +127,7 @@ pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> W
 struct Merge {
     config: Config,
     origins: BTreeMap<String, ValueOrigin>,
-    /// `[chunk.types]`, which begin as what `[chunk]` says when all layers have spoken.
+    /// `[chunk.types]`, which start from `[chunk]` once all layers are applied.
     types: Vec<RawTable>,
     problems: Vec<Problem>,
 }
@@ -155,7 +155,7 @@ impl Merge {
             self.config.engine.context.models.push(ModelOverride { model, table });
         }
         self.types = types;
-        // Last, for they begin as what `[context]` says.
+        // Last, because they start from `[context]`.
         for raw in generations {
             self.generation(path, raw, &mut reader);
         }
@@ -271,7 +271,7 @@ impl Merge {
         self.note_origin(file, format!("context.prompt.{kind}"), line);
     }
 
-    /// Sizes that no layer gives are those of the strategy.
+    /// Sets sizes that no layer gives to those of the strategy.
     fn chunk_sizes(&mut self) {
         let given = self.config.engine.chunk.plain;
         let mut sizes = ChunkConfig::of(given.strategy);
@@ -281,7 +281,7 @@ impl Merge {
         self.config.engine.chunk.plain = sizes;
     }
 
-    /// `[chunk.types.NAME]`: what it does not say is as `[chunk]` has it, or as its own strategy has it if it names
+    /// `[chunk.types.NAME]`: values that it does not give come from `[chunk]`, or from its own strategy if it names
     /// another one.
     fn types(&mut self, file: Option<&Path>) {
         let Some(file) = file else { return };
@@ -393,13 +393,13 @@ impl Merge {
     }
 }
 
-/// A problem that stands at no line of the file.
+/// A problem that belongs to no line of the file.
 fn unplaced(key: Option<String>, message: String) -> Problem {
     let key = key.map(|key| units::without_secrets(&key));
     Problem { file: None, line: None, column: None, key, message: units::without_secrets(&message) }
 }
 
-/// Takes one of [`SIZES`] over.
+/// Copies one of [`SIZES`].
 fn take_size(name: &str, from: &ChunkConfig, to: &mut ChunkConfig) {
     match name {
         "target" => to.target = from.target,
@@ -409,7 +409,7 @@ fn take_size(name: &str, from: &ChunkConfig, to: &mut ChunkConfig) {
     }
 }
 
-/// What is wrong with a kind of note that has a table of its own.
+/// What is wrong with a kind of note that has its own table.
 fn bad_kind(kind: &str, twice: bool) -> Option<String> {
     if kind == "*" {
         Some("what holds for all other notes stands in `[chunk]`".to_owned())

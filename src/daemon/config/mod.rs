@@ -34,7 +34,7 @@ pub use show::{sample_file, sample_file_of};
 /// The checked configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// What the engine is told.
+    /// The settings of the engine.
     pub engine: Settings,
     /// The socket.
     pub serve: ServeConfig,
@@ -77,7 +77,7 @@ impl Config {
         Config { engine: Settings::new(data_dir, vaults), serve: ServeConfig::default(), open: Opener::default() }
     }
 
-    /// What the engine is told. The deadline of queries belongs to the socket; the engine plans by it.
+    /// The settings of the engine. The deadline of queries belongs to the socket, but the engine plans by it.
     pub fn for_engine(self) -> Settings {
         Settings { query_timeout: self.serve.query_timeout, ..self.engine }
     }
@@ -90,8 +90,8 @@ impl Config {
         layers::load(overrides, &layers::environment())
     }
 
-    /// What of file, environment and flags can be understood, and all that is wrong with it: for who wants to know what is
-    /// named there, also while somebody is in the middle of editing it.
+    /// What can be understood of file, environment and flags, and all that is wrong with it: for callers that need to
+    /// know what is named there, even while somebody is in the middle of editing the file.
     pub fn read(overrides: &Overrides) -> (Loaded, Vec<Problem>) {
         layers::read(overrides, &layers::environment())
     }
@@ -102,13 +102,13 @@ impl Config {
         layers::whereabouts(overrides, &layers::environment())
     }
 
-    /// What of `loaded` lies where neither a flag, a variable nor the file has put it.
+    /// The parts of `loaded` whose place neither a flag, a variable nor the file names.
     pub fn unnamed(loaded: &Loaded, overrides: &Overrides) -> Unnamed {
         layers::unnamed(loaded, overrides, &layers::environment())
     }
 }
 
-/// What the command line says; it is stronger than all else.
+/// What the command line says; it overrides everything else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--config`.
@@ -117,7 +117,7 @@ pub struct Overrides {
     pub data_dir: Option<PathBuf>,
     /// `--socket`.
     pub socket: Option<PathBuf>,
-    /// `situated run VAULT`: this vault alone, with the file's settings for it if the file names it.
+    /// `situated run VAULT`: only this vault, with the file's settings for it if the file names it.
     pub vault: Option<PathBuf>,
 }
 
@@ -163,7 +163,7 @@ pub struct Whereabouts {
     pub data_dir: PathBuf,
     /// Its socket, if a layer names one.
     pub socket: Option<PathBuf>,
-    /// What opens a note for a person: no daemon's matter, but clients read it here too.
+    /// What opens a note for a person: the daemon does not need it, but clients read it here too.
     pub open: Opener,
     /// What is wrong with the configuration, if anything: worth telling if no daemon is found.
     pub problems: Vec<Problem>,
@@ -193,7 +193,7 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-/// The name a vault has if the user gives none: that of its folder, without what a name may not hold.
+/// The name a vault has if the user gives none: that of its folder, without characters that a name may not have.
 pub fn name_of_folder(path: &Path) -> String {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let clean: String =

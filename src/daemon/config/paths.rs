@@ -1,4 +1,4 @@
-//! Paths as a user writes them: `~`, and the limit on those of sockets; and where things lie that nobody gave a place.
+//! Paths as a user writes them: `~`, and the limit on those of sockets; and the default places.
 
 use std::path::{Path, PathBuf, is_separator};
 
@@ -15,7 +15,7 @@ pub fn default_data_dir() -> PathBuf {
     locate::data_dir(&Folders::here().data_dir).to_owned()
 }
 
-/// What of a configuration lies where nobody said it should: that alone may be moved.
+/// The parts of a configuration whose place nobody named: only these may be moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unnamed {
     /// The data folder, if nothing names one.
@@ -24,7 +24,7 @@ pub struct Unnamed {
     pub config_file: Option<Location>,
 }
 
-/// Why a socket cannot have this path, if so.
+/// Why a socket cannot have this path, if it cannot.
 pub fn socket_too_long(path: &Path) -> Option<String> {
     locate::too_long(path).map(|bytes| {
         format!(

@@ -1,7 +1,7 @@
-//! The file as typed: every scalar with its place, every vault, and all that no key is called like.
+//! The file as typed: every scalar with its place, every vault, and every name that is not a key.
 //!
-//! The document is walked by hand rather than deserialised, since a deserialiser stops at the first problem
-//! and forgets where values stood.
+//! The document is walked by hand rather than deserialised, since a deserialiser stops at the first problem and forgets
+//! where values were.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM, TEAM_KEYS, VAULT
 use super::units::{Placed, Value, nearest};
 use super::{Problem, units};
 
-/// Ways of writing contexts beside the one in force, each under a name.
+/// Tables for other ways of writing contexts beside the one in force, each under a name.
 const GENERATION: &str = "generation";
 
 /// Sections that hold scalar keys or vaults.
@@ -91,14 +91,14 @@ impl<'a> Reader<'a> {
         self.problem_at(key, line, column, message.into());
     }
 
-    /// Notes a problem whose place is known already.
+    /// Records a problem whose place is known already.
     pub(super) fn problem_at(&mut self, key: &str, line: u32, column: u32, message: String) {
         let (file, key) = (Some(self.file.to_path_buf()), (!key.is_empty()).then(|| units::without_secrets(key)));
         let message = units::without_secrets(&message);
         self.problems.push(Problem { file, line: Some(line), column: Some(column), key, message });
     }
 
-    /// Reads a value with one of the readers of [`units`], and notes the problem if it fails.
+    /// Reads a value with one of the readers of [`units`], and records the problem if it fails.
     pub(super) fn take<T>(
         &mut self,
         key: &str,
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         read(&placed.value).map_err(|message| self.problem_at(key, placed.line, placed.column, message)).ok()
     }
 
-    /// Reads the items of a list, each of which has a place of its own.
+    /// Reads the items of a list, each of which has its own place.
     pub(super) fn list<T>(
         &mut self,
         key: &str,
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// A table of this kind; `full` stands before the names of its keys in problems.
+    /// A table of this kind; in problems, `full` precedes the names of its keys.
     fn table(&mut self, name: Placed<String>, kind: &str, full: &str, table: &DeTable<'_>) -> RawTable {
         let known = taken_by(kind);
         let mut entries = Vec::new();
@@ -262,13 +262,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps what the user knows about models as it is: the crate `context`, which reads it, knows its keys.
+    /// Keeps what the user writes about models as it is: the crate `context`, which reads it, knows its keys.
     fn models(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
         const EXPECTED: &str = "write `[context.models.\"ID\"]` and what is known about the model below";
         let Some(table) = value.get_ref().as_table() else {
             return self.problem("context.models", &value.span(), EXPECTED);
         };
-        // Read once more without places, for only this form can be written out again.
+        // Read once more without places, because only this form can be written out again.
         let plain = toml::from_str::<toml::Table>(self.text).ok();
         let plain = plain.as_ref().and_then(|all| all.get(CONTEXT)?.get(MODELS));
         for (id, model) in in_order(table) {
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether the user wants to write a provider's key here.
+/// Whether the user seems to write a provider's key here.
 pub(super) fn is_a_key(section: &str, name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let words = ["key", "api_key", "apikey", "token", "api_token", "auth_token", "bearer", "secret", "password"];
@@ -343,7 +343,7 @@ fn taken_by(section: &str) -> Vec<&'static str> {
     }
 }
 
-/// What may have been meant by a key that does not exist.
+/// Says what a key that does not exist may have meant.
 pub(super) fn advice(section: &str, name: &str) -> String {
     let mut here = taken_by(section);
     match section {

@@ -111,7 +111,7 @@ impl Loaded {
         out
     }
 
-    /// What a generation has otherwise than `[context]`: it begins as that.
+    /// The values in which a generation differs from `[context]`, from which it starts.
     fn generation_values(&self, context: &ContextConfig) -> Vec<(&'static str, String)> {
         let mut config = self.config.clone();
         config.engine.context = context.clone();
@@ -181,7 +181,7 @@ fn name(key: &str) -> String {
     if bare { key.to_owned() } else { one_line(key) }
 }
 
-/// A string of TOML on one line, as keys must be and long texts are better shown.
+/// A TOML string on one line: keys must be, and long texts are easier to read so.
 fn one_line(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -354,7 +354,7 @@ fn sample_vault(out: &mut String, vault: &VaultConfig) {
         let given = matches!(key, "name" | "path")
             || (value.is_some_and(|value| value != "[]") && matches!(key, "exclude" | "private"));
         let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
-        // One that needs a table further down cannot be taken alone.
+        // A key that needs a table further down cannot be uncommented alone.
         let mark = if given {
             ""
         } else if key == "publish" {

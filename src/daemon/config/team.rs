@@ -10,7 +10,7 @@ use context::settings::KeyConfig;
 use engine::settings::TeamConfig;
 use protocol::folders::SHOWN_CONFIG;
 
-/// Reads a table; what is wrong with it is told.
+/// Reads a table, and reports what is wrong with it.
 pub(super) fn read(raw: &RawTable, reader: &mut Reader<'_>) -> Option<(String, TeamConfig)> {
     let name = raw.name.value.clone();
     let full = format!("{TEAM}.{name}");
@@ -63,7 +63,7 @@ fn replicas(key: &str, placed: &Placed<Value>, reader: &mut Reader<'_>) -> Optio
     items.iter().map(|item| reader.take(key, item, units::address)).collect()
 }
 
-/// A node that stands twice would be asked twice, where another one may live.
+/// Reports a node that is listed twice: it would be asked twice, while another node may be alive.
 fn one_of_each(team: &str, raw: &RawTable, config: &TeamConfig, reader: &mut Reader<'_>) {
     let Some(placed) = raw.get("replicas") else { return };
     let plain = |url: &String| url.trim_end_matches('/').to_ascii_lowercase();

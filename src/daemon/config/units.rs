@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{Opener, paths};
 use note::chunk::Strategy;
 
-/// A value and where it stands.
+/// A value, and where it is in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Placed<T> {
     pub value: T,
@@ -17,7 +17,7 @@ pub(super) struct Placed<T> {
     pub column: u32,
 }
 
-/// A value as typed. Numbers in TOML have a type of their own, in the environment all is text.
+/// A value as typed. TOML has types for numbers; in the environment everything is text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     /// A TOML string.
@@ -250,7 +250,7 @@ pub(super) fn private_pattern(value: &Value) -> Result<String, String> {
     note::Private::problem(&glob).map_or(Ok(glob), |error| Err(format!("not a pattern: {error}")))
 }
 
-/// What one of a few words means.
+/// The meaning of a value that is one of a few words.
 pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Result<T, String> {
     let text = string(value)?;
     words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
@@ -261,7 +261,7 @@ pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Res
     })
 }
 
-/// A way of cutting chunks, by its name or by the one that other programs have for it.
+/// A way of cutting chunks, by its name or by the name that other programs use.
 pub(super) fn strategy(value: &Value) -> Result<Strategy, String> {
     const ELSEWHERE: [(&str, Strategy); 3] = [
         ("obsidian_aware", Strategy::Obsidian),
@@ -288,7 +288,7 @@ pub(super) fn number(value: &Value, range: RangeInclusive<f32>) -> Result<f32, S
 
 /// An amount of money: dollars as a number or in quotes, in millionths of a dollar.
 pub(super) fn dollars(value: &Value) -> Result<u64, String> {
-    /// More is a slip of the hand.
+    /// More is a typing mistake.
     const MOST: f64 = 1e6;
     let number = match value {
         Value::Int(n) => Some(*n as f64),
@@ -304,13 +304,14 @@ pub(super) fn dollars(value: &Value) -> Result<u64, String> {
     }
 }
 
-/// A string that is not empty, of what `allowed` lets pass; the error says what that is and not what was typed.
+/// A string that is not empty, of characters that `allowed` accepts; the error says what is expected, not what was
+/// typed.
 pub(super) fn plain(value: &Value, allowed: fn(char) -> bool, expected: &str) -> Result<String, String> {
     let text = string(value)?;
     if text.is_empty() || !text.chars().all(allowed) { Err(format!("write {expected}")) } else { Ok(text) }
 }
 
-/// A string that says something.
+/// A string that is not empty.
 pub(super) fn words(value: &Value) -> Result<String, String> {
     string(value).and_then(|text| if text.is_empty() { Err("it is empty".to_owned()) } else { Ok(text) })
 }
@@ -338,7 +339,7 @@ pub(super) fn preset(value: &Value) -> Result<OwnPrompt, String> {
     OwnPrompt::preset(&name).ok_or_else(|| format!("there is no preset of that name; there is {}", names.join(", ")))
 }
 
-/// What is put before texts, white space at its ends included. May be empty.
+/// A prefix that is put before texts, including white space at its ends. May be empty.
 pub(super) fn prefix(value: &Value) -> Result<String, String> {
     /// Characters: it is sent with every text.
     const MOST: usize = 400;
@@ -352,7 +353,7 @@ pub(super) fn prefix(value: &Value) -> Result<String, String> {
     }
 }
 
-/// Where a server is. What was typed is not repeated if it may hold a password.
+/// The address of a server. What was typed is not repeated if it may hold a password.
 pub(super) fn address(value: &Value) -> Result<String, String> {
     const EXPECTED: &str = "write an address such as \"https://api.example.com\" or \"http://127.0.0.1:11434\"";
     let text = string(value)?;
@@ -377,14 +378,14 @@ pub(super) fn address(value: &Value) -> Result<String, String> {
     Ok(text)
 }
 
-/// A message, or a name in it, without the names and passwords of addresses and without providers' keys: who typed one
-/// at the wrong place reads it in a log, too.
+/// A message, or a name in it, without the names and passwords of addresses and without providers' keys: a user may
+/// have typed one in the wrong place, and messages end up in logs, too.
 pub(super) fn without_secrets(message: &str) -> String {
     without_keys(&without_passwords(message))
 }
 
 fn without_passwords(message: &str) -> String {
-    /// With one more slash, which is lost where a path is made of an address.
+    /// One slash, not two: the second is lost where an address becomes a path.
     const SCHEME_END: &str = ":/";
     let mut shown = String::new();
     let mut rest = message;

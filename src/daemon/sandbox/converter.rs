@@ -1,8 +1,8 @@
-//! Documents are converted by a child process that may do nothing: it reads the one file that is handed to it, writes
-//! text, and has a bounded share of memory and time. The readers of PDFs and archives are large and not ours; what a
-//! broken or hostile file makes of them ends with the child.
+//! Documents are converted by a child process, which may only read the one file that is handed to it and write text,
+//! with a bounded share of memory and time. The readers of PDFs and archives are large and not our code; whatever a
+//! broken or hostile file makes them do ends with the child.
 //!
-//! A thread that is restricted cannot start a program, so one is kept from before that starts these children, and does
+//! A restricted thread cannot start a program, so a thread from before the restriction starts these children, and does
 //! nothing else.
 
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use vault::documents::{Convert, MOST_BYTES};
 
 use super::landlock::{Rules, restrict};
 
-/// The first argument of a child; no command of the program's is called so.
+/// The first argument of a child; no command of the program has this name.
 const CHILD: &str = "--convert-document";
 
 /// How long a document may take in all.
@@ -29,13 +29,13 @@ const WITHIN: Duration = Duration::from_secs(40);
 const MOST_SECONDS: u64 = 30;
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// What a child says of a document is no longer than this, in bytes.
+/// Most bytes of what a child says about a document.
 const LONGEST_REMARK: u64 = 300;
 
 /// The exit code of a child that cannot read the document; it says why.
 const UNREADABLE: u8 = 3;
 
-/// What was read of a document.
+/// The text of a document, and a remark about it.
 type Answer = io::Result<(Vec<u8>, Option<String>)>;
 
 /// Starts children, one at a time.
@@ -51,17 +51,18 @@ struct Asked {
 }
 
 impl Converter {
-    /// Starts the thread that starts children: before this process gives up its rights. `None` if there is no way to.
+    /// Starts the thread that starts children. To be called before this process gives up its rights. `None` if that is
+    /// not possible.
     pub fn start() -> Option<Converter> {
         // The program that runs, whatever an update has put in its place since.
         let own = PathBuf::from("/proc/self/exe");
         let program = if own.exists() { own } else { std::env::current_exe().ok()? };
         let (asked, inbox) = mpsc::channel::<Asked>();
         let run = move || {
-            // No program that it starts gains rights.
+            // No program that this thread starts gains rights.
             let _ = super::gain_no_rights();
             for Asked { format, file, most, answer } in inbox {
-                // Whoever asked waits.
+                // The caller waits for the answer.
                 let _ = answer.send(converted(&program, format, file, most));
             }
         };
@@ -81,7 +82,7 @@ impl Convert for Converter {
     }
 }
 
-/// Has a child convert a document.
+/// Lets a child convert a document.
 fn converted(program: &PathBuf, format: Format, file: File, most: u64) -> Answer {
     let mut child = Command::new(program)
         .args([CHILD, format.name(), &most.to_string()])
@@ -110,13 +111,13 @@ fn converted(program: &PathBuf, format: Format, file: File, most: u64) -> Answer
     started?;
     let (bytes, remark) = match in_time {
         Some(read) => read,
-        // Its end closed the pipes.
+        // The child's end closed the pipes.
         None => text.recv().map_err(|_| io::Error::other("nobody read what the converter wrote"))?,
     };
     Ok(said(bytes, &String::from_utf8_lossy(&remark), status, was_late))
 }
 
-/// The text of a document and what is to be said of it, by how its child ended.
+/// The text of a document and the remark about it, depending on how its child ended.
 fn said(bytes: Vec<u8>, remark: &str, status: ExitStatus, was_late: bool) -> (Vec<u8>, Option<String>) {
     let shown: String = remark.chars().filter(|c| !c.is_control()).collect();
     let told = (!shown.trim().is_empty()).then(|| shown.trim().to_owned());
@@ -133,7 +134,7 @@ fn said(bytes: Vec<u8>, remark: &str, status: ExitStatus, was_late: bool) -> (Ve
                 "its reader took too much memory or time, or failed"
             };
             let part = if bytes.is_empty() { "its name is searched" } else { "what was read until then is searched" };
-            // Perhaps the half of a character is at its end; and half a line is no page.
+            // The text may end within a character, and half a line is no page.
             (whole_lines(bytes), Some(format!("{why}; {part}")))
         }
     }
@@ -144,7 +145,7 @@ fn whole_lines(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Converts the document on standard input if this process was started for that; its exit code.
+/// Converts the document on standard input if this process was started for that; returns its exit code.
 pub fn as_child() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().as_deref() != Some(OsStr::new(CHILD)) {
@@ -167,11 +168,11 @@ pub fn as_child() -> Option<ExitCode> {
     })
 }
 
-/// Gives up everything but what is open.
+/// Gives up everything except what is open.
 fn confine() {
-    // What a reader says when it gives up may be text of the document.
+    // A reader's panic message may contain text of the document.
     std::panic::set_hook(Box::new(|_| {}));
-    // Where the kernel has no such thing the limits are what there is.
+    // If the kernel cannot do this, only the limits protect.
     let _ = restrict(&Rules::default());
     platform::process::confine(MOST_MEMORY, MOST_SECONDS);
 }

@@ -1,10 +1,11 @@
-//! Landlock: the kernel holds the daemon to the files and connections that it needs, whatever a note, a link or a
-//! fault of ours makes it try.
+//! Landlock: the kernel restricts the daemon to the files and connections that it needs, whatever a note, a link or a
+//! bug of ours makes it try.
 //!
-//! It is restricted once, before its first thread and before the first note is read; every thread inherits that, and
-//! nothing can widen it again. A configuration that needs more has the process start itself anew, by a thread that was
-//! there before and does nothing else ([`super::successor`]). Programs cannot be started from within; commands that print
-//! keys are run by another such thread ([`provider::keep_command_runner`]).
+//! The daemon restricts itself once, before its working threads start and before the first note is read. Every later
+//! thread inherits the restriction, and nothing can widen it again. For a configuration that needs more, the process
+//! restarts itself, by a thread that was started before and does nothing else ([`super::successor`]). Restricted
+//! threads cannot start programs; another such thread runs the commands that print keys
+//! ([`provider::keep_command_runner`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ const SYSTEM: [&str; 16] = [
     "/var/lib/ca-certificates",
 ];
 
-/// Variables that name more of it.
+/// Variables that name more files of the system.
 const NAMED: [&str; 4] = ["TZDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "CREDENTIALS_DIRECTORY"];
 
 /// What the daemon may do.
@@ -50,15 +51,15 @@ const NAMED: [&str; 4] = ["TZDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "CREDENTIALS
 pub struct Rules {
     /// Files, and folders with all below them, that are read.
     pub reads: BTreeSet<PathBuf>,
-    /// Folders in which it does what it likes, programs and devices excepted.
+    /// Folders in which it may do anything, except with programs and devices.
     pub writes: BTreeSet<PathBuf>,
     /// Folders in which it may remove files: where its socket is.
     pub clears: BTreeSet<PathBuf>,
-    /// Folders below which it may make folders and sockets, for its own may be removed by others.
+    /// Folders below which it may make folders and sockets, because others may remove its own.
     pub makes: BTreeSet<PathBuf>,
     /// Whether it may open TCP connections; it never accepts any.
     pub connects: bool,
-    /// Whether a key is printed by a command.
+    /// Whether commands print keys.
     pub commands: bool,
 }
 
@@ -75,7 +76,8 @@ impl Rules {
             // In a worktree or a submodule `.git` is a file that says where git's lock would be.
             rules.reads.extend(vault.path.ancestors().map(|dir| dir.join(".git")).filter(|git| git.is_file()));
         }
-        // The folder: editors put a new file in the old one's place. And that of the file it is a link to.
+        // The configuration's folder, because editors replace the file by a new one. And the folder of its target, if
+        // it is a link.
         rules.reads.extend(
             [file.to_owned()].into_iter().chain(file.canonicalize()).filter_map(|file| Some(file.parent()?.to_owned())),
         );
@@ -92,10 +94,10 @@ impl Rules {
             let shared = std::fs::metadata(dir).is_ok_and(|meta| platform::files::mode(&meta) & 0o1022 != 0);
             !shared && apart(dir)
         };
-        // Of a folder that holds more than the socket nothing is ever removed; the socket is left there, and the next
-        // daemon clears it away.
+        // The daemon may not remove anything from a folder that holds more than the socket: it leaves the socket there,
+        // and the next daemon clears it away.
         rules.clears.extend(socket.parent().filter(private).map(Path::to_owned));
-        // The socket is made anew when it was removed, and so is its folder; never anything where notes are.
+        // The daemon recreates a removed socket and its folder, but never makes anything where notes are.
         let folders = socket.ancestors().skip(1).take(2).filter(|dir| dir.parent().is_some());
         rules.makes.extend(folders.filter(apart).map(Path::to_owned));
         rules
@@ -118,7 +120,7 @@ impl Rules {
             || !config.engine.teams.is_empty()
             || !matches!(rerank, RerankProvider::None | RerankProvider::Transformer);
         if rerank == RerankProvider::Transformer {
-            // What is added while the daemon runs lies in its data folder, which it reads anyway.
+            // A model that is added while the daemon runs is in its data folder, which it reads anyway.
             self.model(
                 config.engine.rerank.model.as_deref().and_then(|model| located(model, shelf.folder(), &hub_cache)),
             );
@@ -127,7 +129,8 @@ impl Rules {
             let model = config.engine.embed.model.as_deref();
             let found = model.and_then(|model| located(model, shelf.folder(), &hub_cache));
             let named = model.and_then(folder);
-            // What is neither a folder nor here comes from a hub, or from where other programs will have put it.
+            // A model that is neither a folder nor here comes from a hub, or from where other programs will have put
+            // it.
             self.connects |= named.is_none() && found.is_none();
             self.model(Some(named.or(found).unwrap_or(hub_cache)));
         }
@@ -137,8 +140,8 @@ impl Rules {
         self.served_tables(config);
     }
 
-    /// The tables that serve until another embedder takes over. Where they are the daemon itself wrote down, so it must
-    /// not be able to give itself more in this way: the two files alone, by their names, and no links.
+    /// The tables that serve until another embedder takes over. The daemon itself wrote down where they are, so it must
+    /// not be able to give itself more rights in this way: only the two files, by their names, and no links.
     fn served_tables(&mut self, config: &Config) {
         let vaults = config.engine.vaults.iter();
         let folders = vaults.flat_map(|vault| engine::served_tables(&config.engine.data_dir, &vault.path));
@@ -146,7 +149,7 @@ impl Rules {
         self.reads.extend(files.filter(|file| file.symlink_metadata().is_ok_and(|meta| meta.is_file())));
     }
 
-    /// The folder of a model, and the files that it has links to: in a hub's cache all of them lie elsewhere.
+    /// The folder of a model, and the targets of the links in it: in a hub's cache all files are elsewhere.
     fn model(&mut self, folder: Option<PathBuf>) {
         let Some(folder) = folder else { return };
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -155,7 +158,7 @@ impl Rules {
         self.reads.insert(folder);
     }
 
-    /// What `wanted` has and these do not allow, in words; `None` if they allow all of it.
+    /// What `wanted` needs and these rules do not allow, in words; `None` if they allow all of it.
     pub fn lacks(&self, wanted: &Rules) -> Option<String> {
         let allowed = |path: &PathBuf, rules: &[&BTreeSet<PathBuf>]| {
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -179,7 +182,8 @@ impl Rules {
     }
 }
 
-/// Restricts the calling thread and all that it starts from now on. Never fails: what could not be had is told.
+/// Restricts the calling thread and all that it starts from now on. Never fails: the result says what could not be
+/// restricted.
 pub fn enter(config: &Config, rules: &Rules) -> &'static Sandbox {
     let unheld = |why: &str| Sandbox { network: true, why: Some(why.to_owned()), ..Sandbox::default() };
     let sandbox = if config.engine.host.sandbox {
@@ -219,7 +223,7 @@ pub fn restrict(rules: &Rules) -> Result<Sandbox, String> {
         RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
     };
 
-    // What the rules were tried with; a newer kernel's further rights are left alone.
+    // The version that the rules were tried with; further rights of a newer kernel are left alone.
     const TRIED: ABI = ABI::V5;
     let Some(abi) = kernel_abi() else {
         return Err("this kernel has no Landlock, or it is switched off (5.13 and later; `lsm=` at boot)".to_owned());
@@ -247,7 +251,7 @@ pub fn restrict(rules: &Rules) -> Result<Sandbox, String> {
     ];
     for (paths, access) in granted {
         for path in paths {
-            // What is not there cannot be allowed, and need not be.
+            // A path that does not exist cannot be allowed, and need not be.
             let Ok(fd) = PathFd::new(path) else { continue };
             let access = if path.is_dir() { access } else { access & AccessFs::from_file(TRIED) };
             created = created.add_rule(PathBeneath::new(fd, access)).map_err(failed)?;
@@ -276,7 +280,7 @@ pub fn restrict(rules: &Rules) -> Result<Sandbox, String> {
     Ok(Sandbox { landlock, abi, network: rules.connects || abi < 4 || landlock == Enforcement::None, why })
 }
 
-/// What an old version does not keep from happening.
+/// What an old version of Landlock does not prevent.
 #[cfg(target_os = "linux")]
 fn unknown(abi: u32) -> &'static str {
     match abi {
@@ -292,7 +296,7 @@ pub fn restrict(_rules: &Rules) -> Result<Sandbox, String> {
     Err("only Linux has Landlock".to_owned())
 }
 
-/// The folder that a model is, if it is written as one.
+/// The folder of a model that is written as a path.
 fn folder(model: &str) -> Option<PathBuf> {
     match model.strip_prefix("~/") {
         Some(rest) => Some(home()?.join(rest)),

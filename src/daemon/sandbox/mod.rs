@@ -1,4 +1,4 @@
-//! What the kernel holds the daemon to: files and connections (Landlock), and no core dumps.
+//! What the kernel restricts the daemon to: files and connections (Landlock), and no core dumps.
 
 pub mod converter;
 pub mod landlock;
@@ -9,8 +9,8 @@ pub mod successor;
 pub use landlock::Rules;
 pub use own::{Closed, Strange, close_to_others, make_files_private};
 
-/// Keeps this thread, and what it starts, from rights that it does not have; where the kernel knows of no such thing, it does
-/// nothing.
+/// Prevents this thread, and what it starts, from gaining rights that it does not have; where the kernel cannot do
+/// that, this does nothing.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -29,7 +29,7 @@ pub fn no_core_dumps() {
 #[cfg(unix)]
 fn limit_core_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    // The limit alone does not keep it from a handler that the kernel pipes dumps to.
+    // The limit alone does not stop the kernel from piping a dump to a handler.
     let limited = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     #[cfg(target_os = "linux")]
     let limited = limited.and(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable));

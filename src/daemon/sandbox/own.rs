@@ -1,6 +1,6 @@
-//! The daemon's own files, which no other user may open. A folder that was made by hand, copied or restored may stand
-//! open to other users, and so may all that was made in it; at the start it is closed. On the way is seen what is no file
-//! at all.
+//! The daemon's own files, which no other user may open. A folder that was made by hand, copied or restored may be open
+//! to other users, and so may everything that was made in it; the daemon closes it when it starts. On the way it finds
+//! what is not a file at all.
 
 use std::fs;
 use std::io;
@@ -18,11 +18,12 @@ pub struct Closed {
     pub closed: u64,
     /// Those that stay open, and why.
     pub failed: Vec<(PathBuf, String)>,
-    /// What can be none of the daemon's files: to read it would be to wait for ever, to write it to make a file elsewhere.
+    /// What cannot be one of the daemon's files: reading it would block for ever, or writing it would make a file
+    /// elsewhere.
     pub strange: Option<Strange>,
 }
 
-/// What stands where a file of the daemon belongs.
+/// What is in the place of a file of the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Strange {
     /// A pipe, socket or device, or a link to one.
@@ -43,8 +44,8 @@ pub fn make_files_private() {
 }
 
 /// Takes all rights of others from the data folder and from what the daemon has made in it: folders become 0700, files
-/// 0600. Links are not followed, and what belongs to another user is left alone, as is whatever else lies in the folder.
-/// With `shared` the folder itself stays as it is, for it holds more than the daemon's data.
+/// 0600. Links are not followed, and what belongs to another user is left alone, as is whatever else is in the folder.
+/// With `shared`, the folder itself stays as it is, because it holds more than the daemon's data.
 pub fn close_to_others(data_dir: &Path, shared: bool) -> Closed {
     let mut closed = Closed::default();
     if !shared {
@@ -88,7 +89,7 @@ fn strange(path: &Path, meta: &fs::Metadata) -> Option<Strange> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Some(Strange::Dangling(path.to_owned(), fs::read_link(path).unwrap_or_default()))
         }
-        // What must not be looked at is told of by who opens it.
+        // A path that must not be looked at is reported by whoever opens it.
         Err(_) => None,
         Ok(_) => Some(Strange::NoFile(path.to_owned())),
     }

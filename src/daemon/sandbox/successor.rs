@@ -1,9 +1,10 @@
-//! How a daemon that the kernel holds to its folders starts itself anew to be held to others: the same process goes on
-//! with another image of the program, so that a service manager, a shell and clients that wait see no end of it.
+//! How a daemon that the kernel restricts to its folders restarts itself with other restrictions: the same process goes
+//! on with another image of the program, so that a service manager, a shell and clients that wait do not see it end.
 //!
-//! What Landlock has taken from a thread stays taken when the thread becomes a new program. One thread is therefore kept
-//! from before; it checks a configuration before, and begins the successor, and does nothing else. A fault that could have any thread run any code could have that
-//! one run it too: what is held against is what notes, links and parsers make the program's own code do.
+//! What Landlock has taken from a thread stays taken when the thread becomes a new program. So one thread is kept from
+//! before the restriction. It checks configurations in advance and starts the successor, and does nothing else. A fault
+//! that can make any thread run any code can use that thread, too: the restrictions guard against what notes, links and
+//! parsers make the program's own code do.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,7 +22,7 @@ pub type Bequest = (OwnedFd, (&'static str, String));
 
 type Errand = Box<dyn FnOnce() + Send>;
 
-/// What goes on in this process.
+/// The daemon that continues in this process.
 #[derive(Debug)]
 struct Successor {
     /// Its arguments, without the name of the program.
@@ -32,7 +33,7 @@ struct Successor {
     told: (&'static str, String),
 }
 
-/// The thread that can begin a successor.
+/// The thread that can start a successor.
 #[derive(Debug)]
 pub struct Keeper {
     program: PathBuf,
@@ -40,13 +41,13 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread: before this process gives up its rights. `None` if there is no way to do it.
+    /// Starts the thread. To be called before this process gives up its rights. `None` if that is not possible.
     pub fn start() -> Option<Keeper> {
-        // Where it lies now: what an update puts there later is what is started then.
+        // The program's path now: if an update puts another program there later, that one is started.
         let program = std::env::current_exe().ok()?;
         let (errands, inbox) = mpsc::channel::<Errand>();
         let run = move || {
-            // This much it needs no right for either.
+            // This thread need not gain rights either.
             if let Err(error) = super::gain_no_rights() {
                 tracing::warn!(%error, "the thread that starts the daemon anew may gain rights");
             }
@@ -55,17 +56,17 @@ impl Keeper {
         thread::Builder::new().name("successor".to_owned()).spawn(run).ok().map(|_| Keeper { program, errands })
     }
 
-    /// Does something with the rights that a successor would have. `None` if the thread has ended.
+    /// Runs `work` with the rights that a successor would have. `None` if the thread has ended.
     pub fn with_all_rights<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (done, told) = mpsc::channel();
-        // Whoever asked waits.
+        // The caller waits for the result.
         let errand = move || drop(done.send(work()));
         self.errands.send(Box::new(errand)).ok()?;
         told.recv().ok()
     }
 
-    /// Begins a successor with these arguments, without the name of the program, which keeps the socket that clients wait at.
-    /// Returns only if that fails, and says why.
+    /// Starts a successor with these arguments, which do not include the name of the program. It keeps the socket that
+    /// clients wait at. Returns only if that fails, and says why.
     pub fn begin(&self, arguments: Vec<OsString>, (listener, told): Bequest) -> io::Error {
         let successor = Successor { arguments, listener, told };
         let program = self.program.clone();

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use rustix::net::sockopt;
 
-/// What a daemon that starts itself anew is told of the listener that it keeps: process, descriptor, and whether it is the
-/// service manager's (1) or our own (0).
+/// The variable that tells a daemon that restarts itself about the listener that it keeps: process, descriptor, and
+/// whether it is the service manager's (1) or our own (0).
 pub(super) const LISTENER: &str = "SITUATED_LISTENER";
 
 /// The value of [`LISTENER`] for this process.
@@ -29,15 +29,15 @@ pub(super) fn handed_over() -> Result<Option<(UnixListener, PathBuf)>, String> {
     checked(descriptor).map(Some)
 }
 
-/// The socket that this process had before it started itself anew, with its path, and whether it is the service manager's;
-/// `None` if it did not. The error says why it cannot be served.
+/// The socket that this process had before it restarted itself, with its path, and whether it is the service manager's;
+/// `None` if it did not restart. The error says why it cannot be served.
 pub(super) fn inherited() -> Result<Option<(UnixListener, PathBuf, bool)>, String> {
     let Some(told) = std::env::var(LISTENER).ok() else { return Ok(None) };
     let wrong = || format!("{LISTENER} is `{told}`, which no daemon says; unset it");
     let mut parts = told.splitn(3, ':');
     let mut number = || parts.next().and_then(|part| part.parse::<i32>().ok()).ok_or_else(wrong);
     let (process, descriptor, managed) = (number()?, number()?, number()?);
-    // What this process starts inherits the variable and not the socket.
+    // A program that this process starts inherits the variable, but not the socket.
     if u32::try_from(process) != Ok(std::process::id()) {
         return Ok(None);
     }
@@ -69,7 +69,7 @@ fn listens(descriptor: &OwnedFd) -> bool {
     sockopt::socket_acceptconn(descriptor).is_ok_and(|listens| listens)
 }
 
-/// A Mac cannot say it; no manager there hands over sockets this way.
+/// macOS cannot tell; no manager there hands over sockets this way.
 #[cfg(target_os = "macos")]
 fn listens(_descriptor: &OwnedFd) -> bool {
     false

@@ -1,8 +1,8 @@
 //! The socket: bound outside, so that a service manager, a test or `situated run` can hand in a listener, and
 //! [`super::serve`] only serves.
 //!
-//! The lock ([`super::lock`]) guards the data whatever the environment says; the socket cannot, for two environments may
-//! choose two paths. Whoever holds the lock may remove a socket that a dead daemon has left.
+//! The lock ([`super::lock`]) guards the data whatever the environment says; the socket cannot, because two
+//! environments may choose two paths. Whoever holds the lock may remove a socket that a dead daemon has left.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -21,22 +21,22 @@ use protocol::locate::{self, DAEMON, Surroundings};
 
 pub use super::lock::{BindError, DataLock};
 
-/// A socket that listens, and the lock that it stands under. Dropping it removes the socket, then frees the lock.
+/// A listening socket, and the lock that permits it. Dropping it removes the socket, then frees the lock.
 #[derive(Debug)]
 pub struct Bound {
     listener: UnixListener,
     path: PathBuf,
-    /// `None` once it is retired, for then it is not to be made anew.
+    /// `None` once it is retired: then it must not be recreated.
     identity: Mutex<Option<(u64, u64)>>,
     /// Whether it is the service manager's: it outlives us.
     handed_over: bool,
-    /// Whether it was there before this process started itself anew.
+    /// Whether it was there before this process restarted itself.
     inherited: bool,
     lock: DataLock,
 }
 
 impl Bound {
-    /// Notes which file the socket is, and announces its path.
+    /// Records which file the socket is, and announces its path.
     fn new(listener: UnixListener, path: PathBuf, handed_over: bool, lock: DataLock) -> Result<Bound, BindError> {
         let identity = Mutex::new(Some(identity(&path).map_err(BindError::create(&path))?));
         let bound = Bound { listener, path, identity, handed_over, inherited: false, lock };
@@ -63,7 +63,7 @@ impl Bound {
         Ok(listener)
     }
 
-    /// The listener for this process once it has started itself anew, and the variable that tells it of that.
+    /// The listener for this process once it has restarted itself, and the variable that tells it of the listener.
     ///
     /// # Errors
     /// The system has no descriptor left.
@@ -73,8 +73,8 @@ impl Bound {
         Ok((listener, (activation::LISTENER, told)))
     }
 
-    /// Removes the socket, so that nobody connects any more: to be called first when the daemon stops. What has
-    /// connected by then is still served.
+    /// Removes the socket, so that nobody connects any more: to be called first when the daemon stops. Clients that
+    /// have connected by then are still served.
     pub fn retire(&self) {
         // Only if it is still ours: another may have been put in its place by hand.
         let was = self.identity.lock().take();
@@ -84,25 +84,25 @@ impl Bound {
         let _ = fs::remove_file(self.lock.data_dir().join(DAEMON));
     }
 
-    /// Whether it is the service manager's, who listens on while no daemon runs.
+    /// Whether it is the service manager's, which goes on listening while no daemon runs.
     pub fn is_handed_over(&self) -> bool {
         self.handed_over
     }
 
-    /// Whether it was there before this process started itself anew: clients may wait at it.
+    /// Whether it was there before this process restarted itself: clients may wait at it.
     pub fn is_inherited(&self) -> bool {
         self.inherited
     }
 
-    /// Whether clients that come to the path come to us.
+    /// Whether clients that connect to the path reach us.
     pub fn is_there(&self) -> bool {
         identity(&self.path).ok() == *self.identity.lock()
     }
 
-    /// Makes the socket anew after another program has removed it.
+    /// Recreates the socket after another program has removed it.
     ///
     /// # Errors
-    /// As when it was made first; also if it is not ours to make, or another daemon has taken its place.
+    /// As when it was created first; also if it is not ours to create, or another daemon has taken its place.
     pub fn renew(&self) -> Result<UnixListener, BindError> {
         if self.handed_over {
             return Err(BindError::HandedOver("it is gone: start its unit anew (`situated.socket`)".to_owned()));
@@ -128,8 +128,8 @@ impl Drop for Bound {
     }
 }
 
-/// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. One
-/// that the service manager hands over is taken as it is.
+/// Binds the socket that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. A
+/// socket that the service manager hands over is taken as it is.
 pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
     if let Some((listener, path, handed_over)) = activation::inherited().map_err(BindError::HandedOver)? {
         if handed_over || configured.is_none_or(|configured| configured == path) {
@@ -137,7 +137,7 @@ pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindErro
             bound.inherited = true;
             return Ok(bound);
         }
-        // It was ours, and its place is another now.
+        // It was our socket, but its path is another now.
         drop(listener);
         let _ = fs::remove_file(path);
         return bind_in(&Surroundings::here(), configured, lock);
@@ -169,8 +169,8 @@ fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> 
     Bound::new(listener, path, false, lock)
 }
 
-/// Removes what a dead daemon has left at `path`. The lock says that none lives over our data; one over other data
-/// that was given the same path still answers, and keeps it.
+/// Removes what a dead daemon has left at `path`. The lock says that no daemon lives over our data; a daemon over other
+/// data that was given the same path still answers, and keeps it.
 fn remove_stale(path: &Path) -> Result<(), BindError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -185,12 +185,13 @@ fn remove_stale(path: &Path) -> Result<(), BindError> {
     }
 }
 
-/// Whether a process listens: a connect fails at once if none does. A full backlog blocks it, which is an answer too.
+/// Whether a process listens: a connect fails at once if none does. A full backlog blocks the connect, which is an
+/// answer, too.
 fn answers(path: &Path) -> bool {
     let (sender, receiver) = std::sync::mpsc::channel();
     let to = path.to_owned();
     let spawned = std::thread::Builder::new().spawn(move || {
-        // The daemon would log a connection that says nothing as nothing at all; end it politely all the same.
+        // The daemon would not even log a connection that says nothing; end it politely all the same.
         let connected = UnixStream::connect(to).map(|mut stream| {
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.set_read_timeout(Some(Duration::from_millis(100)));
@@ -207,7 +208,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 }
 
 /// A listener whose socket is 0600 from its first moment, without touching the umask: that belongs to the whole
-/// process, and a folder that another thread made meanwhile could not be entered.
+/// process, and with it changed, nobody could enter a folder that another thread makes meanwhile.
 #[cfg(target_os = "linux")]
 fn listen(path: &Path) -> io::Result<UnixListener> {
     use rustix::fs::{Mode, fchmod};
@@ -246,7 +247,7 @@ fn check_private(dir: &Path, uid: u32) -> Result<(), BindError> {
     Err(BindError::Permission { path: dir.to_owned(), why })
 }
 
-/// In a folder that the user named nobody else may be able to put another socket in our place.
+/// In a folder that the user named, nobody else may be able to replace our socket.
 fn check_shared(dir: &Path, uid: u32) -> Result<(), BindError> {
     let meta = fs::metadata(dir).map_err(BindError::create(dir))?;
     let sticky = meta.mode() & 0o1000 != 0;

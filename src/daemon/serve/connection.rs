@@ -30,16 +30,17 @@ use protocol::table::{self, AnyCall, Method};
 /// Requests of one connection that run at once; the next waits.
 const SLOTS: u32 = 8;
 
-/// When it is first looked whether a client that no longer writes has gone altogether. Only while it is waited for.
+/// After how long the daemon first looks whether a client that no longer writes has gone altogether. It looks only
+/// while it waits for such a client.
 const HANGUP_POLL: Duration = Duration::from_millis(100);
 
-/// How often in the end: a subscriber that has half-closed may stay for days.
+/// The longest pause between such looks: a subscriber that has half-closed may stay for days.
 const HANGUP_POLL_SLOWEST: Duration = Duration::from_secs(2);
 
 /// How long a client that was refused may take to read why.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// For how long a client that goes on asking is listened to when the daemon stops.
+/// How long a stopping daemon listens to a client that goes on asking.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const READ_BYTES: usize = 16 << 10;
@@ -53,7 +54,7 @@ enum End {
     Gone,
     /// The daemon stops.
     Draining,
-    /// It is no client of ours.
+    /// It is not a client of ours.
     Refused,
 }
 
@@ -67,7 +68,7 @@ struct Connection {
     writer: Owned<io::Result<()>>,
     /// Forwards events, and follows watches; empty without a subscription.
     subscription: Vec<Owned<()>>,
-    /// Whether it ever said anything.
+    /// Whether the client ever sent anything.
     heard: bool,
     /// When reading ends at the latest; set once the daemon stops.
     read_until: Option<Instant>,
@@ -150,11 +151,11 @@ impl Connection {
                 () = drained(&mut self.draining) => {}
             }
         }
-        // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but a client
-        // that goes on asking is not listened to for ever.
+        // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but the daemon
+        // does not listen for ever to a client that goes on asking.
         let until = *self.read_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
         let left = until.saturating_duration_since(Instant::now());
-        // One that has only just connected is about to ask.
+        // A client that has only just connected is about to ask.
         let patience = if self.heard { left.min(SWEEP) } else { left };
         match tokio::time::timeout(patience, self.stream.readable()).await {
             Ok(Ok(())) if !patience.is_zero() => None,
@@ -294,7 +295,7 @@ impl Connection {
         }
     }
 
-    /// Lets what runs come to its end; true if the client has gone meanwhile. A subscription lasts until then.
+    /// Lets running requests end; true if the client has gone meanwhile. A subscription lasts until the client goes.
     async fn half_closed(&mut self) -> bool {
         let (slots, subscribed) = (Arc::clone(&self.slots), !self.subscription.is_empty());
         let idle = async {
@@ -313,7 +314,7 @@ impl Connection {
         self.drain().await
     }
 
-    /// Lets what runs come to its end for a moment, then answers it with an error; true if the client has gone.
+    /// Gives running requests a moment to end, then answers them with an error; true if the client has gone.
     async fn drain(&mut self) -> bool {
         let slots = Arc::clone(&self.slots);
         let idle = slots.acquire_many(SLOTS);
@@ -365,7 +366,7 @@ async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {
     drop(slot);
 }
 
-/// Returns when the client has closed both directions. A client that only no longer writes has not.
+/// Returns when the client has closed both directions. A client that has only stopped writing has not.
 async fn hangup(stream: &Stream) {
     let mut pause = HANGUP_POLL;
     loop {

@@ -1,8 +1,8 @@
 //! Keeps the watches of one connection up to date: looks again when a snapshot was published, a few times a second at
-//! most, and puts what has become other into the slots of the outbox.
+//! most, and puts results that have changed into the slots of the outbox.
 //!
-//! Looks of all connections take turns on one thread, and a connection rests longer than it has looked: however many
-//! watch, queries have the other cores, and saves are not held up.
+//! Looks of all connections take turns on one thread, and a connection pauses for longer than its look took: however
+//! many watch, queries have the other cores, and saves are not held up.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,34 +16,34 @@ use super::results::{self, OpenWatch, ShownResults};
 use protocol::envelope;
 use protocol::events::Notice;
 
-/// From a change to the look at it: a save brings several notices.
+/// Delay from a change to the look at it: a save brings several notices.
 const SETTLE: Duration = Duration::from_millis(30);
 
-/// Between two looks of one connection, at least.
+/// Shortest pause between two looks of one connection.
 pub(super) const EVERY: Duration = Duration::from_millis(250);
 
-/// And so many times as long as the last look took.
+/// The pause is also at least this many times as long as the last look took.
 const REST: u32 = 4;
 
-/// From results that came with a warning to one more look. A query's vector that is too late for its first answer is
-/// remembered, and no snapshot is published because of it.
+/// Delay from results that came with a warning to one more look. A query's vector that is too late for its first answer
+/// is remembered, and no snapshot is published because of it.
 const AGAIN: Duration = Duration::from_secs(2);
 
 struct Followed {
     watch: OpenWatch,
     slot: Slot,
-    /// Whether something has happened that may show.
+    /// Whether something has happened that may change the results.
     due: bool,
-    /// When to look once more without that, and whether this is that look.
+    /// When to look once more without such an event (`again`), and whether this look is that one (`is_again`).
     again: Option<Instant>,
     is_again: bool,
-    /// What the client has been sent for certain.
+    /// The results that the client has been sent for certain.
     sent: Option<ShownResults>,
-    /// What lies in the slot, or has been sent since.
+    /// The results that are in the slot, or have been sent since.
     latest: Option<ShownResults>,
 }
 
-/// Follows `watches` until the engine ends; dropped when the client leaves or subscribes anew. The first results are
+/// Follows `watches` until the engine ends; dropped when the client leaves or subscribes again. The first results are
 /// sent at once.
 pub(super) async fn follow(
     shared: Arc<Shared>,
@@ -84,7 +84,7 @@ pub(super) async fn follow(
     }
 }
 
-/// The next notice; nothing if none comes by then.
+/// The next notice; `None` if none comes until `by`.
 async fn hear(notices: &mut Receiver<Arc<Notice>>, by: Option<Instant>) -> Option<Result<Arc<Notice>, RecvError>> {
     match by {
         None => Some(notices.recv().await),

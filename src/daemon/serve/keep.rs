@@ -1,7 +1,7 @@
-//! A socket that somebody has removed is made anew: a cleaner of temporary files, or a hand that slipped, must not make
-//! a daemon that lives look dead for ever.
+//! Recreates a socket that somebody has removed: a cleaner of temporary files, or a hand that slipped, must not make a
+//! daemon that lives look dead for ever.
 //!
-//! The kernel tells of the removal where it can (Linux), so that an idle daemon is not woken to look; elsewhere, and
+//! The kernel reports the removal where it can (Linux), so that an idle daemon is not woken to look; elsewhere, and
 //! when it cannot, the socket is looked at once a minute.
 
 use std::path::Path;
@@ -16,16 +16,16 @@ use super::local::Listener;
 /// How often the socket is looked at where the kernel does not report its removal.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// A daemon that takes over removes and makes the socket within this.
+/// A daemon that takes over removes and recreates the socket within this time.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Sends a new listener whenever the old one's socket is gone. Ends with the one who serves.
+/// Sends a new listener whenever the old one's socket is gone. Ends when nobody serves any more.
 pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<Listener>) {
     let mut told = false;
     loop {
         let folder = bound.socket().parent().unwrap_or(Path::new("/"));
         let watch = Watch::new(folder);
-        // Looked at after the watch is in place: what happened before it is not told of.
+        // Looked at after the watch is in place, which does not report what happened before.
         if bound.is_there() {
             told = false;
             watch.changed().await;

@@ -1,5 +1,5 @@
-//! The lock of a data folder: whoever holds it is the one process that may change what is in there. And why a daemon
-//! cannot have it, or a socket.
+//! The lock of a data folder: the process that holds it is the only one that may change what is in there. Also the
+//! reasons why a daemon cannot have it, or a socket.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use platform::files::{FileId, Private as _};
 use protocol::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running};
 
-/// For how long a lock that is held is tried: clients hold it for microseconds to see whether a daemon does.
+/// How long a lock that is held is tried again: clients hold it for microseconds to see whether a daemon does.
 const LOCK_PATIENCE: Duration = Duration::from_millis(300);
 
-/// How often the lock is taken again because the folder was moved or removed meanwhile.
+/// How many times to try to take the lock, if the folder is moved or removed meanwhile.
 const TRIES: u32 = 3;
 
 /// Why the daemon cannot start.
@@ -26,7 +26,7 @@ pub enum BindError {
         .data_dir.display()
     )]
     AlreadyRunning {
-        /// Who, as far as it has written itself down.
+        /// Who it is, as far as it has written that down.
         running: Option<Running>,
         /// The data folder.
         data_dir: PathBuf,
@@ -79,7 +79,7 @@ impl BindError {
             BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
             BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
             BindError::Permission { .. } => 77,
-            // As wrong tomorrow as today: it must not be started again.
+            // It would fail again in the same way, so it must not be restarted.
             BindError::HandedOver(_) => 78,
             BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
             BindError::Create { .. } => 73,
@@ -143,7 +143,7 @@ impl DataLock {
                 Err(TryLockError::Error(source)) => return Err(BindError::Create { path, source }),
             }
         }
-        // The lock is the file's, wherever that is now; ours has to be the one that others find here.
+        // The lock belongs to the file, wherever that is now; our file has to be the one that others find here.
         if !is_at(&file, &path) {
             return Ok(None);
         }
@@ -157,7 +157,7 @@ impl DataLock {
         &self.data_dir
     }
 
-    /// The same lock, after its folder was moved to `data_dir`: it is the file's and went along.
+    /// The same lock, after its folder was moved to `data_dir`: it belongs to the file and moved with it.
     #[must_use]
     pub fn moved_to(self, data_dir: PathBuf) -> DataLock {
         DataLock { data_dir, ..self }

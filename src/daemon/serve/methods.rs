@@ -51,35 +51,35 @@ impl RunningCall {
     }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reply {
     /// A result, as JSON.
     Body(Vec<u8>),
-    /// A job was begun whose end is the result.
+    /// A job was started, whose end is the result.
     Wait(u64),
 }
 
 /// Carries out calls; blocks until it is done. Tests of the socket hand in their own.
 pub(super) type Dispatch = Arc<dyn Fn(RunningCall, &Cancel) -> Result<Reply, RpcError> + Send + Sync>;
 
-/// What connections ask of what lies behind them.
+/// What connections ask the engine for; tests replace it.
 #[derive(Clone)]
 pub(super) struct Backend {
     /// Carries out calls.
     pub(super) dispatch: Dispatch,
-    /// Whose turn a call has to wait for.
+    /// The pool in which a call waits for its turn.
     pub(super) pool: Arc<dyn Fn(&AnyCall) -> Pool + Send + Sync>,
-    /// Waits for a job to end, for so long at most; gives its state either way.
+    /// Waits for a job to end, at most for this long; returns its state either way.
     pub(super) wait: Arc<dyn Fn(u64, Duration) -> Result<Job, RpcError> + Send + Sync>,
     /// What a watch shows; blocks.
     pub(super) results: Arc<dyn Fn(&Watched, &Cancel) -> Result<WatchAnswer, RpcError> + Send + Sync>,
-    /// Gives notices from now on.
+    /// Subscribes to notices from now on.
     pub(super) subscribe: Arc<dyn Fn() -> broadcast::Receiver<Arc<Notice>> + Send + Sync>,
 }
 
 impl Backend {
-    /// The real one.
+    /// The real backend.
     pub(super) fn of(handle: Handle) -> Backend {
         let (calls, pools, waits) = (handle.clone(), handle.clone(), handle.clone());
         let (watches, notices) = (handle.clone(), handle);
@@ -93,12 +93,12 @@ impl Backend {
     }
 }
 
-/// Whom searches ask unless they say otherwise.
+/// What outside the engine searches ask unless they say otherwise.
 fn outside(handle: &Handle) -> Outside {
     Outside { expands: handle.expands(), reranks: handle.reranks(), teams: handle.asks_teams() }
 }
 
-/// The token under which progress of a call is wanted.
+/// The token under which the client wants to hear of a call's progress.
 pub(super) fn progress_token(call: &AnyCall) -> Option<&Id> {
     match call {
         AnyCall::Sync(asked) => asked.progress.as_ref(),
@@ -121,7 +121,7 @@ fn dispatch(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Reply
     outcome
 }
 
-/// One arm a method; its result is of the type that the table says.
+/// One arm for each method; its result has the type that the table names.
 fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError> {
     match call.what {
         // Connections answer these themselves.
@@ -190,7 +190,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
     }
 }
 
-/// What hears an answer's text as it comes.
+/// The listener for an answer's text as it comes.
 fn on_text(text: Option<UnboundedSender<String>>) -> OnText {
     Arc::new(move |piece: &str| {
         if let Some(text) = &text {
@@ -223,7 +223,7 @@ fn results(handle: &Handle, shows: &Watched, cancel: &Cancel) -> Result<WatchAns
             let answer = handle.related((**request).clone(), cancel)?;
             let path = request.path.as_deref();
             let decisions = path.map(|path| handle.explain(request.vault.as_deref(), path)).transpose();
-            // It is beside the results, which are none the worse without it.
+            // The decision is an addition: the results are complete without it.
             let decision = decisions.ok().flatten().and_then(|decisions| decisions.into_iter().next());
             WatchAnswer { answer, decision }
         }
@@ -246,7 +246,7 @@ pub(super) fn has_ended(job: &Job) -> bool {
 fn wait(handle: &Handle, job: u64, patience: Duration) -> Result<Job, RpcError> {
     let start = Instant::now();
     loop {
-        // It also returns when the job has only moved on, which may be thousands of times in a second.
+        // `wait_job` also returns when the job has only made progress, which may be thousands of times in a second.
         let state = handle.wait_job(job, patience.saturating_sub(start.elapsed()))?;
         if has_ended(&state) || start.elapsed() >= patience {
             return Ok(state);
@@ -277,7 +277,7 @@ fn welcome(handle: &Handle, hello: &HelloRequest) -> Result<Welcome, RpcError> {
     })
 }
 
-/// The result of a call, as the table says it is.
+/// The result of a call, in the type that the table names.
 fn done<C: Call>(answer: &C::Answer) -> Result<Reply, RpcError> {
     envelope::body(answer).map(Reply::Body)
 }

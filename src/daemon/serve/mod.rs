@@ -43,27 +43,27 @@ use crate::daemon::config::ServeConfig;
 use engine::handle::Handle;
 use protocol::envelope::{self, ErrorKind, RpcError};
 
-/// How long connections may take to end when the daemon stops: all of it is over within two seconds, so that nobody
-/// waits at logout.
+/// How long connections may take to end when the daemon stops: the whole stop is over within two seconds, so that
+/// nobody waits at logout.
 const DRAIN: Duration = Duration::from_millis(1200);
 
-/// For how long what clients did just before the daemon stops, connecting or asking, is still looked for.
+/// How long a stopping daemon still looks for clients that connected, and for requests that arrived, just before.
 const SWEEP: Duration = Duration::from_millis(20);
 
-/// Refused clients that are given time to read why; more are closed at once.
+/// Most refused clients that are given time to read why; more are closed at once.
 const REFUSALS: usize = 16;
 
 /// Where clients come in.
 #[derive(Debug)]
 pub struct Door {
-    /// What is listened at.
+    /// The listener.
     pub listener: Listener,
-    /// Listeners that take its place, for its socket was removed ([`keep`]).
+    /// Listeners that replace it after its socket was removed ([`keep`]).
     pub renewed: Option<mpsc::Receiver<Listener>>,
-    /// Whether the service manager listens on when we stop: clients that wait are for the next daemon then.
+    /// Whether the service manager goes on listening when we stop: clients that wait are left to the next daemon then.
     pub handed_over: bool,
-    /// Whether this very process goes on as another daemon when we stop ([`super::sandbox::successor`]): then too, and what
-    /// runs has time to end.
+    /// Whether this very process goes on as another daemon when we stop ([`super::sandbox::successor`]): clients that
+    /// wait are left to it, too, and running requests have time to end.
     pub restarts: Arc<AtomicBool>,
 }
 
@@ -73,13 +73,13 @@ impl From<Listener> for Door {
     }
 }
 
-/// Serves clients until `shutdown` resolves, then lets them end for a moment.
+/// Serves clients until `shutdown` resolves, then gives them a moment to end.
 ///
-/// So that no request falls between, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown`
-/// resolves: what has connected by then is accepted and answered.
+/// So that no request gets lost, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown` resolves:
+/// what has connected by then is accepted and answered.
 ///
 /// # Errors
-/// Only what makes the listener useless; a failing client is that client's affair.
+/// Only what makes the listener useless; a client that fails does not concern the others.
 pub async fn serve(
     door: impl Into<Door>,
     handle: Handle,
@@ -155,7 +155,7 @@ async fn next(renewed: &mut Option<mpsc::Receiver<Listener>>) -> Option<Listener
 }
 
 impl Server {
-    /// Accepts those who came while there was a way in.
+    /// Accepts clients that connected while the socket was still there.
     async fn sweep(&mut self, listener: &Listener) {
         while let Ok(Ok(stream)) = tokio::time::timeout(SWEEP, local::accept(listener)).await {
             self.accept(stream);
@@ -166,7 +166,7 @@ impl Server {
         if !local::is_own(&stream) {
             return;
         }
-        // Those that have ended and were not yet looked at do not count.
+        // Connections that have ended, but were not yet removed from the set, do not count.
         while self.connections.try_join_next().is_some() {}
         if self.connections.len() < self.most {
             self.connections.spawn(connection::serve(stream, Arc::clone(&self.shared), self.draining.clone()));
@@ -185,7 +185,7 @@ impl Server {
     }
 }
 
-/// A client that left while it waited, or a lack of descriptors, passes; anything else is the listener's end.
+/// A client that left while it waited, or a lack of descriptors, is temporary; anything else ends the listener.
 async fn recover(error: io::Error) -> io::Result<()> {
     if local::is_passing(&error) {
         tracing::warn!(%error, "no client can be accepted now");

@@ -1,8 +1,8 @@
 //! What a connection sends: a bounded queue between the requests that answer and the one task that writes.
 //!
-//! A reply waits for room and is never dropped. A notification does not wait: one that finds no room is counted, and
-//! an `event` of kind `lagged` says how many a slow reader has missed, at the place where they are missing. Results of
-//! a watch have one place each: what comes while the last ones still wait takes their place.
+//! A reply waits for room and is never dropped. A notification does not wait: one that finds no room is counted, and an
+//! `event` of kind `lagged` says how many a slow reader has missed, at the place where they are missing. Each watch has
+//! one slot for its results: new results replace those that still wait there.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,10 +15,11 @@ use super::local::Stream;
 use protocol::envelope;
 use protocol::events::Lagged;
 
-/// Lines that wait to be written.
+/// Most lines that wait to be written.
 pub(super) const QUEUE_LINES: usize = 256;
 
-/// Bytes that wait to be written, one line excepted: 256 replies of 16 MiB would be too much to wait for anyone.
+/// Most bytes that wait to be written, except that one line always may: 256 replies of 16 MiB would be too much to hold
+/// for a reader.
 const QUEUE_BYTES: usize = 32 << 20;
 
 /// How long a reader may take nothing at all before it is given up.
@@ -28,9 +29,9 @@ pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
-    /// Room has come, or the queue is closed.
+    /// Notified when there is room again, or the queue is closed.
     room: Notify,
-    /// A line has come, or the queue is closed.
+    /// Notified when there is a line, or the queue is closed.
     line: Notify,
 }
 
@@ -45,11 +46,11 @@ enum Entry {
 #[derive(Debug, Default)]
 struct Queue {
     lines: VecDeque<Entry>,
-    /// Of lines; what slots hold is bounded by their number and the length of results.
+    /// The size of the lines; what slots hold is bounded by their number and the length of results.
     bytes: usize,
     /// The newest results of each watch, until they are written.
     slots: Vec<Option<Vec<u8>>>,
-    /// Counts [`Outbox::open_slots`].
+    /// Counts the calls of [`Outbox::open_slots`].
     epoch: u64,
     missed: u64,
     /// No more lines will come: write what is there and end.
@@ -68,7 +69,7 @@ impl Queue {
         self.lines.push_back(Entry::Line(line));
     }
 
-    /// The next line; slots that were emptied are passed over.
+    /// The next line; slots that were emptied are skipped.
     fn pop(&mut self) -> Option<Vec<u8>> {
         loop {
             match self.lines.pop_front()? {
@@ -90,7 +91,7 @@ impl Queue {
     }
 }
 
-/// The place of one watch's results.
+/// The slot of one watch's results.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     epoch: u64,
@@ -135,7 +136,7 @@ impl Outbox {
             if queue.broken {
                 return;
             }
-            // Two places, one for what has to be said first.
+            // Two places if the missed ones have to be reported first.
             let places = 1 + usize::from(queue.missed > 0);
             if queue.lines.len() + places > QUEUE_LINES || !queue.has_room(line.len()) {
                 queue.missed += 1;
@@ -149,7 +150,7 @@ impl Outbox {
         self.line.notify_one();
     }
 
-    /// Makes so many slots, in place of those that there were: what waits in these is dropped.
+    /// Creates `count` slots, which replace the old ones: what waits in the old ones is dropped.
     pub(super) fn open_slots(&self, count: usize) -> Vec<Slot> {
         self.with(|queue| {
             queue.epoch += 1;
@@ -160,8 +161,8 @@ impl Outbox {
         })
     }
 
-    /// Puts a line into a slot that is empty: since it never was filled, was written, or was emptied by
-    /// [`Outbox::take_back`], which keeps its place in the order.
+    /// Puts a line into an empty slot: one that never was filled, was written, or was emptied by [`Outbox::take_back`],
+    /// which keeps its place in the order.
     pub(super) fn offer(&self, slot: Slot, line: Vec<u8>) {
         self.with(|queue| {
             let Some(place) = queue.slot(slot) else { return };
@@ -174,7 +175,7 @@ impl Outbox {
         self.line.notify_one();
     }
 
-    /// Empties a slot; whether what it held had not been written yet.
+    /// Empties a slot; returns whether it held a line that had not been written yet.
     pub(super) fn take_back(&self, slot: Slot) -> bool {
         self.with(|queue| queue.slot(slot).is_some_and(|place| place.take().is_some()))
     }
@@ -237,7 +238,7 @@ fn take_lagged(queue: &mut Queue) -> Option<Vec<u8>> {
     (missed > 0).then(|| envelope::notification_line("event", &Lagged { missed }))
 }
 
-/// Writes all of `bytes`, giving up when nothing at all is taken for [`WRITE_TIMEOUT`].
+/// Writes all of `bytes`, giving up when the reader takes nothing at all for [`WRITE_TIMEOUT`].
 pub(super) async fn write_all(stream: &Stream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         tokio::time::timeout(WRITE_TIMEOUT, stream.writable()).await.map_err(|_| io::ErrorKind::TimedOut)??;

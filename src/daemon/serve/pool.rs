@@ -1,9 +1,9 @@
-//! Whose turn a request waits for: a pool of threads for each kind of wait, so that no kind keeps another from being
-//! answered.
+//! Where a request waits for its turn: a pool of threads for each kind of wait, so that no kind keeps another from
+//! being answered.
 //!
-//! Which pool a call takes stands in the table of methods ([`protocol::table`]), but for a search, which may wait for other
-//! programs ([`of`]). A pool runs so many calls at once and lets so many more wait; the next is told `busy` at once, with
-//! when to try again.
+//! The table of methods ([`protocol::table`]) says which pool a call takes, except for a search, which may wait for
+//! other programs ([`of`]). A pool runs a number of calls at once and lets some more wait; the next call is told `busy`
+//! at once, with when to try again.
 
 mod line;
 
@@ -18,23 +18,23 @@ use protocol::table::{AnyCall, Method, Pool};
 /// How many calls of a pool run and wait at most.
 struct Size {
     running: usize,
-    /// Of a pool without a number, no more can come than its comment says.
+    /// `None`: the comment at the pool says why no more than a bounded number can come.
     waiting: Option<usize>,
-    /// When trying again makes sense, for a call that is refused.
+    /// When a refused call should try again.
     retry_after_ms: u64,
-    /// For how long calls may wait before more come than can be done ([`Line`]); `None`: for as long as it takes.
+    /// How long calls may wait before the pool counts as flooded ([`Line`]); `None`: for as long as it takes.
     patience: Option<Duration>,
 }
 
-/// For how long more queries may come than can be answered before some are refused: a burst is worked off, a flood is not
-/// stored. Some times as long as a query takes.
+/// How long more queries may come than can be answered before some are refused: a burst is worked off, a flood is not
+/// queued. Several times as long as a query takes.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Cores that answer queries at once at most, however many there are.
+/// Most cores that answer queries at once, however many there are.
 const MOST_CORES: usize = 16;
 
-/// Threads that the calls of all pools block together, at most. The runtime has as many, so that a place in a pool is a
-/// thread: otherwise one full pool could keep the others waiting after all.
+/// Most threads that the calls of all pools block together. The runtime has as many, so that each place in a pool has
+/// its thread: otherwise one full pool could keep the others waiting after all.
 pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 8 + 12 + 12 + 8 + 2 + 8 + 1;
 
 /// How many calls of a pool run and wait.
@@ -42,19 +42,21 @@ fn size(pool: Pool) -> Size {
     let size =
         |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms, patience: None };
     match pool {
-        // Ten milliseconds each: of a burst the last waits for half a second, and those of a flood are refused.
+        // A query takes ten milliseconds: the last one of a burst waits for half a second, and those of a flood are
+        // refused.
         Pool::Query => Size { patience: Some(PATIENCE), ..size(cores(), 48 * cores(), 200) },
         Pool::Look => size(8, 256, 200),
         Pool::Engine => size(8, 256, 200),
-        // A model that hangs holds its places until its deadline; who waits behind it may wait for minutes.
+        // A model that hangs holds its places until its deadline; calls behind it may wait for minutes.
         Pool::Model => size(12, 12, 5_000),
-        // The deadlines of both are seconds, so the last in the queue is answered before the client's own.
+        // A reranker and a model both have deadlines of seconds, so the last call in the queue is answered before the
+        // client's own deadline.
         Pool::Assisted => size(12, 24, 1_000),
         Pool::Fresh => size(8, 24, 1_000),
         Pool::Graph => size(2, 8, 1_000),
         // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
         Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000, patience: None },
-        // A connection looks at its watches one by one, so as many wait as there are connections.
+        // A connection looks at its watches one by one, so no more looks wait than there are connections.
         Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000, patience: None },
     }
 }
@@ -81,7 +83,7 @@ fn cores() -> usize {
     *CORES
 }
 
-/// Whom a search asks unless it says otherwise.
+/// What outside the engine a search asks unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outside {
     /// A model, for other words.
@@ -92,7 +94,7 @@ pub(super) struct Outside {
     pub(super) teams: bool,
 }
 
-/// What a call waits for: its method's pool, unless it is a search that waits for more than a processor.
+/// The pool in which a call waits: its method's pool, unless it is a search that waits for more than a processor.
 pub(super) fn of(call: &AnyCall, outside: Outside) -> Pool {
     let AnyCall::Search(search) = call else { return call.method().pool() };
     let expands = search.expand.map_or(outside.expands, |expand| expand != Expand::Off);
@@ -116,10 +118,10 @@ impl Pools {
         Pools(Pool::ALL.iter().map(line).collect())
     }
 
-    /// Waits for a place in the pool; `client` is whose share of it the place counts to.
+    /// Waits for a place in the pool; the place counts towards the share of `client`.
     ///
     /// # Errors
-    /// As many as may run and wait already, or have waited for too long.
+    /// As many calls as may already run and wait, or calls have waited for too long.
     pub(super) async fn enter(&self, pool: Pool, client: usize) -> Result<Place, RpcError> {
         self.0[pool as usize].enter(client).await.map_err(|Full { running, waiting }| busy(pool, running, waiting))
     }

@@ -19,20 +19,20 @@ use protocol::jobs::Job;
 use protocol::notification::{Progress, Text};
 use protocol::table::{AnyCall, Deadline, Pool};
 
-/// No more progress notifications of one request than one in this time.
+/// Shortest time between two progress notifications of one request.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long one of many that wait for a job looks at it.
+/// How long a request waits for its job at a time, if many requests wait for jobs.
 const SHORT_TURN: Duration = Duration::from_millis(10);
 
 /// How long running requests may go on when the daemon stops, before they are answered with an error. The engine drains
 /// after that, for 1.2 s at most, and the daemon is to end within two seconds.
 pub(super) const GRACE: Duration = Duration::from_millis(300);
 
-/// The same when the daemon starts itself anew, which nobody asked to happen at once: as long as a search may take.
+/// The same when the daemon restarts itself, which need not happen at once: as long as a search may take.
 pub(super) const LONG_GRACE: Duration = Duration::from_secs(10);
 
-/// Of waits whose number is bound for each connection already.
+/// The client of waits whose number is already bounded for each connection.
 const NOBODY: usize = 0;
 
 /// What all connections share.
@@ -40,7 +40,7 @@ pub(super) struct Shared {
     backend: Backend,
     query_timeout: Duration,
     pools: Pools,
-    /// How long what runs may go on when the daemon stops; [`GRACE`] unless set.
+    /// How long running requests may go on when the daemon stops; [`GRACE`] unless set.
     grace: OnceLock<Duration>,
 }
 
@@ -64,7 +64,7 @@ impl Shared {
 
     /// To be called before connections hear that the daemon stops.
     pub(super) fn set_grace(&self, grace: Duration) {
-        // It stops once.
+        // The daemon stops once.
         let _ = self.grace.set(grace);
     }
 
@@ -72,8 +72,8 @@ impl Shared {
         &self.backend
     }
 
-    /// Runs `work` on a thread that may block, once it is its turn in the pool, of which each client has a fair share. A
-    /// panic is the request's failure alone.
+    /// Runs `work` on a thread that may block, once it is its turn in the pool, of which each client has a fair share.
+    /// A panic fails only this request.
     async fn blocking<R: Send + 'static>(
         &self,
         pool: Pool,
@@ -82,13 +82,13 @@ impl Shared {
     ) -> Result<R, RpcError> {
         let place = self.pools.enter(pool, client).await?;
         let work = move || {
-            // The place is taken for as long as there is work, also when its request has been answered before: it was
-            // cancelled then, and ends soon.
+            // The work keeps its place until it ends, even if its request has been answered before: then it was
+            // cancelled, and ends soon.
             let _place = place;
             work()
         };
-        // Where the system has no thread to give, tokio panics here, and a client would wait for ever. What it was handed is
-        // done once there is one, and gives its place back then.
+        // If the system has no thread to give, tokio panics here, and a client would wait for ever. The work that tokio
+        // has taken still runs once there is a thread, and gives its place back then.
         let Ok(handed) = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(work))) else {
             let why = "the system has no thread for the request: it is short of memory, or a limit of tasks is reached";
             return Err(RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(1_000));
@@ -138,7 +138,7 @@ impl Running {
         self.with(|entries| entries.retain(|entry| entry.key != key));
     }
 
-    /// Ends the requests of that id with error 1003; whether there was one.
+    /// Ends the requests of that id with error 1003; returns whether there was one.
     pub(super) fn cancel(&self, id: &Id) -> bool {
         self.stop(|entry| entry.id.as_ref() == Some(id), &CallError::Cancelled.into())
     }
@@ -177,7 +177,7 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// Takes the request down as running, so that a `cancel` right behind it finds it.
+    /// Records the request as running, so that a `cancel` right behind it finds it.
     pub(super) fn new(
         shared: Arc<Shared>,
         outbox: Arc<Outbox>,
@@ -196,7 +196,7 @@ impl Accepted {
         let start = Instant::now();
         let method = self.call.what.method();
         let outcome = self.outcome().await;
-        // Whatever still works for an answer that has been given some other way may stop.
+        // Work for an answer that has been given some other way may stop.
         self.cancel.cancel();
         self.running.end(self.key);
         let kind = outcome.as_ref().err().map_or("ok", |error| error.kind.name());
@@ -219,7 +219,7 @@ impl Accepted {
         let shared = Arc::clone(&self.shared);
         let token = methods::progress_token(&self.call.what).cloned();
         let limit = shared.query_timeout;
-        // What asks a model ends by itself, late as that may be: its provider has deadlines.
+        // A call that asks a model ends by itself, however late: its provider has deadlines.
         let is_endless = self.call.what.method().deadline() == Deadline::Provider;
         let mut texts = self.texts();
         let answer = self.answer(shared.as_ref());
@@ -236,7 +236,7 @@ impl Accepted {
                 }
             }
         };
-        // The answer comes behind all of its text.
+        // The answer comes after all of its text.
         if let Ok(text) = texts.try_recv() {
             self.tell(text, &mut texts).await;
         }
@@ -255,7 +255,7 @@ impl Accepted {
         }
     }
 
-    /// Text of an answer as it comes, if the client wants that. The channel has no bound of its own: an answer is at most
+    /// Text of an answer as it comes, if the client wants that. The channel need not be bounded: an answer is at most
     /// `ask.max_tokens` long.
     fn texts(&mut self) -> UnboundedReceiver<String> {
         let (sender, texts) = unbounded_channel();
@@ -264,7 +264,7 @@ impl Accepted {
         texts
     }
 
-    /// Sends text, with what has come behind it. Waits for room: what is missing in the middle is no answer.
+    /// Sends text, together with what has come after it. Waits for room, because an answer with a gap is no answer.
     async fn tell(&self, mut text: String, texts: &mut UnboundedReceiver<String>) {
         while let Ok(more) = texts.try_recv() {
             text.push_str(&more);
@@ -276,7 +276,7 @@ impl Accepted {
     fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
         let dispatch = Arc::clone(&shared.backend.dispatch);
-        // A connection is known by where its requests are noted.
+        // The address of a connection's list of running requests identifies the connection.
         let client = Arc::as_ptr(&self.running).addr();
         shared.blocking((shared.backend.pool)(&call.what), client, move || dispatch(call, &cancel))
     }
@@ -287,7 +287,7 @@ async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> 
     let mut told = None;
     loop {
         let wait = Arc::clone(&shared.backend.wait);
-        // Where more wait than there are places, everybody has short turns.
+        // If more requests wait than there are places, each gets short turns.
         let patience = if shared.pools.patient(Pool::Job) { PROGRESS_INTERVAL } else { SHORT_TURN };
         let state = shared.blocking(Pool::Job, NOBODY, move || wait(job, patience)).await?;
         if let Some(token) = &token

@@ -1,4 +1,4 @@
-//! Watches: what of the vaults a client wants to be shown for as long as it is connected, and how the results of one
+//! Watches: what a client wants to be shown of the vaults for as long as it is connected, and how the results of one
 //! moment differ from those of another. Pure.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use protocol::events::{MAX_WATCHES, Results, Watch, Watched};
 use protocol::hit::Hit;
 use protocol::search::{Expand, MAX_HITS, SearchAnswer};
 
-/// Longest results of a watch. They are sent whole, and so many as there are watches may wait for a slow reader.
+/// Most bytes of a watch's results. They are sent whole, and those of every watch may wait for a slow reader.
 pub const MAX_RESULTS: usize = 1 << 20;
 
 /// A watch that is followed.
@@ -42,7 +42,7 @@ pub fn open(watches: Vec<Watch>) -> Result<Vec<OpenWatch>, RpcError> {
     Ok(open)
 }
 
-/// What is looked at for a watch.
+/// Checks what a watch shows, and takes out what a look at every save must not do.
 fn shown(shows: Watched) -> Result<Watched, String> {
     let limit = shows.limit();
     let shows = match shows {
@@ -74,7 +74,7 @@ pub struct WatchAnswer {
     pub decision: Option<Decision>,
 }
 
-/// What of results makes a client want to hear of them; scores and times do not.
+/// The parts of results whose change a client hears of; scores and times are not among them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShownResults {
     /// Chunks in order, each with a digest of what is shown of it.
@@ -84,7 +84,7 @@ pub struct ShownResults {
 }
 
 impl ShownResults {
-    /// Of a look.
+    /// The parts of what a look found.
     pub fn of(found: &Result<WatchAnswer, RpcError>) -> ShownResults {
         match found {
             Ok(WatchAnswer { answer, decision }) => ShownResults {
@@ -96,7 +96,7 @@ impl ShownResults {
         }
     }
 
-    /// Whether there was nothing to show.
+    /// Whether the look failed.
     pub fn is_error(&self) -> bool {
         self.error.is_some()
     }
@@ -109,7 +109,7 @@ fn digest(hit: &Hit) -> blake3::Hash {
     blake3::hash(json!(shown).to_string().as_bytes())
 }
 
-/// Parameters of the event that tells what was found to a client that has heard of `before`.
+/// Parameters of the event that tells a client, which has heard of `before`, what was found.
 pub fn event(token: &Id, found: Result<WatchAnswer, RpcError>, before: Option<&ShownResults>) -> Results {
     let now = ShownResults::of(&found);
     let old: HashMap<&str, (usize, blake3::Hash)> = places(before.map_or(&[], |state| &state.hits));

@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Told;
 
-/// The signals that are listened to; those that cannot be do what they always do.
+/// The signals that are listened to; one that cannot be listened to does what it always does.
 pub(crate) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,

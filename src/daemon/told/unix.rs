@@ -6,7 +6,7 @@ use sd_notify::NotifyState;
 
 use super::Tell;
 
-/// Tells it.
+/// Tells systemd.
 pub(in super::super) fn tell(what: Tell<'_>) {
     let states = match what {
         Tell::Ready => vec![NotifyState::Ready],
@@ -18,7 +18,7 @@ pub(in super::super) fn tell(what: Tell<'_>) {
     let _ = sd_notify::notify(&states);
 }
 
-/// How often [`Tell::Alive`] is wanted at least, if it is.
+/// The longest time that systemd accepts between two [`Tell::Alive`], if it wants them.
 pub(in super::super) fn watchdog() -> Option<Duration> {
     sd_notify::watchdog_enabled().filter(|within| !within.is_zero())
 }

@@ -92,18 +92,18 @@ pub(super) async fn draft(
         }
     };
     let state = State::new(author.model.provider.name(), &author.model.id, now_s(), parts);
-    // Until then nothing can have been handed in, so that a failure gives it back.
+    // Before this nothing can have been handed in, so a failure gives the reservation back.
     files.save(&state)?;
     Ok(Some((state, reserved.stand())))
 }
 
-/// Writes the questions about a note; blocks. A note that is not as it was is left to be asked about alone.
+/// Writes the questions about a note; blocks. A note that has changed is left to be asked about alone.
 fn write(author: &Author, batches: &Batches, files: &Files, job: &ContextJob, sheet: &mut Sheet) -> io::Result<()> {
     let Ok(work) = prepare(job) else { return Ok(()) };
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
     for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {
-        // What is cached for so long has another price, and half of all is already saved.
+        // A prompt cache that lasts for so long has another price, and the batch already saves half.
         let prompt = Prompt { cache: false, ..prompt };
         let wanted = |n: &u32| {
             let (key, _) = work.left.get(n)?;

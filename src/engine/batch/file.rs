@@ -19,8 +19,8 @@ use note::fingerprint::{ContextKey, Fields, Sketch};
 /// Version of both files.
 const VERSION: u32 = 1;
 
-/// Bytes of questions in a part at most, as the provider's interface counts them. It takes more, but a part is in
-/// memory as a whole while it is handed in, and the daemon is to stay small.
+/// Bytes of questions in a part at most, as the provider's interface counts them. The provider takes more, but a part
+/// is in memory as a whole while it is handed in, and the daemon is to stay small.
 pub(super) const PART_BYTES: usize = 16 << 20;
 
 /// A question, and what its answer is judged by.
@@ -43,7 +43,7 @@ pub(super) struct Item {
 pub(super) struct Wanted {
     /// Its number in the prompt.
     pub(super) n: u32,
-    /// What its context is kept under.
+    /// The key that its context is kept under.
     pub(super) key: ContextKey,
     /// When it was asked for, seconds since 1970 (UTC).
     pub(super) since: i64,
@@ -79,10 +79,10 @@ pub(super) struct Part {
 pub(super) enum Stage {
     /// The provider does not have it.
     Open,
-    /// The provider may have it: it was sent at this time (seconds since 1970, UTC). Batches with the ids in `not`
-    /// have turned out to be others.
+    /// The provider may have it: it was sent at this time (seconds since 1970, UTC). Batches with the ids in `not` have
+    /// turned out not to be it.
     Submitting { at: i64, not: Vec<String> },
-    /// The provider has it. `found`: it was taken for ours by its size alone.
+    /// The provider has it. `found`: its size alone says that it is ours.
     Submitted { id: String, found: bool },
     /// It is not handed in: its notes are asked about one by one.
     Skipped,
@@ -94,7 +94,7 @@ impl State {
         State { version: VERSION, provider, model, began, cancelled: false, parts }
     }
 
-    /// The ids of batches that are named.
+    /// The ids of the batches that the provider has.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match &part.stage {
             Stage::Submitted { id, .. } => Some(id.as_str()),
@@ -120,7 +120,7 @@ impl Files {
         self.dir.join(format!("{}.{what}", self.run))
     }
 
-    /// Takes the batch for oneself until the file is dropped; `None` if another has it.
+    /// Locks the batch until the file is dropped; `None` if somebody else holds the lock.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         DirBuilder::new().recursive(true).private().create(&self.dir)?;
         let file = OpenOptions::new().write(true).create(true).truncate(false).private().open(self.path("lock"))?;
@@ -143,7 +143,7 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Never half written, so this is another version's, or damage: not to be guessed about.
+        // The state is never half written, so this is another version's or damaged: no guess is made.
         let wrong = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
         let state: State = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if state.version == VERSION { Ok(Some(state)) } else { Err(wrong("of another version".to_owned())) }
@@ -166,7 +166,7 @@ impl Files {
         self.sync()
     }
 
-    /// Forgets the batch. The state goes after the questions, lest they lie about with nothing that names them.
+    /// Forgets the batch. The state goes after the questions, so that no questions stay behind that no state names.
     pub(super) fn remove(&self) -> io::Result<()> {
         for what in ["jsonl", "state.new", "state", "lock"] {
             match fs::remove_file(self.path(what)) {
@@ -207,7 +207,7 @@ impl Files {
         Ok(items)
     }
 
-    /// What a question is known by at the provider.
+    /// The id of a question at the provider.
     pub(super) fn id(&self, path: &VaultPath, index: u64) -> String {
         let fields = Fields::new("batch-item/1").number(self.run).bytes(path.as_str().as_bytes()).number(index);
         fields.finish().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,5 +1,5 @@
-//! What a batch's answers are worth: each is judged as one that was asked for alone, by what was written down when
-//! it was asked, whatever has become of the note since.
+//! Judges a batch's answers: each as one that was asked for alone, by what was written down when it was asked, whatever
+//! has become of the note since.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use provider::ledger::Settled;
 use provider::{Completion, Failure, FailureKind};
 use store::{Store, StoreError};
 
-/// What came of it.
+/// The result of judging a part.
 pub(super) struct Judged {
     /// What was used, by note.
     pub(super) used: Vec<(String, Settled)>,
@@ -44,7 +44,7 @@ pub(super) fn keep(
             }
             Err(failure) => {
                 author.outcomes.failed(failure.kind);
-                // This question, and not the provider's state: it is not asked in the same words again.
+                // The fault is this question's and not the provider's: it is not asked in the same words again.
                 if matches!(failure.kind, FailureKind::Rejected | FailureKind::TooLong) {
                     for wanted in &item.keys {
                         tried(store, &item, wanted, tell).map_err(halt)?;
@@ -53,12 +53,12 @@ pub(super) fn keep(
             }
         }
     }
-    // Answers that could not be read.
+    // Questions whose answers are missing or could not be read.
     used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(author, &item.prompt))));
     Ok(Judged { used })
 }
 
-/// Nobody knows whether a question was counted: as much as it may have taken.
+/// The most that a question may have taken, because nobody knows whether the provider charged for it.
 pub(super) fn unknown(author: &Author, prompt: &Prompt) -> Settled {
     let usage = Usage::upper(prompt);
     Settled { usage, micro_dollars: cost::cost(&author.model.price, &usage, true), contexts: 0, failed: true }

@@ -1,5 +1,5 @@
-//! A batch from the wanted to the answers in the journal, on the writer's thread. What the provider has is written
-//! down before and after it gets it, so the next process goes on from there after a kill.
+//! Carries out a batch, from the wanted contexts to the answers in the journal, on the writer's thread. Each submission
+//! is written down before and after it is made, so after a kill the next process goes on from there.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,14 +23,14 @@ use provider::spender::StandingReservation;
 use provider::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
 use store::Store;
 
-/// The first pause between two questions about a batch; each is twice the one before, up to [`LONGEST_PAUSE`].
+/// The first pause between two polls of a batch; each is twice the one before, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// How far the provider's clock may be behind ours, seconds, when a batch is looked for by when it was handed in.
-/// One that is none of ours is found out by its results, so this may be generous.
+/// How far the provider's clock may be behind ours, seconds, when a batch is looked for by the time it was handed in.
+/// The results reveal a batch that is not ours, so this may be generous.
 const CLOCKS_DIFFER: i64 = 600;
 
 /// How long the provider keeps answers, seconds, from when a batch was handed in
@@ -54,7 +54,7 @@ pub(crate) async fn carry_out(author: Author, job: BatchJob) {
 async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
     let files = Files::new(&job.dir, job.run);
     let mut control = job.control.clone();
-    // A former writer may be about to end.
+    // A former writer that is about to end may still hold the lock.
     let lock = loop {
         match files.lock()? {
             Some(lock) => break lock,
@@ -84,7 +84,7 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         (state, standing)
     } else {
         if let Some(left_over) = standing {
-            // It was reserved and then nothing was handed in, for that is written down before.
+            // A former process reserved this and handed nothing in, for a state is written down before that.
             left_over.give_back();
         }
         if *control.borrow() == Control::Cancel {
@@ -125,7 +125,7 @@ fn as_asked(mut author: Author, state: &State) -> Result<Author, Halt> {
     Ok(author)
 }
 
-/// Waits; ends early when the writer is dropped or controls the batch.
+/// Waits; ends early when the engine changes the control, or with [`Halt::Gone`] when it drops it.
 async fn pause(control: &mut watch::Receiver<Control>, length: Duration) -> Result<(), Halt> {
     tokio::select! {
         () = sleep(length) => Ok(()),
@@ -144,7 +144,7 @@ struct Work {
     files: Files,
     state: State,
     reservation: Option<StandingReservation>,
-    /// Not kept open by a batch that takes a day.
+    /// Weak, so that a batch that takes a day does not keep the store open.
     store: Weak<Store>,
     control: watch::Receiver<Control>,
     tell: Arc<super::Tell>,
@@ -154,7 +154,7 @@ struct Work {
     used: Vec<(String, Settled)>,
     /// Batches that the provider was asked to give up.
     cancelled: Vec<String>,
-    /// Interrupted by threads that outlive this, too.
+    /// Also held by blocking work that outlives this.
     lock: Arc<File>,
 }
 
@@ -175,7 +175,7 @@ impl Work {
         self.state.parts.iter().zip(&self.taken).all(|(part, taken)| *taken || part.stage == Stage::Skipped)
     }
 
-    /// What the engine wants; that a batch is given up is remembered over a kill.
+    /// What the engine wants; a cancellation is written down, so it survives a kill.
     fn wanted(&mut self) -> Result<Control, Halt> {
         let control = if self.state.cancelled { Control::Cancel } else { *self.control.borrow_and_update() };
         if control == Control::Cancel && !self.state.cancelled {
@@ -201,7 +201,7 @@ impl Work {
         self.state.parts.get(at).ok_or_else(|| Halt::Store("a part of a batch is missing".to_owned()))
     }
 
-    /// Hands a part in, if it is not there already.
+    /// Hands a part in, if the provider does not have it already.
     async fn hand_in(&mut self, at: usize) -> Result<(), Halt> {
         let mut wait = FIRST_PAUSE;
         loop {
@@ -255,7 +255,8 @@ impl Work {
         }
     }
 
-    /// Looks for a part that may be at the provider: a batch of that size, handed in since, that no other is.
+    /// Looks for a part that the provider may have: a batch of that size, handed in since, that belongs to no other
+    /// part or run.
     async fn find(&mut self, at: usize, sent: i64, not: &[String]) -> Result<Option<String>, Halt> {
         let (mut looks, mut wait) = (0, FIRST_PAUSE);
         loop {
@@ -286,7 +287,7 @@ impl Work {
         }
     }
 
-    /// Asks about the parts that the provider has until one of them has to be handed in, or all are taken.
+    /// Polls the parts that the provider has until one of them has to be handed in, or all are taken.
     async fn wait_for_answers(&mut self) -> Result<(), Halt> {
         let since = jiff::Timestamp::from_second(self.state.began).ok();
         let since = since.map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string());
@@ -301,7 +302,7 @@ impl Work {
                 }
                 if given_up && !self.cancelled.contains(&id) {
                     match self.batches.cancel(&id).await {
-                        // Over already: all of it was answered.
+                        // Tried again. A rejection means that the batch is over already: all of it was answered.
                         Err(failure) if failure.kind != FailureKind::Rejected => {}
                         Ok(()) | Err(_) => self.cancelled.push(id.clone()),
                     }
@@ -354,12 +355,12 @@ impl Work {
         let results = match self.batches.results(id, &requests).await {
             Ok(results) => results,
             Err(failure) if failure.kind == FailureKind::Rejected => return self.lose(at).await,
-            // The next look tries again.
+            // The next poll tries again.
             Err(_) => return Ok(()),
         };
         drop(requests);
         if found && !results.iter().any(|(id, _)| items.contains_key(id)) {
-            // Somebody else's, of the same size: ours may be another, or never have arrived.
+            // It is somebody else's batch of the same size: ours may be another, or never have arrived.
             let mut not: Vec<String> = self.state.ids().map(str::to_owned).collect();
             not.push(id.to_owned());
             return self.set(at, Stage::Submitting { at: self.state.began, not });
@@ -378,7 +379,7 @@ impl Work {
         Ok(())
     }
 
-    /// Nothing is to be had from a part any more. Nobody knows whether it was counted: the estimate stands.
+    /// A part has no answers any more. Nobody knows whether the provider charged for it, so the estimate counts.
     async fn lose(&mut self, at: usize) -> Result<(), Halt> {
         tracing::warn!(
             "the provider has lost a batch, or thrown its answers away; its notes are asked about one by one"
@@ -390,7 +391,7 @@ impl Work {
         Ok(())
     }
 
-    /// Everything is in the journal: the ledger hears what it took, and the files go.
+    /// Everything is in the journal: settles the cost in the ledger and removes the files.
     fn finish(mut self) -> Result<End, Halt> {
         self.forget()?;
         Ok(End::Done)

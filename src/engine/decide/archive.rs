@@ -1,5 +1,5 @@
-//! The archive of contexts, as a note may look into it: what was written for another note that is there, or for a
-//! private one, is not found ([`context::plan::may_reuse`]).
+//! The archive of contexts, as one note may see it: contexts that were written for another note which still exists, or
+//! for a private one, are not found ([`context::plan::may_reuse`]).
 
 use super::NotePipeline;
 use crate::disk_access::{Hangs, STATES_WITHIN};
@@ -22,7 +22,7 @@ pub(crate) struct Claimant<'a> {
 }
 
 impl NotePipeline {
-    /// A note of the store, as it looks into the archive.
+    /// The claimant for a note of the store.
     pub(crate) fn claimant<'a>(&self, record: &'a NoteRecord) -> Claimant<'a> {
         let private = self.private.covers(&record.path, &record.tags);
         Claimant { path: &record.path, moved_from: None, stat: record.stat, private }
@@ -91,19 +91,21 @@ impl NotePipeline {
         }
     }
 
-    /// Whether there is nothing under a path, or the very file of the note at hand: a file system that folds the case
-    /// of names finds a note under its old name too. Asked on the vault's own thread, for workers serve other vaults too.
+    /// Whether a path holds nothing, or the very file of the claimant, whose state is `stat`: a file system that folds
+    /// the case of names finds a note under its old name too. The vault's own thread asks the file system, because
+    /// workers serve other vaults too.
     fn is_gone(&self, path: &VaultPath, stat: FileStat) -> bool {
         let (root, other) = (self.root.clone(), path.clone());
         match self.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &other)) {
             Ok(Err(ReadError::Gone)) => true,
             Ok(Ok(other)) => stat.file().is_some_and(|file| other.file() == Some(file)),
-            // What cannot be told is not gone.
+            // If the file system cannot tell, the note does not count as gone.
             Ok(Err(_)) | Err(Hangs) => false,
         }
     }
 
-    /// Whether a note may be given a context whose note nobody knows; `given`: somebody brought it in.
+    /// Whether a note may be given a context of which nobody knows for what note it was written; `given`: somebody
+    /// brought it in.
     fn may_adopt(&self, note: Claimant<'_>, context: &ContextRecord, given: bool) -> Result<bool, StoreError> {
         let mut own = vec![note.path];
         own.extend(note.moved_from);
@@ -127,7 +129,7 @@ impl NotePipeline {
     }
 }
 
-/// The store's archive as the plan asks for it; the first error is kept, for the plan cannot fail.
+/// The store's archive as the plan asks for it. Keeps the first error, because the plan itself cannot fail.
 pub(super) struct Archive<'a> {
     pipeline: &'a NotePipeline,
     note: Claimant<'a>,

@@ -1,4 +1,4 @@
-//! One note's plan carried out on paper: its records, documents and vectors, with nothing written yet.
+//! Builds what one note's plan asks for: its records, documents and vectors. Writes nothing.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use note::fingerprint::{InputHash, Sketch, text_hash};
 use store::StoreError;
 use store::record::{ChunkRecord, NoteRecord};
 
-/// Everything about the note at hand while its plan is carried out on paper.
+/// Everything about one note while its plan is worked out.
 pub(super) struct NoteBuilder<'a> {
     pub(super) pipeline: &'a NotePipeline,
     pub(super) note: &'a Note,
@@ -23,12 +23,12 @@ pub(super) struct NoteBuilder<'a> {
     pub(super) templates: Vec<String>,
     /// Per chunk: what goes before a context that a model wrote.
     pub(super) above: Vec<String>,
-    /// The note, as it looks into the archive.
+    /// The note, as the archive sees it.
     pub(super) claimant: Claimant<'a>,
     /// Whether no model is to be shown this note.
     pub(super) unasked: bool,
     pub(super) now: i64,
-    /// When what is asked for now was asked for.
+    /// The time of requests that are made now.
     pub(super) since: i64,
     /// `None` for what the embedder has not made yet.
     pub(super) vectors: HashMap<InputHash, Option<(Vector, bool)>>,
@@ -183,7 +183,7 @@ impl NoteBuilder<'_> {
         for chunk in self.chunks {
             let own = searchable(self.note, &(chunk.span.start.max(end).min(chunk.span.end)..chunk.span.end));
             end = chunk.span.end;
-            // Nobody takes an empty text.
+            // No embedder takes an empty text.
             raws.push(if own.trim().is_empty() { self.note.title.clone() } else { own });
         }
         let raws: Vec<&str> = raws.iter().map(String::as_str).collect();
@@ -193,7 +193,8 @@ impl NoteBuilder<'_> {
         documents.into_iter().flatten().collect()
     }
 
-    /// Makes what vectors of a chunk's inputs are not there yet and take no time: together, for they share texts.
+    /// Makes the missing vectors of a chunk's inputs if that takes no time; in one call, because the inputs share
+    /// texts.
     fn make(&mut self, inputs: &[Input]) {
         let holds = |hash: InputHash| self.vectors.contains_key(&hash) || self.pipeline.vectors.holds(hash);
         let lacking: Vec<&Input> = inputs.iter().filter(|input| !holds(input.hash)).collect();
@@ -202,7 +203,8 @@ impl NoteBuilder<'_> {
         self.vectors.extend(made.map(|(input, vector)| (input.hash, Some((vector, true)))));
     }
 
-    /// The vector of an input, if it is there or made in no time; with `order` it is noted that it is missing.
+    /// The vector of an input, if it is there or can be made in no time; with `order` a missing one is added to
+    /// `missing`.
     fn vector(&mut self, input: &Input, order: bool) -> Option<Vector> {
         if let Some(known) = self.vectors.get(&input.hash) {
             return known.as_ref().map(|(vector, _)| vector.clone());
@@ -216,13 +218,13 @@ impl NoteBuilder<'_> {
         found.map(|(vector, _)| vector)
     }
 
-    /// Sees to the vector of a text without its context, for searches without contexts: the user wants it of an embedder
-    /// that takes its time, and it costs as much again.
+    /// Has the vector of a text without its context made, for searches without contexts. The user has asked for that
+    /// although the embedder takes its time and it costs as much again.
     fn text_alone(&mut self, input: &Input) {
         if self.vectors.contains_key(&input.hash) || self.pipeline.vectors.holds(input.hash) {
             return;
         }
-        // Nothing is found by an empty text.
+        // An empty text gets a zero vector: it finds nothing.
         let dimensions = self.pipeline.service.embedder.dimensions();
         let nothing = || (Vector { values: vec![0; dimensions].into(), scale: 0.0 }, true);
         let vector = input.text.is_empty().then(nothing);

@@ -1,4 +1,4 @@
-//! The vectors of queries: remembered, waited for with a deadline, done without when they do not come.
+//! The vectors of queries: they are cached, waited for with a deadline, and left out if they do not come in time.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, mpsc};
@@ -16,7 +16,7 @@ use provider::EmbedError;
 /// Queries whose vectors are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// Vectors of queries that were asked before, by embedder and text; those that were not asked for longest go first.
+/// An LRU cache of the vectors of former queries, by embedder and text.
 pub(crate) struct Queries(Mutex<LruCache<(String, String), Vector>>);
 
 impl Default for Queries {
@@ -52,7 +52,7 @@ impl Shared {
             return Ok(vector);
         }
         let (sender, receiver) = mpsc::sync_channel(1);
-        // What comes too late for this query is there for the next one like it.
+        // A vector that comes too late for this query is there for the next one like it.
         let shared = Arc::downgrade(self);
         embedder.embed_query_then(text, move |vector| {
             if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {

@@ -1,5 +1,5 @@
-//! The task that has vectors made: jobs in, batches out to the embedder, what came into the cache. One per
-//! embedder. It holds no state that matters: an job that is lost is found missing again.
+//! The task that has vectors made: it takes jobs, sends batches to the embedder, and puts the vectors into the cache.
+//! One per embedder. It holds no state that matters: the vectors of a job that is lost are found missing again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -21,10 +21,10 @@ use provider::{Account, Health, Spender, tokens_of};
 use provider::{EmbedError, Made};
 use store::VectorCache;
 
-/// After how long is tried again what failed without a word about when.
+/// Delay before a retry if the failure does not say when.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
-/// How often a budget that is used up, or a provider that was stopped, is looked at.
+/// How often an exhausted budget, or a provider that was stopped, is checked again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// How often a text that is too long is halved before it is given up.
@@ -35,7 +35,7 @@ pub(crate) struct EmbedJob {
     pub(crate) vault: u64,
     pub(crate) vault_name: String,
     pub(crate) path: VaultPath,
-    /// Not held while nothing is written: a store must be able to close.
+    /// Weak, and held only while it is looked at or written: a store must be able to close.
     pub(crate) cache: Weak<VectorCache>,
     /// Each of one input, unless the model sees them together.
     pub(crate) documents: Vec<Vec<Input>>,
@@ -54,7 +54,7 @@ pub(crate) struct EmbedEvent {
     /// The embedder's.
     pub(crate) identity: String,
     pub(crate) path: VaultPath,
-    /// What the job that it was part of fails with.
+    /// Why the larger job that it was part of fails, if it does.
     pub(crate) problem: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Worker {
     common: Arc<Mutex<Common>>,
 }
 
-/// What both sides look at.
+/// State that the handle and the task share.
 #[derive(Default)]
 struct Common {
     /// Why nothing is asked at present.
@@ -101,7 +101,7 @@ impl Worker {
         let queue = EmbedQueue {
             embedder: embedder.clone(),
             spender: shared.spender.clone(),
-            // A transformer has threads enough for one batch.
+            // A transformer has threads for only one batch at a time.
             room: if config.provider.is_remote() { config.concurrency.max(1) } else { 1 },
             on_event,
             common: common.clone(),
@@ -167,7 +167,7 @@ struct Parcel {
     cuts: u8,
 }
 
-/// A job as far as it is carried out.
+/// A job under way.
 struct Open {
     job: EmbedJob,
     /// Documents that are neither in the cache nor given up.
@@ -230,7 +230,7 @@ impl EmbedQueue {
         self.orders.remove(key);
     }
 
-    /// Queues an job in the place of an older one for the same note.
+    /// Queues a job in the place of an older one for the same note.
     fn accept(&mut self, mut job: EmbedJob) {
         let key = (job.vault, job.path.clone());
         self.saved.retain(|parcel| parcel.of != key);
@@ -255,7 +255,8 @@ impl EmbedQueue {
         if self.until.is_some_and(|until| until > machine::now()) {
             return;
         }
-        // Also while paused: the task waits until then, and would not wait at all for what is past.
+        // Cleared while paused too: the task sleeps until this time, and for a time that is past it would not sleep at
+        // all.
         self.until = None;
         if self.common.lock().paused {
             return;
@@ -268,7 +269,7 @@ impl EmbedQueue {
         }
     }
 
-    /// As many documents as one call may take, of one vault and on one behalf; the newest saves first.
+    /// As many documents as one call may take, of one vault and for one purpose; the newest saves first.
     fn next_batch(&mut self) -> Option<Vec<Parcel>> {
         if let Some(batch) = self.again.pop_front() {
             return Some(batch);
@@ -302,7 +303,7 @@ impl EmbedQueue {
     }
 
     fn send(&mut self, mut batch: Vec<Parcel>) {
-        // What was forgotten while it was on its way, and came back without an answer.
+        // Leaves out documents that were forgotten while they were on their way, and came back without an answer.
         batch.retain(|parcel| self.orders.contains_key(&parcel.of));
         let Some(open) = batch.first().and_then(|parcel| self.orders.get(&parcel.of)) else { return };
         let account = self.account(&open.job);
@@ -323,7 +324,7 @@ impl EmbedQueue {
         });
     }
 
-    /// A call is for all notes of its batch, and is written down under the first.
+    /// The account of a call: it serves all notes of its batch, and the ledger has it under the first.
     fn account(&self, job: &EmbedJob) -> Account {
         Account {
             spender: self.spender.clone(),
@@ -356,7 +357,7 @@ impl EmbedQueue {
         }
     }
 
-    /// Puts what came into the caches of the vaults.
+    /// Puts vectors that came into the caches of their vaults.
     async fn keep(&mut self, batch: Vec<Parcel>, vectors: Vec<Vector>) {
         let mut vectors = vectors.into_iter();
         for parcel in batch {
@@ -368,7 +369,7 @@ impl EmbedQueue {
                 .collect();
             // A vault that was closed meanwhile asks again when it is opened.
             let cache = self.orders.get(&parcel.of).and_then(|open| open.job.cache.upgrade());
-            // Not here: other calls go on while it waits for the disk.
+            // On another thread: other calls go on while this waits for the disk.
             let keep = machine::blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
             let kept = keep.await.map_err(|error| error.to_string());
             if let Err(error) = kept.and_then(|kept| kept.map_err(|error| error.to_string())) {
@@ -381,7 +382,7 @@ impl EmbedQueue {
         }
     }
 
-    /// The embedder does not take a batch: each half may be taken alone, and half of a lone text.
+    /// The embedder refuses a batch: tries each half again alone, or half of the text if there is only one.
     fn halve(&mut self, mut batch: Vec<Parcel>, error: &EmbedError) {
         if batch.len() > 1 {
             let rest = batch.split_off(batch.len() / 2);
@@ -441,7 +442,7 @@ impl EmbedQueue {
     }
 }
 
-/// Half of a text for every cut.
+/// A text, halved once for every cut.
 fn cut(text: &str, cuts: u8) -> &str {
     let end = text.len() >> cuts;
     let end = (0..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

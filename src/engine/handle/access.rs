@@ -1,5 +1,5 @@
-//! What calls need of a vault to answer about its notes: what is published of it, a note's bytes, whom it is kept from,
-//! and the error for what is not there.
+//! What calls need of a vault to answer about its notes: its published snapshot, a note's bytes, which notes are hidden
+//! from an audience, and the error for what is not there.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipel
     Ok((published.0.clone(), published.1.clone()))
 }
 
-/// The notes that are kept from an audience.
+/// The notes that are hidden from an audience.
 pub(super) fn hidden(pipeline: &NotePipeline, audience: Audience) -> Option<Arc<Private>> {
     audience.is_assistant().then(|| pipeline.private.clone())
 }

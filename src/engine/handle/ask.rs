@@ -42,7 +42,7 @@ pub(super) fn ask(
     if most == 0 || most > MOST_PASSAGES {
         return Err(CallError::Invalid(format!("`passages` must be 1 to {MOST_PASSAGES}, not {most}")));
     }
-    // Before the search: who cannot be asked need not be searched for.
+    // Before the search: there is no use in one if the model cannot be asked.
     let questioner = engine.0.questions.questioner(&config, &engine.0.provider)?;
     recent::may_spend(engine, request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
     let leaves = questioner.leaves_to();
@@ -55,7 +55,7 @@ pub(super) fn ask(
     answer.model.clone_from(&questioner.model.id);
     answer.micro_dollars = Some(0);
     if hits.is_empty() {
-        // There is nothing to answer from: nobody need be paid to say so.
+        // There is nothing to answer from, and no model need be paid to say so.
         answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
         return Ok(answer);
     }
@@ -128,7 +128,7 @@ fn passages(
             filter: request.filter.clone(),
             fresh,
             explain: request.explain,
-            // What only reminds of the question before is not worth another model.
+            // Passages for the question before are not worth another call of a model.
             expand: if again { Some(Expand::Off) } else { request.expand },
             rerank: again.then_some(false),
             audience: request.audience,

@@ -41,13 +41,13 @@ pub(super) fn answering(engine: &Handle) -> String {
     engine.0.vaults.load().first().map_or_else(String::new, |vault| vault.generation.clone())
 }
 
-/// Its settings.
+/// The settings of the generation that answers.
 fn settings(engine: &Handle) -> ContextConfig {
     let config = engine.0.config.load();
     config.context_of(&answering(engine)).unwrap_or(&config.context).clone()
 }
 
-/// Who writes its contexts, if a model does.
+/// The writer of its contexts, if a model writes them.
 fn writer(engine: &Handle) -> Option<Writer> {
     engine.0.generations.load().get(&answering(engine)).and_then(|runtime| runtime.writer.clone())
 }
@@ -81,7 +81,7 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
     }
 }
 
-/// What making old contexts anew would take; reckoned once for a state of the index, since it reads the store.
+/// What making old contexts anew would take; estimated once for each state of the index, since it reads the store.
 fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
     let mut known = engine.0.reckoned.renewal.lock();
     if let Some((of, estimate)) = &*known

@@ -1,4 +1,4 @@
-//! What writing contexts would take, reckoned from the records of notes.
+//! What writing contexts would take, estimated from the records of notes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use note::VaultPath;
 use protocol::contexts::Estimate;
 use store::record::{ChunkRecord, NoteRecord};
 
-/// Chunks of a vault whose text is looked at for the tokens of a byte.
+/// Chunks of a vault that are sampled for the number of tokens per byte.
 const SAMPLE: usize = 256;
 
 /// Which contexts an estimate is about.
@@ -69,12 +69,12 @@ fn snapshots(engine: &Handle) -> Vec<Arc<Snapshot>> {
     vaults.iter().filter_map(|vault| ready(vault).ok()).map(|(snapshot, _)| snapshot).collect()
 }
 
-/// Tokens of a byte of the notes, by a sample of their chunks: what a byte is worth depends on the script.
+/// Tokens per byte of the notes, by a sample of their chunks: the number depends on the script.
 fn tokens_per_byte<'a>(snapshots: impl Iterator<Item = &'a Arc<Snapshot>>) -> f64 {
     let (mut tokens, mut bytes) = (0, 0);
     for snapshot in snapshots {
         for row in (0..snapshot.rows()).step_by(snapshot.rows().div_ceil(SAMPLE).max(1)) {
-            // A row may be free, and the words may lag.
+            // A row may be free, and the lexical index may lag.
             let Ok(text) = snapshot.text(row as Row) else { continue };
             tokens += u64::from(cost::estimate_tokens(&text.text, 1.0));
             bytes += text.text.len() as u64;

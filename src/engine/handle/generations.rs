@@ -62,7 +62,7 @@ pub(super) fn build_generation(
     let job = engine.begin(JobKind::Generation, scope, &vaults);
     for vault in &vaults {
         if let Err(error) = request(engine, vault, &name, GenerationRequest::Build(job)) {
-            // Where it has begun it goes on; what follows is not begun.
+            // Vaults where the build has begun go on; it does not begin in the later ones.
             for vault in &vaults {
                 engine.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string()));
             }
@@ -84,7 +84,7 @@ pub(super) fn drop_generation(engine: &Handle, vault: Option<&str>, name: &str) 
     engine.choose(vault)?.iter().try_for_each(|vault| request(engine, vault, &name, GenerationRequest::Drop))
 }
 
-/// Of each vault the generation that a search names.
+/// For each vault, the generation that a search names.
 pub(super) fn of_generation(
     engine: &Handle,
     vaults: Vec<Arc<VaultShared>>,
@@ -108,7 +108,7 @@ fn inactive(engine: &Handle, vault: &str, generation: &str) -> Option<Arc<VaultS
     engine.0.indexers.inactive.load().iter().find(|other| is_of(other, vault, generation)).cloned()
 }
 
-/// The name within the program of a generation that the configuration has.
+/// The internal name of a generation that the configuration has.
 fn known(engine: &Handle, name: &str) -> Result<String, CallError> {
     let config = engine.0.config.load();
     let name = if name == DEFAULT_GENERATION { "" } else { name };

@@ -10,7 +10,7 @@ use super::{CallError, Cancel, GraphAnswer, GraphNote, GraphRequest, GraphTarget
 use index::graph::Centrality;
 use index::{Graph, NoteEntry, NoteNo, Snapshot};
 
-/// How long an answer waits for the graph of the present snapshot; then it tells of the one that is there.
+/// How long an answer waits for the graph of the present snapshot; then it shows the one that is there.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Notes, orphans and targets of an answer, unless the request says otherwise, and at most.

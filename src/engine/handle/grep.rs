@@ -1,5 +1,5 @@
-//! Lines that match a regular expression. The truth is the file: what was indexed only says which notes there are, whom
-//! they are kept from, and which of them cannot match.
+//! Finds lines that match a regular expression. The files decide: what was indexed only says which notes there are,
+//! whom they are hidden from, and which of them cannot match.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, Grep
 use vault::documents::FileText;
 use vault::read::ReadError;
 
-/// How long a request searches: half of what any request may take, so that what was found is still told.
+/// How long a request searches: half of what any request may take, so that what was found is still returned.
 const SEARCH_WITHIN: Duration = Duration::from_secs(5);
 
 /// Lines of an answer unless the request says otherwise.
@@ -28,7 +28,7 @@ const USUAL_LINES: usize = 100;
 /// Text of an answer at most, in bytes: a quarter of the longest reply.
 const MOST_TEXT: usize = 4 << 20;
 
-/// Notes that a reader is asked for at once, and bytes of these.
+/// How many notes, and how many bytes of them, a reader is asked for at once.
 const BATCH: (usize, u64) = (32, 2 << 20);
 
 /// Batches under way at once.
@@ -156,7 +156,7 @@ impl Search<'_> {
                 }
                 let FileText { bytes, stat: state, .. } = match read {
                     Ok(read) => read,
-                    // It went, or became no note, since it was indexed.
+                    // Since it was indexed it has gone, or is no longer a note.
                     Err(error) if error.is_final() => continue,
                     Err(error) => {
                         found.unread.push((candidate.path.to_string(), error.to_string()));
@@ -207,7 +207,7 @@ impl Search<'_> {
         (lines.count > 0).then_some(lines)
     }
 
-    /// The same of what an assistant is shown of a note; `None` also if that is nothing.
+    /// The same for the part of a note that an assistant may see; `None` also if it may see nothing.
     fn lines_shown(
         &self,
         path: &VaultPath,
@@ -305,7 +305,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether nothing more is to be looked for.
+    /// Whether the search is over.
     fn is_over(&self) -> bool {
         self.answer.truncated || self.is_late
     }
@@ -324,7 +324,8 @@ impl Found {
         }
         self.left -= wanted;
         self.bytes += bytes;
-        // Told are fewer than there are: by the limit of one note, which is no end, or by that of the answer.
+        // Lines may be missing because of the limit per note, which does not count as truncated, or because of the
+        // limit of the answer, which does.
         self.answer.truncated = what == GrepWhat::Lines && self.left == 0 && count > told.len() as u64;
         self.answer.lines += count;
         let (vault, path) = (vault.to_owned(), path.to_string());

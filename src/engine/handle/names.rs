@@ -56,11 +56,12 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
     Ok(NamesAnswer { names: found.into_iter().take(limit).map(|(.., name)| name).collect(), total })
 }
 
-/// What names are to hold, in lower case; empty if any will do.
+/// The text that names must contain, in lower case; empty if any name will do.
 struct Wanted(String);
 
 impl Wanted {
-    /// How a name fits, less is better: it begins so, a word of it does, it holds it; `None` if it does not fit.
+    /// How well a name fits, less is better: 0 if it begins with the text, 1 if a word of it does, 2 if it contains it;
+    /// `None` if it does not fit.
     fn fit(&self, name: &str) -> Option<u8> {
         let name = name.to_lowercase();
         let at = name.find(&self.0)?;
@@ -72,7 +73,7 @@ impl Wanted {
         })
     }
 
-    /// The name of a note that fits best: its title, else an alias, else the title for its path.
+    /// The title or alias of a note that fits best; if none does but its path fits, its title.
     fn of_note(&self, note: &NoteEntry) -> Option<(u8, String)> {
         let fitting = note.names().filter_map(|name| Some((self.fit(name)?, name)));
         let by_name = fitting.min_by_key(|(fit, _)| *fit).map(|(fit, name)| (fit, name.to_owned()));
@@ -83,7 +84,7 @@ impl Wanted {
 /// Names that several notes may have.
 #[derive(Default)]
 struct Counts {
-    /// In lower case → the notes that have it, and how they write it.
+    /// Name in lower case → how many notes have it, and how often it is written in which way.
     by_key: HashMap<String, (u64, HashMap<String, u64>)>,
 }
 
@@ -102,7 +103,7 @@ impl Counts {
         }
     }
 
-    /// How well each name fits, the notes that have it as an order, and the name as most write it.
+    /// For each name: how well it fits, how many notes have it, as a sort key, and the spelling that most of them use.
     fn fitting(self, wanted: &Wanted) -> Vec<(u8, Reverse<i64>, Name)> {
         let name = |(key, (notes, written)): (String, (u64, HashMap<String, u64>))| {
             let fit = wanted.fit(&key)?;

@@ -46,9 +46,9 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         return Err(unknown());
     }
     let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
-    // What a reader of the note does not see could only be meant for the machine.
+    // Text that a reader of the note does not see could only be meant for the machine.
     let visible = if request.audience.is_assistant() { visible(&note) } else { Cow::Borrowed(note.text.as_str()) };
-    // It says how the file is encoded, and is no part of the first line.
+    // This mark says how the file is encoded, and is not part of the first line.
     let visible = visible.strip_prefix('\u{FEFF}').unwrap_or(&visible);
     let total = visible.lines().count() as u32;
     let named = lines.filter(|_| request.line.is_none()).map(|(first, last)| last - first + 1);

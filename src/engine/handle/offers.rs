@@ -15,15 +15,16 @@ use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest};
 
-/// How long an indexer may take to write down what the user said; it may be at something else first.
+/// How long an indexer may take to write down what the user said; it may be busy with something else first.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What was reckoned last, each with the state of the index that it is of: reckoning reads the store.
+/// The last estimates, each with the state of the index that it was made for: an estimate reads the store.
 #[derive(Debug, Default)]
 pub(crate) struct Reckoned {
-    /// What making old contexts anew would take; by how many are old, and the sequence numbers of all vaults.
+    /// What making old contexts anew would take; the state is how many are old, and the sum of all vaults' sequence
+    /// numbers.
     pub(super) renewal: Mutex<Option<((u64, u64), Estimate)>>,
-    /// Offers that wait for a yes, by vault; by what the records want, and the sequence number.
+    /// Offers that wait for a yes, by vault; the state is the counts of its records, and the sequence number.
     offers: Mutex<HashMap<u64, ((Counts, u64), Offer)>>,
 }
 
@@ -75,13 +76,13 @@ fn say(
         }
         said.recv_timeout(PATIENCE).map_err(|_| CallError::NotReady)??;
     }
-    // Generations that stand beside have the same embedder.
+    // Generations beside the one that answers have the same embedder.
     engine.0.indexers.send_all(|| Event::Wake);
     for offer in &mut offers.vaults {
         let of = vaults.iter().find(|vault| vault.name == offer.vault);
         offer.agreed = match offer.what {
             OfferedWork::Contexts => of.is_none_or(|vault| !vault.report().unagreed),
-            // It begins anew, and reckons anew: until then it says nothing.
+            // The change of embedders begins anew, with a new estimate; until then the report says nothing of it.
             OfferedWork::Vectors => agreed,
             OfferedWork::Reranking => say_of_reranker(engine, agreed)?,
         };
@@ -98,7 +99,7 @@ fn say_of_reranker(engine: &Handle, agreed: bool) -> Result<bool, CallError> {
     Ok(reranker.is_agreed())
 }
 
-/// What models are to do, by vault; the reranker's is of all of them.
+/// What models are to do, by vault; the reranker's offer is for all vaults.
 fn offers(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
     let mut offers = Offers::default();
     for vault in engine.choose(vault)? {
@@ -112,7 +113,7 @@ fn offers(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
     Ok(offers)
 }
 
-/// Those that wait for the user's yes.
+/// The offers that wait for the user's yes.
 pub(super) fn waiting(engine: &Handle) -> Vec<Offer> {
     let mut offers = Vec::new();
     for vault in engine.0.vaults.load().iter() {

@@ -13,7 +13,7 @@ use protocol::search::MAX_HITS;
 /// Notes of an answer unless the request says otherwise.
 const USUAL: usize = 20;
 
-/// What notes are in order of: the newest first, then by vault and path.
+/// The sort key of notes: the newest first, then by vault and path.
 type Place = (Reverse<i64>, String, String);
 
 /// See [`Handle::recent`].
@@ -71,7 +71,7 @@ pub(super) fn assistants_may_spend(engine: &Handle) -> bool {
     engine.0.config.load().assistants_may_spend
 }
 
-/// Whether somebody may have a model asked that costs: the owner always, within the budget.
+/// Whether somebody may use a model that costs money: the owner always, within the budget.
 pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
     if audience.is_assistant() && costs && !assistants_may_spend(engine) {
         return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
@@ -79,8 +79,9 @@ pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: 
     Ok(())
 }
 
-/// Whether an assistant may begin a rebuild that takes this: with leave, and within the budget of a rebuild. The
-/// budget holds for everybody while it runs; who is not asked again should not begin what cannot end.
+/// Whether an assistant may begin a rebuild with this estimate: only if assistants may spend, and within the budget of
+/// a rebuild. That budget limits every rebuild while it runs, but nobody asks an assistant to confirm one, so it should
+/// not begin what cannot end.
 pub(super) fn may_rebuild(engine: &Handle, audience: Audience, estimate: Option<&Estimate>) -> Result<(), CallError> {
     let Some(estimate) = estimate else { return Ok(()) };
     may_spend(engine, audience, estimate.micro_dollars != Some(0), "writing these contexts anew")?;

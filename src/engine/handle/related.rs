@@ -1,4 +1,4 @@
-//! What lies near something: answered from the published snapshots, on the caller's thread.
+//! Finds what is near something: answered from the published snapshots, on the caller's thread.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,7 +46,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
             return Err(no_chunk(request.chunk.as_deref().unwrap_or_default()));
         }
     }
-    // Elsewhere it is a direction, and nothing that could be linked.
+    // For other vaults the seed is only a text with a vector, and no note that could be linked.
     let direction = match &home {
         Some(home) => seed.elsewhere(&ready(home)?.0)?,
         None => Some(seed.clone()),
@@ -82,7 +82,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     Ok(answer)
 }
 
-/// What is asked about, and the vault that it lies in.
+/// What is asked about, and the vault that it is in.
 fn seed(
     request: &RelatedRequest,
     lines: Option<(u32, u32)>,
@@ -118,12 +118,12 @@ fn seed(
     Ok((None, Seed::Text(text.to_owned(), vector)))
 }
 
-/// The error for a chunk that is not there, or that the asker is not to hear of.
+/// The error for a chunk that is not there, or that is hidden from the caller.
 fn no_chunk(name: &str) -> CallError {
     not_found("chunk", name, "a hit has the id under `chunk`")
 }
 
-/// The lines that are asked about; also whether the request makes sense.
+/// The lines that are asked about; an error if the request makes no sense.
 fn lines(request: &RelatedRequest) -> Result<Option<(u32, u32)>, CallError> {
     let invalid = |why: &str| Err(CallError::Invalid(why.to_owned()));
     let given = [&request.path, &request.chunk, &request.text].iter().filter(|p| p.is_some()).count();
@@ -141,7 +141,7 @@ fn lines(request: &RelatedRequest) -> Result<Option<(u32, u32)>, CallError> {
     }
 }
 
-/// The chunks that lines touch; if they are a part of a single one, that part.
+/// The chunks that lines touch; if the lines are a part of a single chunk, that part.
 fn selected(
     snapshot: &Snapshot,
     (pipeline, vectors): (&NotePipeline, &mut QueryVectors<'_>),
@@ -159,7 +159,8 @@ fn selected(
         [row] => snapshot.chunk(row).filter(|chunk| chunk.lines.0 < line || chunk.lines.1 > end).map(|c| (row, c)),
         _ => None,
     };
-    // The text of a private note is embedded here or nowhere; its chunks have what vectors they have.
+    // The text of a private note is embedded on this machine or not at all; then its whole chunks serve, with the
+    // vectors that they have.
     let private = snapshot.note_at(path).is_some_and(|note| pipeline.private.covers(&note.path, note.tags()));
     let stays = private && pipeline.service.embedder.leaves_to().is_some();
     if let Some((row, chunk)) = only.filter(|_| !stays) {
@@ -168,7 +169,7 @@ fn selected(
         let count = (end - line.max(chunk.lines.0)) as usize + 1;
         let part: Vec<&str> = text.lines().skip(first).take(count).collect();
         let part = part.join("\n");
-        // Of a part that says nothing, such as a blank line, the chunk is what is meant.
+        // If the part says nothing, such as a blank line, the whole chunk is meant.
         if part.chars().any(char::is_alphanumeric) {
             let vector = vectors.of(pipeline, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
             return Ok(Seed::Part(chunk.note, part, vector));

@@ -1,5 +1,5 @@
-//! Which note a user means: by its path, by a path on the disk, by file name, title or alias in any case, by a link as it
-//! stands in a note (`[[Note#Heading|text]]`), each perhaps with a heading or a block behind `#`.
+//! Which note a user means: by its path, by a path on the disk, by file name, title or alias in any case, by a link as
+//! it stands in a note (`[[Note#Heading|text]]`), each perhaps with a heading or a block behind `#`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use note::{Note, VaultPath};
 use protocol::audience::Audience;
 use vault::policy::EntryKind;
 
-/// Notes that are offered where none bears a name, or several do.
+/// Notes that an error offers if no note has the name, or several do.
 const MOST_OFFERED: usize = 4;
 
-/// Characters of a name that are repeated.
+/// Characters of a name that an error repeats.
 const MOST_SHOWN: usize = 200;
 
-/// A note that a user means, which need not exist if it was named by a path.
+/// A note that a user means. It need not exist if it was named by a path.
 #[derive(Clone)]
 pub(super) struct Named {
     /// Its vault.
@@ -29,12 +29,12 @@ pub(super) struct Named {
     pub lines: Option<(u32, u32)>,
 }
 
-/// The note that `typed` names in these vaults, for whoever hears of it.
+/// The note that `typed` names in these vaults, among those that `audience` may know of.
 ///
 /// # Errors
-/// No note bears the name, or several do alike; the error says which there are.
+/// No note has the name, or several do; the error says which there are.
 pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> Result<Named, CallError> {
-    // A path is what it is, blanks and all.
+    // A path is taken literally, with its blanks.
     if let Some(named) = by_path(vaults, typed)? {
         return Ok(named);
     }
@@ -60,14 +60,14 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
             return Ok(Named { lines, ..whole });
         }
     }
-    // What is a note by its ending may be new, or gone; what else is wrong with it is said where it is read.
+    // A path that the vault's policy takes for a note may be new, or gone; reading it says what else is wrong.
     match VaultPath::parse(name).zip(vaults.first()) {
         Some((path, vault)) if may_be_note(vault, &path) => Ok(Named { vault: vault.clone(), path, lines: None }),
         _ => Err(unknown(vaults, typed, audience)),
     }
 }
 
-/// The error for a note that is not there, with those whose names are like it.
+/// The error for a note that is not there, with notes of similar names.
 pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> CallError {
     let name = bare(typed);
     let name = name.split_once('#').map_or(name, |(name, _)| name);
@@ -93,7 +93,7 @@ fn bare(typed: &str) -> &str {
     inner.map_or(typed, |inner| inner.split(['|', '\\']).next().unwrap_or_default().trim())
 }
 
-/// The note at a path that exists in one of the vaults, or at one on the disk.
+/// The note at this path, if it exists in one of the vaults, or if it is an absolute one inside a vault.
 fn by_path(vaults: &[Arc<VaultShared>], name: &str) -> Result<Option<Named>, CallError> {
     let named = |vault: &Arc<VaultShared>, path| Named { vault: vault.clone(), path, lines: None };
     if Path::new(name).is_absolute() {
@@ -102,7 +102,7 @@ fn by_path(vaults: &[Arc<VaultShared>], name: &str) -> Result<Option<Named>, Cal
             Some(named(vault, VaultPath::from_relative(relative)?))
         };
         return match vaults.iter().find_map(inside) {
-            // A path that begins at the vault's root, as links are written, looks like one.
+            // A link that begins at the vault's root (`/Note`) looks like an absolute path.
             None if !name[1..].contains('/') => Ok(None),
             None => Err(not_found("note", name, "it lies in no vault")),
             found => Ok(found),

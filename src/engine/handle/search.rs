@@ -34,7 +34,7 @@ use protocol::search::{BoostWeights, MAX_HITS, Mode};
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
 
-/// What a request says of [`Options`]; what it does not is the configuration's.
+/// What a request says of [`Options`]; the configuration sets the rest.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) mode: Option<Mode>,
@@ -63,8 +63,8 @@ impl Served {
         include::Source { vault: &self.vault.name, snapshot: &self.snapshot, pipeline: &self.pipeline, hidden }
     }
 
-    /// What is asked of this vault. `query` and `options` are those of the request: what this vault adds is in the part
-    /// alone, so that no other is asked with it.
+    /// This vault's part of the search. `query` and `options` are those of the request; what this vault adds goes into
+    /// its part only, so that it does not affect other vaults.
     fn part(&self, query: &Parsed, options: &Options, hide: bool, vectors: &mut QueryVectors<'_>) -> Part<'_> {
         let mut part = Part { snapshot: &self.snapshot, query: query.clone(), vector: None, options: options.clone() };
         part.query.filter.hidden = hide.then(|| self.pipeline.private.clone());
@@ -74,7 +74,7 @@ impl Served {
         }
         if options.mode != Mode::Lexical && query.has_text() {
             let embedder = &self.pipeline.service.embedder;
-            // What a word was taken for may be a hidden note's name, which no embedder elsewhere is told.
+            // A word may have been read as a hidden note's name, which must not reach an embedder on another machine.
             let text = if embedder.is_local_and_fast() { query.text_meant() } else { query.text() };
             part.vector = vectors.of(&self.pipeline, &text);
             // A lane that does not know the language must not drag the other down.
@@ -133,7 +133,7 @@ pub(super) fn search_hiding(
     let now = jiff::Zoned::now();
     options.boosts.today = Some(now.date());
     weigh(&mut options.boosts, request.boosts.as_ref())?;
-    // A request that is refused must not wait before it is.
+    // Before the disk is looked at: a request that is refused must not wait for it.
     let mut parsed = parsed(&request, &now)?;
     let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
     options.boosts.asked = time.as_ref().map(|time| time.when);
@@ -152,9 +152,9 @@ pub(super) fn search_hiding(
         parsed.understand(served.iter().map(|served| &*served.snapshot), &options)?;
     }
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
-    // A vault that is named is asked alone; no generation but the one that answers is published.
+    // If a vault is named, only that one is asked. Of a team, only the generation that answers is published.
     let question = (request.vault.is_none() && request.expect.is_none()).then(|| {
-        // That of the query as it was typed: what a word was taken for may be the name of a private note.
+        // The vector of the query as it was typed: a word may have been read as the name of a private note.
         let mut vector = |served: &Served| {
             let pipeline = &served.pipeline;
             Some((pipeline.service.embedder.identity().to_owned(), vectors.of(pipeline, &parsed.text())?))
@@ -182,7 +182,7 @@ pub(super) fn search_hiding(
     let mut answer = search_answer(answers, options.limit, began);
     answer.warnings.extend(left_out);
     for Served { vault, .. } in served.iter().filter(|served| served.pipeline.vectors.is_cut()) {
-        // It finds out by itself what is wrong, and opens the store anew.
+        // The indexer finds out by itself what is wrong, and opens the store anew.
         engine.0.indexers.send(vault.id, Event::Wake);
         answer.warnings.push(format!(
             "`{}`: its vectors were cut short on the disk by another program; chunks are found by words alone until they are \
@@ -231,11 +231,11 @@ fn weigh(boosts: &mut Boosts, asked: Option<&BoostWeights>) -> Result<(), CallEr
     Ok(())
 }
 
-/// Leaves out what has a lower score.
+/// Leaves out hits with a lower score than `least`.
 fn keep_above(least: f32, answer: &mut SearchAnswer) {
     let found = answer.hits.len();
     answer.hits.retain(|hit| hit.score >= least);
-    // What would follow is worse still.
+    // Hits that would follow have lower scores still.
     answer.truncated &= answer.hits.len() == found;
 }
 
@@ -244,8 +244,8 @@ pub(super) fn reranks(engine: &Handle) -> bool {
     engine.0.reranker.load().as_ref().is_some_and(|reranker| reranker.is_always_asked())
 }
 
-/// Who judges what is found, if anybody is to, and what keeps the reranker from it. A user who asks for it agrees, for
-/// this search.
+/// The reranker, if it is to judge what is found, or a warning about what keeps it from that. A user who asks for it
+/// agrees to it, for this search.
 fn reranker(
     engine: &Handle,
     wanted: Option<bool>,

@@ -22,7 +22,8 @@ fn formats(snapshot: &Snapshot) -> BTreeMap<String, u64> {
 pub(super) fn status(engine: &Handle, vault: Option<&str>) -> Result<Status, CallError> {
     let chosen =
         if vault.is_none() && engine.0.vaults.load().is_empty() { Vec::new() } else { engine.choose(vault)? };
-    // Before the state: that nothing is waited for is said after the work that follows from it has begun.
+    // Read before the state: an indexer reports that work has begun before it reports that nothing waits for it any
+    // more.
     let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(engine));
     let (state, problems) = engine.0.state();
     let vaults = chosen.iter().map(|vault| {

@@ -14,12 +14,12 @@ use protocol::status::EmbedStatus;
 pub(super) struct QueryVectors<'a> {
     shared: &'a Arc<Shared>,
     known: HashMap<(String, String), Option<Vector>>,
-    /// Why there is none.
+    /// Why vectors are missing.
     warnings: Vec<String>,
 }
 
 impl QueryVectors<'_> {
-    /// The vector of a text of the request; without one words alone answer.
+    /// The vector of a text of the request; if there is none, the search goes by words alone.
     pub(super) fn of(&mut self, pipeline: &NotePipeline, text: &str) -> Option<Vector> {
         let key = (pipeline.service.embedder.identity().to_owned(), text.to_owned());
         if let Some(known) = self.known.get(&key) {
@@ -36,7 +36,7 @@ impl QueryVectors<'_> {
         vector
     }
 
-    /// The answer with what was odd about the vectors.
+    /// The answer, with warnings about missing vectors.
     pub(super) fn warn(self, mut answer: SearchAnswer) -> SearchAnswer {
         answer.warnings.extend(self.warnings.iter().map(|why| format!("words alone answered: {why}")));
         answer
@@ -61,7 +61,7 @@ pub(super) fn embed_status(vaults: &[Arc<VaultShared>]) -> EmbedStatus {
     sum
 }
 
-/// For the vectors of one request.
+/// An empty collection for the vectors of one request.
 pub(super) fn vectors(engine: &Handle) -> QueryVectors<'_> {
     QueryVectors { shared: &engine.0, known: HashMap::new(), warnings: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! What users have done: looks at the disk, refreshes, rebuilds.
+//! Work that users ask for: looks at the disk, refreshes, rebuilds.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -20,12 +20,12 @@ use protocol::jobs::{Job, JobKind, Scope};
 /// How long a client waits for the vaults of another configuration; the supervisor may have other work first.
 const IN_FORCE: Duration = Duration::from_secs(2);
 
-/// Puts a configuration in force, and waits until its vaults are served by it: a job that is asked for next would be
-/// begun by an indexer that ends.
+/// Puts a configuration in force, and waits until its vaults are served by it: otherwise an indexer that ends would
+/// begin the job that is asked for next.
 pub(super) fn put_in_force(engine: &Handle, config: Settings) -> Result<(), CallError> {
     let (done, in_force) = mpsc::channel();
     engine.send(supervisor::Event::Reload { config: Box::new(config), done })?;
-    // If it takes longer it comes nevertheless.
+    // If that takes longer, the configuration still comes into force.
     let _ = in_force.recv_timeout(IN_FORCE);
     Ok(())
 }
@@ -118,7 +118,7 @@ pub(super) fn rebuild(
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
     }
     let job = engine.begin(JobKind::Rebuild, scope, &vaults);
-    // Who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.
+    // A user who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.
     let agreed = under.is_none() && !audience.is_assistant();
     for vault in &vaults {
         engine.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch, agreed });

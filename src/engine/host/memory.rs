@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::settings::HostConfig;
 
-/// Gives memory back that was needed for work in bulk and is free now.
+/// Returns memory to the system that bulk work needed and that is free now.
 pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // Other simulations go on in this process, and would only have to ask for it again.
@@ -17,12 +17,13 @@ pub fn give_memory_back() {
     }
 }
 
-/// Keeps glibc's allocator from holding what is free.
+/// Keeps glibc's allocator from holding on to free memory.
 ///
-/// It maps every block from half a MiB on, and gives it back when it is freed: by itself glibc raises that size with
-/// each large block that is freed, and later ones leave holes in the arenas of a dozen threads (with 1,200 chunks 4.5
-/// of the 49 MiB that a daemon at rest had). And there are no more arenas than threads that can run at once, for by
-/// itself glibc has eight times as many, and what is free in one is of no use to the others.
+/// The allocator maps every block of half a MiB or more, and returns it to the system when it is freed. By default
+/// glibc raises that size with each large block that is freed, and later blocks leave holes in the arenas of a dozen
+/// threads (with 1,200 chunks 4.5 of the 49 MiB that a daemon at rest had). There are also no more arenas than threads
+/// that can run at once: by default glibc has eight times as many, and what is free in one arena is of no use to the
+/// others.
 pub fn tune_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -37,7 +38,7 @@ pub fn tune_allocator() {
     }
 }
 
-/// Up to how much memory that no file backs this process does what, in bytes.
+/// Thresholds of the memory of this process that no file backs, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Above it work in bulk goes on in small steps.
@@ -48,7 +49,7 @@ pub struct MemoryLimits {
     pub opens: u64,
 }
 
-/// What a control group says, in bytes.
+/// The limits of a control group, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct GroupLimits {
     /// Above it the kernel slows the process down.
@@ -58,13 +59,14 @@ struct GroupLimits {
 }
 
 impl MemoryLimits {
-    /// Those of a configuration, and of the control group that this process is in.
+    /// The limits that follow from a configuration and from the control group that this process is in.
     pub fn of(host: &HostConfig) -> Self {
         let own = if machine::is_simulated() { String::new() } else { read_own_group() };
         MemoryLimits::within(host, of_group(Path::new("/sys/fs/cgroup"), &own))
     }
 
-    /// Something is left for what is not ours to slow down: queries, saves, and the kernel on behalf of this process.
+    /// The limits leave room for what the engine does not slow down: queries, saves, and the kernel on behalf of this
+    /// process.
     fn within(host: &HostConfig, group: GroupLimits) -> Self {
         let of = |limit: Option<u64>, percent: u64| limit.map_or(u64::MAX, |limit| limit.saturating_mul(percent) / 100);
         let max = [host.memory_max, group.max].into_iter().flatten().min();
@@ -80,7 +82,8 @@ fn read_own_group() -> String {
     std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default()
 }
 
-/// The lowest `memory.high` and `memory.max` of a control group and those above it; `own` is what `/proc/self/cgroup` says.
+/// The lowest `memory.high` and `memory.max` of a control group and its ancestors; `own` is the text of
+/// `/proc/self/cgroup`.
 fn of_group(root: &Path, own: &str) -> GroupLimits {
     let Some(group) = own.lines().find_map(|line| line.strip_prefix("0::/")) else { return GroupLimits::default() };
     let lowest = |file: &str| {

@@ -1,4 +1,5 @@
-//! What the engine takes from its host, and how little: priorities of threads, memory, the battery; and what holds it.
+//! What the engine takes from its host, and how little: thread priorities, memory, the battery; and the sandbox around
+//! it.
 
 mod memory;
 pub mod power;
@@ -11,7 +12,7 @@ pub use platform::process::{resident_bytes, unbacked_bytes};
 pub(crate) use replace::replace;
 pub use threads::background_thread;
 
-/// Who starts this process again when it fails: `systemd`, `launchd` or `none`.
+/// The service manager that restarts this process when it fails: `systemd`, `launchd` or `none`.
 pub(crate) fn service_manager() -> &'static str {
     match std::env::var("SITUATED_SUPERVISOR").as_deref() {
         Ok("launchd") => "launchd",

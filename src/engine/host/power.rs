@@ -6,15 +6,15 @@ use std::path::Path;
 /// Below this, in percent, work in bulk waits for mains.
 pub const BULK_WAITS: u8 = 50;
 
-/// Below this all work but saves does.
+/// Below this, in percent, all work except saves waits.
 pub const ALL_WAITS: u8 = 20;
 
 /// Where the power comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Supply {
-    /// Whether it is the battery; a machine that does not tell is on mains.
+    /// Whether the machine runs on battery; one that does not say so is on mains.
     pub on_battery: bool,
-    /// What is left of it, in percent, if it is.
+    /// The charge of the battery in percent, if the machine runs on it.
     pub percent: Option<u8>,
 }
 
@@ -24,9 +24,9 @@ pub enum Brake {
     /// None.
     #[default]
     Off,
-    /// What could be done another day: making notes, contexts or vectors anew.
+    /// Work that could be done another day: making notes, contexts or vectors anew.
     Bulk,
-    /// All but saves.
+    /// All work except saves.
     All,
 }
 
@@ -42,7 +42,7 @@ impl Supply {
     }
 }
 
-/// What the folder `supplies` (as `/sys/class/power_supply`) tells; mains if it tells nothing.
+/// Reads the folder `supplies` (such as `/sys/class/power_supply`); mains if it says nothing.
 pub fn supply(supplies: &Path) -> Supply {
     let Ok(entries) = std::fs::read_dir(supplies) else { return Supply::default() };
     let (mut plugged, mut discharging, mut left) = (false, false, Vec::new());
@@ -67,7 +67,7 @@ pub fn supply(supplies: &Path) -> Supply {
     }
     // A charger that is plugged in may be too weak, and one battery of two may discharge into the other.
     let on_battery = discharging && !plugged;
-    // Of several, the sum would need their sizes; the fullest one keeps the machine up.
+    // The sum of several batteries would need their sizes; the fullest one keeps the machine up.
     Supply { on_battery, percent: left.into_iter().max().filter(|_| on_battery) }
 }
 

@@ -1,13 +1,13 @@
-//! Small files of the engine's own, written so that a reader finds the old text or the new one.
+//! Writes small files of the engine so that a reader finds either the old text or the new one.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Puts `text` in the place of what the file `name` in `dir` holds: written beside it, on the disk, then renamed.
+/// Replaces the text of the file `name` in `dir`: writes the new text beside it, syncs that file, then renames it.
 ///
 /// # Errors
-/// It cannot be written; then the old text stands.
+/// The new text cannot be written; then the old one stays.
 pub(crate) fn replace(dir: &Path, name: &str, text: &[u8]) -> io::Result<()> {
     let fresh = dir.join(format!("{name}.new"));
     let mut file = File::create(&fresh)?;

@@ -1,23 +1,23 @@
-//! What restricts this process, as `status` says it. The program enters the sandbox; the engine only knows of it.
+//! What restricts this process, as `status` says it. The program enters the sandbox; the engine only remembers that.
 
 use std::sync::OnceLock;
 
 use protocol::status::{Enforcement, Sandbox};
 
-/// Of the process and not of an engine: the kernel holds all of it, for good.
+/// The sandbox belongs to the process and not to an engine: the kernel restricts the whole process, for good.
 static STATE: OnceLock<Sandbox> = OnceLock::new();
 
-/// What holds this process; `None` before anybody decided.
+/// What restricts this process; `None` until that is decided.
 pub fn state() -> Option<&'static Sandbox> {
     STATE.get()
 }
 
-/// Whether what this process may not do now it may do after a restart.
+/// Whether the kernel restricts this process, so that a restarted one may be allowed more.
 pub fn is_held() -> bool {
     state().is_some_and(|sandbox| sandbox.landlock != Enforcement::None)
 }
 
-/// Remembers what holds this process; the first answer stays, for nothing can widen it again.
+/// Remembers what restricts this process. The first value stays: nothing can widen a sandbox again.
 pub fn remember(sandbox: Sandbox) -> &'static Sandbox {
     STATE.get_or_init(|| sandbox)
 }

@@ -1,5 +1,5 @@
-//! Priorities, per thread and not per process, so that answers stay quick while the index is built. What a thread
-//! starts afterwards has its priority too.
+//! Priorities, per thread and not per process, so that answers stay quick while the index is built. Threads that a
+//! thread starts afterwards inherit its priority.
 
 /// Lowers the calling thread's priority: bulk work gives way to queries and to everything else.
 pub fn background_thread() {
@@ -18,12 +18,12 @@ pub fn background_thread() {
     }
 }
 
-/// Lets the calling thread's reading and writing wait until nobody else wants the disk.
+/// Makes the calling thread's reads and writes wait until nobody else needs the disk.
 #[cfg(target_os = "linux")]
 fn read_and_write_last() {
     /// `IOPRIO_WHO_PROCESS`, which means a thread.
     const THREAD: libc::c_int = 1;
-    /// `IOPRIO_CLASS_IDLE`, in its place.
+    /// `IOPRIO_CLASS_IDLE`, shifted to the bits of the class.
     const IDLE: libc::c_int = 3 << 13;
     // SAFETY: three numbers; it changes nothing but the calling thread (0).
     #[allow(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Rebuilds through the provider's batch interface, as the indexer sees them: when a batch is handed in, and what it is
-//! told meanwhile. While a run is `batch`, what it wants is not asked for one by one.
+//! Rebuilds through the provider's batch interface, as the indexer sees them: when it hands a batch in, and how it
+//! controls the batch meanwhile. While a run is `batch`, its contexts are not asked for one by one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct ProviderBatches {
     last_ticket: u64,
 }
 
-/// Whose batch it is, and who hears of it.
+/// The indexer that a batch is for, and the inbox for its events.
 pub(super) struct BatchClient<'a> {
     pub(super) vault: u64,
     pub(super) place: &'a Place,
@@ -43,7 +43,7 @@ pub(super) struct BatchClient<'a> {
 }
 
 impl ProviderBatches {
-    /// Tells batches that are under way what is wanted of them; `current` is the run that goes on.
+    /// Tells batches under way whether to go on, pause or cancel; `current` is the run under way.
     pub(super) fn control(&self, current: Option<u64>, paused: bool) {
         for handed in self.handed.values() {
             let wanted = match () {
@@ -55,12 +55,12 @@ impl ProviderBatches {
         }
     }
 
-    /// Batches that a former process left, of other runs than the current one: once, and never again.
+    /// The runs, except the current one, whose batches a former process left. Returns them only once for each writer.
     pub(super) fn left_over(&mut self, place: &Place, current: Option<u64>) -> Vec<u64> {
         if std::mem::replace(&mut self.sought, true) {
             return Vec::new();
         }
-        // Of rebuilds that were cancelled: what was answered of them is paid for.
+        // Their rebuilds were cancelled, but their answers are paid for.
         Files::runs(&place.dir).into_iter().filter(|run| Some(*run) != current).collect()
     }
 
@@ -69,7 +69,7 @@ impl ProviderBatches {
         self.handed.values().any(|handed| handed.run == run)
     }
 
-    /// Whether a batch of this run is written down.
+    /// Whether a batch of this run is on the disk.
     pub(super) fn is_under_way(place: &Place, run: u64) -> bool {
         Files::new(&place.dir, run).exist()
     }
@@ -88,7 +88,7 @@ impl ProviderBatches {
         let (control, controlled) = watch::channel(wanted);
         let inbox = of.inbox.clone();
         let tell = move |event| {
-            // The indexer may have ended; what it told is in the journal.
+            // The indexer may have ended; the answers are in the journal.
             let _ = inbox.send(Event::Batch { ticket, event });
         };
         writer.batch(BatchJob {
@@ -105,7 +105,7 @@ impl ProviderBatches {
         self.handed.insert(ticket, Handed { run, control, phase: String::new() });
     }
 
-    /// A batch is at something else now; returns its run.
+    /// Sets what a batch is doing now; returns its run.
     pub(super) fn set_phase(&mut self, ticket: u64, phase: String) -> Option<u64> {
         let handed = self.handed.get_mut(&ticket)?;
         handed.phase = phase;
@@ -117,13 +117,13 @@ impl ProviderBatches {
         self.handed.remove(&ticket).map(|handed| handed.run)
     }
 
-    /// What a run's job is at.
+    /// What a run's job is doing.
     pub(super) fn phase_of(&self, run: u64) -> &str {
         let handed = self.handed.values().find(|handed| handed.run == run && !handed.phase.is_empty());
         handed.map_or("writing contexts", |handed| &handed.phase)
     }
 
-    /// The writer that had them is gone: they are looked for again.
+    /// Forgets the batches, for their writer is gone; they are looked for again.
     pub(super) fn forget(&mut self) {
         self.handed.clear();
         self.sought = false;

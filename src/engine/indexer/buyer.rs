@@ -1,5 +1,5 @@
-//! Has a model write contexts for one indexer: what waits ([`PendingContexts`]), the rebuild that goes on, batches of the
-//! provider, and the regular look after contexts that should be better.
+//! Has a model write contexts for one indexer. Holds the contexts that wait ([`PendingContexts`]), the current rebuild,
+//! the provider's batches, and the time of the regular sync, which asks again for contexts that should be better.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,21 +21,21 @@ use note::VaultPath;
 use protocol::jobs::{JobKind, Scope};
 use provider::ledger::OverBudget;
 
-/// How often a day's budget that is used up is looked at.
+/// How often an exhausted daily budget is checked again.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
 
-/// Whose contexts they are.
+/// The indexer that contexts are bought for.
 pub(super) struct At<'a> {
     pub(super) actor: &'a ActorContext,
     pub(super) pipeline: &'a Arc<NotePipeline>,
 }
 
-/// What else the indexer is at.
+/// What else the indexer is doing.
 #[derive(Clone, Copy)]
 pub(super) struct Work {
     /// Whether notes of the rebuild that goes on are still to be decided about.
     pub(super) deciding: bool,
-    /// Whether any note is.
+    /// Whether any note is still to be decided about.
     pub(super) landing: bool,
     /// Whether something could not be written, or the vault is in doubt.
     pub(super) troubled: bool,
@@ -46,7 +46,7 @@ pub(super) struct Buyer {
     pub(super) pending: PendingContexts,
     batches: ProviderBatches,
     consent: ConsentState,
-    /// Seconds since 1970 (UTC) of the next regular look; unknown at the start.
+    /// When the next regular sync is due, seconds since 1970 (UTC); unknown at the start.
     next_sync: Option<i64>,
 }
 
@@ -69,8 +69,8 @@ impl Buyer {
         self.next_sync = None;
     }
 
-    /// Reads whether the user has agreed to the model in force; a vault for which it was bought before anybody was asked
-    /// goes on.
+    /// Reads whether the user has agreed to the model in force. If contexts were bought from it for this vault before
+    /// anybody was asked, that counts as a yes.
     pub(super) fn read_consent(&mut self, actor: &ActorContext) {
         let runtime = &self.pending.runtime;
         let author = runtime.writer.as_ref().map(|writer| &writer.author);
@@ -89,7 +89,7 @@ impl Buyer {
         self.consent.is_agreed()
     }
 
-    /// The user agrees, or takes it back.
+    /// Records that the user agrees, or takes that back.
     pub(super) fn set_agreed(&mut self, at: &At<'_>, agreed: bool) -> Result<(), EngineError> {
         let dir = &at.actor.place.dir;
         let changed = self.consent.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))?;
@@ -103,7 +103,7 @@ impl Buyer {
         Ok(())
     }
 
-    /// Asks for what the model is to write besides what saves want: what has a free context, and with `replace` what
+    /// Asks for contexts that no save asks for: in place of free ones, and with `replace` in place of those that
     /// another model wrote.
     pub(super) fn ask_at_first(&mut self, at: &At<'_>, replace: bool) -> Result<(), EngineError> {
         if !at.pipeline.generation.costs {
@@ -130,7 +130,7 @@ impl Buyer {
         }
     }
 
-    /// Something keeps jobs from being carried out.
+    /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
     fn hold(&mut self, at: &At<'_>, held: &Interrupted) -> Result<(), EngineError> {
         let now = machine::now();
         let until = match held {
@@ -139,7 +139,7 @@ impl Buyer {
                 return self.stop_run(at, &held.to_string());
             }
             Interrupted::Budget(OverBudget::Io(_)) => now + TRY_AGAIN,
-            // What is reserved and then not used comes back, so it is tried again before the day is over.
+            // Reservations that are not used up return to the budget, so it is tried again before the day is over.
             Interrupted::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
             Interrupted::Useless => self.pending.runtime.useless_until(now),
             Interrupted::Provider(_) => match self.pending.runtime.provider_returns(now) {
@@ -155,7 +155,7 @@ impl Buyer {
         Ok(())
     }
 
-    /// Sends to the writer what has been quiet for long enough, as much as keeps it busy.
+    /// Sends the writer the notes that have been quiet for long enough, as many as keep it busy.
     pub(super) fn ask(
         &mut self,
         at: &At<'_>,
@@ -182,7 +182,7 @@ impl Buyer {
         Ok(())
     }
 
-    /// Looks after contexts that serve and should be better, when the time has come.
+    /// Asks again for contexts that serve and should be better, if the regular sync is due.
     pub(super) fn sync_if_due(&mut self, at: &At<'_>) -> Result<(), EngineError> {
         let sync = at.actor.engine.config.load().sync.clone();
         if !sync.background
@@ -205,7 +205,7 @@ impl Buyer {
         self.refresh(at, None)
     }
 
-    /// Asks for contexts that serve and should be better.
+    /// Asks again for contexts that serve and should be better.
     pub(super) fn refresh(&mut self, at: &At<'_>, since: Option<i64>) -> Result<(), EngineError> {
         if !at.pipeline.generation.costs || !self.is_agreed() {
             return Ok(());
@@ -220,7 +220,7 @@ impl Buyer {
         Ok(())
     }
 
-    /// How long until the next regular look.
+    /// How long until the next regular sync.
     pub(super) fn sync_left(&self, actor: &ActorContext) -> Option<Duration> {
         if !actor.engine.config.load().sync.background || actor.shared.is_inactive() || !self.is_agreed() {
             return None;
@@ -229,7 +229,7 @@ impl Buyer {
         Some(Duration::from_secs(left.max(1)))
     }
 
-    /// Begins a rebuild by the model in force; one that goes on ends.
+    /// Begins a rebuild by the model in force, after ending the current one.
     pub(super) fn begin_run(&mut self, at: &At<'_>, run: Run) -> Result<(), EngineError> {
         self.stop_run(at, "another rebuild has begun")?;
         let remembered = run.remember(at.pipeline);
@@ -237,7 +237,8 @@ impl Buyer {
         remembered
     }
 
-    /// Takes up the rebuild that a former process left unfinished: its job, and what is still to be decided about.
+    /// Takes up the rebuild that a former process left unfinished. Returns its job and the notes that are still to be
+    /// decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
         let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
         let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
@@ -247,14 +248,14 @@ impl Buyer {
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
         if !rest.is_empty() {
-            // One step ends with the notes, one with the contexts.
+            // The job has two steps: one ends with the notes, one with the contexts.
             at.actor.engine.jobs.open_step(job, vault);
         }
         self.pending.run = Some(run);
         Ok(Some((job, rest)))
     }
 
-    /// Chunks that a run still has to see to: of a generation that is built beside another, all that wait.
+    /// How many chunks a run still has to handle; in a generation that is built beside another, all that wait.
     fn left_of_run(&self, at: &At<'_>) -> u64 {
         let sum = self.pending.counters.sum();
         if at.actor.shared.is_inactive() { sum.due } else { sum.rebuild }
@@ -307,7 +308,7 @@ impl Buyer {
         if cancelled { self.stop_run(at, "cancelled") } else { Ok(()) }
     }
 
-    /// Hands in the run that wants a batch, and tells batches that are under way what is wanted of them.
+    /// Hands in the run that needs a batch, and tells batches under way whether to go on, pause or cancel.
     pub(super) fn poll_batches(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
         let runtime = self.pending.runtime.clone();
         let Some(writer) = &runtime.writer else { return Ok(()) };
@@ -350,7 +351,7 @@ impl Buyer {
         Ok(())
     }
 
-    /// A run goes on one by one.
+    /// Continues a run without a batch: its contexts are asked for one by one.
     fn end_batch(&mut self, at: &At<'_>, run: u64) -> Result<(), EngineError> {
         if let Some(run) = self.pending.run.as_mut().filter(|ours| ours.id == run) {
             run.batch = false;
@@ -390,7 +391,7 @@ impl Buyer {
         }
     }
 
-    /// The user says that it works again.
+    /// The user says that the model works again: asks at once.
     pub(super) fn resume(&mut self) {
         self.pending.runtime.resume();
         self.pending.queue.hurry(machine::now());
@@ -407,14 +408,14 @@ fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
     }
 }
 
-/// A job does without a batch, and says so.
+/// Tells the user that a job goes on without a batch.
 fn one_by_one(at: &At<'_>, job: u64, why: &str) {
     tracing::warn!("no batch: {why}");
     let problem = format!("{why}; contexts are asked for one by one, at the full price");
     at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.problem = Some(problem)));
 }
 
-/// Until the user's next day begins.
+/// The time until the user's next day begins.
 fn until_midnight() -> Duration {
     let now = machine::zoned();
     let next = now.tomorrow().and_then(|day| day.start_of_day());

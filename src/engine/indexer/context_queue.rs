@@ -1,6 +1,6 @@
-//! Which notes wait for a model, in the order in which they are asked for: what was saved before what a
-//! rebuild or a sync wants, and each when it has been quiet long enough. What is wanted stands in the
-//! notes' records; this is only their order, and it is made again at every start.
+//! The queue of notes that wait for a model: saved notes go before those that a rebuild or a sync wants, and each goes
+//! when it has been quiet for long enough. The notes' records say what is wanted; this is only their order, built again
+//! at every start.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
@@ -54,7 +54,7 @@ impl ContextQueue {
         Some(path)
     }
 
-    /// All that wait are ready now.
+    /// Makes all waiting notes ready now.
     pub(crate) fn hurry(&mut self, now: Instant) {
         for (path, (rank, _)) in std::mem::take(&mut self.notes) {
             self.notes.insert(path, (rank, now));

@@ -1,8 +1,10 @@
-//! Contexts that a model writes: which notes wait for it, which it has, and what is done with what comes back.
+//! Contexts that a model writes: which notes wait for them, which notes the writer has, and what becomes of the
+//! answers.
 //!
-//! That a context is wanted stands in the note's record ([`context::plan::PendingContext`]), written in the transaction
-//! that decided it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds it there.
-//! So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays in the archive.
+//! The note's record says that a context is wanted ([`context::plan::PendingContext`]); the transaction of the decision
+//! writes it. An answer goes to the journal and the archive; then the note is decided about again, and the plan finds
+//! the answer there. So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays
+//! in the archive.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -24,32 +26,32 @@ use note::{PRIVATE_TAG, VaultPath};
 use provider::ledger::Purpose;
 use store::record::{ChunkRecord, NoteRecord};
 
-/// After how long a note is asked for again when the provider failed it.
+/// Delay before a note is asked about again after the provider failed.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
 
-/// After how long a note that is being decided about is looked at again.
+/// Delay before a note is tried again that is being decided about or asked about.
 const BUSY_AGAIN: Duration = Duration::from_secs(1);
 
-/// When the last sync was, among the store's values.
+/// The key, among the store's values, of the time of the last sync.
 const SYNCED: &str = "synced_at";
 
-/// Whose notes are asked about.
+/// The vault whose notes are asked about, and what may be asked.
 pub(crate) struct Asking<'a> {
     pub(crate) vault: u64,
     pub(crate) vault_name: &'a str,
-    /// Whether another generation answers: then nothing is bought but what a build wants.
+    /// Whether another generation answers searches: then only a build buys contexts.
     pub(crate) inactive: bool,
-    /// Whether the user has agreed that the model is asked by itself.
+    /// Whether the user has agreed that the model is asked automatically.
     pub(crate) agreed: bool,
     pub(crate) now: Instant,
 }
 
-/// Which contexts that serve and are not of the model in force it is to write anew.
+/// Which contexts that are not from the model in force it is to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Renew {
     /// None of them.
     Nothing,
-    /// Those that cost nothing: nothing that was paid for is lost.
+    /// Those that cost nothing, so that nothing paid for is lost.
     Free,
     /// All of them.
     All,
@@ -58,11 +60,11 @@ pub(crate) enum Renew {
 /// What may be asked for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Allowed {
-    /// What a rebuild wants, which the user confirmed for itself.
+    /// Contexts for a rebuild, which the user confirmed separately.
     Rebuild,
-    /// What somebody asked for: a rebuild, or the look after stale ones.
+    /// Contexts that somebody asked for, with a rebuild or a sync.
     Asked,
-    /// What saves want, too.
+    /// Also contexts that saves want.
     All,
 }
 
@@ -76,24 +78,24 @@ impl Allowed {
     }
 }
 
-/// What an indexer knows of contexts.
+/// The state of one indexer's contexts.
 pub(crate) struct PendingContexts {
-    /// Who writes them.
+    /// The settings and the writer in force.
     pub(crate) runtime: Arc<GenerationRuntime>,
     pub(crate) queue: ContextQueue,
-    /// Notes that the writer has, with what is asked about each.
+    /// Notes that the writer has, with the keys that it is asked for.
     asked: HashMap<VaultPath, HashSet<ContextKey>>,
-    /// Notes that moved while the writer has them: its name of them → the present one.
+    /// Notes that moved while the writer had them: the path that the writer knows → the present path.
     moved: HashMap<VaultPath, VaultPath>,
-    /// Notes for which contexts came and that are to be decided about again.
+    /// Notes whose contexts arrived; they are to be decided about again.
     arrived: BTreeSet<VaultPath>,
     pub(crate) counters: ContextCounters,
     failures: Failures,
     /// The rebuild that goes on.
     pub(crate) run: Option<Run>,
-    /// Quiet of a note before its structural changes are sent.
+    /// How long a note must be quiet after a save before it is sent.
     settle: Duration,
-    /// What a writer that was replaced still has may come until then.
+    /// The deadline for answers of a writer that was replaced.
     draining: Option<Instant>,
 }
 
@@ -114,17 +116,17 @@ impl PendingContexts {
         }
     }
 
-    /// A record was read at the start: it was quiet for long enough while nobody looked.
+    /// A record was read at the start. Its note need not settle: it was quiet for long enough before.
     pub(crate) fn loaded(&mut self, record: &NoteRecord, now: Instant) {
         self.put(record, (Duration::ZERO, Duration::ZERO), now);
     }
 
-    /// A record was written: what it wants takes its place in the queue.
+    /// A record was written: its note takes its place in the queue if it wants contexts.
     pub(crate) fn written(&mut self, record: &NoteRecord, now: Instant) {
         self.put(record, (self.settle, Duration::ZERO), now);
     }
 
-    /// A note has moved. What the writer is asked about it, it is not asked again under the new name.
+    /// A note has moved. What the writer is already asked about it is not asked again under the new path.
     pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
         self.queue.remove(old);
         self.failures.remove(old);
@@ -144,7 +146,7 @@ impl PendingContexts {
         }
     }
 
-    /// `waits`: of what a save wants, and of the rest.
+    /// Queues a note that wants contexts. `waits`: the delays for what a save wants, and for the rest.
     fn put(&mut self, record: &NoteRecord, waits: (Duration, Duration), now: Instant) {
         self.counters.put(record);
         self.failures.put(record);
@@ -158,8 +160,8 @@ impl PendingContexts {
         self.queue.put(record.path.clone(), rank, now + wait);
     }
 
-    /// Other settings, or another writer, are in force. What the old one still has may come for so long, and is not
-    /// asked for again before.
+    /// Other settings, or another writer, are in force. Answers of the old writer may arrive until `drained_at`; before
+    /// that nothing that it has is asked for again.
     pub(crate) fn replace_runtime(&mut self, runtime: Arc<GenerationRuntime>, drained_at: Instant) {
         self.settle = runtime.config.context.settle;
         if runtime.has_writer_of(&self.runtime) {
@@ -170,7 +172,7 @@ impl PendingContexts {
         self.draining = Some(drained_at).filter(|_| !self.asked.is_empty());
     }
 
-    /// What a writer that was replaced did not answer in time is asked for again.
+    /// Asks again for what a replaced writer did not answer in time.
     pub(crate) fn end_draining(&mut self, now: Instant) {
         if self.draining.is_none_or(|until| until > now && !self.asked.is_empty()) {
             return;
@@ -182,17 +184,17 @@ impl PendingContexts {
         }
     }
 
-    /// That the model fails at a good share of what it is asked for.
+    /// The problem to report if the model fails at a good share of what it is asked for.
     pub(crate) fn problem(&self) -> Option<String> {
         self.failures.problem(self.counters.sum())
     }
 
-    /// Notes that the writer has.
+    /// How many notes the writer has.
     pub(crate) fn asked(&self) -> usize {
         self.asked.len()
     }
 
-    /// The writer says what came of a job. Returns what keeps it from being carried out, if anything does.
+    /// The writer says what came of a job. Returns what interrupted the job, if anything did.
     pub(crate) fn take(
         &mut self,
         pipeline: &NotePipeline,
@@ -211,7 +213,7 @@ impl PendingContexts {
             }
             ContextEvent::Given(_, None) => drop(self.arrived.insert(path)),
             ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
-                // Of a note that may not be known any more nobody can say here that it was not private.
+                // The note may not be known any more. Nobody can tell here that it was public, so it counts as private.
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
                 if let (Err(_), Some(writer)) = (&kept, &self.runtime.writer) {
                     writer.author.unkept.put(&pipeline.root, &path, key, *record);
@@ -257,7 +259,7 @@ impl PendingContexts {
         std::mem::take(&mut self.arrived)
     }
 
-    /// What is to be asked now, as much as keeps the writer busy; `is_busy` says which notes are being decided about.
+    /// The jobs to send now, as many as keep the writer busy; `is_busy` says which notes are being decided about.
     pub(crate) fn jobs(
         &mut self,
         pipeline: &Arc<NotePipeline>,
@@ -269,7 +271,7 @@ impl PendingContexts {
         if !asking.agreed && self.run.is_none() {
             return Ok(Vec::new());
         }
-        // One that stands beside the one in force buys nothing by itself.
+        // A generation beside the one in force buys nothing automatically, except during a run.
         let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
         let allowed = match (asking.agreed, automatic) {
             (false, _) => Allowed::Rebuild,
@@ -281,7 +283,7 @@ impl PendingContexts {
         while self.asked.len() < writer.room()
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
-            // Being decided about, or being asked for: what comes of that puts it back.
+            // The note is being decided about or asked about already. It goes back to the queue until that is over.
             if is_busy(&path) || self.asked.contains_key(&path) {
                 self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
                 continue;
@@ -302,13 +304,14 @@ impl PendingContexts {
         Ok(jobs)
     }
 
-    /// Whether the writer is asked for one of these about another note. That note may be where the text was before it
-    /// moved, which nobody has seen yet; then its answer serves here. A copy is asked about once the other is answered.
+    /// Whether the writer is already asked for one of these about another note. That note may be where the text was
+    /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
+    /// about once the other is answered.
     fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
         pending.iter().any(|(key, _)| self.asked.values().any(|keys| keys.contains(key)))
     }
 
-    /// What a note still wants a model to write, and whether some of it is in the archive already and only has to be
+    /// The contexts that a note still needs from a model, and whether the archive already has some that only have to be
     /// taken.
     fn open(
         &self,
@@ -332,7 +335,7 @@ impl PendingContexts {
         Ok((open, found))
     }
 
-    /// Whether a context is not to be asked for alone.
+    /// Whether a context is left to a batch and not asked for alone.
     fn waits_for_batch(&self, due: PendingContext) -> bool {
         due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch)
     }
@@ -363,7 +366,8 @@ impl PendingContexts {
         }
     }
 
-    /// Whether only what saves want is asked for: until all of a rebuild is decided nobody could say how far it is.
+    /// Whether only contexts for saves are asked for: the progress of a rebuild is unknown until all its notes are
+    /// decided about.
     fn is_deciding(&self, inactive: bool) -> bool {
         self.run.as_ref().is_some_and(|run| run.total == 0) && !inactive
     }
@@ -377,7 +381,7 @@ impl PendingContexts {
         next.into_iter().chain(self.draining).min()
     }
 
-    /// Every note that wants something takes its place in the queue: it may have been passed over until now.
+    /// Queues every note that wants contexts: `jobs` may have passed over it until now.
     pub(crate) fn queue_all(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
         for record in pipeline.store.notes()? {
             if !self.asked.contains_key(&record.path) {
@@ -387,9 +391,9 @@ impl PendingContexts {
         Ok(())
     }
 
-    /// Asks for contexts that serve and should be better: drifted, failed, and with `renew` what another generation
-    /// wrote; and for what saves want, where that is not asked for by itself. Only of notes that changed since `since`,
-    /// if given. Returns how many chunks.
+    /// Asks again for contexts that serve and should be better: drifted, failed, and with `renew` those of another
+    /// generation. Also asks for what saves want if that is not asked for automatically. With `since` only notes that
+    /// changed since then count. Returns how many chunks.
     pub(crate) fn refresh(
         &mut self,
         pipeline: &NotePipeline,
@@ -425,7 +429,7 @@ impl PendingContexts {
                     }
                     let outdated = chunk.later.filter(|reason| stale(*reason) && !stays(i, *reason));
                     if let (None, Some(reason)) = (chunk.due, outdated) {
-                        // Younger than what it is to replace.
+                        // The request must be younger than the context that it is to replace.
                         let since = now.max(contexts.get(i).map_or(0, |context| context.written_at + 1));
                         (chunk.due, chunk.later) = (Some(PendingContext { reason, since, tries: 0 }), None);
                         wanted += 1;
@@ -436,7 +440,7 @@ impl PendingContexts {
         Ok(wanted)
     }
 
-    /// Takes back what a rebuild wants.
+    /// Takes back the requests of a rebuild.
     pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
         for path in rebuilt(pipeline)? {
             self.amend(pipeline, &path, |record| {
@@ -450,7 +454,7 @@ impl PendingContexts {
         Ok(())
     }
 
-    /// What a rebuild by batch left is asked for one by one.
+    /// Queues what a batch rebuild left over, to be asked for one by one.
     pub(crate) fn queue_rebuilt(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
         for path in rebuilt(pipeline)? {
             if !self.asked.contains_key(&path) {
@@ -460,7 +464,7 @@ impl PendingContexts {
         Ok(())
     }
 
-    /// Changes what a note's record wants; nothing that is indexed changes.
+    /// Changes the requests in a note's record; the index stays as it is.
     fn amend(
         &mut self,
         pipeline: &NotePipeline,
@@ -478,7 +482,7 @@ impl PendingContexts {
         Ok(())
     }
 
-    /// An answer was of no use: counted, or given up.
+    /// An answer was of no use: counts the try, or gives up.
     fn tried(
         &mut self,
         pipeline: &NotePipeline,
@@ -511,7 +515,7 @@ pub(crate) fn synced_at(pipeline: &NotePipeline) -> Option<i64> {
     pipeline.store.value(SYNCED).ok().flatten()?.parse().ok()
 }
 
-/// The last sync was now.
+/// Records that the last sync was at `now`.
 pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), EngineError> {
     Ok(pipeline.store.set_value(SYNCED, Some(&now.to_string()))?)
 }

@@ -1,5 +1,5 @@
-//! How far a look at the disk is believed: a vault that is gone or emptied is a doubt, and nothing is dropped while it
-//! stands. Pure: the time is an argument.
+//! Decides how far to believe a look at the disk: a vault that is gone or emptied raises a doubt, and nothing is
+//! dropped while the doubt stands. Pure: the time is an argument.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use vault::root::RootId;
 #[cfg(test)]
 mod tests;
 
-/// How often a vault that is gone is asked for again.
+/// How often a vault that is gone is checked again.
 pub(crate) const RETURN_EVERY: Duration = Duration::from_secs(2);
 
-/// Fewer notes than this are never a doubt, unless they are all.
+/// Fewer missing notes than this never raise a doubt, unless all are missing.
 const LEAST: usize = 10;
 
 /// A vault that seems gone or emptied: nothing is dropped until a second look agrees.
@@ -57,7 +57,7 @@ impl DeletionGuard {
         self.accept = true;
     }
 
-    /// The vault cannot be read: it may come back, so only that is waited for.
+    /// The vault cannot be read. It may come back, so the guard only waits for that.
     pub(crate) fn unreadable(&mut self, why: String, now: Instant) {
         if self.doubt.is_none() {
             tracing::warn!(vault = self.vault, "{why}");
@@ -67,8 +67,9 @@ impl DeletionGuard {
 
     /// Whether the notes that a look did not find may be dropped now.
     ///
-    /// More than 30 % gone in one look at everything, or all of them, is a doubt (a mount that is missing,
-    /// permissions): a second look has to agree, in the same folder; in another one only the user can.
+    /// If one look at everything finds more than 30 % gone, or all of them, that is a doubt (a missing mount,
+    /// permissions). A second look in the same folder has to agree; if another folder is in its place, only the user
+    /// can.
     pub(crate) fn believes(&mut self, seen: Seen, now: Instant, second_look_after: Duration) -> bool {
         let Seen { gone, notes, known, root } = seen;
         let doubtful = gone > 0 && (notes == 0 || (gone * 10 > known * 3 && gone >= LEAST));
@@ -98,7 +99,8 @@ impl DeletionGuard {
         false
     }
 
-    /// The folder that was looked at; `true` if it is to be remembered as the vault's.
+    /// Takes the folder that was looked at for the vault's unless there is a doubt; `true` if it is new and has to be
+    /// stored.
     pub(crate) fn adopt(&mut self, root: RootId) -> bool {
         let is_new = self.doubt.is_none() && self.root != Some(root);
         if is_new {
@@ -117,7 +119,7 @@ impl DeletionGuard {
         self.doubt.as_ref().map(|doubt| doubt.why.as_str())
     }
 
-    /// Whether the doubt is that the vault could not be read.
+    /// Whether no second look can end the doubt: the vault could not be read, or another folder is in its place.
     pub(crate) fn waits_for_return(&self) -> bool {
         self.doubt.as_ref().is_some_and(|doubt| !doubt.second_look)
     }

@@ -1,5 +1,5 @@
-//! How an indexer gets at its vault: a trait, so that a test can put a file system in its place that hangs or fails.
-//! Every call may block for as long as the file system does, so it is made on threads that serve this vault alone.
+//! How an indexer accesses its vault: a trait, so that a test can supply a file system that hangs or fails. Every call
+//! may block for as long as the file system does, so it is made on threads that serve this vault alone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use vault::settings::VaultConfig;
 
 /// The file system of a vault.
 pub(crate) trait Disk: Send + Sync {
-    /// What in the vault is a note: reads its ignore files.
+    /// The rules for what in the vault is a note; reads its ignore files.
     fn policy(&self, vault: &VaultConfig) -> Result<Policy, VaultError>;
 
     /// Which folder the root is.
@@ -39,12 +39,12 @@ pub(crate) trait Disk: Send + Sync {
     fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError>;
 }
 
-/// The real one.
+/// The real file system.
 struct FileSystem {
     documents: Documents,
 }
 
-/// The folder below a vault's own in which the texts of its documents are kept.
+/// The folder, in a vault's index folder, that holds the texts of its documents.
 const DOCUMENTS: &str = "documents";
 
 /// The file system of this machine, for vaults whose indexes live in `data_dir`.

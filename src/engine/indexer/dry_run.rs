@@ -1,5 +1,5 @@
-//! What notes look like to another embedder than the one that serves: the inputs of each, and which of them it has
-//! not made vectors of yet. Reads the vault and the store, writes nothing but vectors made in no time.
+//! Looks at notes for an embedder that does not serve yet: the inputs of each, and which of them it has not made
+//! vectors of. Reads the vault and the store; writes only vectors that are made in no time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,7 +21,7 @@ pub(crate) struct DryRun {
 pub(crate) enum Needs {
     /// It is not in the store.
     Nothing,
-    /// It is not what the store knows, or cannot be read now: the next decision sees to it.
+    /// It differs from what the store knows, or cannot be read now: the next decision handles it.
     Unsettled,
     /// Its inputs by chunk, and documents that lack vectors.
     Inputs { inputs: Vec<Vec<InputHash>>, missing: Vec<Vec<Input>> },
@@ -29,7 +29,7 @@ pub(crate) enum Needs {
     Failed(StoreError),
 }
 
-/// Looks at notes with another embedder's eyes.
+/// Looks at notes for another embedder.
 pub(crate) fn dry_run(disk: &dyn Disk, pipeline: &NotePipeline, paths: Vec<VaultPath>) -> Vec<DryRun> {
     let look = |path: VaultPath| {
         // As when it was decided about: a note that makes a parser panic is passed over.

@@ -1,5 +1,5 @@
-//! Notes for which the model gave nothing usable: each is told once in the log, and all of them as a problem when they
-//! are a good share of what the model was asked for.
+//! Notes for which the model gave nothing usable: the log names each once, and a problem reports them together when
+//! they are a good share of what the model was asked for.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,13 +9,13 @@ use context::quality::Flaw;
 use note::VaultPath;
 use store::record::NoteRecord;
 
-/// Notes that are told one by one in the log of a process; a model that fails at all of them is a problem of its own.
+/// Notes that the log of a process names one by one; a model that fails at all of them is a separate problem.
 const MOST_TOLD: usize = 20;
 
-/// Chunks from which on it is a problem,
+/// Failures are a problem from this many chunks on, if they also reach [`SHARE`].
 const FEWEST: u64 = 3;
 
-/// and the share of those that were asked about, in percent.
+/// Failures are a problem from this share of the chunks that were asked about, in percent.
 const SHARE: u64 = 20;
 
 /// Notes named in a problem.
@@ -40,7 +40,7 @@ pub(super) enum Tell {
 }
 
 impl Failures {
-    /// A note is as its record says.
+    /// Takes a note's state from its record.
     pub(super) fn put(&mut self, record: &NoteRecord) {
         if record.chunks.iter().any(|chunk| chunk.later == Some(Reason::ContextFailed)) {
             self.notes.entry(record.path.clone()).or_default();

@@ -14,7 +14,7 @@ mod tests;
 /// How long an emptied note may be the first half of a truncate-and-write.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
 
-/// After how long a note that could not be read is read again; each failure doubles it, up to [`UNREAD_LONGEST`].
+/// Delay before a note that could not be read is read again; each failure doubles it, up to [`UNREAD_LONGEST`].
 const UNREAD_FIRST: Duration = Duration::from_secs(2);
 
 /// The longest such pause.
@@ -30,16 +30,16 @@ pub(crate) struct Walk {
 
 /// What is to be looked at now.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct PendingContext {
+pub(crate) struct Due {
     /// What was hinted at and has been quiet.
     pub(crate) hinted: Option<Batch>,
-    /// Notes to read again; `true` if whatever they read is believed.
+    /// Notes to read again; `true` if their text is believed whatever it is.
     pub(crate) again: Vec<(VaultPath, bool)>,
     /// Whether the regular walk is due.
     pub(crate) walk: bool,
 }
 
-/// A note that is looked at again by itself.
+/// A note that is looked at again without a hint.
 #[derive(Debug)]
 struct Recheck {
     at: Instant,
@@ -82,7 +82,8 @@ impl Freshness {
         self.pending.hint(now, hint);
     }
 
-    /// Asks for a walk. One that is under way may have passed what changed since it began, so another one follows it.
+    /// Asks for a walk. A walk under way may already have passed what changed since it began, so another one follows
+    /// it.
     pub(crate) fn request(&mut self, reason: RescanReason, jobs: Vec<u64>) -> Option<Walk> {
         if !self.walking {
             self.walking = true;
@@ -107,7 +108,7 @@ impl Freshness {
         !std::mem::replace(&mut self.walking, true)
     }
 
-    /// A walk has ended, however.
+    /// A walk has ended, well or not.
     pub(crate) fn ended(&mut self) {
         self.walking = false;
         self.looked = true;
@@ -126,12 +127,12 @@ impl Freshness {
         self.next_walk = again_at;
     }
 
-    /// The next regular walk is so far away.
+    /// A walk of everything is done: the next regular one is due after `pause`.
     pub(crate) fn walked(&mut self, now: Instant, pause: Duration) {
         self.next_walk = now + pause;
     }
 
-    /// A note was found empty and was not.
+    /// A note was found empty that was not empty before.
     pub(crate) fn emptied(&mut self, now: Instant, path: VaultPath) {
         self.recheck.insert(path, Recheck { at: now + EMPTY_FOR, failures: 0 });
     }
@@ -149,14 +150,15 @@ impl Freshness {
     }
 
     /// What is to be looked at now.
-    pub(crate) fn due(&mut self, now: Instant, git_locked: bool) -> PendingContext {
-        let mut due = PendingContext { hinted: self.pending.take(now, git_locked), ..PendingContext::default() };
+    pub(crate) fn due(&mut self, now: Instant, git_locked: bool) -> Due {
+        let mut due = Due { hinted: self.pending.take(now, git_locked), ..Due::default() };
         for (path, recheck) in self.recheck.iter_mut().filter(|(_, recheck)| recheck.at <= now) {
             due.again.push((path.clone(), recheck.failures == 0));
-            // What comes of it says whether it stays; a look that is lost must not be asked for in every turn.
+            // The result of the look says whether the entry stays. Until then a lost look must not be asked for in
+            // every turn.
             recheck.at = now + UNREAD_LONGEST;
         }
-        // What an emptied note reads now is believed, so it is not looked at a third time.
+        // This time the text of an emptied note is believed, so it is not looked at a third time.
         self.recheck.retain(|path, _| !due.again.contains(&(path.clone(), true)));
         due.again.sort();
         due.walk = !self.walking && self.next_walk <= now;

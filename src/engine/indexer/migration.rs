@@ -1,11 +1,11 @@
-//! From one embedder to another: the old one serves while the vectors of the new one are made beside, then the vault
-//! changes over at once: one published pair of snapshot and embedder takes the place of another.
+//! The migration from one embedder to another. The old one serves while the vectors of the new one are made; then the
+//! vault changes over at once: one published pair of snapshot and embedder takes the place of another.
 //!
-//! First every note is looked at with the new one's eyes ([`super::dry_run`]), which tells what is to be made and what
-//! that costs; if that is to be agreed to, it waits for the user's yes; then what is missing is ordered, a few notes at
-//! a time, and each is looked at again when it has come; notes that are saved meanwhile are looked at again too. When no
-//! note lacks anything the vault changes over. All that was made is in the cache on disk, so a process that dies loses a
-//! batch at most, and switching back finds everything.
+//! First a dry run looks at every note for the new embedder ([`super::dry_run`]) and tells which vectors have to be
+//! made and what that costs. If the user has to agree to that, the migration waits for the yes. Then it orders the
+//! missing vectors, a few notes at a time, and looks at each note again when they have come; it also looks again at
+//! notes that are saved meanwhile. When no note lacks anything the vault changes over. All vectors are in the cache on
+//! disk, so a process that dies loses a batch at most, and switching back finds everything.
 //!
 //! A state machine: it takes what happened and the time, and returns what is to be done.
 
@@ -33,19 +33,19 @@ use provider::settings::BudgetConfig;
 /// Records that are brought up to date in one turn, after the vault has changed over.
 const AMENDED: usize = 256;
 
-/// After how long a provider that did not tell its dimensions is asked again.
+/// Delay before a failed step is retried, for example when a provider did not tell its dimensions.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// The inputs of a note's chunks.
 type Inputs = Vec<Vec<InputHash>>;
 
-/// A change of embedders that goes on.
+/// A migration under way.
 pub(super) struct EmbedderMigration {
     config: EmbedConfig,
-    /// Whether the user lets it be shown notes.
+    /// Whether the user lets the embedder see notes.
     consent: ConsentState,
     stage: Stage,
-    /// The job that tells of it; 0 before it began.
+    /// The job that reports the migration; 0 before it began.
     pub(super) job: u64,
     /// Tells events of this change from those of another.
     ticket: u64,
@@ -68,7 +68,7 @@ enum Stage {
     Over(Vec<(VaultPath, Inputs)>),
 }
 
-/// What the indexer is at, as far as the change depends on it.
+/// The state of the indexer, as far as the migration depends on it.
 pub(super) struct Around<'a> {
     pub(super) now: Instant,
     /// Whether the disk was looked at since the vault was opened.
@@ -86,9 +86,9 @@ pub(super) enum Effect {
     Begin,
     /// The embedder is to be opened, on a thread that may wait.
     Open(EmbedConfig),
-    /// Notes are to be looked at with the new embedder's eyes.
+    /// A dry run is to look at these notes for the new embedder.
     DryRun(Arc<NotePipeline>, Vec<VaultPath>),
-    /// It is known what it will take.
+    /// The work that it takes has been estimated.
     Estimated(Estimate),
     /// So many of so many notes are done.
     Progress(u64, u64),
@@ -96,7 +96,7 @@ pub(super) enum Effect {
     ChangeOver(Box<Fill>),
     /// These records are to be brought up to date.
     Amend(Vec<(VaultPath, Inputs)>),
-    /// The job ends without the change, and why.
+    /// The job ends without a change of embedders, for this reason.
     GiveUp(String),
     /// Nothing is left to be done.
     Over,
@@ -123,7 +123,7 @@ impl EmbedderMigration {
             Stage::Closed { at, why } if *at <= around.now && around.looked && !around.at_work => {
                 let open = Effect::Open(self.config.clone());
                 self.stage = Stage::Opening { why: why.take() };
-                // Who waits for a yes has not begun.
+                // The job begins only once the user has agreed.
                 let begin = (self.job == 0 && self.consent.is_agreed()).then(|| {
                     tracing::info!(
                         provider = self.config.provider.name(),
@@ -156,7 +156,7 @@ impl EmbedderMigration {
         effects
     }
 
-    /// Until the user agrees no note is shown to it.
+    /// Waits for the user's yes; until then the embedder is shown no note.
     fn wait(&mut self, estimate: Estimate) -> Vec<Effect> {
         let (provider, model) = (self.config.provider.name(), self.config.model());
         tracing::info!(provider, model, "vectors wait for your yes: `situated contexts start`");
@@ -164,8 +164,8 @@ impl EmbedderMigration {
         Vec::new()
     }
 
-    /// The user agrees, or takes it back: then the change goes on, or waits, and what it has made stays. Tells whether
-    /// its job is over.
+    /// The user agrees, or takes that back: the migration goes on or waits, and keeps the vectors that it has made.
+    /// Returns whether its job is over.
     ///
     /// # Errors
     /// What the user said cannot be written down; then what was said before holds.
@@ -177,20 +177,20 @@ impl EmbedderMigration {
         Ok(changed && !agreed)
     }
 
-    /// Begins again under the same job. An event of what went on before is none of it.
+    /// Begins again under the same job with another ticket, so that events of the previous attempt are ignored.
     fn begin_anew(&mut self) {
         *self =
             EmbedderMigration { job: self.job, ..EmbedderMigration::new(self.config.clone(), self.consent.clone()) };
     }
 
-    /// Looks whether the user has agreed in the meantime: another generation of the vault may have heard of it.
+    /// Checks whether the user has agreed meanwhile: the yes may have gone to another generation of the vault.
     pub(super) fn look_for_yes(&mut self, dir: &Path) {
         if matches!(self.stage, Stage::Waiting(_)) && self.consent.read_again(dir) {
             self.begin_anew();
         }
     }
 
-    /// What it takes, if that is to be agreed to.
+    /// The work that the user has to agree to, if any.
     pub(super) fn offer(&self, vault: &str) -> Option<Offer> {
         let estimate = match &self.stage {
             Stage::Waiting(estimate) => estimate,
@@ -200,7 +200,7 @@ impl EmbedderMigration {
         self.consent.offer(vault, OfferedWork::Vectors, estimate.clone())
     }
 
-    /// Whether it has to be worked at: not while it waits for the user.
+    /// Whether there is work to do: not while it waits for the user, nor once it has ended.
     pub(super) fn is_at_work(&self) -> bool {
         !matches!(self.stage, Stage::Waiting(_) | Stage::Ended(_))
     }
@@ -221,7 +221,7 @@ impl EmbedderMigration {
         }
     }
 
-    /// Notes were looked at with the new embedder's eyes.
+    /// A dry run has looked at notes for the new embedder.
     pub(super) fn looked_at(&mut self, ticket: u64, notes: Vec<DryRun>, vault: (u64, &str)) -> Result<(), EngineError> {
         match &mut self.stage {
             Stage::Filling(fill) if self.ticket == ticket => fill.take(notes, vault),
@@ -229,7 +229,7 @@ impl EmbedderMigration {
         }
     }
 
-    /// No thread could be had to look at notes with: they are looked at later.
+    /// No thread could be started for a dry run: the notes are looked at later.
     pub(super) fn not_looked_at(&mut self, paths: Vec<VaultPath>) {
         if let Stage::Filling(fill) = &mut self.stage {
             fill.looking = 0;
@@ -243,12 +243,12 @@ impl EmbedderMigration {
         self.job = 0;
     }
 
-    /// Something could not be written: everything is begun anew, from the cache.
+    /// A step failed: everything begins anew, from the cache.
     pub(super) fn failed(&mut self, why: String, now: Instant) {
         self.stage = Stage::Closed { at: now + ASK_AGAIN, why: Some(why) };
     }
 
-    /// Whether vectors of this identity are what it waits for.
+    /// Whether it waits for vectors of this identity.
     pub(super) fn is_to(&self, identity: &str) -> bool {
         matches!(&self.stage, Stage::Filling(fill) if fill.service.embedder.identity() == identity)
     }
@@ -278,7 +278,7 @@ impl EmbedderMigration {
                 Some(format!("the embedder {name} cannot be asked, and another goes on serving: {why}"))
             }
             Stage::Ended(why) => Some(format!("the embedder {name} does not take over: {why}")),
-            // What keeps the embedder from answering it says itself.
+            // The embedder itself reports why it does not answer.
             Stage::Closed { .. }
             | Stage::Opening { .. }
             | Stage::Filling(_)
@@ -296,14 +296,14 @@ impl EmbedderMigration {
         self.try_again();
     }
 
-    /// What made it end may be mended.
+    /// Tries again: the reason for the end may be gone.
     pub(super) fn try_again(&mut self) {
         if matches!(self.stage, Stage::Closed { .. } | Stage::Waiting(_) | Stage::Ended(_)) {
             self.stage = Stage::Closed { at: machine::now(), why: None };
         }
     }
 
-    /// When it has to be looked after, whatever happens; `ready` tells whether the vault has nothing else to do.
+    /// When it must be polled even without an event; `ready` says that the vault has nothing else to do.
     pub(super) fn next_wake(&self, ready: bool) -> Option<Instant> {
         match &self.stage {
             Stage::Closed { at, .. } => ready.then_some(*at),
@@ -312,7 +312,7 @@ impl EmbedderMigration {
         }
     }
 
-    /// The embedder that is made ready.
+    /// The embedder that is being made ready.
     pub(super) fn service(&self) -> Option<&Arc<Service>> {
         match &self.stage {
             Stage::Filling(fill) => Some(&fill.service),

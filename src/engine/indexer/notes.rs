@@ -1,5 +1,5 @@
-//! The notes of one vault, from the tasks to what is written: the half of an indexer that waits for nobody but the disk.
-//! What it has written goes to the other half, which sees to contexts and vectors, as [`Change`]s.
+//! The notes of one vault, from tasks to written records: the half of an indexer that waits for nothing but the disk.
+//! It passes what it has written as [`Change`]s to the other half, which provides contexts and vectors.
 
 mod looking;
 
@@ -25,7 +25,7 @@ use protocol::events::Notice;
 use protocol::jobs::SkippedFile;
 use vault::Hint;
 
-/// A look at a note that is over: what it was to do, what came of it, who waits for it.
+/// A finished look at a note: its task, its outcome, and the batches that wait for it.
 type Looked = (Task, Outcome, Waiting);
 
 /// What was written.
@@ -63,11 +63,12 @@ pub(super) struct NoteIndexer {
 impl NoteIndexer {
     /// Decides at full priority, here and now: a save does not wait for work in bulk.
     pub(super) fn decide_here(&mut self, tasks: Vec<Task>, began: Instant) {
-        // Work in bulk may have read the save already; then there is nothing to decide, and somebody waits all the same.
+        // Set in any case: bulk work may have read the save already and left nothing to decide, but somebody still
+        // waits.
         self.urgent = true;
         let mut looked = Vec::with_capacity(tasks.len());
         for mut task in tasks {
-            // What a worker is finding out about the note may be older, so it will not count; what it was to do is done
+            // A worker may be looking at an older state of the note, so its result will not count; its task is done
             // here.
             let waiting = self.work.overtake(&mut task);
             let pipeline = &self.commit.pipeline;
@@ -80,7 +81,7 @@ impl NoteIndexer {
         self.carry_out(looked, began, false);
     }
 
-    /// Everything in a scope is decided anew; what a model has written since then answers it.
+    /// Has every note in a scope decided anew; contexts that a model has written after `since` satisfy the rebuild.
     pub(super) fn rebuild(&mut self, job: u64, under: Option<&VaultPath>, since: i64) {
         let known = self.commit.known().iter().map(|note| &note.path);
         let mut paths: Vec<VaultPath> = known.filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
@@ -127,7 +128,7 @@ impl NoteIndexer {
         }
     }
 
-    /// From here on the index writes a note at a time. The graph was left alone while it did not.
+    /// Has the index write one note at a time again, and the graph made, which bulk work leaves alone.
     fn end_bulk(&mut self) {
         let shared = &self.actor.shared;
         if self.commit.is_bulk() && !shared.is_inactive() {
@@ -162,7 +163,7 @@ impl NoteIndexer {
         for (task, outcome, waiting) in looked {
             let path = task.path.clone();
             match outcome {
-                // Decided with the eyes of an embedder that does not serve any more.
+                // Decided for an embedder that does not serve any more.
                 Outcome::Decided(found) if found.write.put.as_ref().is_some_and(|(r, _)| r.embedder != embedder) => {
                     stale.push(Task { again: true, ..task.clone() });
                     self.work.put_off(task, waiting);
@@ -285,7 +286,7 @@ impl NoteIndexer {
         }
     }
 
-    /// What these jobs asked of this vault cannot be had.
+    /// Fails this vault's part of these jobs.
     pub(super) fn fail_parts(&self, jobs: &[u64], why: &str) {
         for job in jobs {
             let failed =
@@ -309,7 +310,7 @@ impl NoteIndexer {
         self.announce();
         if self.work.has_no_batch() {
             self.end_bulk();
-            // What was written passed through the database's pages.
+            // The writes have filled the database's pages in memory.
             let dropped = self.commit.pipeline.store.drop_pages();
             self.attempt(dropped.map(drop).map_err(Into::into));
             crate::host::give_memory_back();
@@ -324,7 +325,7 @@ impl NoteIndexer {
         let published = self.commit.publish_if_due(bulk);
         self.attempt(published);
         self.announce();
-        // The same notes in fewer segments: nobody's answers change.
+        // A merge leaves the same notes in fewer segments: no answers change, so nothing is announced.
         let merged = self.commit.follow_merges();
         self.attempt(merged);
         self.actor.shared.take_unannounced();
@@ -334,15 +335,15 @@ impl NoteIndexer {
         }
     }
 
-    /// Announces what was decided, then that answers have changed: the snapshot came first, so what is announced
-    /// can be found, and a client that counts notes by the decisions gets the true number last.
+    /// Announces what was decided, then that answers have changed. The snapshot is published before, so what is
+    /// announced can be found. A client that counts notes by the decisions gets the true number last.
     fn announce(&mut self) {
         std::mem::take(&mut self.decisions).into_iter().for_each(|d| self.actor.engine.feed.remember(d));
         let shared = &self.actor.shared;
         if !shared.take_unannounced() || shared.is_inactive() {
             return;
         }
-        // The graph of half a vault is made anew for the other half: what works in bulk has it made in the end.
+        // A graph of half a vault would be made again for the other half: bulk work has it made once, at its end.
         if !self.commit.is_bulk() {
             self.actor.engine.grapher.changed(shared);
         }
@@ -360,7 +361,8 @@ impl NoteIndexer {
         self.end_batches(cancelled, Ended::Cancelled);
     }
 
-    /// If somebody else has cut the file of vectors, the store is to be opened anew: what is lacking is made again then.
+    /// If another program has cut the vector file short, has the store opened anew: the missing vectors are made again
+    /// then.
     fn notice_cut(&mut self) {
         if self.failure.is_some() || !self.commit.pipeline.vectors.is_cut() {
             return;
@@ -380,7 +382,7 @@ impl NoteIndexer {
             return false;
         }
         match self.commit.pipeline.store.probe() {
-            // The store is broken off, not closed: what it could not write is found by the look that follows.
+            // The store is dropped without a clean close: the look that follows finds what it could not write.
             Ok(()) => true,
             Err(error) => {
                 self.failure = None;
@@ -417,12 +419,12 @@ impl NoteIndexer {
         }
     }
 
-    /// Whether nothing may be bought: what came could not be kept, or would be for notes that may be gone.
+    /// Whether nothing may be bought: answers could not be kept, or would be for notes that may be gone.
     pub(super) fn is_troubled(&self) -> bool {
         self.failure.is_some() || self.guard.doubt().is_some()
     }
 
-    /// Whether anybody may still come back with something that was found out for this indexer.
+    /// Whether a walk or a batch is still open, or a worker still owes this indexer a result.
     pub(super) fn is_at_work(&self) -> bool {
         self.freshness.is_walking() || !self.work.is_idle()
     }

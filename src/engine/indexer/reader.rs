@@ -1,5 +1,5 @@
-//! Reads the notes of one vault that are decided about in bulk, on a thread of its own: a file system that hangs keeps
-//! this thread, and no worker that other vaults need.
+//! Reads the notes of one vault that are decided about in bulk, on a separate thread: a file system that hangs blocks
+//! only this thread, and no worker that other vaults need.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -36,7 +36,7 @@ impl Reader {
             let work = work.clone();
             machine::spawn("read", move || {
                 host::background_thread();
-                // Its length is bounded by the room that the pool gives each vault.
+                // The room that the pool gives each vault bounds the length of this queue.
                 inbox.iter().for_each(|assignment| work.carry_out(assignment));
             })?;
         }

@@ -1,5 +1,5 @@
-//! A rebuild whose contexts a model writes: it takes long, so it is remembered in the store and goes on after
-//! a restart from where it was. What served before serves until the new context is there.
+//! A rebuild whose contexts a model writes. It takes long, so the store remembers it and it goes on after a restart.
+//! The old context serves until the new one is there.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use context::quality::Flaw;
 use note::VaultPath;
 use protocol::jobs::{ContextProgress, SkippedFile};
 
-/// Its name among the store's values.
+/// Its key among the store's values.
 const NAME: &str = "rebuild";
 
 /// Notes with failures that are remembered.
@@ -26,7 +26,7 @@ pub(crate) struct Run {
     pub(crate) job: u64,
     /// What the ledger knows it by: milliseconds since 1970 when it began.
     pub(crate) id: u64,
-    /// Seconds since 1970: notes decided about before then are still to be.
+    /// When it began, seconds since 1970: notes decided about before then are still to do.
     pub(crate) began: i64,
     /// A folder or note; everything if absent.
     pub(crate) path: Option<String>,
@@ -36,14 +36,14 @@ pub(crate) struct Run {
     pub(crate) total: u64,
     /// Chunks for which the model gave nothing usable.
     pub(crate) failed: u64,
-    /// Notes of those.
+    /// The notes of those chunks.
     pub(crate) failures: Vec<SkippedFile>,
     #[serde(skip, default = "machine::now")]
     pub(crate) since: Instant,
     /// Chunks that were done when this process took it up.
     #[serde(skip)]
     pub(crate) done_before: u64,
-    /// Chunks processed and failed when that was told last.
+    /// Chunks processed and failed, as last announced.
     #[serde(skip)]
     pub(crate) announced: Option<(u64, u64)>,
 }
@@ -97,7 +97,7 @@ impl Run {
         Ok(pipeline.store.set_value(NAME, text.as_deref())?)
     }
 
-    /// It is over.
+    /// Forgets a rebuild that is over.
     pub(crate) fn forget(pipeline: &NotePipeline) -> Result<(), EngineError> {
         Ok(pipeline.store.set_value(NAME, None)?)
     }
@@ -108,7 +108,7 @@ impl Run {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).filter(|_| pipeline.generation.costs))
     }
 
-    /// The notes of it that have not been decided about since it began.
+    /// Its notes that have not been decided about since it began.
     pub(crate) fn rest(&self, pipeline: &NotePipeline) -> Result<Vec<Task>, EngineError> {
         let under = self.path.as_deref().and_then(VaultPath::parse);
         let in_scope = |path: &VaultPath| under.as_ref().is_none_or(|under| path.is_under(under));

@@ -1,5 +1,5 @@
-//! Looking at the disk: what differs from what is known, what is gone, what has moved. Runs on a thread of
-//! its own when there is much to look at, on the indexer's when a single note was saved.
+//! Looks at the disk: what differs from what is known, what is gone, what has moved. Runs on a separate thread when
+//! there is much to look at, on the indexer's when a few notes were saved.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(crate) struct Touched {
 pub(crate) struct Look<'a> {
     pub(crate) root: &'a Path,
     pub(crate) policy: &'a Policy,
-    /// By which it is seen that a note has changed.
+    /// The known notes, to tell which ones have changed.
     pub(crate) known: &'a NoteTable,
     pub(crate) extent: &'a Extent,
     pub(crate) max_bytes: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Findings {
     pub(crate) gone: Vec<VaultPath>,
     /// Files that are not indexed, with the reason.
     pub(crate) skipped: Vec<(VaultPath, Skip)>,
-    /// Of the paths that were named, those that could not be looked at for a reason that may pass.
+    /// Named paths that could not be looked at for a reason that may pass.
     pub(crate) unread: Vec<VaultPath>,
     /// The folder that was looked at; `None` if only single paths were.
     pub(crate) root: Option<RootId>,
@@ -154,8 +154,8 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
     Ok(Findings { touched, gone, skipped, unread, root: root_id, folders: all_folders, seen, beside })
 }
 
-/// Known notes within `extent` that are not on disk. What lies below something that could not be read is
-/// not missing: nobody looked.
+/// Known notes within `extent` that are not on disk. Notes below something that could not be read are not missing:
+/// nobody looked.
 fn missing(
     known: &NoteTable,
     extent: &Extent,
@@ -165,7 +165,7 @@ fn missing(
     let unread: Vec<&VaultPath> =
         skipped.iter().filter(|(_, why)| matches!(why, Skip::Unreadable(_))).map(|(path, _)| path).collect();
     let mut missing: Vec<VaultPath> = match extent {
-        // The usual save: a few paths, no folder. Asking each beats going through all that is known.
+        // The usual save: a few paths, no folder. Looking each up is faster than going through all known notes.
         Extent::Some { paths, folders } if folders.is_empty() => {
             paths.iter().filter(|p| known.at(p).is_some()).cloned().collect()
         }
@@ -196,7 +196,7 @@ fn moves(
     let files: HashSet<_> = gone.iter().filter_map(|note| note.known.stat.file()).collect();
     let identify = |(path, stat): &(VaultPath, FileStat)| {
         let hash = read(path).map_or(TextHash::UNKNOWN, |source| text_hash(&source.bytes));
-        // Asked for only where it decides.
+        // Read only where it decides.
         let born_ns = stat.file().filter(|file| files.contains(file)).and_then(|_| born(path));
         NewNote { path: path.clone(), known: NoteTraits { hash, stat: *stat }, born_ns }
     };

@@ -1,4 +1,4 @@
-//! The turns of an indexer's loop: what events say goes to the sub-machines, and what these want done is done.
+//! The turns of an indexer's loop: they pass events to the sub-machines and do what these ask for.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,7 +64,7 @@ impl Indexer {
                     Ok(())
                 });
                 let said = said.and_then(|()| self.set_agreed_to_embedder(agreed));
-                // Who hears of it finds it so. The caller may have gone.
+                // The status first, so that the caller finds it up to date. The caller may have gone.
                 self.refresh_status();
                 let _ = reply.send(said.map_err(|error| CallError::Storage(error.to_string())));
             }
@@ -72,7 +72,7 @@ impl Indexer {
                 let run = Run::new(job, under.as_ref().map(ToString::to_string), batch);
                 let since = run.began;
                 if self.notes.commit.pipeline.generation.costs {
-                    // One step ends with the notes, one with the contexts.
+                    // The job has two steps: one ends with the notes, one with the contexts.
                     self.actor.engine.jobs.open_step(job, self.actor.shared.id);
                     self.buy(|buyer, at, _| {
                         if agreed {
@@ -122,7 +122,7 @@ impl Indexer {
         self.take_changes();
     }
 
-    /// Sees to the contexts and vectors of what was written.
+    /// Passes written and removed notes on to the parts that provide contexts and vectors.
     fn take_changes(&mut self) {
         let now = machine::now();
         let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
@@ -197,7 +197,7 @@ impl Indexer {
     /// Brings what is shared up to date after a turn.
     pub(super) fn end_of_tick(&mut self) {
         self.take_changes();
-        // Who finds what is published now finds, too, what of it is still to come.
+        // The status first: a client that sees the new snapshot also sees what is still pending.
         self.refresh_status();
         self.notes.publish();
         self.notes.finish_batches();
@@ -207,8 +207,8 @@ impl Indexer {
         self.keep_store_small();
     }
 
-    /// Whether nobody waits for anything: no note is looked at or about to be, and no vectors are there that a note does not
-    /// name yet. Contexts may be under way.
+    /// Whether the indexer is idle: it looks at no note and is not about to, and the store has no vectors that no note
+    /// names yet. Contexts may be under way.
     fn rests(&self) -> bool {
         let (throttle, notes) = (&self.actor.engine.throttle, &self.notes);
         let at_work = notes.is_at_work() || notes.freshness.waiting() > 0 || self.is_migrating();
@@ -216,7 +216,7 @@ impl Indexer {
         !at_work && !held && self.vectors.waiting() == 0
     }
 
-    /// Gives back what the store takes for nothing, once in a while and when nobody waits for anything.
+    /// Gives back space and memory that the store does not need, once in a while and only when the indexer is idle.
     fn keep_store_small(&mut self) {
         if !self.rests() || !self.upkeep.take_due(machine::now()) {
             return;
@@ -236,7 +236,7 @@ impl Indexer {
         self.notes.attempt(reclaimed.map(drop).map_err(Into::into));
     }
 
-    /// What there is to do, unless the user has paused it.
+    /// Does what there is to do, unless the user has paused all work.
     pub(super) fn turn(&mut self) {
         if self.actor.engine.throttle.is_paused() {
             return;
@@ -278,7 +278,7 @@ impl Indexer {
         }
     }
 
-    /// An embedder's worker says what came of an order.
+    /// An embedder's worker says what came of a job.
     fn embedded(&mut self, event: embedding::worker::EmbedEvent) {
         let embedding::worker::EmbedEvent { identity, path, problem, .. } = event;
         if let Some(migration) = self.migration.as_mut().filter(|migration| migration.is_to(&identity)) {
@@ -383,7 +383,7 @@ impl Indexer {
                 self.actor.engine.tell_job(jobs.end_step(job, vault, Ended::Done, seq));
             }
             Err(error) => {
-                // The store is opened again, and everything begun anew from the cache.
+                // The store is opened again, and the migration begins anew from the cache.
                 migration.failed(error.to_string(), machine::now());
                 self.notes.fail(&error);
             }
@@ -397,7 +397,7 @@ impl Indexer {
         self.migration.iter_mut().for_each(EmbedderMigration::try_again);
         let runtime = self.actor.engine.runtime(&self.actor.place.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
-            // What the old writer still has comes, or is asked for again by the new one.
+            // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
             self.buyer.read_consent(&self.actor);
         }
@@ -407,8 +407,8 @@ impl Indexer {
         }
     }
 
-    /// Another `[embed]` is in force. Who serves goes on serving; if it is another that is asked for, that begins to be
-    /// made ready.
+    /// Another `[embed]` is in force. The present embedder goes on serving; if the configuration asks for another one,
+    /// the migration to it begins.
     fn take_embedder(&mut self, config: &Settings) -> Result<(), EngineError> {
         let Place { dir, vault_dir, .. } = &self.actor.place;
         let (service, asked_for) = serving(&self.actor.engine, config, (dir, vault_dir));
@@ -420,7 +420,7 @@ impl Indexer {
         taken
     }
 
-    /// The user lets the embedder that is to take over be asked, or takes that back.
+    /// The user agrees to the embedder that is to take over, or takes that back.
     fn set_agreed_to_embedder(&mut self, agreed: bool) -> Result<(), EngineError> {
         let dir = &self.actor.place.vault_dir;
         let Some(migration) = &mut self.migration else { return Ok(()) };
@@ -430,7 +430,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// The job of a change of embedders is over, if it has one.
+    /// Ends the job of a migration, if it has one.
     fn end_migration_job(&mut self, ended: Ended, why: String) {
         let Some(migration) = self.migration.as_mut().filter(|migration| migration.job > 0) else { return };
         let job = std::mem::take(&mut migration.job);
@@ -478,7 +478,8 @@ impl Indexer {
             vectors_offer: self.migration.as_ref().and_then(|migration| migration.offer(&self.actor.place.vault.name)),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
         };
-        // First that there is work, then that nothing is waited for: who reads them the other way round is not misled.
+        // The report of work is written before the counts, which may say that nothing waits: a reader that takes the
+        // counts first and then the report misses no work.
         let changed = std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report;
         *self.actor.shared.counts() = self.buyer.pending.counters.sum();
         let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
@@ -515,7 +516,7 @@ impl Indexer {
         !idle || self.is_migrating() || self.vectors.waiting() > 0
     }
 
-    /// Whether the battery keeps any of it waiting.
+    /// Whether the battery keeps any work waiting.
     fn is_kept(&self, level: Brake) -> bool {
         match level {
             Brake::Off => false,

@@ -1,30 +1,30 @@
-//! When an indexer sees to it that its store takes no more than it needs: disk space that edits wrote over, and pages in
-//! memory, are given back only if somebody does.
+//! When an indexer has its store give back what it does not need: disk space that edits have left unused, and pages in
+//! memory. The store does not do that by itself.
 
 use std::time::{Duration, Instant};
 
-/// It is done after a change, once nothing has changed for this time: to copy the database takes a second where it is
-/// large, and whoever saves a note meanwhile waits.
+/// Upkeep is done after a change, once nothing has changed for this time: copying a large database takes a second, and
+/// a save has to wait meanwhile.
 const QUIET: Duration = Duration::from_secs(20);
 
-/// It is not done more often.
+/// Upkeep is not done more often.
 const EVERY: Duration = Duration::from_mins(1);
 
-/// Where it is never quiet, it is done after this time all the same.
+/// If the vault is never quiet, upkeep is done after this time all the same.
 const AT_LEAST_EVERY: Duration = Duration::from_mins(5);
 
-/// When it is time again.
+/// When upkeep is due.
 pub(super) struct Upkeep {
     /// When it was done last, or the vault was opened.
     last: Instant,
     /// When something last changed since then.
     changed: Option<Instant>,
-    /// What was begun is to go on as soon as nobody waits for anything else.
+    /// Whether upkeep has begun and goes on as soon as the indexer is idle.
     under_way: bool,
 }
 
 impl Upkeep {
-    /// Of a vault that has just been opened: what its store takes is not known.
+    /// For a vault that has just been opened: how much its store takes is unknown.
     pub(super) fn new(now: Instant) -> Self {
         Upkeep { last: now, changed: Some(now), under_way: false }
     }
@@ -48,7 +48,7 @@ impl Upkeep {
         Some(quiet.min(self.last + AT_LEAST_EVERY).max(self.last + EVERY))
     }
 
-    /// Whether it is time; whoever asks does it.
+    /// Whether it is time; then the caller does it.
     pub(super) fn take_due(&mut self, now: Instant) -> bool {
         let is_due = self.due().is_some_and(|due| due <= now);
         if is_due {

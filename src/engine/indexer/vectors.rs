@@ -61,7 +61,8 @@ impl PendingVectors {
         self.arrived.insert(path);
     }
 
-    /// Another handle of the embedder takes over: what the old one had is asked for again.
+    /// Another handle of the embedder takes over: notes that wait for the old one are decided about again, which asks
+    /// again.
     pub(super) fn ask_again(&mut self) {
         self.arrived.append(&mut self.asked);
     }
@@ -71,7 +72,7 @@ impl PendingVectors {
         std::mem::take(&mut self.arrived)
     }
 
-    /// Notes that wait.
+    /// How many notes wait.
     pub(super) fn waiting(&self) -> u64 {
         self.asked.len() as u64
     }

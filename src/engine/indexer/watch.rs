@@ -1,4 +1,4 @@
-//! What an indexer sees its vault with: the file system, the rules of what is a note, and the watcher.
+//! How an indexer observes its vault: the file system, the rules for what is a note, and the watcher.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -10,7 +10,7 @@ use vault::policy::Policy;
 use vault::settings::VaultConfig;
 use vault::watch::Watcher;
 
-/// How a vault is seen.
+/// How a vault is observed.
 pub(super) struct VaultWatch {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) policy: Arc<Policy>,

@@ -1,8 +1,8 @@
-//! What is to be decided about, what workers have, and who waits for it. Pure.
+//! Which notes are to be decided about, which ones workers have, and who waits for them. Pure.
 //!
 //! Notes are queued in batches, and a batch ends when each of its notes was settled by a look that began after the
-//! batch did. A look that is overtaken by a newer one at the same note settles nothing: those that waited for it wait
-//! for the newer one, which does what the older one was to do, too.
+//! batch did. A look that is overtaken by a newer one at the same note settles nothing: its batches wait for the newer
+//! look, which also does what the older one was to do.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -14,7 +14,7 @@ use note::VaultPath;
 #[cfg(test)]
 mod tests;
 
-/// Up to this many notes are a save and not work in bulk.
+/// Up to this many notes count as a save and not as bulk work.
 pub(crate) const AT_ONCE: usize = 16;
 
 /// Work that began together and ends together.
@@ -26,14 +26,15 @@ struct Batch {
     changed: u64,
     /// Notes that were looked at and need nothing.
     unchanged: u64,
-    /// Too many to tell one by one.
+    /// Whether there are too many notes to announce one by one.
     quiet: bool,
 }
 
 /// A look at a note that has begun, or has to begin anew.
 #[derive(Debug)]
 struct UnderWay {
-    /// Tells a look from those that overtook it; `None` if the note changed while it was read.
+    /// Distinguishes a look from those that overtook it; `None` if the note has to be looked at anew, for example
+    /// because it changed while it was read.
     ticket: Option<u64>,
     task: Task,
     /// Batches that wait for it.
@@ -48,19 +49,19 @@ pub(crate) struct Progress {
     pub(crate) changed: u64,
 }
 
-/// What came of a look, as far as those who wait are concerned.
+/// The result of a look, as the waiting batches see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
     Changed,
     Unchanged,
 }
 
-/// Batches that a look settles.
+/// The batches that wait for a look, which settles them.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Vec<u64>);
 
 impl Waiting {
-    /// Together with those who wait for another look.
+    /// Adds the batches that wait for another look.
     pub(crate) fn join(&mut self, other: Waiting) {
         self.0.extend(other.0);
     }
@@ -77,12 +78,12 @@ pub(crate) struct WorkQueue {
 }
 
 impl WorkQueue {
-    /// Queues tasks that nobody waits for as one batch, a few before work in bulk.
+    /// Queues tasks that no job waits for as one batch; a small batch goes before bulk work.
     pub(crate) fn enqueue(&mut self, tasks: Vec<Task>, quiet: bool) {
         self.enqueue_for(Vec::new(), tasks, 0, quiet);
     }
 
-    /// Queues tasks that jobs wait for; they have looked at `unchanged` more notes, which need nothing.
+    /// Queues tasks that jobs wait for; for them `unchanged` more notes were looked at, which need nothing.
     pub(crate) fn enqueue_for(&mut self, jobs: Vec<u64>, tasks: Vec<Task>, unchanged: u64, quiet: bool) {
         self.last_batch += 1;
         let number = self.last_batch;
@@ -95,7 +96,7 @@ impl WorkQueue {
         }
     }
 
-    /// Takes the next task that does not have to wait out of the queue: with its ticket.
+    /// Takes the next task that need not wait out of the queue. Returns it with its ticket.
     pub(crate) fn next(&mut self, level: Brake) -> Option<(u64, Task)> {
         let at = self.tasks.iter().position(|task| self.may(task, level))?;
         let (batch, mut task) = self.tasks.remove(at)?;
@@ -109,7 +110,8 @@ impl WorkQueue {
         Some((self.last_ticket, task))
     }
 
-    /// A look at a note begins here and now: it does what the one under way was to do. Returns who waits for it.
+    /// A look at a note begins here and now: it takes over the task of the look under way. Returns the batches that
+    /// wait for that one.
     pub(crate) fn overtake(&mut self, task: &mut Task) -> Waiting {
         let Some(older) = self.looks.remove(&task.path) else { return Waiting::default() };
         task.again |= older.task.again;
@@ -122,7 +124,8 @@ impl WorkQueue {
         Waiting(older.batches)
     }
 
-    /// A worker is done with a look: its task and who waits for it, or `None` if a newer one has overtaken it.
+    /// A worker has finished a look. Returns its task and the batches that wait for it, or `None` if a newer look has
+    /// overtaken it.
     pub(crate) fn landed(&mut self, path: &VaultPath, ticket: u64) -> Option<(Task, Waiting)> {
         self.looks.get(path).filter(|look| look.ticket == Some(ticket))?;
         self.looks.remove(path).map(|look| (look.task, Waiting(look.batches)))
@@ -144,15 +147,15 @@ impl WorkQueue {
         }
     }
 
-    /// A note that a worker has is there after all, or again: what the worker finds does not count, and the jobs that wait
-    /// for it waits for the next look.
+    /// A note that a worker has is there after all, or again: the worker's result does not count, and the jobs that
+    /// wait for it wait for the next look.
     pub(crate) fn doubt(&mut self, path: &VaultPath) {
         if let Some(look) = self.looks.get_mut(path) {
             look.ticket = None;
         }
     }
 
-    /// Notes of which `is_looked_at` is true were looked at and found as they are known: what was put off is settled.
+    /// A look has found the notes for which `is_looked_at` is true unchanged: settles looks at them that were put off.
     pub(crate) fn settle_put_off(&mut self, is_looked_at: impl Fn(&VaultPath) -> bool) {
         let settled = |path: &VaultPath, look: &UnderWay| look.ticket.is_none() && is_looked_at(path);
         let paths: Vec<_> = self.looks.iter().filter(|(p, look)| settled(p, look)).map(|(p, _)| p.clone()).collect();
@@ -163,12 +166,12 @@ impl WorkQueue {
         }
     }
 
-    /// A note is gone: what a worker finds out about it does not count. Returns who waits for it.
+    /// A note is gone: a worker's result about it does not count. Returns the batches that wait for it.
     pub(crate) fn forget(&mut self, path: &VaultPath) -> Waiting {
         self.looks.remove(path).map_or_else(Waiting::default, |look| Waiting(look.batches))
     }
 
-    /// A look is carried out.
+    /// Counts a look that was carried out in the batches that wait for it.
     pub(crate) fn settle(&mut self, waiting: &Waiting, settled: Settled) {
         for number in &waiting.0 {
             if let Some(batch) = self.batches.get_mut(number) {
@@ -178,12 +181,12 @@ impl WorkQueue {
         }
     }
 
-    /// The jobs of those who wait.
+    /// The jobs of the waiting batches.
     pub(crate) fn jobs_of(&self, waiting: &Waiting) -> Vec<u64> {
         waiting.0.iter().filter_map(|number| self.batches.get(number)).flat_map(|batch| batch.jobs.clone()).collect()
     }
 
-    /// Whether nobody who waits wants to hear of each note.
+    /// Whether no waiting batch has each note announced.
     pub(crate) fn is_quiet(&self, waiting: &Waiting) -> bool {
         waiting.0.iter().all(|number| self.batches.get(number).is_none_or(|batch| batch.quiet))
     }
@@ -193,13 +196,13 @@ impl WorkQueue {
         self.batches.values().filter(|batch| !batch.jobs.is_empty()).map(Batch::progress)
     }
 
-    /// Takes the batches out that are done.
+    /// Takes out the batches that are done.
     pub(crate) fn take_finished(&mut self) -> Vec<Progress> {
         let done: Vec<u64> = self.batches.iter().filter(|(_, b)| b.left == 0).map(|(n, _)| *n).collect();
         done.iter().filter_map(|number| self.batches.remove(number)).map(|batch| batch.progress()).collect()
     }
 
-    /// Takes the batches out whose jobs were all cancelled, with what of them is queued.
+    /// Takes out the batches whose jobs were all cancelled, with their queued tasks.
     pub(crate) fn take_cancelled(&mut self, is_cancelled: impl Fn(u64) -> bool) -> Vec<Progress> {
         let is_over = |batch: &Batch| !batch.jobs.is_empty() && batch.jobs.iter().all(|job| is_cancelled(*job));
         let over: Vec<u64> = self.batches.iter().filter(|(_, b)| is_over(b)).map(|(n, _)| *n).collect();
@@ -227,7 +230,7 @@ impl WorkQueue {
         self.tasks.len()
     }
 
-    /// Whether no batch is open.
+    /// Whether no batch is open and no worker has a look.
     pub(crate) fn is_idle(&self) -> bool {
         self.batches.is_empty() && self.under_way() == 0
     }
@@ -244,7 +247,7 @@ impl WorkQueue {
 
     /// Whether any queued task has to wait at this level.
     pub(crate) fn is_kept(&self, level: Brake) -> bool {
-        // Asked in every turn: none need be looked at where none waits.
+        // Called in every turn: does not scan the queue while nothing has to wait.
         level != Brake::Off && self.tasks.iter().any(|task| !self.may(task, level))
     }
 

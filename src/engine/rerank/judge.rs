@@ -21,7 +21,7 @@ pub(super) enum Unjudged {
     Unanswered(#[from] Unanswered),
     #[error("{0}")]
     Model(#[from] TransformerError),
-    /// A search downloads nothing.
+    /// The model is not on this machine; a search downloads nothing.
     #[error("{0}")]
     Absent(String),
     /// One search at a time has all cores.
@@ -43,13 +43,14 @@ pub(super) struct Local {
     /// As the configuration names it.
     name: String,
     shelf: Shelf,
-    /// Once it was needed and was there.
+    /// `Some` once it was needed and its folder was there.
     model: Mutex<Option<Result<Arc<CrossEncoder>, TransformerError>>>,
     turn: tokio::sync::Semaphore,
 }
 
 impl Judge {
-    /// The judge that the configuration names; models are looked for in `data_dir`. Opens no connection and reads no file yet.
+    /// The judge that the configuration names; models are looked for in `data_dir`. Opens no connection and reads no
+    /// file yet.
     ///
     /// # Errors
     /// What is wrong with the address.
@@ -62,7 +63,7 @@ impl Judge {
         llm::RerankClient::new(config).map(Judge::Remote)
     }
 
-    /// See [`llm::RerankClient::judge`]. What is computed here goes on to its end: the next search has it then.
+    /// See [`llm::RerankClient::judge`]. A local model always computes to the end: the next search then has its scores.
     pub(super) async fn judge(
         &self,
         query: &str,
@@ -92,7 +93,7 @@ impl Judge {
         }
     }
 
-    /// Whether there is nothing to keep account of.
+    /// Whether it costs nothing, so that there is nothing to account for.
     pub(super) fn is_free(&self) -> bool {
         match self {
             Judge::Remote(client) => client.is_free(),
@@ -108,7 +109,7 @@ impl Judge {
                 Health::Good | Health::Open(..) => None,
             },
             Judge::Local(local) => {
-                // While it is being read, which takes a second or more, nothing is known against it.
+                // Reading the model takes a second or more and holds the lock; until it ends no problem is known.
                 let model = local.model.try_lock()?;
                 let why = match &*model {
                     Some(opened) => opened.as_ref().err()?.to_string(),
@@ -124,7 +125,7 @@ impl Judge {
         match self {
             Judge::Remote(client) => client.resume(),
             Judge::Local(local) => {
-                // It may have been mended meanwhile; one that is being read is looked at anew anyway.
+                // The model may have been repaired meanwhile. One that is being read right now needs no reset.
                 if let Some(mut model) = local.model.try_lock() {
                     model.take_if(|opened| opened.is_err());
                 }
@@ -142,13 +143,13 @@ impl Judge {
 }
 
 impl Local {
-    /// Where the model lies, or what to do about one that is not here.
+    /// The model's folder, or what to do about a model that is not on this machine.
     fn folder(&self) -> Result<PathBuf, String> {
         let found = located(&self.name, self.shelf.folder(), &Folders::here().hub_cache);
         found.ok_or_else(|| ModelKind::CrossEncoder.absent(&self.name))
     }
 
-    /// The model, read when it is first needed. One that is not here may come later.
+    /// The model, read when it is first needed. A model that is missing now may come later.
     fn open(&self) -> Result<Arc<CrossEncoder>, Unjudged> {
         let mut model = self.model.lock();
         if let Some(opened) = &*model {
@@ -165,7 +166,7 @@ impl Local {
             let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
             Ok::<_, Unjudged>(local.open()?.scores(&query, &documents)?)
         });
-        // An error is the end of the runtime, or a fault that the model's own code met.
+        // An error means that the runtime ended, or that the model's own code failed.
         let scores = scored.await.map_err(|_| Unjudged::Busy)??;
         Ok(RerankScores { scores: scores.into_iter().map(Some).collect() })
     }

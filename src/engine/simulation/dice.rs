@@ -9,7 +9,7 @@ impl Dice {
         Dice(seed)
     }
 
-    /// Dice of its own, so that one part of a schedule draws no numbers from another.
+    /// Separate dice, so that one part of a schedule does not draw the numbers of another.
     pub(super) fn split(&mut self) -> Dice {
         Dice(self.next())
     }
@@ -27,7 +27,7 @@ impl Dice {
         (self.next() % n as u64) as usize
     }
 
-    /// Whether something happens that does so many times in a hundred.
+    /// Whether something happens that has this chance, in percent.
     pub(super) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }

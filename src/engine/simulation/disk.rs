@@ -1,5 +1,5 @@
-//! The data folder as a death leaves it: a process that is killed loses what it had not handed to the system, a machine
-//! that loses its power what was not synced.
+//! The data folder as a death leaves it: a killed process loses what it had not handed to the system, a loss of power
+//! what was not synced.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -41,7 +41,7 @@ impl Disk {
         path.starts_with(self.data())
     }
 
-    /// A file or folder is on the disk as it is now.
+    /// A file or folder was synced: its present state survives.
     pub(super) fn synced(&mut self, path: &Path) {
         if path.is_dir() {
             let copy = self.dir.join(format!("safe-{}", self.safe.len()));
@@ -53,7 +53,7 @@ impl Disk {
         }
     }
 
-    /// The folder that a death leaves: what comes after uses it.
+    /// Makes the folder that a death leaves and that the next process uses.
     pub(super) fn lose(&mut self, loss: Loss, dice: &mut Dice) -> PathBuf {
         let before = self.data();
         self.generation += 1;
@@ -64,7 +64,7 @@ impl Disk {
         }
         let moved = |path: &Path| path.strip_prefix(&before).ok().map(|rest| after.join(rest));
         if loss == Loss::Kill {
-            // The system has what was written, and a later loss of power may take it.
+            // The system still has what was written; a later loss of power may take it.
             self.synced = self.synced.iter().filter_map(|(of, length)| Some((moved(of)?, *length))).collect();
             self.safe = self.safe.iter().filter_map(|(of, copy)| Some((moved(of)?, copy.clone()))).collect();
         } else {
@@ -76,7 +76,7 @@ impl Disk {
         after
     }
 
-    /// What was not synced is gone, or a part of it is.
+    /// Drops what was not synced, or a part of it.
     fn lose_power(&self, before: &Path, after: &Path, dice: &mut Dice) {
         for path in files(after) {
             let Ok(rest) = path.strip_prefix(after) else { continue };
@@ -127,7 +127,7 @@ pub(super) fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Copies a folder. A file that goes meanwhile is one that was not there.
+/// Copies a folder. A file that is deleted meanwhile counts as not there.
 fn copy_dir(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {

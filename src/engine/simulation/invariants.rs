@@ -1,4 +1,4 @@
-//! What must be so when everything has come to rest.
+//! What must hold when everything has come to rest.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use crate::decide::{NotePipeline, Outcome, Task, read_note};
 use crate::pool::look;
 use crate::testing::file_system;
 
-/// How many calls stand reserved in a ledger.
+/// How many calls are still reserved in a ledger.
 pub(super) type Standing = usize;
 
 /// Checks all of it.
@@ -122,7 +122,8 @@ impl Picture {
             picture.notes.insert(path, (known, chunks));
         }
         for word in words {
-            // It must occur: what a word that is gone is taken for depends on what the dictionary has not dropped yet.
+            // A phrase too, so that the word must occur: which other word stands in for a missing one depends on what
+            // the dictionary has not dropped yet.
             let (words, phrases) = (word.clone(), vec![word.clone()]);
             let query = LexicalQuery { words, phrases, ..LexicalQuery::default() };
             let rows = snapshot.lexical(&query, &|_| true, 50).map_err(|error| error.to_string())?;
@@ -136,10 +137,10 @@ impl Picture {
     }
 }
 
-/// The index is that of who begins from nothing.
+/// The index must equal one that is built from nothing.
 fn equal_to_new(world: &mut World, snapshot: &Snapshot) -> Result<(), String> {
     let whole = !world.costs() && !world.is_remote();
-    // The newest words, and some that stand in many notes.
+    // The newest words, and some that occur in many notes.
     let mut words: Vec<String> = world.vault.markers.iter().rev().take(12).cloned().collect();
     words.extend(["harbour", "winter", "railway"].map(str::to_owned));
     let here = Picture::of(snapshot, &words, whole)?;
@@ -148,7 +149,7 @@ fn equal_to_new(world: &mut World, snapshot: &Snapshot) -> Result<(), String> {
         None => afresh(world, &words, whole)?,
     };
     if here == fresh {
-        // Nobody writes in the vault any more.
+        // The vault does not change any more, so the next check uses this again.
         world.fresh = Some(fresh);
         return Ok(());
     }
@@ -210,22 +211,22 @@ fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), Strin
     for line in String::from_utf8_lossy(&exported).lines() {
         let line: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let text = line["text"].as_str().unwrap_or_default();
-        // What was written beside a context in the same answer goes where it goes.
+        // Questions and terms stay with the context that came in the same answer.
         let is_asked = line["generation"].to_string().contains("/p1q1") && line["making"]["form"] == "note";
         let terms: Vec<&str> =
             line["expansion"]["terms"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         if is_asked != (terms.len() == 1) || terms.iter().any(|term| names(text).all(|name| name != *term)) {
             return Err(format!("beside the context {text} stands {}", line["expansion"]));
         }
-        // What was written for a note that was private when it was heard of last is for no public one, nor is that of
-        // which nobody knows for whom it was.
+        // A context of a note that was private when it was last heard of serves no public note, nor does a context of
+        // which nobody knows for what note it was written.
         let is_torn = line["notes"].is_null() && names(text).all(|name| world.torn.contains(name));
         if is_torn || line["notes"].to_string().contains("private") {
             private.extend(names(text).map(str::to_owned));
             continue;
         }
         let name = |name: &str| format!("{name} {} {} {}", line["notes"], line["written_at"], line["generation"]);
-        // A context goes with its section from text to text: what it was written for is what was bought.
+        // A context follows its section from text to text: the text that it was written for identifies the purchase.
         kept.entry(format!("{} {}", line["sections"], line["written_for"])).or_default().extend(names(text).map(name));
     }
     if let Some((key, names)) = kept.iter().find(|(_, names)| names.len() > 1 + world.rebuilds) {
@@ -245,7 +246,7 @@ fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), Strin
     Ok(())
 }
 
-/// Names of the captions that stand whole in the journals below a folder: a loss of power may have torn the last one.
+/// Names of the captions that the journals below a folder hold whole: a loss of power may have torn the last one.
 pub(super) fn journaled(data: &Path) -> HashSet<String> {
     let journals = super::disk::files(data).into_iter().filter(|path| path.ends_with("contexts.journal"));
     let contexts = journals.flat_map(|path| store::journaled(path.parent().unwrap()).unwrap());
@@ -257,7 +258,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.starts_with("qx") && word.len() == 6)
 }
 
-/// How many calls stand reserved in the ledger of a data folder, and how many are settled.
+/// How many calls are still reserved in the ledger of a data folder, and how many are settled.
 fn lines(data: &Path) -> (usize, usize) {
     let (mut reserved, mut settled) = (BTreeSet::new(), BTreeSet::new());
     for path in super::disk::files(&folder(data)) {
@@ -278,12 +279,13 @@ fn lines(data: &Path) -> (usize, usize) {
     (reserved.len(), settled.len())
 }
 
-/// How many calls stand reserved.
+/// How many calls are still reserved.
 pub(super) fn standing(data: &Path) -> Standing {
     lines(data).0
 }
 
-/// The ledger has every call that may be billed, and no others but those that a death hid; nothing stays reserved.
+/// The ledger has every call that may be billed, and no others except those that a death left unsure; nothing stays
+/// reserved.
 fn money(world: &World, data: &Path) -> Result<(), String> {
     let (reserved, settled) = lines(data);
     if reserved > 0 {
@@ -291,7 +293,8 @@ fn money(world: &World, data: &Path) -> Result<(), String> {
     }
     let calls = world.model.calls();
     let billed = calls.iter().filter(|call| call.is_billed()).count();
-    // Whoever dies between reserving and sending, or between a refusal and giving back, counts one call too many.
+    // A process that dies between reserving and sending, or between a refusal and the release, counts one call too
+    // many.
     let unsure: usize = world.ends.iter().map(|(_, standing)| *standing).sum();
     if settled < billed || settled > billed + unsure {
         return Err(format!("the ledger has {settled} calls, and the provider may bill {billed} (unsure: {unsure})"));

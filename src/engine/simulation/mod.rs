@@ -1,11 +1,11 @@
 //! A simulation of the engine: the real plan, queue, store, index, journal, ledger and client, played on one thread in
 //! virtual time, with deaths between any two effects and a provider that answers as it likes.
 //!
-//! A seed gives a schedule ([`schedule`]). What other threads do in a daemon is a list of jobs here, run one at a time in
-//! an order that the seed chooses ([`played`], [`process`]); what would go over the network is answered by a script
-//! ([`model`]). When the schedule is over everything is left in peace until it rests, and then [`invariants`] asks whether
-//! all is as it must be: the index is that of who begins from nothing, every context was bought once, the ledger has what
-//! was sent, nothing is reserved, no job goes on.
+//! A seed gives a schedule ([`schedule`]). The work of a daemon's other threads is a list of jobs here, run one at a
+//! time in an order that the seed chooses ([`played`], [`process`]); a script answers what would go over the network
+//! ([`model`]). When the schedule is over nothing disturbs the engine until it rests, and then [`invariants`] checks
+//! it: the index equals one that is built from nothing, every context was bought once, the ledger has what was sent,
+//! nothing is reserved, no job goes on.
 //!
 //! - `cargo test --lib simulation` plays 300 seeds.
 //! - `SITUATED_SEED=123 cargo test --lib simulation` plays one, and prints what happened.
@@ -37,10 +37,10 @@ const SEEDS: u64 = 300;
 /// between a context and who holds it (12425).
 const FOUND: [u64; 10] = [750, 763, 844, 888, 1158, 1510, 1712, 1805, 4000, 12425];
 
-/// After how long a seed that does not end is told: most take half a second.
+/// A seed that takes longer than this is reported as not ending; most take half a second.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Failures that are told in full.
+/// Failures that are reported in full.
 const TOLD: usize = 3;
 
 #[test]
@@ -75,7 +75,8 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-/// Plays seeds side by side, each on a thread of its own; what failed, in order. One that does not end is told meanwhile.
+/// Plays seeds side by side on several threads. Returns those that failed, in order; a seed that does not end is
+/// reported meanwhile.
 fn play_all(seeds: Vec<u64>) -> Vec<(u64, String)> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let play_some = || {
@@ -95,7 +96,8 @@ fn play_all(seeds: Vec<u64>) -> Vec<(u64, String)> {
     failed
 }
 
-/// Plays a seed, and says on standard error, which no test captures in this form, when it goes on for too long.
+/// Plays a seed. If it goes on for too long, says so on standard error, in a form that the test harness does not
+/// capture.
 fn watched(seed: u64) -> Result<(), String> {
     let (_ended, end) = mpsc::channel::<()>();
     std::thread::spawn(move || {

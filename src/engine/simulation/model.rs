@@ -1,4 +1,4 @@
-//! The model that is played: what it is asked is written down, and it answers well, late, wrong, or not at all.
+//! The simulated model: it records what it is asked, and answers well, late, wrongly, or not at all.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use super::vault::{SECRET, letters};
 /// Components of the vectors that it makes.
 pub(super) const DIMENSIONS: usize = 8;
 
-/// How a provider is.
+/// How a provider behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mood {
     /// It answers well, and soon.
@@ -42,7 +42,7 @@ impl Mood {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Good,
-    /// 200, and a body that is none.
+    /// 200, and a body that is not valid JSON.
     Garbage,
     /// 200, and no text.
     Empty,
@@ -60,7 +60,7 @@ pub(super) enum Fate {
 }
 
 impl Fate {
-    /// Whether the provider takes nothing for it, and says so.
+    /// Whether the provider charges nothing for the call, and says so.
     fn is_free(self) -> bool {
         match self {
             Fate::Refused(status) => !matches!(status, 408 | 504 | 524),
@@ -74,16 +74,16 @@ impl Fate {
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) fate: Fate,
-    /// Whether the answer came to somebody.
+    /// Whether the caller received the answer.
     pub(super) delivered: bool,
     /// Whether nobody waits for it any more.
     pub(super) given_up: bool,
-    /// Words that name the captions which were given.
+    /// The words that name the captions in the answer.
     pub(super) captions: Vec<String>,
 }
 
 impl Call {
-    /// Whether it is in the ledger in the end.
+    /// Whether the ledger has it in the end.
     pub(super) fn is_billed(&self) -> bool {
         !(self.delivered && self.fate.is_free())
     }
@@ -97,10 +97,10 @@ struct State {
     frozen: Option<Vec<Call>>,
     /// Number of the first call of this process.
     first: usize,
-    /// What must not have been.
+    /// What must not have happened.
     faults: Vec<String>,
     captions: u64,
-    /// What was asked, for who reads of a failure.
+    /// What was asked, for the report of a failure.
     log: Vec<String>,
 }
 
@@ -268,7 +268,7 @@ fn completion(text: &str, finish: &str) -> Vec<u8> {
     answer.to_string().into_bytes()
 }
 
-/// Vectors that follow from the texts.
+/// Vectors computed from the texts alone.
 fn vectors(body: &Value) -> Vec<u8> {
     let texts = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let vector = |(index, text): (usize, &str)| {
@@ -280,7 +280,7 @@ fn vectors(body: &Value) -> Vec<u8> {
     json!({ "data": data, "usage": { "prompt_tokens": 40, "total_tokens": 40 } }).to_string().into_bytes()
 }
 
-/// A question, taken apart.
+/// A parsed question.
 struct Asked {
     document: String,
     task: String,
@@ -322,7 +322,7 @@ impl Asked {
             .unwrap_or_default()
     }
 
-    /// A caption of a note's own words, with a word that names it.
+    /// A caption made of a note's own words, with a word that names the caption.
     fn caption(&self, n: u32, name: &str) -> String {
         let source = if self.document.is_empty() { &self.task } else { &self.document };
         let title = between(source, "title=\"", "\"").unwrap_or("the note");
@@ -340,7 +340,7 @@ impl Asked {
             let caption = |(n, text): &(u32, String)| {
                 let mut caption = json!({ "n": n, "text": text });
                 if self.expands {
-                    // Named as the caption is, so that it can be told whose they are.
+                    // They contain the caption's name, so that a check can tell which caption they belong to.
                     caption["questions"] = json!([format!("Who kept the others: {text}")]);
                     caption["terms"] = json!(names(text).collect::<Vec<_>>());
                 }

@@ -1,4 +1,4 @@
-//! Plays a seed: the schedule, then peace, then the questions whether everything is as it must be.
+//! Plays a seed: the schedule, then a time of peace, then the checks of all invariants.
 
 use std::collections::HashSet;
 use std::fs;
@@ -35,19 +35,19 @@ pub(super) struct World {
     setup: Setup,
     dice: Dice,
     pub(super) process: Option<Process>,
-    /// What is told later of what changed.
+    /// Hints that are sent later.
     hints: Vec<(Instant, Hint)>,
     /// Calls that were under way when a process ended, and what was reserved then.
     pub(super) ends: Vec<(Vec<Call>, Standing)>,
-    /// Captions that a process was given which a loss of power ended: of one that it was writing the journal may have the
-    /// text and not who holds it.
+    /// Captions that a process had received when a loss of power ended it. If it was writing one, the journal may have
+    /// the text but not the note that holds it.
     pub(super) torn: HashSet<String>,
     dying: Option<Loss>,
-    /// How often everything was to be made anew.
+    /// How many rebuilds were asked for.
     pub(super) rebuilds: usize,
-    /// The index of who begins from nothing, once somebody has.
+    /// The index that was built from nothing, once one was.
     pub(super) fresh: Option<Picture>,
-    /// What happened, for who reads of a failure.
+    /// What happened, for the report of a failure.
     pub(super) log: Vec<String>,
     dir: tempfile::TempDir,
 }
@@ -114,7 +114,7 @@ impl World {
         }
         self.come_to_rest()?;
         invariants::check(self)?;
-        // Who starts again finds nothing to do.
+        // A restart must find nothing to do.
         let calls = self.model.calls().len();
         self.log.push("restart at rest".to_owned());
         self.restart();
@@ -154,8 +154,8 @@ impl World {
         self.take_over(died);
     }
 
-    /// Another process begins where the last one has ended. If that one died, what had come and is not in the journal is
-    /// lost with it.
+    /// Starts another process where the last one has ended. If that one died, answers that had come and are not in the
+    /// journal are lost with it.
     fn take_over(&mut self, died: bool) {
         let data = self.machine.disk.borrow().data();
         let kept = invariants::journaled(&data);
@@ -284,7 +284,7 @@ impl World {
         self.process().send(Event::Rebuild { job, under: None, batch: false, agreed: true });
     }
 
-    /// Contexts are made anew whose text has become another.
+    /// Has contexts made anew whose text has changed.
     fn refresh(&mut self) {
         self.process().send(Event::Refresh { since: None });
     }

@@ -1,5 +1,5 @@
-//! The machine that is played: the time is that of a runtime whose clock stands still, other threads' work is a list of
-//! jobs, and what is written may be the last that the process does.
+//! The simulated machine: its time is that of a runtime whose clock is paused, the work of other threads is a list of
+//! jobs, and any write may be the last thing that the process does.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -29,11 +29,11 @@ pub(super) struct Played {
     dice: RefCell<Dice>,
     jobs: RefCell<Vec<Queued>>,
     pub(super) disk: RefCell<Disk>,
-    /// Something dies after so many effects more.
+    /// After how many more effects something dies, and what is lost then.
     death: Cell<Option<(u32, Loss)>>,
-    /// What is left of a process that died.
+    /// The data folder that a process left when it died.
     corpse: RefCell<Option<PathBuf>>,
-    /// Is told at the moment of a death.
+    /// Called at the moment of a death.
     died: RefCell<Option<Rc<dyn Fn()>>>,
     effects: Cell<u64>,
 }
@@ -97,7 +97,7 @@ impl Played {
         self.jobs.borrow().iter().map(|job| job.due).min()
     }
 
-    /// Runs one of the jobs whose time has come; its name.
+    /// Runs one of the jobs whose time has come; returns its name.
     pub(super) fn run(&self, which: usize) -> Option<String> {
         let now = self.now();
         let job = {
@@ -118,12 +118,12 @@ impl Played {
         }
     }
 
-    /// Nobody dies any more.
+    /// Cancels a death that was to come.
     pub(super) fn no_death(&self) {
         self.death.set(None);
     }
 
-    /// What is left of a process that died.
+    /// The data folder that a process left when it died.
     pub(super) fn corpse(&self) -> Option<PathBuf> {
         self.corpse.borrow().clone()
     }
@@ -178,7 +178,7 @@ impl Machine for Played {
 
     fn synced(&self, path: &Path) {
         if self.disk.borrow().is_ours(path) {
-            // What a dead process does counts no more.
+            // What a dead process does no longer counts.
             if self.corpse.borrow().is_none() {
                 self.disk.borrow_mut().synced(path);
             }
@@ -187,7 +187,7 @@ impl Machine for Played {
     }
 }
 
-/// Takes everything away that a process left.
+/// Removes everything that a process left.
 pub(super) fn remove(path: &Path) {
     // Threads of a dead process may still write there.
     let _ = fs::remove_dir_all(path);

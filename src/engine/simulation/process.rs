@@ -24,13 +24,13 @@ use crate::supervisor::{self, take_limits};
 use crate::testing::assembled;
 use crate::{DRAIN, Shared};
 
-/// What is asked of the model is looked at this often while it has something.
+/// The longest wait at a time while the model has questions.
 const GLANCE: Duration = Duration::from_millis(250);
 
 /// Events that are taken in one turn, at most.
 const MOST_EVENTS: usize = 4;
 
-/// Turns at one moment. What takes more does not end.
+/// Turns at one moment, at most. More of them mean an endless loop.
 const MOST_TURNS: u32 = 5_000;
 
 /// How a process is configured.
@@ -44,7 +44,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Half of them ask for questions beside contexts.
+    /// Half of the setups ask for questions beside contexts.
     fn expansion(self) -> ExpansionChoice {
         if self.concurrency.is_multiple_of(2) { ExpansionChoice::Questions } else { ExpansionChoice::Off }
     }
@@ -58,7 +58,7 @@ pub(super) struct Process {
     pub(super) vault: Arc<VaultShared>,
     seed: Seed,
     inbox: Receiver<Event>,
-    /// What came and was not taken yet.
+    /// Events that came and were not taken yet.
     events: VecDeque<Event>,
     /// Absent while the store is opened again.
     pub(super) indexer: Option<Indexer>,
@@ -69,7 +69,7 @@ pub(super) struct Process {
 /// The settings of a process.
 fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
     let mut settings = Settings::new(data, vec![VaultConfig { poll: Some(true), ..VaultConfig::new("v", vault) }]);
-    // Hints come as the schedule says; a walk finds what was never told.
+    // Hints come as the schedule says; a walk finds changes that no hint told of.
     settings.watch.poll_interval = settings.watch.walk_interval;
     settings.chunk.plain.strategy = Strategy::Markdown;
     settings.host.battery = None;
@@ -104,7 +104,7 @@ fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
 }
 
 impl Process {
-    /// Starts one over a vault, with the data that its folder holds.
+    /// Starts a process for a vault, with the data that the data folder holds.
     pub(super) fn start(machine: &Rc<Played>, setup: Setup, vault: &Path, data: &Path) -> Self {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         machine.begin(runtime.handle());
@@ -200,7 +200,7 @@ impl Process {
         self.log.push(format!("{} {}", self.machine.effects(), what()));
     }
 
-    /// The store is opened anew, for something could not be written.
+    /// Opens the store anew, because something could not be written.
     fn reopen(&mut self) {
         self.note(|| "opened anew".to_owned());
         self.vault.withdraw();
@@ -211,7 +211,7 @@ impl Process {
         self.open();
     }
 
-    /// Lets tasks go on that can, without any time passing.
+    /// Lets ready tasks go on without any time passing.
     fn poll(&self) {
         self.runtime.block_on(async {
             for _ in 0..6 {
@@ -249,14 +249,14 @@ impl Process {
             && self.vault.status().pending == 0
     }
 
-    /// What the model's answers were worth, for who reads of a failure.
+    /// What the model's answers were worth, for the report of a failure.
     pub(super) fn outcomes(&self) -> String {
         let runtime = self.shared.runtime("");
         let outcomes = runtime.writer.as_ref().map(|writer| writer.author.outcomes.all());
         format!("{outcomes:?}")
     }
 
-    /// What is left to be done, for who reads of a failure.
+    /// What is left to be done, for the report of a failure.
     pub(super) fn left(&self) -> String {
         let (report, embedding) = (self.vault.report().clone(), self.vault.embedding().clone());
         let (events, pending) = (self.events.len(), self.vault.status().pending);
@@ -268,7 +268,7 @@ impl Process {
         !self.vault.report().notes.is_empty()
     }
 
-    /// Ends in good order.
+    /// Ends in good order; returns whether the process died meanwhile.
     pub(super) fn stop(mut self, dice: &mut Dice) -> bool {
         let until = machine::now() + DRAIN;
         self.shared.generations.store(Arc::default());

@@ -34,7 +34,7 @@ pub(super) enum Action {
     Resume,
     /// Everything is to be made anew.
     Rebuild,
-    /// Contexts are to be made anew that should be better.
+    /// Contexts that should be better are to be made anew.
     Refresh,
     /// Another embedder makes the vectors from now on: the one of a provider, or the built-in one.
     Embedder(bool),
@@ -46,7 +46,7 @@ pub(super) enum Telling {
     AtOnce,
     Late(u64),
     Twice,
-    /// Not at all; that something was lost is told later.
+    /// Not at all; later it tells that something was lost.
     Lost,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// The whole of it.
+/// A whole schedule.
 pub(super) struct Schedule {
     pub(super) notes: usize,
     /// Whether a model writes contexts.
@@ -75,7 +75,7 @@ pub(super) struct Schedule {
     pub(super) steps: Vec<Step>,
 }
 
-/// Prices of the model that is played: what a call may take is some hundreds of micro-dollars.
+/// Daily budgets, micro-dollars: a call of the simulated model may take some hundreds.
 const BUDGETS: &[u64] = &[0, 300, 1_500, 6_000, 1_000_000];
 
 impl Schedule {

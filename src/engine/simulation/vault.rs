@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::dice::Dice;
 use note::VaultPath;
 
-/// A word that stands in private notes alone.
+/// A word that only private notes contain.
 pub(super) const SECRET: &str = "moonlitvault";
 
 const WORDS: &[&str] = &[
@@ -56,7 +56,7 @@ impl Text {
 /// The notes of a branch.
 type Notes = BTreeMap<String, Text>;
 
-/// The folder, and what lies in it.
+/// The vault's folder and its notes.
 pub(super) struct Vault {
     pub(super) root: PathBuf,
     pub(super) notes: Notes,
@@ -64,7 +64,7 @@ pub(super) struct Vault {
     other: Notes,
     dice: Dice,
     numbers: u32,
-    /// Markers: words that stand in one section alone.
+    /// Markers: words that each occur in a single section.
     pub(super) markers: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Vault {
         (heading, self.body(private))
     }
 
-    /// Sentences, among them a word that stands nowhere else.
+    /// Sentences with a marker, a word that occurs nowhere else.
     fn body(&mut self, private: bool) -> String {
         self.numbers += 1;
         let marker = format!("zq{}", letters(u64::from(self.numbers)));
@@ -167,7 +167,7 @@ impl Vault {
         changed([name])
     }
 
-    /// A note becomes its owner's alone, or everybody's: with other words, for the old ones may have been shown.
+    /// A note becomes private or public. It gets other words, for the model may have seen the old ones.
     pub(super) fn change_privacy(&mut self) -> Changed {
         let Some(name) = self.any() else { return self.create() };
         let private = !self.notes[&name].private;
@@ -190,7 +190,7 @@ impl Vault {
 
     /// A note goes.
     pub(super) fn delete(&mut self) -> Changed {
-        // An emptied vault is kept in the index until the user says so.
+        // The last note stays: the index keeps an emptied vault until the user accepts that it is empty.
         let Some(name) = self.any().filter(|_| self.notes.len() > 1) else { return self.create() };
         self.notes.remove(&name);
         fs::remove_file(self.root.join(&name)).unwrap();
@@ -232,7 +232,7 @@ impl Vault {
         changed([name.to_owned()])
     }
 
-    /// A note is written as it is.
+    /// A note is written without a change.
     pub(super) fn touch(&mut self) -> Changed {
         let Some(name) = self.any() else { return Vec::new() };
         self.write(&name);
@@ -244,7 +244,7 @@ fn changed(names: impl IntoIterator<Item = String>) -> Changed {
     names.into_iter().filter_map(|name| VaultPath::parse(&name)).collect()
 }
 
-/// A number as letters, for what counts numbers that a note does not have.
+/// A number as letters, because the quality check counts numbers that a note does not have.
 pub(super) fn letters(mut number: u64) -> String {
     let mut text = String::new();
     for _ in 0..4 {

@@ -1,5 +1,5 @@
-//! Searches of teams' collections, beside the vaults: begun before these are asked, and waited for no longer than a search
-//! may wait.
+//! Searches in teams' collections, beside the vaults: they begin before the vaults are searched, and a search waits for
+//! them until their timeout at most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use jiff::civil::Date;
 use note::{FileStat, OwnDays, VaultPath};
 use protocol::search::Mode;
 
-/// Chunks of each lane at least.
+/// Chunks that each lane is asked for, at least.
 const DEPTH: usize = 60;
 
-/// So many times as many, where some of them are left out afterwards.
+/// Factor for the number of chunks if some of them may be left out afterwards.
 const NARROWED: usize = 4;
 
-/// How often is looked whether the caller has gone.
+/// How often a search that waits checks whether the caller has gone.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A search that is under way.
@@ -31,14 +31,15 @@ pub(crate) struct Question {
     waits: Vec<(Arc<Team>, Receiver<Result<Answer, Failure>>)>,
     until: Instant,
     warnings: Vec<String>,
-    /// What is asked for besides words: looked for in what comes.
+    /// The query: what it asks for besides words is checked in the chunks that come.
     query: Parsed,
     contextual: bool,
-    /// How many chunks of a lane came at most, if some of them may be left out here.
+    /// How many chunks a lane returns at most, if some of them may be left out here.
     narrowed: Option<usize>,
 }
 
-/// Begins to ask the teams that are searched what is asked of the vaults; `vector` is the query's, with who made it.
+/// Begins to ask the teams that are searched what the vaults are asked; `vector` is the query's, with the identity of
+/// its embedder.
 pub(super) fn begin(
     teams: &BTreeMap<String, Arc<Team>>,
     query: &Parsed,
@@ -83,7 +84,7 @@ pub(super) fn begin(
 }
 
 impl Question {
-    /// What was found, and what is to be said of whom nobody waited for.
+    /// What was found, and warnings, such as about teams that did not answer in time.
     ///
     /// # Errors
     /// `cancel` is raised.
@@ -132,7 +133,7 @@ impl Question {
 /// What a team is asked, and whether that is all that the query asks for.
 fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) -> (Asked, bool) {
     let (conditions, is_all) = pushed(query);
-    // Words of phrases count like others; whether they stand in a row is seen in what comes.
+    // Words of phrases count like others; whether they stand in a row is checked in the chunks that come.
     let words = [vec![query.words.clone()], query.phrases.clone()].concat().join(" ");
     let depth = DEPTH.max(options.limit * 3);
     let asked = Asked {
@@ -147,8 +148,8 @@ fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) ->
     (asked, is_all)
 }
 
-/// The conditions of a query that a team can be asked for: whatever meets the query meets them. And whether the query asks
-/// for nothing besides them and its free words.
+/// The conditions of a query that a team can be asked for: every chunk that meets the query meets them. Also whether
+/// the query asks for nothing besides them and its free words.
 fn pushed(query: &Parsed) -> (Vec<Condition>, bool) {
     let filter = query.filter.elsewhere();
     let day = |day: Option<Date>| day.map(::team::point::number);
@@ -174,7 +175,7 @@ fn pushed(query: &Parsed) -> (Vec<Condition>, bool) {
     (conditions, is_all)
 }
 
-/// The same of what AND, OR and NOT ask for.
+/// The same for what AND, OR and NOT ask for.
 fn required_of(required: &Required) -> (Option<Condition>, bool) {
     let each = |parts: &[Required]| parts.iter().map(required_of).collect::<(Vec<_>, Vec<_>)>();
     match required {
@@ -182,7 +183,7 @@ fn required_of(required: &Required) -> (Option<Condition>, bool) {
             let (conditions, is_all) = pushed(query);
             ((!conditions.is_empty()).then_some(Condition::All(conditions)), is_all)
         }
-        // What is only known to be met by more than meets it says nothing of what does not.
+        // Only an exact condition can be negated: one that admits more than the part would exclude too much.
         Required::Not(part) => match required_of(part) {
             (Some(condition), true) => (Some(Condition::Not(Box::new(condition))), true),
             _ => (None, false),
@@ -201,7 +202,7 @@ fn required_of(required: &Required) -> (Option<Condition>, bool) {
     }
 }
 
-/// A chunk of a team as the ranking takes it; `None` if its path is none.
+/// A chunk of a team as the ranking takes it; `None` if its path is not valid.
 fn outside(engine: usize, team: &str, found: Found) -> Option<Outside> {
     let Found { payload, lexical, dense } = found;
     let Payload {

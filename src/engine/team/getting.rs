@@ -1,4 +1,4 @@
-//! A team's note as its points hold it: nobody needs a copy.
+//! A team's note, put together from its points: nobody needs a copy of the file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::handle::CallError;
 use ::team::point::Payload;
 use protocol::note::{GetRequest, NoteText};
 
-/// How long is waited for a note at least: somebody asked for this very one.
+/// How long a request waits for a note at least: somebody asked for this very note.
 const WITHIN: Duration = Duration::from_secs(5);
 
 /// The lines of a team's note; `None` if the request names no team's vault.
@@ -49,7 +49,7 @@ pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> 
     }))
 }
 
-/// The lines of a note by its chunks, each at its place; those that no chunk has (front matter, comments) are empty.
+/// The lines of a note from its chunks, each at its place; lines that no chunk has (front matter, comments) are empty.
 fn lines(chunks: &[Payload]) -> Vec<&str> {
     let last = chunks.iter().map(|chunk| chunk.lines.1).max().unwrap_or(0) as usize;
     let mut lines = vec![""; last];

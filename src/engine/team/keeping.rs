@@ -1,4 +1,4 @@
-//! A vault that is published from here: its keeper, and the task that has it follow the vault's snapshots.
+//! A vault that is published from here: its keeper, and the task that makes it follow the vault's snapshots.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use protocol::team::{TeamVault, VaultDifferences};
 /// After how long a vault that cannot be kept yet is tried again.
 const OPENING: Duration = Duration::from_secs(1);
 
-/// The file with the word that tells this keeper from others.
+/// The file with the random word that distinguishes this keeper from others.
 const WORD: &str = "team-keeper";
 
 /// A vault that is published from here. Its task ends with it.
@@ -35,12 +35,12 @@ pub(super) struct Kept {
     keeper: tokio::sync::Mutex<Option<Keeper>>,
     status: Mutex<KeeperStatus>,
     wake: Notify,
-    /// Whether its collection is another one by now.
+    /// Whether the next turn begins anew, for the collection may be another one by now.
     anew: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// How far it is.
+/// How far the keeper is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeeperStatus {
     notes: u64,
@@ -68,7 +68,7 @@ impl Kept {
         kept
     }
 
-    /// Has it begin anew now. What failed before says nothing of that.
+    /// Makes the keeper begin anew now. An earlier failure says nothing about the new attempt.
     pub(super) fn wake(&self) {
         self.anew.store(true, Ordering::Relaxed);
         self.status.lock().problem = None;
@@ -79,13 +79,13 @@ impl Kept {
         self.status.lock().clone()
     }
 
-    /// Says in an answer how far it is.
+    /// Writes into an answer how far the keeper is.
     pub(super) fn tell(&self, vault: &mut TeamVault) {
         let KeeperStatus { notes, left, problem } = self.status();
         *vault = TeamVault { own: true, notes, left, problem, ..std::mem::take(vault) };
     }
 
-    /// What its collection would say of itself.
+    /// The description that its collection would get.
     pub(super) fn describe(&self) -> Result<Described, String> {
         describe(&self.source)
     }
@@ -158,7 +158,7 @@ impl Kept {
         *status = KeeperStatus { notes: notes as u64, left: left as u64, problem };
     }
 
-    /// The keeper, made if it was not yet; another one if the vault has another embedder by now.
+    /// The keeper. It is made if there is none yet, and made anew if the vault has another embedder by now.
     fn made<'a>(&self, keeper: &'a mut Option<Keeper>) -> Result<&'a mut Keeper, Failure> {
         let local = |message: String| Failure { kind: Kind::Local, message };
         let engine = self.engine.upgrade().ok_or_else(|| local("the daemon is stopping".to_owned()))?;
@@ -181,7 +181,7 @@ impl Drop for Kept {
     }
 }
 
-/// Publishes what differs whenever the vault has another snapshot, and tries again what failed.
+/// Publishes what differs whenever the vault has another snapshot, and retries what failed.
 async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receiver<Arc<Notice>>) {
     loop {
         let Some(alive) = kept.upgrade() else { return };
@@ -199,13 +199,13 @@ async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receive
         tokio::select! {
             () = again => {}
             () = alive.wake.notified() => {}
-            // What failed is not tried at every save.
+            // A failure is not retried at every save.
             ended = changed(&vault, &mut notices), if wait.is_none_or(|wait| wait <= OPENING) => if ended { return },
         }
     }
 }
 
-/// Waits for another snapshot of the vault; whether there will be none.
+/// Waits for another snapshot of the vault; returns `true` if there will be none.
 async fn changed(vault: &str, notices: &mut broadcast::Receiver<Arc<Notice>>) -> bool {
     loop {
         match notices.recv().await {
@@ -219,7 +219,7 @@ async fn changed(vault: &str, notices: &mut broadcast::Receiver<Arc<Notice>>) ->
     }
 }
 
-/// The word that tells this keeper from others: made once, and kept beside the indexes.
+/// The random word that distinguishes this keeper from others: made once, and kept beside the indexes.
 fn word(data_dir: &Path) -> std::io::Result<String> {
     let path = data_dir.join(WORD);
     if let Ok(known) = std::fs::read_to_string(&path)

@@ -1,4 +1,4 @@
-//! Contexts that teams have paid for, asked for before a model is.
+//! Contexts that teams have paid for: teams are asked for them before a model is.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::context_job::TeamContext;
 use ::team::{Failure, Kind, Offered};
 use note::fingerprint::ContextKey;
 
-/// How long a note waits for what a team has. It is nobody's search: buying takes seconds, too.
+/// How long a note waits for a team's answer. No search waits for it, and buying takes seconds, too.
 const WITHIN: Duration = Duration::from_secs(2);
 
 /// How long a team that did not answer is left alone.
@@ -46,7 +46,7 @@ impl Team {
                 offered.into_iter().filter_map(|offered| of_team(&self.name, keys, offered)).collect()
             }
             Err(failure) => {
-                // Said once, and not with every note that is asked about meanwhile.
+                // Logged once, and not with every note that is asked about meanwhile.
                 if self.away_until.lock().replace(now + LEAVE_ALONE).is_none() {
                     tracing::warn!(team = self.name, "contexts are bought that the team may have: {failure}");
                 }

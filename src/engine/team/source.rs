@@ -18,14 +18,14 @@ use note::fingerprint::{Fields, context_key};
 use note::{Private, VaultPath};
 use store::record::NoteRecord;
 
-/// Notes that lengths are measured by when a collection is made.
+/// Notes whose chunks are measured when a collection is made.
 const MEASURED: usize = 400;
 
 /// The notes of one vault.
 pub(super) struct VaultSource {
     engine: Weak<Shared>,
     vault: String,
-    /// States by path, each as of a change of the store.
+    /// States by path, each with the sequence number of the note that it was computed for.
     known: Mutex<HashMap<VaultPath, (u64, String)>>,
     private: Mutex<Arc<Private>>,
 }
@@ -106,7 +106,7 @@ impl Source for VaultSource {
     }
 }
 
-/// A note as it is published, made anew from its file; `None` if that is another by now.
+/// A note as it is published, made anew from its file; `None` if the file has changed since.
 fn document(
     open: &Open,
     path: &VaultPath,
@@ -139,7 +139,7 @@ fn document(
     Ok(Some(Document { note, chunks, language, state }))
 }
 
-/// The notes that a note links to, each once; private ones are not told of.
+/// The notes that a note links to, each once; private ones are left out.
 fn links<'a>(entry: &NoteEntry, snapshot: &'a Snapshot, private: &Private) -> Vec<&'a str> {
     let mut seen = HashSet::new();
     let targets = entry.links().filter_map(|target| snapshot.resolve(target, &entry.path));
@@ -148,8 +148,8 @@ fn links<'a>(entry: &NoteEntry, snapshot: &'a Snapshot, private: &Private) -> Ve
     shown.map(|note| note.path.as_str()).collect()
 }
 
-/// What is told of a note's chunks beside their texts. A context that was written for another text, which has changed
-/// since, is not offered to others: they would buy one for the present text.
+/// What is published about a note's chunks besides their texts. A context that was written for an earlier text of its
+/// chunk is not offered to others: they would buy one for the present text.
 fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Iterator<Item = About> + 'a {
     record.chunks.iter().enumerate().map(|(at, chunk)| {
         let key = context_key(&chunk.keys, chunk.hash);
@@ -160,7 +160,7 @@ fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Ite
     })
 }
 
-/// What tells a note as it is published from any other: all that points are made of, by its fingerprints.
+/// The fingerprint of a note as it is published: it covers everything that its points are made of.
 fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> String {
     let mut fields = Fields::new("team-note/1")
         .bytes(&record.hash.0)
@@ -180,12 +180,12 @@ fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> Stri
     state(fields)
 }
 
-/// Who makes the vectors of a vault.
+/// The identity of the embedder that makes a vault's vectors.
 pub(super) fn embedder_of(source: &VaultSource) -> Result<String, String> {
     Ok(source.open()?.pipeline.service.embedder.identity().to_owned())
 }
 
-/// What a collection says of itself that is made for this vault: its embedder, and how long its chunks are.
+/// The description of a collection that is made for this vault: its embedder, and how long its chunks are.
 pub(super) fn describe(source: &VaultSource) -> Result<Described, String> {
     let paths: Vec<String> = source.wanted()?.into_keys().collect();
     let open = source.open()?;

@@ -1,4 +1,4 @@
-//! The model of these tests: what it is asked is written down, and it says what a test has it say.
+//! The model of these tests: it records what it is asked, and says what a test tells it to.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Shared;
 
-/// The number of requests that are no call of the model.
+/// The request number of calls that do not go to the model.
 const OF_TEAM: u64 = u64::MAX;
 
 /// What the model says.
@@ -26,7 +26,7 @@ pub(crate) enum Say {
 
 /// What a model is asked, and what it answers.
 pub(crate) struct Model {
-    /// What is said next, and after how long; good answers at once when there is nothing.
+    /// The next answers, each with its delay; when the queue is empty, good answers come at once.
     answers: RefCell<VecDeque<(Duration, Say)>>,
     /// The questions, each with how many calls stood reserved when it was sent.
     asked: RefCell<Vec<(String, u64)>>,
@@ -57,7 +57,7 @@ impl Model {
         self.answers.borrow_mut().extend(answers);
     }
 
-    /// Whose money is looked at when a question comes.
+    /// The engine whose ledger is read when a question comes.
     pub(super) fn look_at(&self, shared: Option<Arc<Shared>>) {
         *self.shared.borrow_mut() = shared;
     }

@@ -1,5 +1,5 @@
-//! Asking about one note: what a team has of it ([`given`]), then the model, the whole of it first, then passage by
-//! passage, then without it. Whatever stops the asking, what is under way is waited for, and every answer is kept.
+//! Asks about one note: first a team for what it has ([`given`]), then the model, about the whole note, then passage by
+//! passage, then without the note. Whatever stops it, it waits for the calls under way and keeps every answer.
 
 mod given;
 
@@ -25,8 +25,8 @@ use provider::Account;
 use provider::ledger::OverBudget;
 use store::Store;
 
-/// Asks about a note until every passage of it has its context or none is to be had, or something stops it: a budget,
-/// the provider, or `draining`.
+/// Asks about a note until every passage of it has its context or can get none, or something stops it: a budget, the
+/// provider, or `draining`.
 pub(super) async fn carry_out(
     author: &Author,
     job: ContextJob,
@@ -80,27 +80,27 @@ struct Note<'a> {
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
     draining: watch::Receiver<bool>,
-    /// Whether less of the note is shown, for the model found it too long.
+    /// Whether less of the note is shown, because the model found it too long.
     narrow: bool,
     /// What stops the asking.
     held: Option<Interrupted>,
 }
 
-/// What is told of a context that is kept.
+/// The event that reports a context that is kept.
 type KeptAs = fn(ContextKey, Option<Box<ContextRecord>>) -> ContextEvent;
 
 /// What became of a question.
 enum Asked {
     /// The model answered.
     Answered(Answers),
-    /// Nothing was sent, for the asking was stopped before it had its turn.
+    /// Nothing was sent, because the asking was stopped before the question had its turn.
     Unsent(Prompt),
     /// Nothing came back.
     Failed(Prompt, Interrupted),
 }
 
 impl Note<'_> {
-    /// Keeps what was bought before and could not be written then.
+    /// Keeps contexts that were bought before and could not be written then.
     async fn take_unkept(&mut self) {
         let mut left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
         left.sort_unstable_by_key(|(n, ..)| *n);
@@ -122,12 +122,12 @@ impl Note<'_> {
         let stop = watch::Sender::new(false);
         // The provider's cache holds the document only once the first answer has begun.
         let mut alone = true;
-        // The budget refused a question, and what is under way may take less than it reserved.
+        // The budget refused a question; calls under way may still use less than they reserved.
         let mut short: Option<OverBudget> = None;
         let mut answered = false;
         loop {
             if running.is_empty() && short.is_some() {
-                // Nothing comes back any more unless something was answered meanwhile.
+                // No reservation is left that could be released; only an answer meanwhile may have made room.
                 if !std::mem::take(&mut answered) {
                     self.held = short.take().map(Interrupted::Budget);
                 }
@@ -182,7 +182,7 @@ impl Note<'_> {
         prompts
     }
 
-    /// Asks when there is a place for it, unless `stop` comes first; what was sent is waited for.
+    /// Asks when it gets a turn, unless `stop` is set first; a question that was sent is waited for.
     fn question(&self, prompt: Prompt, mut stop: watch::Receiver<bool>) -> impl Future<Output = Asked> + Send + use<> {
         let (author, shown, account) = (self.author.clone(), self.shown.clone(), self.account.clone());
         async move {
@@ -202,7 +202,8 @@ impl Note<'_> {
         }
     }
 
-    /// Takes what became of a question; what is to be asked again, and why if that is the budget.
+    /// Takes the outcome of a question. Unless it was answered, returns the prompt to ask again, and the refusal if the
+    /// budget refused it.
     async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
             Ok(Asked::Answered(answers)) => {
@@ -212,7 +213,7 @@ impl Note<'_> {
                 None
             }
             Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
-            // The ledger itself fails: waiting for answers does not mend that.
+            // Not if the ledger itself fails: waiting for answers does not mend that.
             Ok(Asked::Failed(prompt, Interrupted::Budget(refused))) if !matches!(refused, OverBudget::Io(_)) => {
                 Some((Some(prompt), Some(refused)))
             }
@@ -220,7 +221,7 @@ impl Note<'_> {
                 self.held.get_or_insert(held);
                 Some((None, None))
             }
-            // A question that panicked: the note is left for later, or it would be asked for ever.
+            // A question that panicked: the note is left for later, or it would be asked about for ever.
             Err(_) => {
                 self.held.get_or_insert(Interrupted::Provider("asking about this note failed".to_owned()));
                 Some((None, None))
@@ -228,7 +229,7 @@ impl Note<'_> {
         }
     }
 
-    /// Keeps what came of a passage, or counts that nothing did.
+    /// Keeps the context of a passage, or counts that there is none.
     async fn answered(&mut self, n: u32, outcome: Result<ContextRecord, Stopped>) {
         let Some((key, tries)) = self.left.get_mut(&n) else { return };
         let key = *key;
@@ -252,7 +253,7 @@ impl Note<'_> {
         }
     }
 
-    /// Puts a context in the journal before anybody hears of it.
+    /// Puts a context in the journal before it is reported.
     async fn keep(&mut self, n: u32, key: ContextKey, tries: u8, mut record: ContextRecord, kept_as: KeptAs) {
         if let Some(making) = &mut record.making {
             making.tries = tries;
@@ -260,7 +261,7 @@ impl Note<'_> {
         // Never older than the request that it answers, whatever the clock says.
         let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
-        // A store that was closed meanwhile, or that is full, is the engine's to open again.
+        // If the store was closed meanwhile, or is full, it is for the engine to open it again.
         let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
         let kept = machine::blocking(move || {
             let store = store.upgrade();

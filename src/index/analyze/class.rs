@@ -1,8 +1,8 @@
-//! What a character is to whoever cuts words.
+//! The classes of characters that cutting a text into words tells apart.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// What a character is to the cutter.
+/// What a character is when words are cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Lower,

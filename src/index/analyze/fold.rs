@@ -29,7 +29,7 @@ pub(super) fn normalize(word: &str, kind: Kind, out: &mut String) {
 
 fn normalize_ascii(word: &str, kind: Kind, out: &mut String) {
     let word = &word[..word.len().min(LONGEST * 2)];
-    // A date or a version is written together with its joiners: 3.14 is not 314.
+    // The whole of a date or a version keeps its joiners: 3.14 is not 314.
     let numeric = kind == Kind::Whole && !word.bytes().any(|b| b.is_ascii_alphabetic());
     for b in word.bytes() {
         if numeric || kind == Kind::Symbols || b.is_ascii_alphanumeric() {

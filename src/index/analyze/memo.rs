@@ -1,17 +1,17 @@
-//! The normal forms that were made last, by the words as they are written: a text repeats its words, and looking one up is
-//! several times faster than stemming.
+//! A cache of the latest normal forms, by the words as written: a text repeats its words, and looking one up is several
+//! times faster than stemming.
 
 use crate::hash::hash;
 
-/// Words that are kept: 256 KiB, which fits the second cache of any processor in use.
+/// Slots of a full cache: 256 KiB, which fits the level 2 cache of any processor in use.
 const SLOTS: usize = 4096;
 /// Bytes that a word and its form may have together: with their lengths they fill a cache line.
 const ROOM: usize = 62;
 
-/// Words that are kept at first: the index makes new analyzers for every save, and most have little to read.
+/// Slots at first: the index makes new analyzers for every save, and most have little to read.
 const FEW: usize = 256;
 
-/// One place per word by its hash; a word that comes to the place of another takes it.
+/// A direct-mapped cache: the hash of a word gives its slot, and a new word replaces the one in its slot.
 #[derive(Default)]
 pub(super) struct Memo {
     slots: Vec<Slot>,
@@ -22,7 +22,7 @@ pub(super) struct Memo {
 #[derive(Clone)]
 #[repr(align(64))]
 struct Slot {
-    /// Bytes of the word, and of its form behind it; no word is empty.
+    /// Lengths of the word, and of its form behind it. A length of 0 marks a free slot, since no word is empty.
     word: u8,
     form: u8,
     bytes: [u8; ROOM],
@@ -43,7 +43,7 @@ impl Memo {
         std::str::from_utf8(form).ok()
     }
 
-    /// Where a word stands, if any does. Both sizes are powers of two.
+    /// The slot of a word; `None` while there are no slots. A mask is enough: both sizes are powers of two.
     fn place(&self, word: &str) -> Option<usize> {
         Some(hash(word.as_bytes()) as usize & self.slots.len().checked_sub(1)?)
     }

@@ -1,9 +1,9 @@
-//! The texts of a note's chunks, packed several as one: a hit is shown with its neighbours, so who unpacks one mostly wants
-//! the others too, and what stands together packs better than what stands alone.
+//! The texts of a note's chunks, several of them packed as one: a hit is shown with its neighbours, so a reader of one
+//! text mostly needs the others too, and texts compress better together than separately.
 //!
-//! A pack lies in the document of its first chunk: the length of what is packed (four bytes), then that by deflate. Within
-//! it stand the number of chunks, the lengths of text and context of each (four bytes each, least significant first), and
-//! then the texts and contexts by turns.
+//! A pack is stored in the document of its first chunk: the length of the raw data (four bytes), then the deflated
+//! data. The raw data are the number of chunks, the lengths of text and context of each (four bytes each, least
+//! significant first), and then the texts and contexts in turn.
 
 use std::ops::Range;
 
@@ -12,15 +12,16 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use crate::scratch::Scratch;
 use crate::{ChunkDoc, LexicalError};
 
-/// Bytes of texts from which on a pack is full: one is unpacked in some 25 microseconds, and twice as much would make a pack
-/// smaller by a twentieth.
+/// From this many bytes of text on a pack is full. Unpacking one takes some 25 microseconds; twice the size would make
+/// packs smaller by a twentieth.
 const FULL: usize = 8 << 10;
 
-/// Bytes that a pack may say it holds: notes are read up to 8 MiB, and each of the few chunks of a pack has its context.
+/// Largest raw length that a pack may state: notes are read up to 8 MiB, and each of the few chunks of a pack has its
+/// context.
 const MOST: usize = 64 << 20;
 
-/// How hard is tried: of the levels of zlib the first packs 10 MB of real notes into .44 of their size, the second into .34, the
-/// third into .33, in 7, 13 and 15 milliseconds per MB; from there on hardly anything is won.
+/// The level of zlib. Level 1 packs 10 MB of real notes into .44 of their size, level 2 into .34, level 3 into .33, in
+/// 7, 13 and 15 milliseconds per MB; higher levels gain hardly anything.
 const LEVEL: u32 = 3;
 
 /// Bytes of a number.
@@ -88,7 +89,7 @@ pub(super) struct Unpacked {
 impl Unpacked {
     /// Unpacks; `None` if these bytes are no pack.
     pub(super) fn new(packed: &[u8]) -> Option<Self> {
-        // One takes some tens of kilobytes.
+        // Reused: a decompressor takes some tens of kilobytes.
         static INFLATE: Scratch<Decompress> = Scratch::new();
         let (length, deflated) = packed.split_at_checked(NUMBER)?;
         let length = number(length).filter(|length| *length <= MOST)?;
@@ -104,7 +105,7 @@ impl Unpacked {
         Some(Unpacked { raw, count })
     }
 
-    /// How many chunks it is of.
+    /// How many chunks it has.
     pub(super) fn count(&self) -> usize {
         self.count
     }

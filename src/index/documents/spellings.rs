@@ -1,23 +1,24 @@
-//! Which words of texts are yet to be written as they are spelt. The index has stems, and a slip may stand in an ending that
-//! a stem has not; so it also has every word once or a few times as it stands, to compare misspelt ones with.
+//! Which words of a text still have to be written as they are spelt. The index has stems, and a typo may be in an
+//! ending that the stem lacks. So the index also has every word as written, once or a few times, to compare misspelt
+//! words with.
 
 use crate::NoteNo;
 use crate::hash::{ByHash, hash};
 
-/// Notes of a bulk that a spelling is written with: while one of them stays as it is, the spelling is known.
+/// A bulk writes a spelling with this many notes: while one of them is unchanged, the spelling stays known.
 const ENOUGH: u8 = 3;
 
-/// Bytes of the longest run of characters between blanks that is a word, or a few; what is longer is data, an address or
-/// text without blanks.
+/// Longest run between blanks that counts as a word or a few, in bytes; a longer one is data, an address or text
+/// without blanks.
 const LONGEST: usize = 48;
 
-/// Counts the notes that a spelling was written with, by its hash: a first index has hundreds of thousands of spellings, and
-/// where two of them have one hash, one of them is no correction of a slip, no more.
+/// Counts the notes that each spelling was written with, by its hash, because a first index has hundreds of thousands
+/// of spellings. If two of them share a hash, one may be missing as a correction, and nothing else happens.
 #[derive(Default)]
 pub(super) struct Spellings(ByHash<(NoteNo, u8)>);
 
 impl Spellings {
-    /// What of a note's text is to be written as it is spelt.
+    /// The words of a note's text that still have to be written as they are spelt.
     pub(super) fn missing_of(&mut self, no: NoteNo, text: &str) -> String {
         let mut missing = String::new();
         for run in text.split_ascii_whitespace() {
@@ -35,7 +36,7 @@ impl Spellings {
         missing
     }
 
-    /// Nothing counts as written any more.
+    /// Forgets which spellings were written.
     pub(super) fn forget(&mut self) {
         self.0 = ByHash::default();
     }

@@ -20,11 +20,11 @@ use crate::{Cancel, Language, LexicalError, NoteNo, Row};
 pub(crate) struct View {
     pub(crate) searcher: Searcher,
     pub(crate) fields: Fields,
-    /// Per segment.
+    /// The columns of each segment.
     pub(crate) numbers: Arc<[Numbers]>,
-    /// What its notes are stemmed as, found out when it is first asked for.
+    /// The languages that its notes are stemmed in, found out on first use.
     languages: Arc<OnceLock<Vec<Language>>>,
-    /// Per segment, those of its spellings.
+    /// For each segment, the outlines of its spellings.
     outlines: Arc<[Once<Outlines>]>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Texts {
     /// The position of the first of them.
     first: u32,
     unpacked: Unpacked,
-    /// What they are stemmed as.
+    /// The language that they are stemmed in.
     pub(crate) language: Language,
 }
 
@@ -49,13 +49,13 @@ impl Texts {
     }
 }
 
-/// Made when it is first asked for.
+/// A value that is made on first use.
 type Once<T> = Arc<OnceLock<T>>;
 
-/// The outlines of the segments that the last view showed; the next one shows most of them, too.
+/// The outlines of the segments of the last view; the next view has most of these segments, too.
 pub(super) type KnownOutlines = HashMap<SegmentId, Once<Outlines>>;
 
-/// What a cell holds; made if nobody has yet.
+/// The value of a cell, which is made now if nobody has yet.
 fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, LexicalError>) -> Result<&T, LexicalError> {
     if let Some(known) = cell.get() {
         return Ok(known);
@@ -79,7 +79,7 @@ impl Numbers {
         (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
     }
 
-    /// The document that has the pack of a document's texts, and the place of those in it.
+    /// The document that stores the pack with this document's texts, and their place in the pack.
     fn pack_of(&self, doc: DocId) -> Result<(DocId, usize), LexicalError> {
         let at = self.pack.get_val(doc);
         let first = u32::try_from(at).ok().and_then(|at| doc.checked_sub(at)).ok_or_else(damaged)?;
@@ -107,7 +107,7 @@ impl View {
         Ok(View { searcher, fields, numbers, languages: Arc::default(), outlines })
     }
 
-    /// The languages that its words were stemmed as: English, and those of most chunks.
+    /// The languages that its words were stemmed in: English, and the others that most chunks have.
     pub(crate) fn languages(&self) -> Result<&[Language], LexicalError> {
         let languages = once(&self.languages, || {
             let mut counted = Vec::new();
@@ -122,13 +122,13 @@ impl View {
         Ok(languages)
     }
 
-    /// The outlines of the spellings of a segment, whose dictionary this is.
+    /// The outlines of the spellings of a segment; `dictionary` is that of the segment.
     pub(crate) fn outlines(&self, segment: usize, dictionary: &TermDictionary) -> Result<&Outlines, LexicalError> {
         let known = self.outlines.get(segment).ok_or_else(damaged)?;
         once(known, || Ok(Outlines::of(dictionary)?))
     }
 
-    /// How many chunks were stemmed as this language, those among them that are deleted and not yet merged away.
+    /// How many chunks were stemmed in this language, including deleted ones that are not merged away yet.
     pub(super) fn chunks_in(&self, language: Language) -> tantivy::Result<u64> {
         self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))
     }
@@ -164,8 +164,8 @@ impl View {
         self.unpacked(&texts.get::<TantivyDocument>(doc)?)
     }
 
-    /// Calls `each` with the rows that `row` says, and their texts. Texts lie in packs, which are unpacked once, in the
-    /// order in which they lie.
+    /// Calls `each` with the rows that `row` gives, and their texts. Reads the packs in the order in which they are
+    /// stored, and unpacks each once.
     pub(crate) fn each_text(
         &self,
         row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
@@ -174,7 +174,7 @@ impl View {
     ) -> Result<(), LexicalError> {
         guarded(|| {
             for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
-                // One block serves all packs that lie in it.
+                // One cached block is enough: it serves all packs in it.
                 let texts = reader.get_store_reader(1)?;
                 let mut pack: Option<(DocId, Unpacked)> = None;
                 for doc in reader.doc_ids_alive() {
@@ -212,7 +212,7 @@ impl View {
     }
 }
 
-/// A pack is not where it should be, or is none.
+/// The error for a pack that is missing or malformed.
 fn damaged() -> LexicalError {
     LexicalError::Failed("its files are damaged".to_owned())
 }

@@ -1,29 +1,30 @@
-//! The vector of what is to be found, where the model adds up tokens: text, context, and the questions and terms beside
-//! it are embedded apart and added with fixed weights, so that none drowns the others. In one sum a long chunk would
-//! hardly hear its context, and a short one little else. Pure.
+//! The vector of an input for models that add up the vectors of tokens: text, context, and the questions and terms
+//! beside it are embedded separately and added with fixed weights, so that none drowns the others. In one sum, the
+//! context would hardly count beside a long chunk, and a short chunk hardly beside its context. Pure.
 
 use super::{Input, Vector};
 
-/// Weight of a context's vector beside that of the text that it situates. Of .2, .4, .6 and .8, all within .005 nDCG@10
-/// of each other on two sets, the one after which failures at 20 were rarest.
+/// Weight of a context's vector relative to that of the text that it situates. Of .2, .4, .6 and .8, all within .005
+/// nDCG@10 of each other on two sets, this one gave the fewest failures at 20.
 pub(super) const CONTEXT: f32 = 0.6;
 
-/// Weight of the vector of questions and terms beside a context. Half of the context's, for want of a measure: models write
-/// more of them, and what they add is further from the text.
+/// Weight of the vector of questions and terms beside a context. Half of the context's, without a measurement: models
+/// write more of them, and what they add is further from the text.
 pub(super) const EXPANSION: f32 = 0.3;
 
-/// The vector of an input, from that of a text, which is of length 1 or zero.
+/// The vector of an input. `embed` gives the vector of a text, which has length 1 or is zero.
 pub fn embed_apart<V: AsRef<[f32]> + AsMut<[f32]>>(input: &Input, embed: impl Fn(&str) -> V) -> Vector {
     Apart { embed, others: [None, None] }.of(input)
 }
 
-/// The vectors of several inputs. What they share, as the windows of a chunk share its context, is embedded once.
+/// The vectors of several inputs. A context or expansion that neighbours share, as the windows of a chunk do, is
+/// embedded once.
 pub fn embed_all_apart<V: AsRef<[f32]> + AsMut<[f32]>>(inputs: &[&Input], embed: impl Fn(&str) -> V) -> Vec<Vector> {
     let mut apart = Apart { embed, others: [None, None] };
     inputs.iter().map(|input| apart.of(input)).collect()
 }
 
-/// What embeds inputs one after the other.
+/// Embeds inputs one after the other.
 struct Apart<'a, V, E> {
     embed: E,
     /// The context and the expansion that were embedded last.
@@ -56,7 +57,7 @@ impl<'a, V: AsRef<[f32]> + AsMut<[f32]>, E: Fn(&str) -> V> Apart<'a, V, E> {
     }
 }
 
-/// To length 1; the zero vector stays one.
+/// Scales to length 1; the zero vector stays zero.
 pub(super) fn normalise(x: &mut [f32]) {
     let norm = x.iter().map(|x| x * x).sum::<f32>().sqrt();
     if norm > 0.0 {

@@ -19,7 +19,7 @@ pub const IDENTITY: &str = "builtin static-v1/2";
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
 
-/// Bytes of a text from which on it is one of a note and not a query.
+/// A text of at least this many bytes is from a note, not a query.
 const LONG: usize = 1000;
 
 static FILE: &[u8] = include_bytes!("static-v1.safetensors");
@@ -67,7 +67,7 @@ impl BuiltinModel {
         Vector::quantized(&self.embed_f32(text))
     }
 
-    /// The vector of what is to be found: text, context, and questions and terms apart.
+    /// The vector of an input: its text, its context, and its questions and terms are embedded separately.
     pub fn embed_input(&self, input: &Input) -> Vector {
         embed_apart(input, |text| self.embed_f32(text))
     }
@@ -86,10 +86,10 @@ impl BuiltinModel {
 
     /// How far the model knows the language of `text`, 0..=1.
     ///
-    /// A word of a language that it was made from is one piece or two; of a script that it was not, every character
-    /// is one, and what such pieces add up to means little. So the measure is pieces per letter or digit: at the
-    /// median .25 in English questions, .40 in German, .98 in Russian and 1.07 in Chinese ones (XQuAD). Names are of no
-    /// language (`IPv4`, `C++`, `br_if`, `RFC`): words of ASCII with digits, symbols or capitals alone do not count.
+    /// A word of a language that the model was made from is one piece or two. In other scripts every character is a
+    /// piece, and the sum of such pieces means little. So the measure is pieces per letter or digit: at the median .25
+    /// in English questions, .40 in German, .98 in Russian and 1.07 in Chinese ones (XQuAD). Names (`IPv4`, `C++`,
+    /// `br_if`, `RFC`) belong to no language: ASCII words with digits or symbols, or of capitals alone, do not count.
     pub fn familiarity(&self, text: &str) -> f32 {
         const KNOWN: f32 = 0.45;
         const FOREIGN: f32 = 0.7;
@@ -119,16 +119,16 @@ impl BuiltinModel {
         ids
     }
 
-    /// The byte of `text` where each piece begins, in order: never falling, always the start of a
-    /// character. The pieces of a character that has several share its place.
+    /// The byte of `text` where each piece begins, in order: never falling, always the start of a character. If a
+    /// character has several pieces, they share its start.
     pub fn token_starts(&self, text: &str) -> Vec<u32> {
         let mut starts = Vec::with_capacity(text.len() / 4 + 4);
         self.run(text, &mut starts);
         starts
     }
 
-    /// Gives the pieces of `text` to `sink`. Words are kept once a long text was read: for nothing but queries there need not
-    /// be any.
+    /// Gives the pieces of `text` to `sink`. Known words are cached once a long text was read: a process that only
+    /// embeds queries needs no cache.
     fn run(&self, text: &str, sink: &mut impl Sink) {
         static KNOWN: Scratch<KnownWords> = Scratch::new();
         let known = KNOWN.take().or_else(|| (text.len() >= LONG).then(KnownWords::default));
@@ -144,14 +144,14 @@ impl BuiltinModel {
             fn with_avx2(model: &BuiltinModel, ids: &[u16]) -> [f32; DIMENSIONS] {
                 sum(model, ids)
             }
-            // SAFETY: the processor has AVX2, the only thing that the function asks for.
+            // SAFETY: the processor has AVX2, the only thing that the function requires.
             return unsafe { with_avx2(self, ids) };
         }
         sum(self, ids)
     }
 }
 
-/// Whether a word is a name and of no language: of ASCII, with digits or symbols in it, or capitals alone.
+/// Whether a word is a name, which belongs to no language: ASCII with digits or symbols in it, or of capitals alone.
 fn is_name(word: &str) -> bool {
     let word = word.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '+' | '#'));
     let is_plain = |byte: u8| byte.is_ascii_alphabetic() || byte == b'\'' || byte == b'-';
@@ -159,8 +159,8 @@ fn is_name(word: &str) -> bool {
     word.is_ascii() && (capitals || !word.bytes().all(is_plain))
 }
 
-/// The sum of the rows `ids`. A cache line of every row at a time, so that the running sums of its 64
-/// components stay in registers; inlined into callers with wider registers.
+/// The sum of the rows `ids`. Adds one cache line of every row at a time, so that the running sums of its 64 components
+/// stay in registers; inlined into callers with wider registers.
 #[inline(always)]
 fn sum(model: &BuiltinModel, ids: &[u16]) -> [f32; DIMENSIONS] {
     const LINE: usize = 64;

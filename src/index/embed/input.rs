@@ -1,8 +1,8 @@
-//! What is embedded of a chunk: its context and its words, in windows. Pure.
+//! The texts that are embedded for a chunk: its context and its words, in windows. Pure.
 //!
-//! The built-in model has no maximum length, but the sum of many pieces blurs: a long chunk is embedded as
-//! several windows, each under the chunk's context, and a chunk is as near to a query as its best window.
-//! Chunks begin after the front matter, so there is none here to be left out.
+//! The built-in model has no maximum length, but the sum of many pieces blurs: a long chunk is embedded as several
+//! windows, each under the chunk's context, and a chunk is as near to a query as its best window. Chunks begin after
+//! the front matter, so it need not be left out here.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,12 +17,12 @@ pub struct InputLimits {
     pub one_window: usize,
     /// The windows of a longer chunk have at most this many.
     pub window: usize,
-    /// Most of an input, its context counted in; `None` if its length does not matter.
+    /// A whole input, including its context, has at most this many; `None` if its length does not matter.
     pub whole: Option<usize>,
     /// Whether the chunks of a note are embedded together, without contexts: each in the light of the others.
     pub together: bool,
-    /// Whether questions and terms beside a context are embedded, apart from it. Appended to the text of a chunk they
-    /// would drown it, and cost as much again of a provider: only the built-in model, which adds vectors, takes them.
+    /// Whether questions and terms beside a context are embedded, separately from it. Appended to a chunk's text they
+    /// would drown it, and double the cost at a provider, so only the built-in model, which adds vectors, takes them.
     pub expansion: bool,
 }
 
@@ -31,26 +31,26 @@ impl InputLimits {
     pub const BUILTIN: InputLimits =
         InputLimits { one_window: 240, window: 200, whole: None, together: false, expansion: true };
 
-    /// For a model that takes `tokens` tokens, those of `prefix` among them. Tokenizers differ, and cut other scripts
-    /// finer than ours does: a fifth is left free.
+    /// For a model that takes `tokens` tokens, including those of `prefix`. Tokenizers differ, and cut other scripts
+    /// finer than ours does, so a fifth is left free.
     pub fn of_model(tokens: usize, prefix: usize, together: bool) -> InputLimits {
         let whole = (tokens - tokens / 5).saturating_sub(prefix).max(LEAST);
         InputLimits { one_window: whole, window: whole, whole: Some(whole), together, expansion: false }
     }
 
-    /// What is left for a window under a context of so many pieces.
+    /// The limits for a window under a context of so many pieces.
     fn under(self, context: usize) -> InputLimits {
         let Some(whole) = self.whole else { return self };
-        // A context that is too long gives way, not the text that it is about.
+        // A context that is too long is cut, not the text that it is about.
         let room = whole.saturating_sub(context).max(whole / 2);
         InputLimits { one_window: self.one_window.min(room), window: self.window.min(room), ..self }
     }
 }
 
-/// No input is cut to less, whatever a model is said to take.
+/// The limit of an input is at least this, however few tokens a model is said to take.
 const LEAST: usize = 16;
 
-/// Tokens of a note that are embedded together at most; a longer one becomes several documents. Voyage takes 32,000.
+/// Most tokens of a note that are embedded together; a longer note becomes several documents. Voyage takes 32,000.
 const MOST_TOGETHER: usize = 24_000;
 
 /// The texts to embed for a chunk that reads `raw` and is situated by `context` (which may be empty).
@@ -75,7 +75,7 @@ pub fn inputs_within(
     windows(&text, &starts, &limits)
         .into_iter()
         .map(|window| {
-            // Cannot be out of range for pieces of `text`; foreign ones shall not panic.
+            // Pieces of `text` are always in range; those of another text must not cause a panic.
             let part = text.get(window).unwrap_or_default().trim();
             match (context, part) {
                 ("", part) | (part, "") => {
@@ -92,7 +92,8 @@ pub fn inputs_within(
         .collect()
 }
 
-/// An input with the questions and terms beside its context, where the embedder takes them. Without any it is as it was.
+/// Adds to an input the questions and terms beside its context, if the embedder takes them. Without any, the input
+/// stays as it is.
 #[must_use]
 pub fn with_expansion(limits: &InputLimits, input: Input, expansion: &str) -> Input {
     if !limits.expansion || expansion.is_empty() {
@@ -102,23 +103,25 @@ pub fn with_expansion(limits: &InputLimits, input: Input, expansion: &str) -> In
     Input { hash: InputHash(hash), expansion: expansion.to_owned(), ..input }
 }
 
-/// What is embedded beside an input under this context, for searches without contexts: its text alone, which is empty
-/// for a chunk that has no words of its own. `None` without a context: then the input's own vector is that.
+/// The input without this context, for searches without contexts: its text alone, which is empty for a chunk without
+/// words. `None` if there is no context: then the input's own vector serves such searches.
 pub fn without_context(input: &Input, context: &str) -> Option<Input> {
     let hash = hash_without_context(input.hash);
     let text = if input.context > 0 { input.text.get(input.context..)?.trim_start() } else { "" };
     (!context.trim().is_empty()).then(|| Input { hash, text: text.to_owned(), context: 0, expansion: String::new() })
 }
 
-/// The hash of that: it follows from the input's own, so that nothing more needs to be remembered of a chunk.
+/// The hash of the input without its context. It follows from the input's own hash, so that nothing more needs to be
+/// stored for a chunk.
 pub fn hash_without_context(hash: InputHash) -> InputHash {
     InputHash(Fields::new("input-without-context/1").bytes(&hash.0).finish())
 }
 
-/// The texts to embed for the chunks of a note that a model sees together, one for each, by document. Nothing is put
-/// before them: the model knows what stands around. An input's hash is that of all its document, for its vector is.
+/// The texts to embed for the chunks of a note that a model sees together: one for each chunk, grouped by document.
+/// They have no context: the model sees the text around them. An input's hash depends on its whole document, since its
+/// vector does.
 ///
-/// A document has [`MOST_TOGETHER`] pieces at most, and a chunk `limits.whole`: what is longer is cut off.
+/// A document has [`MOST_TOGETHER`] pieces at most, and a chunk `limits.whole`; the rest of a longer chunk is cut off.
 pub fn inputs_together(
     limits: &InputLimits,
     raws: &[&str],
@@ -155,7 +158,7 @@ fn of_document(texts: Vec<String>) -> impl Iterator<Item = Input> {
     })
 }
 
-/// A context that leaves room for what it is about, and the limits under it.
+/// The context, cut to leave room for the text that it is about, and the limits under it.
 fn fitted<'a>(
     limits: &InputLimits,
     context: &'a str,
@@ -173,9 +176,9 @@ fn windows(text: &str, starts: &[u32], limits: &InputLimits) -> Vec<Range<usize>
     if starts.len() <= limits.one_window {
         return std::iter::once(0..text.len()).collect();
     }
-    // A cut moves back to a word's start, which makes the next window longer: if one gets too long,
-    // there must be more of them: one more, or 3 % more of very many, for a line of megabytes is one chunk.
-    // Ends at the latest when no window has more than one piece.
+    // A cut moves back to a word's start, which makes the next window longer. If one gets too long, there must be more
+    // windows: one more, or 3 % more if there are very many, since a line of megabytes is one chunk. The loop ends at
+    // the latest when no window has more than one piece.
     let mut count = starts.len().div_ceil(most);
     let cuts = loop {
         let cuts = cuts(text, starts, count);
@@ -220,9 +223,9 @@ fn begins_word(text: &str, at: usize) -> bool {
     !(word(before.chars().next_back()) && word(after.chars().next()))
 }
 
-/// The text without what says nothing to a model that sees only words: comments (`<!-- -->`, `%% %%`),
-/// HTML tags, the query strings of URLs, and lines that are nothing but a ruler (of a table, below a
-/// heading, between paragraphs). Fenced and inline code stays as it is. Each removed stretch leaves a space.
+/// The text without the parts that mean nothing to a model that sees only words: comments (`<!-- -->`, `%% %%`), HTML
+/// tags, the query strings of URLs, and lines that are nothing but a ruler (of a table, below a heading, between
+/// paragraphs). Fenced and inline code stays as it is. Each removed stretch leaves a space.
 pub fn embeddable(raw: &str) -> Cow<'_, str> {
     let noise = Scan { raw, at: 0, noise: Vec::new(), ends: [true; 2] }.run();
     if noise.is_empty() {
@@ -242,7 +245,7 @@ pub fn embeddable(raw: &str) -> Cow<'_, str> {
 /// Comments: how they begin and end.
 const COMMENTS: [(&str, &str); 2] = [("<!--", "-->"), ("%%", "%%")];
 
-/// Finds noise in one pass. All marks are ASCII, so every range lies between characters.
+/// Finds noise in one pass. All marks are ASCII, so every range is on character boundaries.
 struct Scan<'a> {
     raw: &'a str,
     at: usize,
@@ -309,13 +312,13 @@ impl Scan<'_> {
                     None => self.at += url.len(),
                 }
             } else {
-                // Past a whole run of backticks: none of its tails opens anything either.
+                // Skips the whole run of backticks: a shorter run at its end opens nothing either.
                 self.at += line.bytes().take_while(|b| *b == b'`').count().max(1);
             }
         }
     }
 
-    /// Notes `length` bytes of noise after `skip` more bytes, and goes behind them.
+    /// Records `length` bytes of noise after `skip` more bytes, and moves past them.
     fn cut(&mut self, skip: usize, length: usize) {
         let start = self.at + skip;
         self.at = start + length;
@@ -359,7 +362,8 @@ fn inline_code(line: &str) -> Option<usize> {
     (marks > 0).then(|| rest.find(open).map(|n| 2 * marks + n)).flatten()
 }
 
-/// Elements that are markup in notes. A list, for `<name>` is also how people write placeholders and types.
+/// HTML elements that are markup in notes. It is a fixed list because people also write placeholders and types as
+/// `<name>`.
 const ELEMENTS: &str = "a abbr b blockquote br center cite code col colgroup dd del details div dl dt em \
     figcaption figure font h1 h2 h3 h4 h5 h6 hr i iframe img input ins kbd label li mark ol p \
     pre q s samp section small source span strike strong style sub summary sup svg table tbody \

@@ -1,5 +1,5 @@
-//! Text → vectors: what is embedded, the model compiled in, tables that the user brings, and what is known of other
-//! models. Who makes vectors over HTTP or from files is the crate `provider`.
+//! Text → vectors: the texts to embed, the model compiled in, tables that the user supplies, and what is known of other
+//! models. The crate `provider` makes vectors over HTTP or from files.
 
 pub mod apart;
 pub mod builtin;
@@ -22,19 +22,19 @@ pub struct Input {
     pub hash: InputHash,
     /// Context and a window of the chunk.
     pub text: String,
-    /// Bytes of `text` that are the context, the blank line behind it left out; 0 if there is none.
+    /// Bytes of `text` that are the context, without the blank line after it; 0 if there is none.
     pub context: usize,
-    /// Questions and terms that a model wrote beside the context, for an embedder that gives them a weight of their own
-    /// ([`input::InputLimits::expansion`]); empty for any other, and where there are none.
+    /// Questions and terms that a model wrote beside the context, for an embedder that gives them a separate weight
+    /// ([`input::InputLimits::expansion`]); empty for other embedders, and if there are none.
     pub expansion: String,
 }
 
-/// What a text is to a model that tells them apart.
+/// The kind of a text, for models that embed queries and documents differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextKind {
     /// A question.
     Query,
-    /// What is to be found.
+    /// A text to be found.
     Document,
 }
 

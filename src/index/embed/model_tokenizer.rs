@@ -1,9 +1,10 @@
-//! A tokenizer as `tokenizer.json` describes it: WordPiece, Unigram or BPE on bytes, with the steps before it that static
-//! tables and networks are written with, and the frame that a network reads a text in.
+//! A tokenizer as `tokenizer.json` describes it: WordPiece, Unigram or byte-level BPE, with the preceding steps that
+//! static tables and networks use, and the frame that a network expects around a text.
 //!
-//! Special tokens that a text names are letters like others, whatever the file says: a note cannot end its own passage.
+//! The name of a special token in a text is read as ordinary letters, whatever the file says, so a note cannot end its
+//! own passage.
 //!
-//! The crate `tokenizers` reads more kinds. It makes the program 1.5 MB larger, and holds 500,000 pieces in 1.2 GB.
+//! The crate `tokenizers` reads more kinds, but makes the program 1.5 MB larger, and needs 1.2 GB for 500,000 pieces.
 
 mod frame;
 mod merges;
@@ -44,7 +45,7 @@ pub struct ModelTokenizer {
     pieces: Pieces,
     /// The tokens that were added to the vocabulary.
     added: HashMap<String, u32>,
-    /// What a network reads for what is unknown.
+    /// The token that a network reads for unknown text.
     unknown: Option<u32>,
     frame: Frame,
     tokens: usize,
@@ -60,7 +61,7 @@ struct File<M> {
     model: M,
 }
 
-/// The rest of the file, which tables have no use for.
+/// The rest of the file, which static tables do not need.
 #[derive(Deserialize)]
 struct Framed {
     post_processor: Option<Framing>,
@@ -136,7 +137,7 @@ fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, TokenizerError> {
     })
 }
 
-/// Refuses a vocabulary in which two tokens have one number.
+/// Refuses a vocabulary in which two tokens have the same number.
 fn distinct(vocab: &HashMap<String, u32>) -> Result<(), TokenizerError> {
     let mut numbers = HashSet::with_capacity(vocab.len());
     match vocab.values().find(|id| !numbers.insert(**id)) {
@@ -209,7 +210,7 @@ impl Model {
     }
 }
 
-/// A file of which nobody wrote the kind of model: BPE's are older than the other kinds.
+/// A file that does not say the kind of its model. It is BPE, whose files are older than those of the other kinds.
 fn untyped(json: &[u8]) -> Result<File<Model>, TokenizerError> {
     let File { normalizer, pre_tokenizer, added_tokens, model } = parsed(json)?;
     Ok(File { normalizer, pre_tokenizer, added_tokens, model: Model::Bpe(model) })
@@ -229,8 +230,8 @@ impl ModelTokenizer {
         Ok(tokenizer)
     }
 
-    /// Reads the text of `tokenizer.json` for a static table, which reads texts alone: whoever made the table out of a
-    /// network may have left the network's frame there, whose tokens are gone.
+    /// Reads the text of `tokenizer.json` for a static table, which reads texts without a frame: a table made from a
+    /// network may still come with the network's frame, although the tokens of the frame are gone.
     pub fn read_unframed(json: &[u8]) -> Result<Self, TokenizerError> {
         Self::of(Self::file(json)?)
     }
@@ -265,24 +266,25 @@ impl ModelTokenizer {
         })
     }
 
-    /// How a text, or a pair of texts, is begun, parted and ended; nothing but the texts if it was read
-    /// [without](Self::read_unframed).
+    /// What a network reads before, between and after a text or a pair of texts: nothing if the tokenizer was read
+    /// [without a frame](Self::read_unframed).
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The number of a token as it is written in the file, among its vocabulary and its added tokens.
+    /// The number of a token that the file has under this name, in the vocabulary or among the added tokens.
     pub fn id(&self, token: &str) -> Option<u32> {
         self.added.get(token).copied().or_else(|| self.pieces.vocabulary().piece(token.as_bytes()))
     }
 
-    /// The tokens of a text as a network reads them, `most` at most, cut at the end; no frame around them. What is unknown
-    /// is the model's unknown token, or left out if it has none. The names of special tokens are read letter by letter.
+    /// The first `most` tokens of a text as a network reads them, without a frame. Unknown text becomes the model's
+    /// unknown token, or is left out if the model has none. The names of special tokens are read letter by letter.
     pub fn ids(&self, text: &str, most: usize) -> Vec<u32> {
         let normal = self.normal(text);
         let mut ids = Vec::with_capacity(most.min(normal.len() / 4 + 4));
         let mut word_ids = Vec::new();
-        // Words behind the last token are not looked for, nor is the rest of a word of a megabyte (`cover_first`).
+        // Stops cutting words after the last wanted token, and does not read the rest of a word of a megabyte
+        // (`cover_first`).
         let mut cover = |word: &str| {
             word_ids.clear();
             let left = most - ids.len();
@@ -318,7 +320,7 @@ impl ModelTokenizer {
         self.largest
     }
 
-    /// The tokens of a text, in order; `u32::MAX` for what it does not know.
+    /// The tokens of a text, in order; `u32::MAX` for unknown text.
     pub fn cut(&self, text: &str) -> Vec<u32> {
         let normal = self.normal(text);
         let mut tokens = Vec::with_capacity(text.len() / 4 + 4);

@@ -8,7 +8,7 @@ use super::provider::EmbedProvider;
 /// When the prices were looked up.
 pub const AS_OF: &str = "2026-11-12";
 
-/// Tokens that a model is trusted with of which nothing is known: what BERT's descendants take.
+/// Tokens that an unknown model is assumed to take: as many as BERT's descendants.
 const USUAL_TOKENS: u32 = 512;
 
 /// What is known about a model.
@@ -18,7 +18,7 @@ pub struct KnownModel {
     pub max_tokens: u32,
     /// What its makers put before queries and before documents.
     pub prefixes: (&'static str, &'static str),
-    /// Micro-dollars per million tokens; `None` if nobody knows.
+    /// Micro-dollars per million tokens; `None` if unknown.
     pub price: Option<u64>,
 }
 
@@ -58,7 +58,8 @@ impl KnownModel {
         let found = matching.max_by_key(|(beginning, _)| beginning.len()).map(|(_, known)| *known);
         let usual = known(USUAL_TOKENS, "", "", None);
         match provider {
-            // Vendors say with a field of the request what a text is; their models take no prefix.
+            // A field of these vendors' requests says whether a text is a query or a document; their models take no
+            // prefix.
             EmbedProvider::Voyage | EmbedProvider::Cohere => {
                 found.map_or(usual, |known| KnownModel { prefixes: ("", ""), ..known })
             }
@@ -68,7 +69,7 @@ impl KnownModel {
     }
 }
 
-/// What the model in a folder is called: `org/name` where it lies in a hub's cache.
+/// The name of the model in a folder: `org/name` if the folder is in a hub's cache.
 pub fn name_of(folder: &Path) -> String {
     let parts = folder.iter().rev().filter_map(|part| part.to_str());
     // `models--org--name/snapshots/<commit>` is how huggingface_hub stores a model.

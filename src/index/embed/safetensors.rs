@@ -1,4 +1,4 @@
-//! Reads tensors of a safetensors file: in memory, without copying them, or where in the file each lies. Pure.
+//! Reads tensors of a safetensors file: in memory, without copying them, or only the places in the file. Pure.
 //!
 //! The format is eight bytes with the header's length (little endian), a JSON header that gives each
 //! tensor's type, shape and byte range, and the tensors' bytes.
@@ -39,10 +39,10 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of a file of `length` bytes, from those that it begins with: eight, and as many more as these say.
+    /// Reads the header of a file of `length` bytes from its beginning: eight bytes, and as many more as these say.
     ///
     /// # Errors
-    /// If they are no header, or one of a longer file.
+    /// If `file` is no header, or the header of a longer file.
     pub fn read(file: &[u8], length: u64) -> Result<Self, ModelError> {
         let (entries, body) = entries(file)?;
         let start = (file.len() - body.len()) as u64;
@@ -180,7 +180,7 @@ impl Number {
         }
     }
 
-    /// All of them, as they stand one after another.
+    /// Reads numbers stored one after another.
     pub fn read(self, bytes: &[u8]) -> Vec<f32> {
         match self {
             Number::I8 => bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect(),
@@ -200,7 +200,7 @@ fn half(bits: u16) -> f32 {
     let (sign, exponent, fraction) =
         (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
     match exponent {
-        // Below the least exponent the fraction counts in steps of 2^-24.
+        // A subnormal number: the fraction counts in steps of 2^-24.
         0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
         0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),

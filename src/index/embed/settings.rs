@@ -19,30 +19,30 @@ pub struct EmbedConfig {
     pub path: Option<PathBuf>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
-    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    /// Whether the server that answers, though on this machine, hands texts on to other machines: a gateway, a tunnel.
     pub passes_on: bool,
-    /// Whether the user is asked before notes are shown to one that costs or is elsewhere.
+    /// Whether the user is asked before notes are sent to a provider that costs money or is on another machine.
     pub consent: Consent,
     /// Where the key is.
     pub key: KeyConfig,
     /// Components of a vector, for models that can give several numbers of them.
     pub dimensions: Option<u32>,
-    /// Stands before queries; what the model is known to want if absent.
+    /// Prefix of queries; if absent, the one known for the model.
     pub query_prefix: Option<String>,
-    /// Stands before what is indexed; what the model is known to want if absent.
+    /// Prefix of indexed texts; if absent, the one known for the model.
     pub document_prefix: Option<String>,
-    /// Whether texts are also embedded without their contexts, for searches without contexts, by a model that takes its
-    /// time. The built-in one makes them when such a search asks.
+    /// Whether a slow model also embeds texts without their contexts, for searches without contexts. The built-in model
+    /// embeds them only when such a search needs them.
     pub text_vectors: bool,
-    /// Tokens of one text that the model takes; what is known of the model if absent.
+    /// Tokens of one text that the model takes; if absent, what is known of the model.
     pub max_tokens: Option<u32>,
-    /// Calls at once at most.
+    /// Most concurrent calls.
     pub concurrency: usize,
-    /// One attempt at a call takes at most.
+    /// Timeout of one attempt at a call.
     pub timeout: Duration,
-    /// A query waits for its vector at most so long, then words alone answer.
+    /// Timeout of a query's vector; after it, words alone answer the query.
     pub query_timeout: Duration,
-    /// Micro-dollars per million tokens; what is known of the model if absent.
+    /// Micro-dollars per million tokens; if absent, what is known of the model.
     pub price_per_mtok: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Default for EmbedConfig {
 }
 
 impl EmbedConfig {
-    /// The model in force: the configured one, else a cheap one of the provider; of a static table its folder.
+    /// The model in force: the configured one, else a cheap one of the provider; for a static table, its folder.
     pub fn model(&self) -> &str {
         match (self.provider, self.model.as_deref()) {
             (EmbedProvider::Static, _) => self.path.as_deref().and_then(Path::to_str).unwrap_or("table"),
@@ -94,24 +94,25 @@ impl EmbedConfig {
         KnownModel::of(self.provider, self.model())
     }
 
-    /// What stands before queries and before what is indexed.
+    /// The prefixes of queries and of indexed texts.
     pub fn prefixes(&self) -> (String, String) {
         let (query, document) = self.known().prefixes;
         let own = |said: &Option<String>, known: &str| said.clone().unwrap_or_else(|| known.to_owned());
         (own(&self.query_prefix, query), own(&self.document_prefix, document))
     }
 
-    /// Tokens of one text that the model takes, to be kept below: tokenizers differ.
+    /// Tokens of one text that the model takes. Callers stay below it, since tokenizers differ.
     pub fn max_tokens(&self) -> u32 {
         self.max_tokens.unwrap_or(self.known().max_tokens)
     }
 
-    /// The name of the vectors of so many dimensions: those of different names are never compared, and lie in
-    /// files of their own.
+    /// The name of vectors with so many dimensions. Vectors with different names are never compared, and are kept in
+    /// separate files.
     pub fn identity(&self, dimensions: usize) -> String {
         let (query, document) = self.prefixes();
         let mut name = format!("{} {} {dimensions}", self.provider.name(), self.model());
-        // Windows are cut differently, but their vectors may be compared: the number of tokens is no part of it.
+        // The number of tokens is not part of the name: it changes how windows are cut, but their vectors may still be
+        // compared.
         for (which, prefix) in [("q", query), ("d", document)] {
             if !prefix.is_empty() {
                 name.push_str(&format!(" {which}={prefix:?}"));

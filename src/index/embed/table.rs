@@ -1,9 +1,9 @@
-//! A static table that the user brings, in the form of model2vec: a vector for each token, and maybe a weight for it and
-//! the row that it shares with others. A text is cut into tokens by the table's own tokenizer
+//! A static table that the user supplies, in the form of model2vec: a vector for each token, and optionally its weight
+//! and the row that it shares with other tokens. A text is cut into tokens by the table's own tokenizer
 //! ([`super::model_tokenizer`]), and its vector is the mean of their rows. Pure: `provider` reads the files.
 //!
-//! Whatever type the file has, in memory a row is int8 with a factor of its own, as in the built-in model: 500,000 tokens
-//! of 256 numbers take 130 MB and not 512, and a text's vector becomes int8 in the end anyway.
+//! Whatever type the file has, in memory a row is int8 with its own factor, as in the built-in model: 500,000 tokens of
+//! 256 numbers take 130 MB and not 512, and a text's vector becomes int8 in the end anyway.
 
 use std::ops::RangeInclusive;
 
@@ -16,10 +16,10 @@ use super::safetensors::{Number, Tensors};
 const ROWS: [&str; 2] = ["embeddings", "embedding.weight"];
 /// A weight for each token; may be absent.
 const WEIGHTS: &str = "weights";
-/// The row of each token; may be absent, and then token and row have one number.
+/// The row of each token; if absent, a token and its row have the same number.
 const MAPPING: &str = "mapping";
 
-/// Numbers of a row.
+/// How many numbers a row may have.
 const WIDTHS: RangeInclusive<usize> = 64..=1024;
 
 /// The vectors of tokens.
@@ -29,14 +29,15 @@ pub struct Table {
     tokens: Box<[Token]>,
 }
 
-/// Where the vector of a token lies, and what its values are multiplied with.
+/// The row of a token's vector, and the factor of its values.
 struct Token {
     row: u32,
     factor: f32,
 }
 
 impl Table {
-    /// Reads a table: tensor `embeddings` (rows × 64 to 1024 of F32, F16, BF16 or I8), and maybe `weights` and `mapping`.
+    /// Reads a table: tensor `embeddings` (rows × 64 to 1024 of F32, F16, BF16 or I8), and optionally `weights` and
+    /// `mapping`.
     pub fn read(file: &[u8]) -> Result<Self, ModelError> {
         let tensors = Tensors::read(file)?;
         let (dimensions, rows, scales) = rows(&tensors)?;
@@ -73,7 +74,7 @@ impl Table {
             }
         }
         normalise(&mut sum);
-        // A table may hold numbers whose sum is beyond all numbers: what it says then is nothing.
+        // The sum of a table's numbers may overflow; then the vector is zero.
         if sum.iter().all(|x| x.is_finite()) { sum } else { vec![0.0; self.dimensions] }
     }
 }
@@ -82,7 +83,7 @@ fn wrong(name: &'static str, problem: impl Into<String>) -> ModelError {
     ModelError::Tensor { name, problem: problem.into() }
 }
 
-/// The numbers of a row, all rows as int8, and the factor of each.
+/// How many numbers a row has, all rows as int8, and the factor of each row.
 fn rows(tensors: &Tensors<'_>) -> Result<(usize, Box<[i8]>, Vec<f32>), ModelError> {
     let name = ROWS.into_iter().find(|name| tensors.has(name)).unwrap_or(ROWS[0]);
     let (number, bytes, shape) = numbers(tensors, name)?;
@@ -138,7 +139,7 @@ fn mapping(tensors: &Tensors<'_>, rows: usize) -> Result<Vec<u32>, ModelError> {
     if shape.len() != 1 {
         return Err(wrong(MAPPING, format!("has the shape {shape:?}, and it is one number for each token")));
     }
-    // A negative number is beyond all rows too, whichever type it is read as.
+    // Read as unsigned, a negative number is beyond all rows, too, whichever its type.
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     let row = |(token, bytes): (usize, &[u8])| match usize::try_from(number(bytes)) {
         Ok(row) if row < rows => Ok(row as u32),

@@ -1,4 +1,4 @@
-//! BERT's uncased WordPiece tokenizer over a vocabulary that stays where it lies. Pure.
+//! BERT's uncased WordPiece tokenizer over a vocabulary that is not copied. Pure.
 //!
 //! Text is cut into words at white space and punctuation, accents and case are dropped, and each word is
 //! covered by the longest pieces of the vocabulary from the left. Most text is ASCII, where cutting and
@@ -22,7 +22,7 @@ const LONGEST_PIECE: usize = 24;
 /// Begins the pieces that continue a word.
 const CONTINUES: &[u8] = b"##";
 
-/// What takes the pieces.
+/// Receives the pieces.
 pub(super) trait Sink {
     /// Takes a piece that begins at byte `at`.
     fn push(&mut self, id: u16, at: usize);
@@ -56,7 +56,7 @@ pub(super) struct Tokenizer<'a> {
     first: Table,
     /// Pieces that continue one, without [`CONTINUES`].
     later: Table,
-    /// The piece of each ASCII character that is a word of its own.
+    /// The piece of each ASCII character that is a word by itself.
     single: [u16; 128],
 }
 
@@ -221,7 +221,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Takes a character that is a word of its own.
+    /// Takes a character that is a word by itself.
     fn alone(&self, c: char, at: usize, scratch: &mut Scratch, sink: &mut impl Sink) {
         self.flush(scratch, sink);
         scratch.push(c, at);
@@ -236,7 +236,7 @@ impl<'a> Tokenizer<'a> {
             } else {
                 let mut pieces = std::mem::take(&mut scratch.pieces);
                 self.cover(scratch.lower().as_bytes(), &mut pieces);
-                // A place per byte stands for every byte of what was covered; see `Scratch::lower`.
+                // `at` has an entry for every byte of the covered word; see `Scratch::lower`.
                 let last = scratch.at.len() - 1;
                 pieces.iter().for_each(|(id, k)| sink.push(*id, scratch.at[*k.min(&last)]));
                 scratch.pieces = pieces;
@@ -246,10 +246,10 @@ impl<'a> Tokenizer<'a> {
     }
 }
 
-/// A word on the slow way, and the pieces of any.
+/// The word on the slow way, and the pieces of a word on either way.
 #[derive(Default)]
 struct Scratch {
-    /// The pieces of the word at hand, each with its place in it.
+    /// The pieces of the current word, each with its place in it.
     pieces: Vec<(u16, usize)>,
     /// The word, lowered character by character.
     word: String,
@@ -257,7 +257,7 @@ struct Scratch {
     at: Vec<usize>,
     /// Characters in `word`.
     chars: usize,
-    /// The word as it was, if it has a capital sigma.
+    /// The word, not lowered from its first capital sigma on, if it has one.
     sigma: Option<String>,
 }
 
@@ -276,8 +276,8 @@ impl Scratch {
         self.at.resize(self.word.len(), at);
     }
 
-    /// The lowered word. A sigma at the end of a word has a form of its own (of the same length), the only
-    /// case in which lowering depends on the neighbours.
+    /// The lowered word. A sigma at the end of a word has a special form (of the same length). It is the only case in
+    /// which lowering depends on the neighbours.
     fn lower(&self) -> std::borrow::Cow<'_, str> {
         match &self.sigma {
             Some(word) => word.to_lowercase().into(),
@@ -300,7 +300,7 @@ enum Class {
     Space,
     /// A letter or digit.
     Word,
-    /// A word of its own.
+    /// A word by itself.
     Punctuation,
     /// A control character, or part of a character that is not ASCII.
     Other,
@@ -322,7 +322,7 @@ const CLASS: [Class; 256] = {
     table
 };
 
-/// Whether BERT takes the character, which is of this category, as punctuation.
+/// Whether BERT treats the character, which is of this category, as punctuation.
 pub(super) fn is_punctuation(c: char, category: GeneralCategory) -> bool {
     use GeneralCategory as G;
     c.is_ascii_punctuation()
@@ -338,14 +338,14 @@ pub(super) fn is_punctuation(c: char, category: GeneralCategory) -> bool {
         )
 }
 
-/// Whether BERT takes the character as a Chinese word of its own.
+/// Whether BERT treats the character as a Chinese word by itself.
 pub(super) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F
         | 0x2B740..=0x2B81F | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }
 
-/// The pieces, where they lie.
+/// The pieces, in the bytes that they came in.
 struct Vocabulary<'a> {
     bytes: &'a [u8],
     /// Where piece `i` begins; one more at the end.

@@ -1,4 +1,4 @@
-//! Notes cut, situated and embedded as the engine does it, with contexts of one's choice.
+//! Notes cut, situated and embedded as the engine does it, with the contexts that the caller chooses.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub enum Arm {
 }
 
 impl Arm {
-    /// As it is called in reports.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Arm::Off => "off",
@@ -133,8 +133,8 @@ pub fn entry(note: &Note, no: NoteNo) -> NoteEntry {
     NoteEntry { texts: texts.pack(), days: note.days, ..NoteEntry::new(no, u64::from(no), note.path.clone()) }
 }
 
-/// What a model wrote about the chunks of a note, by their ids: masking a note changes what its chunks read, and
-/// not who they are. `known` finds a context by the key that it is kept under.
+/// What a model wrote about the chunks of a note, by their ids: masking a note changes the texts of its chunks, but not
+/// their ids. `known` finds a context by the key that it is kept under.
 pub fn written(
     note: &Note,
     rules: &ChunkRules,

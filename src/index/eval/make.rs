@@ -4,13 +4,13 @@
 //! Four kinds: the text of a link that says more than the names of its target (title, aliases, file name) and is no
 //! heading of it; an alias that says more than title and file name; a description from the front matter; the first
 //! sentence of a note. A fifth only where these are too few to tell anything: the first sentence of a section. Each is
-//! masked where it stood, in the parsed notes that are handed back: a link keeps leading to its target and no longer
-//! shows the text, front matter and text no longer hold it. So the note that answers has to be found by what else it
-//! says. Other notes may hold the same words, and may even answer as well: what is measured is a lower bound, and good
-//! for comparing.
+//! masked where it stood, in the parsed notes that are returned: a link still leads to its target but no longer shows
+//! the text, and front matter and text no longer hold it. So the note that answers has to be found by what else it
+//! says. Other notes may hold the same words, and may even answer as well: the figures are a lower bound, and good for
+//! comparing.
 //!
 //! What was tried (`benches/NUMBERS.md`): first sentences order the ways of searching as judged questions do; headings,
-//! any sentence, and first sentences of sections do so less, for too little is hidden when they are.
+//! any sentence, and first sentences of sections do so less, for masking them hides too little.
 
 mod candidates;
 mod lead;
@@ -29,7 +29,7 @@ use candidates::{Candidate, all_names};
 use note::VaultPath;
 use note::{Link, Note, NoteRules, parse};
 
-/// What a query was.
+/// Which text a query comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueryKind {
@@ -46,7 +46,7 @@ pub enum QueryKind {
 }
 
 impl QueryKind {
-    /// As it is called in reports.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             QueryKind::Link => "link",
@@ -61,7 +61,7 @@ impl QueryKind {
 /// How queries are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MakeSettings {
-    /// Decides which are drawn where there are more than `per_kind`.
+    /// Decides which queries are drawn if there are more than `per_kind`.
     pub seed: u64,
     /// Queries of one kind at most.
     pub per_kind: usize,
@@ -72,11 +72,11 @@ pub struct MakeSettings {
 pub struct MadeQuery {
     /// What is asked.
     pub text: String,
-    /// What it was.
+    /// Which text it comes from.
     pub kind: QueryKind,
     /// The note that answers it.
     pub target: VaultPath,
-    /// The notes where it was masked, in order; for all but the text of a link its own is one of them.
+    /// The notes where it was masked, in order; except for the text of a link, `target` is one of them.
     pub sources: Vec<VaultPath>,
 }
 
@@ -92,7 +92,7 @@ impl MadeQuery {
 pub struct MadeQueries {
     /// Sorted by kind, then text.
     pub queries: Vec<MadeQuery>,
-    /// How many there would have been of each kind.
+    /// How many candidates there were of each kind.
     pub found: BTreeMap<QueryKind, usize>,
     /// All notes in the order given, masked.
     pub notes: Vec<Note>,
@@ -169,7 +169,7 @@ pub fn make(notes: Vec<Note>, rules: &NoteRules, resolve: Resolve<'_>, settings:
         sources.entry((candidate.target, &candidate.key)).or_default().insert(candidate.target);
     }
 
-    // What shows its text all the same, for whatever reason, proves nothing.
+    // A query whose text is still shown, for whatever reason, proves nothing.
     let seen = still_shown(&masked_notes, &links_of);
     let query = |c: &Candidate| MadeQuery {
         text: c.text.clone(),
@@ -186,7 +186,7 @@ pub fn make(notes: Vec<Note>, rules: &NoteRules, resolve: Resolve<'_>, settings:
     MadeQueries { queries, found, notes: masked_notes }
 }
 
-/// At most so many of each kind, drawn by the seed from an order that does not depend on how notes were listed.
+/// At most `per_kind` of each kind, drawn by the seed from an order that does not depend on how notes were listed.
 fn draw(candidates: Vec<Candidate>, settings: MakeSettings, notes: &[Note]) -> Vec<Candidate> {
     let mut kinds: BTreeMap<QueryKind, Vec<Candidate>> = BTreeMap::new();
     for candidate in candidates {
@@ -236,7 +236,7 @@ fn edited(note: &Note, mut edits: Vec<(Range<usize>, String)>, rules: &NoteRules
     edits.sort_by_key(|(span, _)| span.start);
     let (mut text, mut at) = (String::with_capacity(note.text.len()), 0);
     for (span, new) in edits {
-        // A link within a link's text lies in what is rewritten already.
+        // A link within a link's text is in a span that is already rewritten.
         if span.start >= at {
             text.push_str(&note.text[at..span.start]);
             text.push_str(&new);

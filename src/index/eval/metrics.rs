@@ -25,7 +25,7 @@ impl QueryMeasures {
     /// What the measures are called, in the order of [`QueryMeasures::values`].
     pub const NAMES: [&'static str; 4] = ["Recall@5", "Recall@20", "MRR@10", "nDCG@10"];
 
-    /// Of a ranking without repetitions, best first. `judged` holds at least one gain above 0.
+    /// The measures of a ranking without repetitions, best first. `judged` holds at least one gain above 0.
     pub fn of(ranked: &[String], judged: &Relevance) -> Self {
         let gain = |id: &String| judged.get(id).copied().unwrap_or(0.0).max(0.0);
         let relevant = judged.values().filter(|g| **g > 0.0).count().max(1) as f64;
@@ -42,7 +42,7 @@ impl QueryMeasures {
         }
     }
 
-    /// The mean; zero of none.
+    /// The mean of each measure; zeros if there are none.
     pub fn mean(all: &[QueryMeasures]) -> Self {
         let mean = |f: fn(&QueryMeasures) -> f64| all.iter().map(f).sum::<f64>() / all.len().max(1) as f64;
         QueryMeasures {

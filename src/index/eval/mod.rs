@@ -1,9 +1,9 @@
 //! How well a vault is found, and whether a change makes it better. Pure: texts in, figures and a page out.
 //!
-//! [`make()`] takes queries from what people wrote about their own notes and masks it where it stood; [`set`] reads
-//! a set in BEIR's form. [`docs`] cuts and situates notes as the engine does, with contexts of one's choice.
-//! [`metrics`] judges one ranking, [`stats`] says how sure a mean or a difference is, [`report`] puts together
-//! what was measured, and [`page()`] shows it.
+//! [`make()`] takes queries from what people wrote about their own notes and masks it where it stood; [`set`] reads a
+//! set in BEIR's form. [`docs`] cuts and situates notes as the engine does, with the contexts that the caller chooses.
+//! [`metrics`] judges one ranking, [`stats`] says how sure a mean or a difference is, [`report`] puts together what was
+//! measured, and [`page()`] shows it.
 
 pub mod docs;
 mod make;

@@ -1,4 +1,4 @@
-//! The page that shows a report: one file, nothing in it comes from elsewhere.
+//! The page that shows a report: one file that loads nothing from elsewhere.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -205,7 +205,7 @@ fn misses(report: &Report) -> Markup {
     }
 }
 
-/// What the set names and is not there.
+/// The documents that the set names but that are missing.
 fn absent(report: &Report) -> Markup {
     if report.missing.is_empty() {
         return Markup::default();

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::stats::Interval;
 
-/// Text without what no XML may hold, and without what turns text around.
+/// Text without characters that XML forbids, and without those that turn the reading direction around.
 pub(super) fn clean(text: &str) -> String {
     let clean = |c: char| match c {
         '\n' | '\t' => c,

@@ -37,7 +37,7 @@ pub struct System {
     /// Whether a reranker judged the best hits anew.
     #[serde(default)]
     pub rerank: bool,
-    /// Queries that it did not judge in time, or not within the budget; they count in their first order.
+    /// Queries that the reranker did not judge in time or within the budget; they count in their first order.
     #[serde(default)]
     pub first_order: usize,
     /// What its configuration is called, where several are compared.
@@ -119,10 +119,10 @@ pub struct Report {
     pub lost: usize,
     /// Queries that were asked.
     pub queries: usize,
-    /// Of a set: queries that were left out, for nothing that is relevant to them is there.
+    /// Of a set: queries that were left out, because all documents relevant to them are missing.
     #[serde(default)]
     pub unanswerable: usize,
-    /// Of a set: documents that are not there, those that most queries want first; at most 100.
+    /// Of a set: documents that are missing, those that most queries need first; at most 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
     /// Of a vault: how many queries of each kind there would have been, and how many were drawn.
@@ -154,14 +154,14 @@ pub struct Report {
     pub misses: Vec<Miss>,
 }
 
-/// So many queries it takes to tell one system from another: of fewer the order is as likely luck. With 60 a
+/// Queries that are needed to tell one system from another: with fewer the order is as likely luck. With 60 a
 /// difference of .1 in nDCG@10, which is what contexts or a second lane are worth, is about as large as its interval.
 pub const ENOUGH: usize = 60;
 
-/// Queries that are told as missed, at most.
+/// At most this many missed queries are listed.
 pub const MISSES: usize = 100;
 
-/// A miss is a query that no system answered among so many.
+/// A miss is a query that no system answered at this rank or better.
 const WELL: usize = 20;
 
 impl System {
@@ -192,7 +192,7 @@ impl System {
     /// `hybrid, template`, `hybrid, template, boosts, rerank`, or with its configuration `A (small): hybrid, template`.
     pub fn name(&self) -> String {
         let config = self.config.as_ref().map_or(String::new(), |config| format!("{config}: "));
-        // Of configurations each has the boosts that it says.
+        // A configuration sets its own boosts, so the name leaves them out.
         let boosts = if self.boosts && self.config.is_none() { ", boosts" } else { "" };
         let rerank = if self.rerank { ", rerank" } else { "" };
         format!("{config}{}, {}{boosts}{rerank}", self.lane, self.context)

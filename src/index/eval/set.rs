@@ -1,8 +1,8 @@
 //! A set in BEIR's form (Thakur and others, NeurIPS Datasets 2021), and how a hit becomes ids of the set.
 //!
-//! `corpus.jsonl` holds documents (`_id`, `title`, `text`), `queries.jsonl` queries (`_id`, `text`, maybe
-//! `kind`), `qrels.tsv` a header and lines of query, document and score, parted by tabs. A set may come with a
-//! vault that its documents are notes of, or passages of notes; else each document is written as a note.
+//! `corpus.jsonl` holds documents (`_id`, `title`, `text`), `queries.jsonl` queries (`_id`, `text`, maybe `kind`),
+//! `qrels.tsv` a header and lines of query, document and score, separated by tabs. A set may come with a vault that its
+//! documents are notes of, or passages of notes; else each document is written as a note.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -87,11 +87,11 @@ pub struct Missing {
 /// A set to be asked.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// Queries that something is relevant to that is there.
+    /// Queries for which at least one relevant document is there.
     pub queries: Vec<Query>,
-    /// Documents that are not in the vault (or, without one, not in the corpus); those that most queries want first.
+    /// Documents that are not in the vault (or, without one, not in the corpus); those that most queries need first.
     pub missing: Vec<Missing>,
-    /// Queries that are left out, for nothing that is relevant to them is there.
+    /// Queries that are left out, because all documents relevant to them are missing.
     pub unanswerable: usize,
     own_vault: bool,
     documents: Vec<Document>,
@@ -163,7 +163,7 @@ impl Set {
         self.own_vault
     }
 
-    /// How many hits of one note to ask for: one where notes are what is looked for.
+    /// How many hits of one note to ask for: one if the documents are notes.
     pub fn per_note(&self) -> usize {
         match self.places {
             Places::Notes(_) => 1,
@@ -171,8 +171,8 @@ impl Set {
         }
     }
 
-    /// The ids that the hits stand for, best first, each once. A hit that covers several passages stands for all
-    /// of them, those first of which it holds most.
+    /// The ids that the hits stand for, best first, each once. A hit that covers several passages stands for all of
+    /// them, beginning with the one of which it holds most.
     pub fn rank<'a>(&self, hits: impl Iterator<Item = HitPlace<'a>>) -> Vec<String> {
         let mut seen = HashSet::new();
         hits.flat_map(|hit| self.ids(hit)).filter(|id| seen.insert(id.clone())).collect()
@@ -217,7 +217,7 @@ fn path(n: usize, document: &Document) -> String {
     if plain { format!("{id}.md") } else { format!("document-{n}.md") }
 }
 
-/// Where the documents lie, and the ids of those that lie somewhere.
+/// Where the documents are, and the ids of those that were found.
 type Placed = (Places, HashSet<String>);
 
 /// Each document is a note of its own.
@@ -226,8 +226,8 @@ fn as_notes(documents: &[Document]) -> Placed {
     (Places::Notes(ids), documents.iter().map(|document| document.id.clone()).collect())
 }
 
-/// Finds every document in the vault, as a note or as a passage of one. Where any id is the path of a note all ids
-/// are paths: one whose note is gone is missing, and is no passage of another.
+/// Finds every document in the vault, as a note or as a passage of one. If any id is the path of a note, all ids are
+/// paths: a document whose note is gone is missing, and is not looked for as a passage of another note.
 fn place(documents: &[Document], queries: &[Query], texts: &BTreeMap<String, String>) -> Placed {
     if documents.iter().any(|document| texts.contains_key(&document.id)) {
         let ids = documents.iter().map(|document| &document.id).chain(queries.iter().flat_map(|q| q.judged.keys()));
@@ -237,7 +237,7 @@ fn place(documents: &[Document], queries: &[Query], texts: &BTreeMap<String, Str
     let mut notes: HashMap<String, Lines> = texts.iter().map(|(path, text)| (path.clone(), Lines::new(text))).collect();
     let (mut taken, mut known) = (HashSet::new(), HashSet::new());
     for document in documents {
-        // A note whose path is part of the id is the likeliest one, then those where nothing lies yet.
+        // The likeliest is a note whose path is part of the id, then a place that no other document has taken.
         let found = locate(document, texts).into_iter().min_by_key(|(path, span)| {
             let stem = path.strip_suffix(".md").unwrap_or(path);
             (!document.id.contains(stem), taken.contains(&(path.clone(), span.start)))
@@ -251,7 +251,7 @@ fn place(documents: &[Document], queries: &[Query], texts: &BTreeMap<String, Str
     (Places::Passages(notes), known)
 }
 
-/// The documents of the corpus and of the judgements that lie nowhere.
+/// The documents of the corpus and of the judgements that were not found.
 fn missing(documents: &[Document], queries: &[Query], known: &HashSet<String>) -> Vec<Missing> {
     let mut wanted: BTreeMap<&String, usize> = documents.iter().map(|document| (&document.id, 0)).collect();
     for id in queries.iter().flat_map(|query| query.judged.keys()) {
@@ -292,7 +292,7 @@ fn judged(queries: Vec<(usize, RawQuery)>, mut qrels: HashMap<String, Relevance>
     let mut judged = Vec::new();
     for (line, query) in queries {
         let Some(relevant) = qrels.remove(&query.id) else { continue };
-        // Else measuring would end in the middle of it.
+        // Checked here, or else measuring would fail halfway.
         match search::parse(&query.text, Date::constant(2000, 1, 1)) {
             Ok(parsed) if !parsed.has_text() && parsed.filter.is_empty() => {
                 return bad(line, "`text` asks for nothing; drop the line".to_owned());
@@ -311,7 +311,7 @@ fn judged(queries: Vec<(usize, RawQuery)>, mut qrels: HashMap<String, Relevance>
     Ok(judged)
 }
 
-/// What each query's relevant documents are.
+/// The relevant documents of each query.
 fn judgements(text: &str) -> Result<HashMap<String, Relevance>, BadSet> {
     let bad = |line, message: &str| BadSet { file: "qrels.tsv", line, message: message.to_owned() };
     let mut judged: HashMap<String, Relevance> = HashMap::new();
@@ -351,7 +351,7 @@ fn json_lines<T: for<'de> Deserialize<'de>>(file: &'static str, text: &str) -> R
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let read = |(line, json): (usize, &str)| match serde_json::from_str(json) {
         Ok(read) => Ok((line, read)),
-        // What the parser says may quote the line; where it stumbled does not.
+        // The parser's message may quote the line; its column does not.
         Err(error) => Err(BadSet {
             file,
             line,
@@ -370,10 +370,10 @@ fn json_lines<T: for<'de> Deserialize<'de>>(file: &'static str, text: &str) -> R
     Ok(all)
 }
 
-/// Fields that a line is said to have instead of those that are wanted.
+/// At most this many fields of a line are named if it lacks a required one.
 const NAMED: usize = 6;
 
-/// The names of the fields that a line has, if one that is wanted is not among them.
+/// A hint with the names of the fields that a line has, if a required one is not among them; else empty.
 fn instead(json: &str) -> String {
     let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
     let lacking: Vec<&str> = ["_id", "text"].into_iter().filter(|wanted| !fields.contains_key(*wanted)).collect();

@@ -19,10 +19,10 @@ pub const RESAMPLES: usize = 1000;
 /// Exchanges that the randomisation test draws: a p value of 0.05 is then known to 0.004.
 pub const PERMUTATIONS: usize = 10_000;
 
-/// Up to so many queries that differ, all 2^n exchanges are tried instead.
+/// With at most this many queries that differ, all 2^n exchanges are tried instead.
 const EXACT: usize = 13;
 
-/// A mean with what it may as well have been.
+/// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The mean.
@@ -48,7 +48,7 @@ pub struct Paired {
     pub ties: usize,
 }
 
-/// The mean of `values` and its interval; zeros of none.
+/// The mean of `values` and its interval; zeros if there are none.
 pub fn interval(values: &[f64], seed: u64) -> Interval {
     let mut rng = Rng::new(seed);
     let draw = |rng: &mut Rng| values.get(rng.below(values.len())).copied().unwrap_or(0.0);
@@ -60,8 +60,8 @@ pub fn interval(values: &[f64], seed: u64) -> Interval {
     Interval { mean: mean(values), low: at(0.025), high: at(0.975) }
 }
 
-/// Compares what two systems reached on the same queries, in the same order; of lists of different length
-/// the rest of the longer one is left out.
+/// Compares what two systems reached on the same queries, in the same order; if the lists differ in length, the rest of
+/// the longer one is left out.
 pub fn paired(a: &[f64], b: &[f64], seed: u64) -> Paired {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
     let count = |test: fn(f64) -> bool| differences.iter().filter(|d| test(**d)).count();
@@ -78,8 +78,8 @@ pub fn paired(a: &[f64], b: &[f64], seed: u64) -> Paired {
 /// Differences below this are noise of the arithmetic.
 const NEAR: f64 = 1e-9;
 
-/// The two-sided p value of the randomisation test. Each difference keeps or changes its sign; counted are the
-/// ways that give at least the sum that was seen. Drawn ways count the one that was seen too, so p is never 0.
+/// The two-sided p value of the randomisation test. Each difference keeps or changes its sign; p is the share of such
+/// ways whose sum is at least the one observed. If the ways are drawn, the observed one counts too, so p is never 0.
 fn randomisation(differences: &[f64], seed: u64) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| d.abs() > NEAR).collect();
     let seen = moved.iter().sum::<f64>().abs() - NEAR;
@@ -91,7 +91,7 @@ fn randomisation(differences: &[f64], seed: u64) -> f64 {
         let as_large = (0..ways).filter(|way| sum(&mut |i| way >> i & 1 == 1) >= seen).count();
         return as_large as f64 / f64::from(ways);
     }
-    // Another stream than that of the interval.
+    // A different stream of random bits than that of the interval.
     let mut rng = Rng::new(!seed);
     let mut bits = 0;
     let mut sign = |i: usize| {
@@ -105,8 +105,8 @@ fn randomisation(differences: &[f64], seed: u64) -> f64 {
 }
 
 /// How much two orders of the same things agree: Kendall's tau-b (Biometrika 33(3), 1945), from 1, the same, to -1, the
-/// reverse. Each pair of things is above 0, below 0, or 0 where an order does not part the two; a pair that one order
-/// parts and the other does not counts against them. `None` if one of them parts nothing.
+/// reverse. Each item says how the two orders rank one pair of things; `Equal` is a tie. A pair that only one order
+/// ties counts against them. `None` if an order ties everything.
 pub fn tau_b(pairs: impl Iterator<Item = (Ordering, Ordering)>) -> Option<f64> {
     let sign = |order: Ordering| f64::from(order as i8);
     let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);

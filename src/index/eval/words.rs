@@ -9,7 +9,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     folded.unicode_words().map(str::to_owned).collect()
 }
 
-/// What two texts have in common that read the same but for case, punctuation and spaces.
+/// A key that texts share if they differ only in case, punctuation and spaces.
 pub(super) fn key(text: &str) -> String {
     words(text).join(" ")
 }

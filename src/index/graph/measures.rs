@@ -18,7 +18,7 @@ const HIGH: f32 = 0.9;
 /// Parts of [`Measures::score`]: links to bridges, PageRank, betweenness, clustering.
 const SCORE: [f32; 4] = [0.4, 0.3, 0.2, 0.1];
 
-/// Paths counted at most: more than this between two notes is as good as this many, and never an infinity.
+/// Cap on the number of paths between two notes, so that it never becomes infinite: more are as good as this many.
 const MOST_PATHS: f64 = 1e300;
 
 /// From how many notes the shortest paths were followed, if not from all.
@@ -26,7 +26,7 @@ const MOST_PATHS: f64 = 1e300;
 pub struct Sample {
     /// How many.
     pub sources: usize,
-    /// The standard error of the note whose betweenness is known least; `None` if one source or none was walked.
+    /// The largest standard error of any note's betweenness; `None` if one source or none was walked.
     pub error: Option<f64>,
 }
 
@@ -46,15 +46,16 @@ pub struct Measures {
     /// Strogatz, "Collective dynamics of small-world networks", 1998. 0 with fewer than two neighbours.
     pub clustering: Vec<f32>,
     /// 0.4 links to bridges (the tenth of the notes with the highest betweenness) + 0.3 PageRank + 0.2 betweenness +
-    /// 0.1 clustering. One link to a bridge counts a half, each further one half of what is left; of the others the share of
-    /// the notes that have less of it counts, so that they have the same spread, however steeply they fall.
+    /// 0.1 clustering. One link to a bridge counts a half, each further one half of what is left. Each other part
+    /// counts by the share of the notes that have less of it, so that all have the same spread, however steeply they
+    /// fall.
     pub score: Vec<f32>,
     /// If betweenness is an estimate.
     pub sample: Option<Sample>,
 }
 
 impl Measures {
-    /// Of a graph whose nodes are `notes`. Betweenness is followed from at most `sources` notes.
+    /// The measures of a graph whose nodes are `notes`. Betweenness follows paths from at most `sources` notes.
     pub(super) fn of(notes: &[NoteNo], links: &Rows, backlinks: &Rows, sources: usize, go_on: GoOn<'_>) -> Self {
         let n = links.len();
         let both = both_ways(links, backlinks);
@@ -63,8 +64,8 @@ impl Measures {
         let (betweenness, sample) = betweenness(&both, &order(notes), sources, go_on);
         let [high, central, passed] = [&betweenness, &pagerank, &betweenness].map(|values| shares(values));
         let is_bridge = |node: &&u32| high[**node as usize] > HIGH;
-        // Counted by themselves: where most notes link to a bridge, as daily notes do, the share of the others that have
-        // fewer would be nothing for each of them.
+        // Counted directly, not as a share of notes with fewer: where most notes link to a bridge, as daily notes do,
+        // hardly any note has fewer, and the share would be nothing for each.
         let bridges: Vec<f32> =
             (0..n).map(|node| 1.0 - 0.5f32.powi(links.of_node(node).iter().filter(is_bridge).count() as i32)).collect();
         let clustered = shares(&clustering);
@@ -82,7 +83,7 @@ fn both_ways(links: &Rows, backlinks: &Rows) -> Rows {
     for node in 0..links.len() {
         let begin = rows.nodes.len();
         let (mut out, mut back) = (links.of_node(node), backlinks.of_node(node));
-        // Both are sorted: so is what they are merged to.
+        // Both are sorted, so the merged list is, too.
         while let Some(next) = [out.first(), back.first()].into_iter().flatten().min().copied() {
             rows.nodes.push(next);
             out = &out[usize::from(out.first() == Some(&next))..];
@@ -122,8 +123,8 @@ fn pagerank(links: &Rows, go_on: GoOn<'_>) -> Vec<f32> {
     rank.into_iter().map(|rank| rank as f32).collect()
 }
 
-/// Triangles are found once each, from their node of least degree: with an edge kept at that end only, no list is
-/// longer than √(2m), and hubs cost no more than others (Chiba and Nishizeki, "Arboricity and Subgraph Listing
+/// Each triangle is found once, from its node of least degree. As an edge is kept at that end only, no list is longer
+/// than √(2m), and hubs cost no more than other nodes (Chiba and Nishizeki, "Arboricity and Subgraph Listing
 /// Algorithms", 1985; Latapy, "Main-memory triangle computations", 2008).
 fn clustering(both: &Rows, go_on: GoOn<'_>) -> Vec<f32> {
     let n = both.len();
@@ -159,9 +160,8 @@ fn clustering(both: &Rows, go_on: GoOn<'_>) -> Vec<f32> {
     triangles.iter().enumerate().map(share).collect()
 }
 
-/// The nodes in an order that has nothing to do with the graph, and that a new note does not upset: by a mixed form
-/// of their numbers (the finaliser of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014).
+/// The nodes in an order that is independent of the graph and that a new note does not reshuffle: by a hash of their
+/// numbers (the finaliser of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 fn order(notes: &[NoteNo]) -> Vec<u32> {
     let mixed = |no: NoteNo| {
         let mut z = u64::from(no).wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -196,7 +196,7 @@ fn betweenness(both: &Rows, order: &[u32], most: usize, go_on: GoOn<'_>) -> (Vec
     }
     let k = walked as f64;
     let scale = n as f64 / k / pairs;
-    // Of a mean over k of n, drawn without putting back.
+    // The standard error of a mean over k of n, drawn without replacement.
     let error = |(sum, square): (&f64, &f64)| {
         let variance = (square - sum * sum / k).max(0.0) / (k - 1.0);
         (variance * k * (1.0 - k / n as f64)).sqrt() * scale
@@ -208,7 +208,7 @@ fn betweenness(both: &Rows, order: &[u32], most: usize, go_on: GoOn<'_>) -> (Vec
     (sums.iter().map(|sum| (sum * scale) as f32).collect(), sample)
 }
 
-/// The tables of one walk, used again for the next.
+/// The tables of one walk, reused for the next.
 struct Walk {
     distance: Vec<u32>,
     paths: Vec<f64>,
@@ -221,7 +221,7 @@ impl Walk {
         Walk { distance: vec![u32::MAX; n], paths: vec![0.0; n], share: vec![0.0; n], reached: Vec::with_capacity(n) }
     }
 
-    /// Tells for each node but the source what part of the shortest paths from there leads on through it.
+    /// Tells for each node, except the source, what part of the shortest paths from the source leads on through it.
     fn from(&mut self, source: u32, both: &Rows, mut tell: impl FnMut(usize, f64)) {
         let Walk { distance, paths, share, reached } = self;
         (distance[source as usize], paths[source as usize]) = (0, 1.0);

@@ -1,4 +1,4 @@
-//! Lines that match, as they come from the searcher, each with what stands around it.
+//! Matching lines as the searcher reports them, each with the lines around it.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -9,13 +9,13 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
 use super::PIECE;
 
-/// Bytes of a line that are kept; of a longer one, what stands around its first match.
+/// Most bytes of a line that are kept; of a longer one, those around its first match.
 const MOST_TEXT: usize = 400;
 
-/// Of these, what stands before the first match if the line is cut.
+/// How many of these come before the first match if the line is cut.
 const BEFORE_MATCH: usize = 120;
 
-/// Matches of one line that are told.
+/// Most matches of one line that are reported.
 const MOST_HIGHLIGHTS: usize = 50;
 
 /// How many lines are kept around a match.
@@ -38,13 +38,13 @@ pub struct Matched {
     pub text: String,
     /// Byte ranges of `text` that match.
     pub highlights: Vec<(u32, u32)>,
-    /// Lines before it that were given with no earlier match, cut likewise.
+    /// Lines before it, without those that an earlier match already has; cut likewise.
     pub before: Vec<String>,
     /// Lines after it, up to the next match, cut likewise.
     pub after: Vec<String>,
 }
 
-/// Makes [`Matched`] of what the searcher reports: a line is complete when the next one comes, or the end.
+/// Makes [`Matched`] from the searcher's reports: a match is complete when the next one comes, or the end.
 pub(super) struct Lines<'a> {
     matcher: &'a RegexMatcher,
     on_line: &'a mut dyn FnMut(Matched) -> bool,
@@ -57,16 +57,16 @@ impl<'a> Lines<'a> {
         Lines { matcher, on_line, before: Vec::new(), open: None }
     }
 
-    /// Gives what is left; whether more is wanted.
+    /// Gives the open match to `on_line`; returns whether that wants more.
     pub(super) fn finish(&mut self) -> bool {
         self.open.take().is_none_or(|line| (self.on_line)(line))
     }
 }
 
-/// Byte ranges of a line that match, `most` at most. A match of nothing shows nothing.
+/// Byte ranges of a line that match, at most `most`, without empty matches.
 pub(super) fn matches(matcher: &RegexMatcher, line: &[u8], most: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    // The matcher's errors are of a type without values.
+    // The matcher's error type has no values.
     let _ = matcher.find_iter(line, |at| {
         found.extend((at.start() < at.end()).then_some(at.start()..at.end()));
         found.len() < most
@@ -120,7 +120,7 @@ pub(super) fn without_end(line: &[u8]) -> &[u8] {
 
 /// Fills in text, column and highlights of a line with these matches.
 fn shown(line: &[u8], matches: &[Range<usize>], matched: Matched) -> Matched {
-    // The searcher's lines are whole lines of a text.
+    // The searcher gives whole lines of a text, which are valid UTF-8.
     let line = String::from_utf8_lossy(line);
     let first = matches.first().map_or(0, |first| line.floor_char_boundary(first.start));
     let column = line[..first].chars().count() as u32 + 1;
@@ -141,7 +141,7 @@ fn shown(line: &[u8], matches: &[Range<usize>], matched: Matched) -> Matched {
     Matched { column, highlights: highlights.collect(), text, ..matched }
 }
 
-/// A text in pieces, which ends with an error once `go_on` says so.
+/// A reader of a text in pieces; it fails once `go_on` returns `false`.
 pub(super) struct Pieces<'a> {
     rest: &'a [u8],
     go_on: &'a dyn Fn() -> bool,

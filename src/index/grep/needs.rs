@@ -1,8 +1,8 @@
 //! What trigrams a text must hold for a pattern to match in it, after Russ Cox, "Regular Expression Matching with a
-//! Trigram Index" (2012): what is known of a part of the pattern is either all the texts that it matches, if they are
-//! few, or a formula over trigrams.
+//! Trigram Index" (2012): for each part of the pattern this module keeps either all the texts that the part matches, if
+//! they are few, or a formula over trigrams.
 //!
-//! Capitals do not count here even where they do for the pattern: signatures have none.
+//! Case is ignored here even if the pattern is case-sensitive: signatures have no capitals.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::signature::{Signature, Trigram, trigrams};
 
-/// Texts that are kept of a part; of more, only what trigrams they need.
+/// Most texts that are kept for a part; for more, only the trigrams that they need.
 const MOST_TEXTS: usize = 16;
 
 /// A formula over trigrams.
@@ -25,30 +25,30 @@ pub(super) enum Needs {
     Any(Vec<Needs>),
 }
 
-/// What is known of what a part of a pattern matches.
+/// What a part of a pattern matches.
 enum Part {
-    /// Exactly these, capitals aside.
+    /// Exactly these texts, apart from case.
     Texts(BTreeSet<Vec<u8>>),
-    /// What holds one.
+    /// Only texts that meet these needs.
     Needs(Needs),
 }
 
 impl Needs {
     const NOTHING: Needs = Needs::All(Vec::new());
 
-    /// Those of a regular expression; nothing, if it cannot be read.
+    /// The needs of a regular expression; nothing, if it cannot be parsed.
     pub(super) fn of_pattern(pattern: &str) -> Self {
-        // As grep-regex reads it, where capitals do not count.
+        // Parsed as grep-regex does when it ignores case.
         let mut parser = ParserBuilder::new().case_insensitive(true).multi_line(true).utf8(false).build();
         parser.parse(pattern).map_or(Needs::NOTHING, |hir| part(&hir).needs())
     }
 
-    /// Those of a text as it stands; of several lines, each is looked for.
+    /// The needs of a literal text; if it has several lines, a match of any of them is enough.
     pub(super) fn of_text(text: &str) -> Self {
         any(text.lines().map(Needs::of_one))
     }
 
-    /// Those of one text.
+    /// The needs of one text: all its trigrams.
     fn of_one(text: impl AsRef<[u8]>) -> Self {
         Needs::All(trigrams(text.as_ref()).collect::<BTreeSet<_>>().into_iter().map(Needs::Trigram).collect())
     }
@@ -62,7 +62,7 @@ impl Needs {
     }
 }
 
-/// What is needed where one of several is enough: nothing, if one of them needs nothing.
+/// The needs where one of several is enough: nothing, if one of them needs nothing.
 fn any(several: impl Iterator<Item = Needs>) -> Needs {
     let several: Vec<Needs> = several.collect();
     if several.contains(&Needs::NOTHING) { Needs::NOTHING } else { Needs::Any(several) }
@@ -96,7 +96,7 @@ fn part(hir: &Hir) -> Part {
             (0, Some(1)) => either([Part::empty(), part(&repetition.sub)]),
             (0, _) => Part::unknown(),
             (1, Some(1)) => part(&repetition.sub),
-            // It holds one, and perhaps more.
+            // A match holds it at least once.
             _ => Part::Needs(part(&repetition.sub).needs()),
         },
         HirKind::Alternation(several) => either(several.iter().map(part)),
@@ -134,7 +134,7 @@ fn either(several: impl IntoIterator<Item = Part>) -> Part {
     Part::Texts(all)
 }
 
-/// Parts one behind the other: texts of neighbours are joined while they are few.
+/// Parts one behind the other; the texts of neighbours are joined while they are few.
 fn in_a_row(several: impl Iterator<Item = Part>) -> Part {
     let mut needs = Vec::new();
     let mut row = BTreeSet::from([Vec::new()]);

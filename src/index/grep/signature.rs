@@ -1,8 +1,8 @@
 //! What trigrams a text may hold: a Bloom filter (Bloom, "Space/time trade-offs in hash coding with allowable errors",
 //! CACM 1970) with one hash, of its bytes in threes, capitals of ASCII as small letters.
 
-/// Bits for each byte of a text. A text has about half as many different trigrams as bytes, so two bits in five are set:
-/// a pattern of six letters, which needs four of them, lets one text in forty through that does not hold it.
+/// Bits for each byte of a text. A text has about half as many different trigrams as bytes, so two bits in five are
+/// set. A pattern of six letters needs four trigrams, so it lets through one in forty of the texts that do not hold it.
 const BITS_PER_BYTE: usize = 1;
 
 /// Bits at most: prose has some ten thousand different trigrams, however long it is.
@@ -16,7 +16,7 @@ pub(super) type Trigram = u32;
 pub struct Signature(Box<[u64]>);
 
 impl Signature {
-    /// That of a text.
+    /// The signature of a text.
     pub fn of(text: &str) -> Self {
         let bits = (text.len() * BITS_PER_BYTE).min(MOST_BITS);
         let mut signature = Signature(vec![0; bits.div_ceil(64).max(1)].into());
@@ -27,7 +27,7 @@ impl Signature {
         signature
     }
 
-    /// Whether the text may hold it; `false` is certain.
+    /// Whether the text may hold the trigram; `false` is certain.
     pub(super) fn may_hold(&self, trigram: Trigram) -> bool {
         let (word, bit) = self.place(trigram);
         self.0[word] & bit != 0
@@ -38,7 +38,8 @@ impl Signature {
         self.0.len() * size_of::<u64>()
     }
 
-    /// Its word and its bit there. The multiplier is Knuth's (2^32 / φ), of which the upper bits are mixed best.
+    /// The word of a trigram, and its bit there. The multiplier is Knuth's (2^32 / φ), of which the upper bits are
+    /// mixed best.
     fn place(&self, trigram: Trigram) -> (usize, u64) {
         let bits = self.0.len() as u64 * 64;
         let hash = u64::from(trigram.wrapping_mul(0x9E37_79B1));

@@ -1,16 +1,17 @@
-//! Which texts are plainly English, at a twentieth of what telling it from seventy languages takes: a note of a vault's first
-//! index is one of thousands, and most vaults are English.
+//! Recognises plainly English texts in a twentieth of the time that telling seventy languages apart takes: the first
+//! index of a vault reads thousands of notes, and most vaults are English.
 
-/// Of a hundred words, so many have to be among [`ENGLISH`]: English prose has 35 to 45, what is half commands and names 20.
+/// Of a hundred words, so many must be among [`ENGLISH`]: English prose has 35 to 45, a text that is half commands and
+/// names 20.
 const LEAST_IN_HUNDRED: usize = 20;
 /// Fewer words in all say too little.
 const LEAST_WORDS: usize = 30;
-/// Of a hundred words, more of [`FOREIGN`] leave it open: a text in two languages, or in another that has a few of the
-/// English ones.
+/// If more of a hundred words are among [`FOREIGN`], the question stays open: the text may be in two languages, or in
+/// another one that has a few of the English words.
 const MOST_FOREIGN_IN_HUNDRED: usize = 2;
 
-/// Whether a text is plainly English. Of 13,718 kilobytes of five sets of notes that are, the detector of languages calls
-/// 13,615 English and is not sure of the others; it calls none another language. What is not is for the detector to say.
+/// Whether a text is plainly English. Of 13,718 such kilobytes from five sets of notes, the language detector calls
+/// 13,615 English and is unsure of the others; it calls none another language. The detector decides on all other texts.
 pub(super) fn is_plainly_english(text: &str) -> bool {
     let (mut words, mut english, mut foreign) = (0, 0, 0);
     let letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte >= 128;
@@ -31,7 +32,7 @@ pub(super) fn is_plainly_english(text: &str) -> bool {
 /// Bytes of the longest word of either list.
 const LONGEST: usize = 5;
 
-/// The commonest words of English that are none in the languages beside it: not `in`, `on`, `an`, `we` or `die`.
+/// The commonest English words that are not also words of neighbouring languages: not `in`, `on`, `an`, `we` or `die`.
 const ENGLISH: [&[u8]; 46] = [
     b"the", b"of", b"and", b"to", b"is", b"that", b"for", b"it", b"with", b"as", b"by", b"this", b"be", b"are",
     b"from", b"or", b"not", b"you", b"which", b"can", b"if", b"has", b"but", b"they", b"when", b"your", b"more",
@@ -39,7 +40,7 @@ const ENGLISH: [&[u8]; 46] = [
     b"had", b"their", b"there", b"been", b"would", b"our",
 ];
 
-/// The commonest words of languages of the same script that are none in English.
+/// The commonest words of other languages in the same script that are not English words.
 const FOREIGN: [&[u8]; 49] = [
     b"der", b"und", b"das", b"ist", b"nicht", b"ein", b"eine", b"zu", b"le", b"les", b"et", b"une", b"est", b"dans",
     b"que", b"qui", b"el", b"los", b"las", b"una", b"por", b"con", b"il", b"di", b"che", b"per", b"della", b"um",

@@ -1,4 +1,4 @@
-//! Notes whose names are like one that no note bears: what a user may have meant.
+//! Notes whose names resemble a name that no note bears: the user may have meant them.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{key, without_extension};
 use crate::NoteEntry;
 
-/// Characters of a name that are compared.
+/// Most characters of a name that is compared for slips.
 const MOST_CHARS: usize = 80;
 
-/// The notes whose file name, title or alias is like `name`, the likest first, `most` at most: names with few slips, then
-/// those that hold all of its words, the shortest first.
+/// The notes whose file name, title or alias resembles `name`, at most `most`, the most similar first: names with few
+/// slips, then those that hold all of its words, the shortest first.
 pub(in super::super) fn named_like<'a>(
     notes: impl Iterator<Item = &'a Arc<NoteEntry>>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Notes by names: by those that they bear, or by those that they mention. Cheap to copy, as [`crate::blocks`] are.
+//! Notes by name: by the names that they bear, or those that they mention. Cheap to copy, like [`vector::Blocks`].
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::NoteNo;
 use crate::hash::keyed;
 use crate::lookup::{SHARDS, shard};
 
-/// Notes of one name that lie in the table itself. Of more, as of the thousand that are called `index`, the rest lies in a list:
-/// the table would look through all of them for each that is added.
+/// Most notes of one name in the hash table itself. If there are more, such as a thousand called `index`, the rest is
+/// in a list; otherwise the table would look through all of them for each new note.
 const FEW: usize = 4;
 
-/// A normalised name in the tables: a hash, for names are looked up there and never read, and of a million chunks their texts would
-/// take 40 MB. Of a million names two have the same one with a probability of 3 in 100 million; its key is this process's, so
-/// nobody can think of two that do.
+/// A normalised name in the tables: its hash, since names are only looked up there and never read, and their texts
+/// would take 40 MB for a million chunks. Among a million names, two have the same hash with a probability of 3 in 100
+/// million. Each process has its own key for the hash, so nobody can construct two that collide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct NameKey([u32; 2]);
 
@@ -31,11 +31,11 @@ impl NameKey {
     }
 }
 
-/// A note as a name lists it: once.
+/// A note in the list of a name, which has each note once.
 pub(super) trait Listed: Copy {
     fn note(self) -> NoteNo;
 
-    /// Takes in what else is said of the same note.
+    /// Merges another entry of the same note.
     fn join(&mut self, other: Self);
 }
 
@@ -51,7 +51,7 @@ impl Listed for NoteNo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bearer {
     pub(super) no: NoteNo,
-    /// A bit of each [`Kind`].
+    /// One bit for each [`Kind`].
     kinds: u8,
 }
 
@@ -84,8 +84,8 @@ pub(super) struct Names<T>(Vec<Arc<Shard<T>>>);
 struct Shard<T> {
     /// Up to [`FEW`] of each name.
     few: HashTable<(NameKey, T)>,
-    /// The rest of those names that have more, in order of number: where every note of a vault links to the same one, adding
-    /// one does not look through all.
+    /// The rest, for names that have more, in order of number: if every note of a vault links to the same one, adding a
+    /// note does not look through all of them.
     rest: HashTable<(NameKey, Vec<T>)>,
 }
 
@@ -127,7 +127,7 @@ impl<T: Listed> Names<T> {
         }
     }
 
-    /// Takes a note from those of a name, however it comes by that; copies nothing if it is not among them.
+    /// Removes a note from those of a name, however it comes by that name; copies nothing if it is not among them.
     pub(super) fn take(&mut self, key: NameKey, no: NoteNo) {
         if self.all(key).all(|listed| listed.note() != no) {
             return;

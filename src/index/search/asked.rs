@@ -13,7 +13,7 @@ use super::dates;
 use languages::{ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS};
 use lexicon::{LEXICON, Role, Word, words};
 
-/// The years that a number of four digits is taken for.
+/// A number of four digits is taken for a year within this range.
 const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
 
 /// From the first day to the day after the last one.
@@ -29,7 +29,7 @@ pub enum When {
 }
 
 impl When {
-    /// Days that begin today or before. What reaches up to today has no end.
+    /// The time of some days; `None` if they begin after today. Days that reach up to today have no end.
     fn of((start, end): Days, today: Date) -> Option<Self> {
         (start <= today && start < end).then_some(When::Days(start, Some(end).filter(|end| *end <= today)))
     }
@@ -44,9 +44,9 @@ pub struct Asked {
     pub words: String,
 }
 
-/// Reads the first time that a question names; `today` is what `last` and the like are reckoned from, and what lies ahead
-/// is no time that notes are of. Words that may as well be no time (`march`, `sun`, `may`) are one only behind another that
-/// says so, or beside a number.
+/// Reads the first time that a question names. `last` and the like are reckoned from `today`. A time that lies ahead
+/// does not count, because notes are not about it. Ambiguous words (`march`, `sun`, `may`) name a time only behind a
+/// word that says so, or beside a number.
 pub fn asked(question: &str, today: Date) -> Option<Asked> {
     let words = words(question);
     let reader = Reader { words: &words, today };
@@ -55,7 +55,7 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
     while next < words.len() {
         let at = next;
         let Some((count, when)) = reader.at(at) else {
-            // Of a time that lies ahead no part is looked at: of `december 2030` not the year.
+            // A time that lies ahead is skipped as a whole: the year of `december 2030` is not read.
             next += reader.point(at, None).map_or(1, |(end, _)| end - at);
             continue;
         };
@@ -65,13 +65,14 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
         if when != When::Newest {
             return Some(asked);
         }
-        // A time that is named says more than that the newest is meant: `status of the move in March`.
+        // A time that is named says more than a wish for the newest: `status of the move in March`.
         newest.get_or_insert(asked);
     }
     newest.or_else(|| cjk::asked(question, today).map(|(when, words)| Asked { when, words: words.to_owned() }))
 }
 
-/// Reads times out of the words of a question. What is read at a place comes with the number of words that it takes.
+/// Reads times out of the words of a question. Each comes with the number of words that it takes, or with the index
+/// behind them.
 struct Reader<'a> {
     words: &'a [Word],
     today: Date,
@@ -82,7 +83,7 @@ impl Reader<'_> {
         self.words.get(at).map(|word| word.text.as_str())
     }
 
-    /// The roles of what begins at a word, in all languages or in one.
+    /// The phrases that begin at a word, in all languages or in one: language, role and number of words.
     fn phrases(&self, at: usize, language: Option<usize>) -> impl Iterator<Item = (usize, Role, usize)> {
         let phrases = self.word(at).and_then(|word| LEXICON.get(word)).map_or(&[][..], Vec::as_slice);
         phrases.iter().filter_map(move |phrase| {
@@ -127,11 +128,12 @@ impl Reader<'_> {
         let counted = (0..LANGUAGES.len()).filter(|_| digits).filter_map(|language| self.counted(at, language));
         let counted = counted.map(|(end, when)| (end - at, when));
         let all = in_words.chain(point).chain(self.named_behind(at)).chain(counted);
-        // Of two as long the shorter time: `na terça-feira` is on, in Portuguese, and not after, in Dutch.
+        // Of two with as many words, the one that has an end: `na terça-feira` is Portuguese for "on", not Dutch for
+        // "after".
         all.max_by_key(|(count, when)| (*count, matches!(when, When::Days(_, Some(_)))))
     }
 
-    /// The time that a phrase with this role begins, and where it ends; `next` is what follows the phrase.
+    /// The time that a phrase with this role begins, and where it ends; `next` is the index behind the phrase.
     fn phrase(&self, at: usize, language: usize, role: Role, next: usize) -> Option<(usize, When)> {
         let today = self.today;
         let of = |end: usize, days: Option<Days>| Some((end, When::of(days?, today)?));
@@ -158,7 +160,7 @@ impl Reader<'_> {
             }
             Role::Between => self.range(next, language, Role::And),
             Role::From => {
-                // Where `from` is `since` too, as in Italian, that is said by the other role.
+                // Where `from` also means `since`, as in Italian, the other role reads it when it stands alone.
                 let since = self.role(at, language, Role::Since).is_some();
                 let alone = || if since { None } else { self.at_name(next, language) };
                 self.range(next, language, Role::To).or_else(alone)
@@ -186,7 +188,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the word for yesterday is no word of another language.
+    /// Whether the word means yesterday: `hier` does so only if the question has a French word.
     fn is_yesterday(&self, at: usize) -> bool {
         self.word(at) != Some("hier") || self.words.iter().any(|word| FRENCH.contains(&word.text.as_str()))
     }
@@ -204,7 +206,7 @@ impl Reader<'_> {
         Some((at + 1, When::of(self.name(at, language, true)?, today)?))
     }
 
-    /// Without a word before it: `mardi dernier`, `março passado`.
+    /// A name with `last` behind it: `mardi dernier`, `março passado`.
     fn named_behind(&self, at: usize) -> Option<(usize, When)> {
         self.phrases(at + 1, None).filter(|(_, role, _)| *role == Role::LastBehind).find_map(|(language, _, count)| {
             let days = self.name(at, language, true)?;
@@ -238,7 +240,7 @@ impl Reader<'_> {
         Some((taken, When::of((start, end), self.today)?))
     }
 
-    /// Behind `in` or `on`: a month or a weekday by name alone.
+    /// Behind `in` or `on`: here the name of a month or a weekday is enough.
     fn at_name(&self, at: usize, language: usize) -> Option<(usize, When)> {
         let (mut end, mut days) = self.point(at, Some(language))?;
         if let Some(count) = self.role(end, language, Role::LastBehind) {
@@ -249,7 +251,7 @@ impl Reader<'_> {
         Some((end, When::of(days, self.today)?))
     }
 
-    /// What a month or a weekday names by itself: the latest one. `last` is said of it, so that a weekday is not today.
+    /// The days that the name of a month or a weekday means alone: the latest one. With `last` a weekday is not today.
     fn name(&self, at: usize, language: usize, last: bool) -> Option<Days> {
         if let Some(month) = self.month(at, Some(language)) {
             return dates::latest(self.today, |year| dates::month_of(year, month));
@@ -260,8 +262,9 @@ impl Reader<'_> {
         dates::latest_weekday(weekday, last, self.today)
     }
 
-    /// The month that a word names: beside a number also by its first letters; without one (`of` a language) May alone is
-    /// as short, and only in its own language, for `I may` is no time in Swedish.
+    /// The month that a word names. Beside a number (`of` is `None`) its first three letters are enough. Without a
+    /// number `of` is the language: only May has so short a name, and only in its own language, for `I may` is no time
+    /// in Swedish.
     fn month(&self, at: usize, of: Option<usize>) -> Option<i8> {
         let word = self.word(at)?;
         match (word.chars().count(), of) {
@@ -272,7 +275,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A stretch of the calendar that needs no word before it; behind one of a language also a month or a weekday by name.
+    /// A stretch of the calendar that needs no word before it; behind a word of `language`, also a month or a weekday
+    /// by name.
     fn point(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
         let word = self.word(at)?;
         let point = self.day_and_month(at).or_else(|| self.month_and_year(at)).or_else(|| self.quarter(at));
@@ -345,7 +349,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a word names, or would without the ending that it has in a sentence.
+/// What a word names, as it is or without an ending of inflection.
 fn bent(word: &str, names: impl Fn(&str) -> Option<i8>) -> Option<i8> {
     let stems = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending)).filter(|stem| stem.chars().count() >= 4);
     names(word).or_else(|| stems.into_iter().find_map(&names))

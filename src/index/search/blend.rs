@@ -1,4 +1,4 @@
-//! One ranking out of those of several phrasings of a query.
+//! Blends the rankings of several phrasings of a query into one.
 //!
 //! A convex combination of scores, as between the lanes and for the same reason (see [`super::fuse`]): a phrasing that
 //! finds nothing good says so by low scores, while by ranks its best chunk would count as much as any. The query as
@@ -15,7 +15,7 @@ use crate::Row;
 const OWN_WEIGHT: f32 = 0.6;
 
 /// Blends the ranking of a query with those of its phrasings. A chunk that a ranking lacks scores 0 there. Without
-/// phrasings nothing changes. In no order: see [`super::fuse::sort`].
+/// phrasings nothing changes. The result is unordered: see [`super::fuse::sort`].
 pub(super) fn blend(own: Vec<Ranked>, others: Vec<Vec<Ranked>>) -> Vec<Ranked> {
     if others.is_empty() {
         return own;
@@ -25,7 +25,7 @@ pub(super) fn blend(own: Vec<Ranked>, others: Vec<Vec<Ranked>>) -> Vec<Ranked> {
     let mut blended: Vec<Ranked> = Vec::with_capacity(own.len());
     for (ranking, weight) in std::iter::once((own, OWN_WEIGHT)).chain(others.into_iter().map(|other| (other, share))) {
         for mut ranked in ranking {
-            // Boosts may lift a score above 1, and are not to be cut off before they are added up.
+            // Only what is below 0 is cut off: boosts lift no score above 1.
             let (score, fused) = (weight * ranked.score.max(0.0), weight * ranked.fused.max(0.0));
             if let Some(there) = places.get(&ranked.candidate.row).and_then(|place| blended.get_mut(*place)) {
                 there.score += score;

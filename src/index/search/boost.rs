@@ -1,7 +1,7 @@
 //! What speaks for a hit beside its text: where its note stands among the links, whether it is linked with what the
 //! query names, how new it is, whether it is of the time that the query asks about, of what kind it is.
 //!
-//! Each boost is a share (0..=1) times its weight; their sum is held to [`MOST`]. A boosted score is
+//! Each boost is a share (0..=1) times its weight; their sum is capped at [`MOST`]. A boosted score is
 //! `1 − (1 − fused)^(1 + sum)`: a weak hit gains in proportion to its score, no score passes 1, and of two hits with
 //! the same boosts the better one stays the better one. So boosts decide between hits that the lanes judge nearly
 //! alike, and never lift what has nothing to do with the query.
@@ -31,13 +31,13 @@ const NAME_WORDS: usize = 8;
 /// A name that more notes bear (`index`, `readme`) names none of them.
 const BEARERS: usize = 4;
 
-/// A word that more names begin with (`meeting`) is looked no further at.
+/// A word that more names begin with (`meeting`) names none of them.
 const BEGINNINGS: usize = 256;
 
-/// A note is meant less by the beginning of its name than by all of it.
+/// Share of a note that is named by the beginning of its name instead of all of it.
 const PARTLY: f32 = 0.5;
 
-/// What is linked with a named note is meant less than that note.
+/// Part of a named note's share that the notes linked with it get.
 const LINKED: f32 = 0.5;
 
 /// What notes are boosted for, and how much.
@@ -60,7 +60,7 @@ pub struct Boosts {
     pub today: Option<Date>,
     /// When the query asks about.
     pub asked: Option<When>,
-    /// The links; without it the first two boosts are nothing.
+    /// The links; without them the first boost is 0, and the second counts only for the named notes.
     pub graph: Option<Arc<Graph>>,
 }
 
@@ -80,7 +80,7 @@ impl Default for Boosts {
     }
 }
 
-/// What all boosts of a hit are worth together, as far as it counts.
+/// The sum of all boosts of a hit, capped at [`MOST`].
 fn sum(boosted: Boosted) -> f32 {
     (boosted.graph + boosted.links + boosted.recency + boosted.date + boosted.kind).clamp(0.0, MOST)
 }
@@ -108,7 +108,7 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offs
     }
 }
 
-/// The same for notes of no snapshot: the rows of what was found are their places.
+/// The same for notes that are in no snapshot: the row of a hit is the index of its note in `notes`.
 pub(super) fn boost_notes(
     notes: &[&NoteEntry],
     linked: &Elsewhere,
@@ -173,7 +173,7 @@ impl Weigher<'_> {
     /// 1 today, a half after the half-life, a quarter after two.
     fn newness(&self, note: &NoteEntry) -> f32 {
         let (Some(today), half_life) = (self.boosts.today, self.boosts.recency_half_life) else { return 0.0 };
-        // Not `until`, which takes ten times as long: every candidate comes by here.
+        // Not `until`, which takes ten times as long: this runs for every candidate.
         let age = (today.duration_since(day_of(note, self.offset)).as_hours() / 24).max(0);
         if half_life > 0.0 { 0.5f32.powf(age as f32 / half_life) } else { 0.0 }
     }
@@ -193,9 +193,9 @@ fn near(named: Vec<(NoteNo, f32)>, linked_with: impl Fn(NoteNo) -> Vec<NoteNo>) 
     near
 }
 
-/// The notes whose file name, title or alias stands in a text, as `bearing` knows them, each with 1; a longer name hides
-/// those within it. Words that are left over name those partly that begin with them; `beginning` knows all that begin with
-/// a word, and is asked once for each.
+/// The notes whose file name, title or alias is in a text, each with a share of 1; a longer name hides those within it.
+/// Words that are left over name the notes whose names begin with them, with a share of [`PARTLY`]. `bearing` gives the
+/// notes of a name, `beginning` the names that begin with a word; it is called at most once per word.
 fn named(
     text: &str,
     bearing: impl Fn(&str) -> Vec<NoteNo>,
@@ -235,8 +235,9 @@ fn named(
     named
 }
 
-/// Whether words may be meant as the beginning of a name: of a single one a capital or a digit tells (`Lr`, `Q4`), for
-/// `how` and `the` begin many a title. The `first` word of a question has a capital anyhow.
+/// Whether words may be meant as the beginning of a name. A single word needs a capital or a digit (`Lr`, `Q4`), for
+/// `how` and `the` begin many titles. The first letter of a question's `first` word does not count: it is a capital
+/// anyway.
 fn begins_a_name(run: &[&str], first: Option<&str>) -> bool {
     match run {
         [word] => {
@@ -254,7 +255,7 @@ fn bare(word: &str) -> &str {
     word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word)
 }
 
-/// How a name of these words may be spelt; of single words those that are long enough to name something.
+/// How a name of these words may be spelt; none for a single word that is too short to name something.
 fn spellings(words: &[&str]) -> Vec<String> {
     match words {
         [word] if word.chars().count() < 3 && word.is_ascii() => Vec::new(),

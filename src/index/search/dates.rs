@@ -50,23 +50,23 @@ fn span(unit: &str, count: i64) -> Option<Span> {
     span.ok()
 }
 
-/// The day so many units before `day`.
+/// The day `count` units before `day`.
 pub(super) fn before(unit: &str, count: i64, day: Date) -> Option<Date> {
     day.checked_sub(span(unit, count)?).ok()
 }
 
-/// The week, month, quarter or year so many of them before the one that a day lies in, or the day itself.
+/// The day, week, month, quarter or year that is `count` units before the one of `day`.
 pub(super) fn ago(unit: &str, count: i64, day: Date) -> Option<(Date, Date)> {
     running(unit, before(unit, count, day)?)
 }
 
-/// This year's, or last year's while this year's lies ahead of `today`.
+/// What `of` gives for this year, or for last year if this year's begins after `today`.
 pub(super) fn latest(today: Date, of: impl Fn(i16) -> Option<(Date, Date)>) -> Option<(Date, Date)> {
     let this = today.year();
     of(this).filter(|(start, _)| *start <= today).or_else(|| of(this - 1))
 }
 
-/// The latest day that is this weekday, 1 (Monday) to 7: today, unless `last` is said of it.
+/// The latest day that is this weekday, 1 (Monday) to 7: today, unless `last` is set.
 pub(super) fn latest_weekday(weekday: i8, last: bool, today: Date) -> Option<(Date, Date)> {
     let back = (today.weekday().to_monday_one_offset() - weekday).rem_euclid(7);
     ago("day", i64::from(if back == 0 && last { 7 } else { back }), today)

@@ -1,6 +1,6 @@
-//! Names and links of notes that were found elsewhere, as far as what was found tells of them: a note tells which ones it
-//! links to. So a note is known to be linked with another one that the query names where either of them was found and
-//! tells so; and one that is named is nearly always found.
+//! Names and links of notes that were found elsewhere, as far as these notes tell: each tells which notes it links to.
+//! So a link between a note and one that the query names is known if the note that has the link was found; and a named
+//! note is nearly always found.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::{NoteEntry, NoteNo};
 /// Names and links.
 #[derive(Debug, Default)]
 pub(super) struct Elsewhere {
-    /// Who bears a name, in the form in which names are compared.
+    /// The notes that bear a name; names are in the form in which they are compared.
     bearers: BTreeMap<String, Vec<NoteNo>>,
-    /// Either way.
+    /// The notes that link to a note or from it.
     linked: HashMap<NoteNo, Vec<NoteNo>>,
 }
 
 impl Elsewhere {
-    /// Of the notes of all that was found, each with its vault. What is only linked to gets numbers above theirs.
+    /// From the notes that were found, each with its vault. Notes that are only linked to get numbers above theirs.
     pub(super) fn of<'a>(notes: impl Iterator<Item = (&'a str, &'a NoteEntry)> + Clone) -> Self {
         let mut elsewhere = Elsewhere::default();
         let mut known: HashMap<(&str, &str), NoteNo> = HashMap::new();

@@ -1,8 +1,8 @@
 //! Why a note was not found for a query, or stands where it stands.
 //!
-//! The lanes are asked again, this time for every chunk, and fused as for the answer: so rank and score of each of
-//! the note's chunks are exact however far down they are. Of what keeps a note out altogether (it is ignored, or not
-//! indexed) only the caller knows.
+//! The lanes are asked again, this time for every chunk, and fused as for the answer: so rank and score of each of the
+//! note's chunks are exact however far down they are. Only the caller knows what keeps a note out altogether (it is
+//! ignored, or not indexed).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::rank::{Part, allowed, rank_to};
 use super::{Expected, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, lanes};
 use crate::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
-/// How `note`, of the vault `vault` and the part at `at`, stands to the answer `hits` of all parts: those of
+/// How `note`, of the vault `vault` and the part at `at`, relates to `hits`, the answer of all `parts`: those given to
 /// [`rank_together`](super::rank_together).
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub fn expect(
         if let Some(at) = all.iter().position(|ranked| own.contains(&ranked.candidate.row)) {
             place(&mut expected, snapshot, &all, at, &own, options, hits);
         } else if let Some(vector) = lanes::telling(vector.as_ref()).filter(|_| options.mode != Mode::Lexical) {
-            // Nothing that counts; how near it comes is worth knowing all the same.
+            // It does not count for the answer, but how near it comes is worth knowing.
             let near = snapshot.dense(vector, None, snapshot.rows());
             if let Some(at) = near.iter().position(|(row, _)| own.contains(row)) {
                 let (row, score) = near[at];
@@ -62,7 +62,8 @@ pub fn expect(
     Ok(expected)
 }
 
-/// The ranking of one part with all its chunks. Of the others the best are enough: they are what its scores are measured by.
+/// The ranking of one part with all its chunks. Of the other parts the best are enough, because they set the scale of
+/// its scores.
 fn every_chunk(parts: &[Part<'_>], of: usize) -> Result<Vec<Ranked>, LexicalError> {
     let depth = |at: usize| if at == of { parts[at].snapshot.rows() } else { lanes::depth(parts[at].options.limit) };
     let ranking = rank_to(parts, depth)?.into_iter().nth(of);
@@ -244,7 +245,7 @@ fn lacks(
     let text = query.text();
     let mut words: Vec<(Range<usize>, String)> = Vec::new();
     snapshot.analyze(&text, Language::default(), &mut |range, form| words.push((range, form.to_owned())));
-    // Of a compound the whole is named, not its parts too.
+    // A compound is named as a whole, without its parts.
     let within =
         |a: &Range<usize>| words.iter().any(|(b, _)| b.start <= a.start && a.end <= b.end && b.len() > a.len());
     let mut lacks: Vec<String> = Vec::new();

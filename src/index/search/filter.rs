@@ -17,8 +17,8 @@ use crate::{Cancel, LexicalError, NoteEntry, NoteNo, Snapshot};
 use note::Private;
 use note::VaultPath;
 
-/// Notes that are tested between two looks at the caller's [`Cancel`]: reading the properties of one may take a tenth of a
-/// millisecond.
+/// Notes that are tested between two checks of the caller's [`Cancel`]: reading the properties of one may take a tenth
+/// of a millisecond.
 const NOTES_PER_LOOK: usize = 32;
 
 /// What a condition is about.
@@ -124,7 +124,7 @@ impl Days {
         Ok(())
     }
 
-    /// As it could be typed, with what stands before each end.
+    /// As it could be typed; `from` and `to` are what precedes each end.
     fn typed(self, from: &str, to: &str) -> String {
         let ends = [self.from.map(|day| format!("{from}{day}")), self.to.map(|day| format!("{to}{day}"))];
         ends.into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -146,26 +146,26 @@ pub struct Filter {
     day: Days,
     created: Days,
     modified: Days,
-    /// In which the day of a modification time is reckoned; UTC unless set.
+    /// Offset in which the day of a modification time is reckoned; UTC unless set.
     pub offset: Offset,
-    /// Notes that whoever asks is not to hear of.
+    /// Notes that are hidden from the asker.
     pub hidden: Option<Arc<Private>>,
 }
 
-/// Conditions as an engine elsewhere can be asked for them; all of them count. Texts are in lower case.
+/// Conditions in the form in which an engine elsewhere can apply them; all of them count. Texts are in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
     /// Tags, each with those nested under it.
     pub tags: Vec<String>,
-    /// Of these notes and folders one is enough, if there are any.
+    /// Notes and folders; if there are any, one of them is enough.
     pub paths: Vec<String>,
-    /// Of these kinds of notes one is enough, if there are any.
+    /// Kinds of notes; if there are any, one of them is enough.
     pub kinds: Vec<String>,
     /// Days from the first on, before the second.
     pub days: (Option<Date>, Option<Date>),
-    /// The same of what must not hold: tags, paths, kinds.
+    /// Tags, paths and kinds that a note must not have.
     pub without: [Vec<String>; 3],
-    /// Whether these are all conditions there are: others are looked for in what comes.
+    /// Whether no condition was left out: those left out are tested on what the engine returns.
     pub is_all: bool,
 }
 
@@ -185,7 +185,8 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// The conditions that an engine elsewhere can be asked for: not those on links, modification and globs.
+    /// The conditions that an engine elsewhere can apply: not those on links, creation, modification, properties and
+    /// globs.
     pub fn elsewhere(&self) -> Elsewhere {
         let is_glob = |value: &str| value.contains(['*', '?', '[', '{']);
         let globs = self.with.iter().any(|(key, value)| *key == Key::Path && is_glob(value));
@@ -203,7 +204,8 @@ impl Filter {
                     (Key::Path, true) if !is_glob(&value) => paths,
                     (Key::Type, true) => kinds,
                     (Key::Tag, false) => &mut found.tags,
-                    // Of several one is enough, so that none can be asked for without the others.
+                    // One of several paths is enough, so none of them can be applied there without the globs among
+                    // them.
                     (Key::Path, false) if !globs => &mut found.paths,
                     (Key::Type, false) => &mut found.kinds,
                     _ => {
@@ -217,15 +219,15 @@ impl Filter {
         found
     }
 
-    /// Conditions, as typed, that nobody can answer by what is told of notes elsewhere: those on their properties, and on
-    /// the links of a note that need not be among them.
+    /// Conditions, as typed, that cannot be tested on what an engine elsewhere tells of its notes: those on properties,
+    /// and on the links of a note that may not be among them.
     pub fn unknown_elsewhere(&self) -> Vec<String> {
         let properties = self.properties.iter().map(|(_, property)| property.typed());
         let links = self.with.iter().chain(&self.without).filter(|(key, _)| *key == Key::LinkedFrom);
         properties.chain(links.map(|(key, value)| format!("{}:{value}", key.name()))).collect()
     }
 
-    /// The numbers of the notes that pass, of notes found elsewhere, whose links are paths.
+    /// The numbers of the notes that pass; the notes were found elsewhere, and their links are paths.
     pub(super) fn pass<'a>(&self, notes: impl Iterator<Item = &'a NoteEntry> + Clone) -> HashSet<NoteNo> {
         let compiled = Compiled::new(self, |_, target| {
             let target = fold(target);
@@ -272,7 +274,8 @@ impl Filter {
     }
 
     /// Adds a condition on a property: that it holds `value`, which may begin with `>`, `<`, `>=` or `<=`, may be `*`
-    /// for any or `null` for none, and may be several with ` OR ` between; `holds` turns it around.
+    /// for any or `null` for none, and may be several with ` OR ` between. `holds` says whether the condition must
+    /// hold, or must not.
     pub fn add_property(&mut self, name: &str, value: &str, holds: bool, today: Date) -> Result<(), String> {
         self.properties.push((holds, Property::new(name, value, today)?));
         Ok(())
@@ -285,12 +288,12 @@ impl Filter {
         named && [day, created, modified].iter().all(|days| **days == Days::default())
     }
 
-    /// The same of whoever asks, without a condition.
+    /// A filter without conditions, for the same asker.
     pub(super) fn unconditional(&self) -> Filter {
         Filter { offset: self.offset, hidden: self.hidden.clone(), ..Filter::default() }
     }
 
-    /// Each condition as a filter of its own, as it could be typed; those of which one is enough together.
+    /// Each condition as a separate filter, and as it could be typed; conditions of which one is enough stay together.
     pub(super) fn parts(&self) -> Vec<(String, Filter)> {
         let typed = |(key, value): &(Key, String), not: &str| {
             let quote = if value.contains(char::is_whitespace) { "\"" } else { "" };
@@ -330,7 +333,7 @@ impl Filter {
         (!properties.is_empty()).then(|| Filter { properties, offset: self.offset, ..Filter::default() })
     }
 
-    /// Whether whoever asks is not to hear of this note.
+    /// Whether this note is hidden from the asker.
     pub(super) fn hides(&self, note: &NoteEntry) -> bool {
         self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
     }
@@ -390,7 +393,7 @@ fn read(value: &str, today: Date) -> Result<Period, String> {
     period(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
 }
 
-/// The notes that link to the note a target names. One that is hidden has no names.
+/// The notes that link to the note that `target` names; `None` if it names no note or a hidden one.
 fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(NoteNo) -> bool) -> Option<HashSet<NoteNo>> {
     // A query stands nowhere in the vault: targets are seen from its root.
     let root = VaultPath::parse("query")?;
@@ -475,7 +478,7 @@ impl<'a> Compiled<'a> {
             && (self.modified == Days::default() || self.modified.contain(modified_on(note, self.offset)))
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
-            // Last, for they have to be read.
+            // Last, because properties have to be read.
             && self.properties.iter().all(|(holds, property)| property.holds(note.properties()) == *holds)
     }
 }

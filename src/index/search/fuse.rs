@@ -57,8 +57,8 @@ impl Ranked {
     }
 }
 
-/// What the lanes' scores are measured by: of all vaults that answer together. With a maximum of each vault's own, the best
-/// of a vault that hardly knows the words would count as much as the very note that was meant in another.
+/// The scale of the lanes' scores, over all vaults that answer together. With a separate maximum for each vault, the
+/// best of a vault that hardly knows the words would count as much as the very note that was meant in another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Scale {
     /// The best BM25; 0 if the lexical lane found nothing anywhere.
@@ -81,8 +81,8 @@ impl Scale {
         self.best <= 0.0
     }
 
-    /// The weights of the dense lane and of the words: one that found nothing, or was not asked, has no say. Alone the
-    /// dense lane has as much to say as it knows the language: nothing, in one that it does not know.
+    /// The weights of the dense lane and of the words: a lane that found nothing, or was not asked, has weight 0. Alone
+    /// the dense lane weighs as much as the embedder knows the language: 0, if it does not know it.
     fn weights(self, dense: Dense) -> (f32, f32) {
         let familiarity = dense.familiarity.clamp(0.0, 1.0);
         match self {
@@ -96,7 +96,7 @@ impl Scale {
     }
 }
 
-/// How much the dense lane has to say.
+/// How much the dense lane counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dense {
     /// Its weight beside the words, 0..=1.
@@ -113,8 +113,7 @@ fn cosine(candidate: &Candidate) -> f32 {
     candidate.dense.as_ref().map_or(0.0, |dense| dense.score.clamp(0.0, 1.0))
 }
 
-/// Fuses the lanes' scores. What neither lane has anything to say for is left out.
-/// In the order of `candidates`: see [`sort`].
+/// Fuses the lanes' scores. Candidates with a score of 0 are left out. Keeps the order of `candidates`: see [`sort`].
 pub(super) fn fuse(candidates: Vec<Candidate>, scale: Scale, dense: Dense) -> Vec<Ranked> {
     let (of_meaning, of_words) = scale.weights(dense);
     let ranked = candidates.into_iter().map(|candidate| {

@@ -1,4 +1,4 @@
-//! Which of the ranked chunks become hits, each with a window of its own.
+//! Which of the ranked chunks become hits, each with its own window.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -16,15 +16,15 @@ pub(super) struct Limits {
     pub(super) per_note: usize,
     /// Characters of a window; only a single chunk may be longer.
     pub(super) chars: usize,
-    /// Whether what is found in a window that is there already goes into that. Nothing does if `chars` is 0: then a window
-    /// is its chunk and nothing else.
+    /// Whether a chunk inside an existing window joins that window. None does if `chars` is 0: then a window is its
+    /// chunk and nothing else.
     pub(super) merge: bool,
 }
 
 /// What was found, in one window.
 #[derive(Clone, Debug)]
 pub(super) struct Found<T> {
-    /// What was ranked best of it.
+    /// The best-ranked chunk in it.
     pub(super) best: T,
     /// The others, best first.
     pub(super) also: Vec<T>,
@@ -32,7 +32,7 @@ pub(super) struct Found<T> {
     pub(super) window: Window,
 }
 
-/// What is asked about ranked chunks.
+/// What [`gather`] asks about ranked chunks.
 pub(super) trait Source<T> {
     /// Tells notes apart.
     type Note: Copy + Eq + Hash;
@@ -45,7 +45,7 @@ pub(super) trait Source<T> {
     /// The chunks of a note, in order.
     fn places(&mut self, note: Self::Note) -> Rc<[Place]>;
 
-    /// Whether the text of a chunk can be had. Of what is found by its vector alone it may not be.
+    /// Whether the text of a chunk is there. A chunk that was found by its vector alone may lack it.
     fn has_text(&mut self, note: Self::Note, at: usize) -> Result<bool, Self::Error>;
 
     /// The raw text of a chunk.
@@ -59,12 +59,13 @@ struct Open<T, N> {
     window: Window,
 }
 
-/// Takes chunks as they are ranked until there are [`Limits::windows`], and says whether there would be more.
+/// Takes chunks in the order of their ranks until there are [`Limits::windows`] windows, and says whether there would
+/// be more.
 ///
-/// With [`Limits::merge`] no text stands in two windows. What was found in a window that is there already goes into that,
-/// and leaves its place to the next of the ranked; a new window leaves what others have. Two that touch stay two: each has
-/// grown as far as its limit allows, so that both together are over it. Windows come in the order of the best that is in
-/// each.
+/// With [`Limits::merge`] no text is in two windows. A chunk inside an existing window joins that window, and leaves
+/// its place to the next ranked chunk; a new window leaves out what others have. Two windows that touch stay two: each
+/// has grown as far as its limit allows, so that both together are over it. Windows come in the order of the best chunk
+/// in each.
 pub(super) fn gather<T, S: Source<T>>(
     ranked: impl IntoIterator<Item = T>,
     limits: &Limits,
@@ -103,7 +104,7 @@ pub(super) fn gather<T, S: Source<T>>(
     Ok((in_order(windows), more))
 }
 
-/// Windows by the best that is in each.
+/// Windows in the order of the best chunk in each.
 fn in_order<T, N>(windows: Vec<Open<T, N>>) -> Vec<Found<T>> {
     let mut ranked: Vec<(usize, Found<T>)> = Vec::with_capacity(windows.len());
     for mut open in windows {
@@ -117,7 +118,7 @@ fn in_order<T, N>(windows: Vec<Open<T, N>>) -> Vec<Found<T>> {
     ranked.into_iter().map(|(_, found)| found).collect()
 }
 
-/// What the windows of a note leave to another one of it.
+/// What the windows of a note leave to a new one.
 enum Free {
     /// The chunk lies in this window.
     Inside(usize),

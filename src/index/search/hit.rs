@@ -38,11 +38,11 @@ pub(super) struct Maker<'a> {
     options: &'a Options,
     /// Normal forms of the query's words.
     terms: HashSet<String>,
-    /// What they begin with.
+    /// The first letters of the terms.
     initials: Initials,
     /// Regular expressions whose matches are shown like words.
     patterns: Vec<LinePattern>,
-    /// Those words, as the lexical lane was asked for them.
+    /// The query's words, as the lexical lane was asked for them.
     asked: LexicalQuery,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// A hit that says what it says of its note, and nothing of its chunk.
+/// A hit with the fields of its note; those of its chunk are empty.
 pub(super) fn of_note(note: &NoteEntry) -> Hit {
     Hit {
         path: note.path.as_str().to_owned(),
@@ -139,8 +139,8 @@ pub(super) fn of_note(note: &NoteEntry) -> Hit {
 }
 
 impl Maker<'_> {
-    /// What the lanes said, with the words that stand in what a model wrote beside the chunk's context: the passage does
-    /// not show them. An explanation that cannot be had keeps no answer.
+    /// What the lanes said, with the query's words that are in what a model wrote beside the chunk's context: the
+    /// passage does not show them. If they cannot be read, the answer does without.
     fn explained(&self, lanes: Lanes, row: Row) -> Lanes {
         Lanes { in_questions: self.reader.snapshot.in_expansion(&self.asked, row).unwrap_or_default(), ..lanes }
     }
@@ -160,7 +160,7 @@ struct Reader<'a> {
     snapshot: &'a Snapshot,
     /// A note's chunks in order, and where they lie.
     notes: HashMap<NoteNo, (Vec<Row>, Rc<[Place]>)>,
-    /// Those of its texts that were wanted, and what came with them.
+    /// The texts of a note that were needed, and those packed with them.
     packs: HashMap<NoteNo, Vec<Texts>>,
 }
 
@@ -178,7 +178,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What is there already of the texts of the chunk at `position` of a note.
+    /// The texts that are already read and include the chunk at `position` of a note.
     fn known(&self, no: NoteNo, position: u32) -> Option<&Texts> {
         self.packs.get(&no)?.iter().find(|texts| texts.has(position))
     }

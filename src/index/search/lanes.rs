@@ -1,4 +1,4 @@
-//! The lanes: each ranks chunks in its own way, and every chunk that one of them brings is scored by both.
+//! The lanes: each ranks chunks in its own way. A chunk that only the lexical lane brings gets its cosine, too.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,12 @@ use super::{LaneScore, MAX_HITS, Mode};
 use crate::{Allowed, Corpus, LexicalError, LexicalQuery, Meant, Row, Snapshot};
 use vector::Vector;
 
-/// Chunks that each lane brings at least: six times an answer of the usual length, for a chunk far down in both lanes cannot
-/// come out on top. With 300, which costs up to twice as much, no set of five has an nDCG@10 that is higher by .001.
+/// Chunks that each lane brings at least: six times an answer of the usual length, for a chunk far down in both lanes
+/// cannot come out on top. With 300, which costs up to twice as much, none of five sets has an nDCG@10 that is higher
+/// by .001.
 const DEPTH: usize = 120;
 
-/// How deep a lane is asked for an answer of `limit` hits: several hits of one note are thinned out later.
+/// How many chunks a lane is asked for if the answer has `limit` hits: several hits of one note are thinned out later.
 pub(super) fn depth(limit: usize) -> usize {
     DEPTH.max(limit.min(MAX_HITS) * 4)
 }
@@ -40,8 +41,8 @@ pub(super) fn telling(vector: Option<&Vector>) -> Option<&Vector> {
     vector.filter(|v| v.scale > 0.0 && v.values.iter().any(|value| *value != 0))
 }
 
-/// Asks the lanes of `mode`, which is [`effective`], for `depth` chunks each; only rows in `allowed` (`None`: all) take a
-/// place. The words are scored on the scale of `corpus`. In no order.
+/// Asks the lanes of `mode`, which is [`effective`], for `depth` chunks each; only rows in `allowed` (`None`: all) take
+/// a place. The words are scored on the scale of `corpus`. The result is unordered.
 pub(super) fn run(
     snapshot: &Snapshot,
     corpus: &Corpus<'_>,
@@ -51,7 +52,7 @@ pub(super) fn run(
     mode: Mode,
     depth: usize,
 ) -> Result<Vec<Candidate>, LexicalError> {
-    // What a filter leaves is looked at row by row where it is little: then nothing of it can be missed.
+    // If a filter leaves few rows, the dense lane scans each of them, so that none can be missed.
     let few = allowed.and_then(|rows| rows.few(snapshot.few(depth)));
     let only = allowed.map(|rows| |row: Row| rows.contains(row));
     let only = only.as_ref().map(|only| only as &Allowed<'_>);
@@ -82,7 +83,7 @@ pub(super) fn beside(
     joined(snapshot, lexical, dense)
 }
 
-/// Both lists as one; of what the lexical lane alone found the cosine is looked up.
+/// Both lists as one; rows that only the lexical lane found get their cosine.
 fn joined(snapshot: &Snapshot, lexical: Vec<(Row, f32)>, dense: Option<(&Vector, Vec<(Row, f32)>)>) -> Vec<Candidate> {
     let Some((vector, mut dense)) = dense else {
         return candidates(lexical, None);

@@ -1,6 +1,6 @@
-//! How much of a query is looked up. Each condition, phrase and exclusion costs a pass over the notes or the word index,
-//! and each word of a phrase a list of positions: nobody types as many as these limits, and a program that sends more
-//! is told so instead of keeping everybody else waiting.
+//! How much of a query is looked up. Each condition, phrase and exclusion costs a pass over the notes or the word
+//! index, and each word of a phrase a list of positions: nobody types as many as these limits, and a program that sends
+//! more gets an error instead of keeping everybody else waiting.
 
 /// Bytes of a query: some ten thousand words.
 pub const MAX_BYTES: usize = 64 << 10;

@@ -1,10 +1,10 @@
-//! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness are the caller's.
+//! Query × snapshot → hits. Pure: no I/O, no clock; "today" and staleness come from the caller.
 //!
-//! [`parse`] understands what was typed; [`fn@rank`] makes the conditions a set of rows ([`filter`]), asks the
-//! lanes, fuses their scores and boosts them ([`Boosts`]); [`finish`] makes windows of the best, at most so many per
-//! note, and gives each hit its snippet; [`rerank`] has the best judged anew in between. [`related()`] does the same for
-//! a note instead of a query. [`merge`] joins the answers of several vaults. Whatever is shown on a terminal goes
-//! through [`printable`](printable()).
+//! [`parse`] understands what was typed; [`fn@rank`] makes the conditions a set of rows ([`filter`]), asks the lanes,
+//! fuses their scores and boosts them ([`Boosts`]); [`finish`] makes windows of the best, up to a limit per note, and
+//! gives each hit its snippet; in between [`rerank`] has a model judge the best anew. [`related()`] does the same for a
+//! note instead of a query. [`merge`] joins the answers of several vaults. Whatever is shown on a terminal goes through
+//! [`printable`](printable()).
 
 mod answer;
 mod asked;
@@ -57,7 +57,7 @@ pub use related::{Near, Seed, related};
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Lanes.
+    /// The lanes that are asked.
     pub mode: Mode,
     /// Hits at most, 1..=200.
     pub limit: usize,
@@ -71,11 +71,11 @@ pub struct Options {
     pub window_chars: usize,
     /// Weight of the dense lane, 0..=1.
     pub dense_weight: f32,
-    /// How far the embedder knows the language of the query, 0..=1: its lane counts so much less.
+    /// How far the embedder knows the language of the query, 0..=1: the weight of its lane is multiplied by this.
     pub familiarity: f32,
     /// What speaks for a hit beside its text.
     pub boosts: Boosts,
-    /// Whether what is found in the window of a better hit goes into that.
+    /// Whether a chunk that is in the window of another hit joins that hit.
     pub merge: bool,
     /// Whether hits carry [`Lanes`].
     pub explain: bool,
@@ -84,7 +84,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The weight that the questions and terms beside contexts have in this search: they go where contexts go.
+    /// The weight of the questions and terms beside contexts in this search: 0 where contexts take no part.
     fn expansion(&self) -> f32 {
         if self.contextual { self.expansion_weight } else { 0.0 }
     }

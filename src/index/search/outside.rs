@@ -1,8 +1,8 @@
-//! What was found by an engine that keeps an index of its own: judged on the one scale with what is found here.
+//! Chunks that were found by an engine with its own index, judged on one scale with what is found here.
 //!
-//! Both lanes say of it what they say of a chunk here, and the same fusion and the same boosts follow, but for the place
-//! among the links, which is not known of notes elsewhere. How rare a word is each engine counts in its own chunks: what all
-//! count is put together, and every score is by that ([`scores`]).
+//! Both lanes score them like a chunk here, and the same fusion and boosts follow, except for the place among the
+//! links, which is not known of notes elsewhere. Each engine counts in its own chunks how rare a word is. The counts of
+//! all are added up, and every score is based on the sums ([`scores`]).
 
 mod admitted;
 mod scores;
@@ -26,7 +26,7 @@ use crate::{Language, LexicalError, NoteEntry};
 pub struct Outside {
     /// Which engine found it: the index of its [`FoundOutside::statistics`].
     pub engine: usize,
-    /// What it is called where it was found: the hit's vault.
+    /// Name of its vault where it was found: the hit's vault.
     pub vault: String,
     /// Its note; `no` tells apart the notes of one answer, and its links are paths.
     pub note: NoteEntry,
@@ -40,7 +40,7 @@ pub struct Outside {
     pub text: String,
     /// Context.
     pub context: String,
-    /// What its words are stemmed as.
+    /// The language that its words are stemmed in.
     pub language: Language,
     /// Its BM25; `None` if it has none of the words.
     pub lexical: Option<f32>,
@@ -66,7 +66,8 @@ pub struct OutsideRanking {
     mode: Mode,
 }
 
-/// Leaves those out that do not meet what a query asks for besides its free words; with `contextual` contexts take part.
+/// Removes the chunks that do not meet what a query asks for besides its free words; with `contextual`, contexts take
+/// part.
 pub fn keep_admitted(query: &Parsed, chunks: &mut Vec<Outside>, contextual: bool) {
     let mut admitted = admitted::admitted(query, chunks, contextual).into_iter();
     chunks.retain(|_| admitted.next().unwrap_or(false));
@@ -86,7 +87,7 @@ pub fn rank_beside(parts: &[Part<'_>], found: FoundOutside) -> Result<(Vec<Ranki
     Ok((rankings, ranking))
 }
 
-/// What the lanes say, each with its ranks; rows are places in the list.
+/// The scores of the lanes with their ranks; the row of a candidate is its index in `outside`.
 fn candidates(outside: &[Outside]) -> Vec<Candidate> {
     let ranks = |score: fn(&Outside) -> Option<f32>| -> HashMap<usize, LaneScore> {
         let mut scored: Vec<(usize, f32)> =
@@ -115,7 +116,7 @@ fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: 
 }
 
 impl OutsideRanking {
-    /// Hits of the best, so many of each note at most.
+    /// Hits of the best, at most [`Options::per_note`] of each note.
     pub fn finish(self, options: &Options) -> Answer {
         let OutsideRanking { chunks, ranked, text, mode } = self;
         let mut shares: HashMap<(&str, &str), usize> = HashMap::new();

@@ -17,8 +17,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     clean(text, true)
 }
 
-/// JSON with what a terminal must not get written as `\uXXXX`: the same value, and harmless. Such characters
-/// stand only in strings there, so no other text may be given.
+/// JSON in which the characters that a terminal must not get are escaped as `\uXXXX`: the same value, and harmless. In
+/// JSON such characters are only in strings, so no other text may be given.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     use std::fmt::Write as _;
     let wild = |c: char| is_hidden(c) || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
@@ -40,7 +40,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 }
 
 fn clean(text: &str, lines: bool) -> Cow<'_, str> {
-    // Nearly all text is this, and the processor looks at many bytes at a time.
+    // Nearly all text passes here, and the processor checks many bytes at a time.
     if text.bytes().all(|b| matches!(b, b' '..=b'~') || (lines && matches!(b, b'\n' | b'\t'))) {
         return Cow::Borrowed(text);
     }

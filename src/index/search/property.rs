@@ -22,9 +22,9 @@ use super::fold::fold;
 /// How a value must stand to the one asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
-    /// There must be one.
+    /// There must be a value.
     Any,
-    /// There must be none, but the property.
+    /// There must be the property, without a value.
     Empty,
     Equal,
     Less,
@@ -70,7 +70,7 @@ impl Property {
     /// Whether it holds for a note with these properties, a JSON object.
     pub(super) fn holds(&self, properties: &str) -> bool {
         let mut found = Vec::new();
-        // What is no JSON object, though nobody writes such a thing, has no properties.
+        // If this is no JSON object, which nobody writes, there are no properties.
         let _ = serde_json::Deserializer::from_str(properties)
             .deserialize_map(Find { name: &self.name, found: &mut found });
         found.iter().any(|value| self.tests.iter().any(|test| test.holds(value)))
@@ -96,7 +96,7 @@ impl Test {
         Ok(Test { relation, text: fold(text).into_owned(), days })
     }
 
-    /// Of a list one element is enough.
+    /// For a list, one element that meets it is enough.
     fn holds(&self, value: &Value) -> bool {
         match value {
             Value::Null => self.relation == Relation::Empty,
@@ -142,7 +142,8 @@ fn plain(text: &str) -> &str {
     text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]")).unwrap_or(text)
 }
 
-/// What counts of a property's name: `due-date`, `Due Date` and `due_date` are one, as in what the notes are read by.
+/// The characters of a property's name that count: `due-date`, `Due Date` and `due_date` are one, as when notes are
+/// read.
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' '))
 }

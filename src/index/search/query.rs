@@ -50,7 +50,7 @@ pub struct Parsed {
     pub required: Option<Required>,
     /// What was not understood, for the user; may quote the query.
     pub warnings: Vec<String>,
-    /// Whether the last word is still being typed, so that words that begin with it are found too. Set by who asks.
+    /// Whether the last word is still being typed, so that words that begin with it are found too. Set by the caller.
     pub prefix: bool,
     /// What its words stand for, if [`Parsed::understand`] has looked it up.
     pub meant: Option<Meant>,
@@ -64,7 +64,7 @@ const MAX_WARNINGS: usize = 8;
 /// Understands a query; `today` is what relative dates are reckoned from.
 ///
 /// # Errors
-/// It is over a limit. Nothing is looked up of such a query: a part of its conditions would find what the rest forbids.
+/// The query is over a limit. It is not looked up at all: a part of its conditions would find what the rest forbids.
 pub fn parse(query: &str, today: Date) -> Result<Parsed, TooMuch> {
     if query.len() > MAX_BYTES {
         return Err(TooMuch::Bytes { given: query.len() });
@@ -116,8 +116,8 @@ impl Parsed {
         LexicalQuery { expansion, cancel, ..self.lexical(options.contextual) }
     }
 
-    /// As [`Parsed::text`], with what words that are nowhere were taken for in their place. The names may be those of
-    /// hidden notes: it stays on this machine.
+    /// As [`Parsed::text`], with words that occur nowhere replaced by their corrections. A correction may be the name
+    /// of a hidden note: this text must not leave the machine.
     pub fn text_meant(&self) -> String {
         let words = self.meant.as_ref().map_or_else(|| self.words.clone(), |meant| meant.in_place(&self.words));
         self.with_phrases(words)
@@ -139,13 +139,13 @@ impl Parsed {
         text
     }
 
-    /// Whether it asks for a text that a chunk is to hold, and for nothing that it is not to.
+    /// Whether it asks for text that a chunk must hold, and excludes none.
     pub(super) fn holds_text(&self) -> bool {
         let patterns_hold = self.patterns.iter().all(|(holds, _)| *holds);
         self.without.is_empty() && patterns_hold && !(self.phrases.is_empty() && self.patterns.is_empty())
     }
 
-    /// Conditions, as typed, that nobody can answer by what is told of notes elsewhere.
+    /// Conditions, as typed, that cannot be tested on what an engine elsewhere tells of its notes.
     pub fn unknown_elsewhere(&self) -> Vec<String> {
         let required = self.required.iter().flat_map(Required::unknown_elsewhere);
         self.filter.unknown_elsewhere().into_iter().chain(required).collect()
@@ -338,8 +338,8 @@ impl<'a> Field<'a> {
 /// Bytes of a condition in brackets at most: not looking further keeps a flood of opening brackets linear.
 const BRACKETED: usize = 300;
 
-/// Splits a condition in brackets off the start of `body`: name, value, and what follows. A link or a check box is
-/// none, nor is what has more letters right behind it.
+/// Splits a condition in brackets off the start of `body`: name, value, and what follows. A link or a check box does
+/// not count, nor do brackets with more letters right behind them.
 fn bracketed(body: &str) -> Option<(&str, Option<&str>, &str)> {
     let inner = body.strip_prefix('[').filter(|inner| !inner.starts_with(['[', ']']))?;
     let mut quoted = false;

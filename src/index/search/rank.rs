@@ -1,8 +1,8 @@
 //! From a query to the chunks that may answer it, best first, in all vaults that it is asked of.
 //!
-//! All vaults are asked together, so that their scores can be compared: words are weighed by how frequent they are in all
-//! ([`Corpus`]), and fused by the best of all ([`Scale`]). A word is corrected only if no vault has it, and that is said
-//! once. What is different from vault to vault stands in its [`Part`] and nowhere else.
+//! All vaults are asked together, so that their scores can be compared: words are weighed by how frequent they are in
+//! all ([`Corpus`]), and fused by the best of all ([`Scale`]). A word is corrected only if no vault has it, and the
+//! answer says so once. All that differs from vault to vault is in its [`Part`].
 
 mod emptied;
 mod required;
@@ -29,7 +29,7 @@ pub struct Part<'a> {
     pub query: Parsed,
     /// The embedding of [`Parsed::text`] by this vault's embedder.
     pub vector: Option<Vector>,
-    /// As wanted, with this vault's links, and the weight that its embedder has for this query.
+    /// The options of the request, with this vault's links, and the weight that its embedder has for this query.
     pub options: Options,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn corpus_of<'a>(parts: &[Part<'a>]) -> Corpus<'a> {
     Corpus::of(parts.iter().map(|part| part.snapshot))
 }
 
-/// The same, on one scale with what was found elsewhere; also that scale.
+/// As [`rank_together`], on one scale with what was found elsewhere; also gives that scale.
 pub(super) fn rank_within(
     parts: &[Part<'_>],
     corpus: &Corpus<'_>,
@@ -82,7 +82,7 @@ pub(super) fn rank_within(
     ranked(parts, corpus, |at| lanes::depth(parts[at].options.limit), outside)
 }
 
-/// As [`rank_together`], with so many chunks of each lane of the part at an index.
+/// As [`rank_together`]; `depth` says how many chunks each lane brings for the part at an index.
 pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
     ranked(parts, &corpus_of(parts), depth, &[]).map(|(rankings, _)| rankings)
 }
@@ -195,7 +195,7 @@ fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>,
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
 }
 
-/// What is said where no chunk has a word of the query.
+/// The warning if no chunk has a word of the query.
 fn without_words(parts: &[Part<'_>]) -> &'static str {
     if parts.iter().all(|part| part.options.familiarity <= 0.0) {
         "no note has a word of this query, and the embedder does not know its language"
@@ -204,8 +204,8 @@ fn without_words(parts: &[Part<'_>]) -> &'static str {
     }
 }
 
-/// What is said of words that no vault has. A name is told only where no note is hidden in any of the vaults: it may be
-/// that of a note which the asker is not to hear of.
+/// The warnings about words that no vault has. They name the correction only if no vault has hidden notes, because it
+/// may be the name of one.
 fn corrections(parts: &[Part<'_>], corrected: &[Corrected]) -> Vec<String> {
     let hides = |part: &Part<'_>| part.snapshot.notes().any(|note| part.query.filter.hides(note));
     let named = corrected.is_empty() || !parts.iter().any(hides);
@@ -216,11 +216,11 @@ fn corrections(parts: &[Part<'_>], corrected: &[Corrected]) -> Vec<String> {
     corrected.iter().map(said).collect()
 }
 
-/// The rows that every lane is held to; `None` if all are allowed.
+/// The rows that every lane is restricted to; `None` if all are allowed.
 ///
-/// Regular expressions come last, for they read the text of whatever is still admitted.
-/// Phrases and exclusions are asked of the word index, each as a query of its own without a limit: the dense
-/// lane, which sees no words, is then held to exactly what the lexical lane is.
+/// Regular expressions come last, for they read the text of whatever is still admitted. Phrases and exclusions are
+/// looked up in the word index, in separate queries without a limit: so the dense lane, which sees no words, is
+/// restricted to exactly the same rows as the lexical lane.
 pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) -> Result<Option<RowSet>, LexicalError> {
     let (contextual, cancel) = (options.contextual, &options.cancel);
     let mut allowed = query.filter.rows(snapshot, cancel)?;
@@ -229,7 +229,7 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
         snapshot.lexical(&query, &among, snapshot.rows())
     };
-    // A phrase of symbols alone is nothing that the word index could hold.
+    // The word index cannot hold a phrase of symbols alone.
     let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
     let mut phrases = Vec::new();
     for phrase in &query.phrases {

@@ -10,8 +10,8 @@ use super::query::LinePattern;
 use super::{Lanes, Mode, Rejudged};
 use crate::{NoteEntry, Row, Snapshot};
 
-/// The chunks that may answer a query, best first, before any of them is read: what boosts and rerankers put
-/// in another order. Valid for the snapshot it was made of.
+/// The chunks that may answer a query, best first, before any of them is read. Boosts and rerankers change the order.
+/// Valid for the snapshot it was made of.
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
     pub(super) ranked: Vec<Ranked>,
@@ -26,7 +26,8 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// With what other phrasings of the same query found; the query itself weighs most. All are of one snapshot.
+    /// Adds what other phrasings of the same query found; the query itself weighs most. All rankings are of one
+    /// snapshot.
     #[must_use]
     pub fn blended(mut self, snapshot: &Snapshot, others: Vec<Ranking>) -> Ranking {
         if others.is_empty() {
@@ -60,7 +61,7 @@ impl Ranking {
 pub(super) struct Order(pub(super) HashMap<Row, Rejudged>);
 
 impl Order {
-    /// Adds to what is told of a hit.
+    /// Adds the reranker's judgement of a chunk to what the lanes say of it.
     pub(super) fn explain(&self, row: Row, lanes: Lanes) -> Lanes {
         Lanes { rerank: self.0.get(&row).cloned(), ..lanes }
     }

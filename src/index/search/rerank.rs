@@ -1,9 +1,9 @@
 //! The second stage: a model that reads the query and a chunk together judges the best of the first stage anew.
 //!
-//! Whoever asks the model is elsewhere; this says what it is shown ([`best`], [`document`]), by what an answer is
-//! known again ([`key`]), and what becomes of the order ([`reorder`]): what was judged comes first, by the model's
-//! score, then all else as it was. Scores of different models are on different scales (some give a probability, some
-//! a logit), so they order, and are only brought into 0..=1 to be shown.
+//! Other code asks the model; this module says what it is shown ([`best`], [`document`]), under which key an answer is
+//! cached ([`key`]), and what becomes of the order ([`reorder`]): judged chunks come first, by the model's score, then
+//! all others in their old order. Scores of different models are on different scales (some give a probability, some a
+//! logit), so they order, and are only brought into 0..=1 to be shown.
 
 mod settings;
 
@@ -20,7 +20,7 @@ use note::fingerprint::Fields;
 /// Rerankers charge by the token or by blocks of 500, and many read 512 tokens and cut the rest off.
 pub const MOST_DOCUMENT: usize = 4000;
 
-/// What is not judged is shown below this, what is judged above.
+/// Judged chunks are shown with scores from here up, all others with scores below.
 const FLOOR: f32 = 0.01;
 
 /// A chunk among several rankings: the index of its ranking, and its row there.
@@ -51,14 +51,14 @@ pub fn document<'a>(title: &'a str, headings: impl IntoIterator<Item = &'a str>,
     whole
 }
 
-/// By what an answer is known again: the model, the query, and all that was shown, in its order.
+/// The cache key of an answer: the model, the query, and all that was shown, in its order.
 pub fn key(model: &str, query: &str, documents: &[String]) -> [u8; 16] {
     let fields = Fields::new("rerank/1").bytes(model.as_bytes()).bytes(query.as_bytes());
     documents.iter().fold(fields, |fields, document| fields.bytes(document.as_bytes())).finish()
 }
 
-/// Puts rankings in the order that the model's scores give. `scores` belong to `shown` one by one; what it did not
-/// judge, or not with a number, stays behind what it did. Without a single score everything stays as it is.
+/// Puts rankings in the order that the model's scores give. `scores` belong to `shown` one by one; chunks without a
+/// finite score stay behind those that have one. Without a single score everything stays as it is.
 pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f32>]) {
     let mut judged: Vec<(RankedRow, f32)> = shown
         .iter()
@@ -77,7 +77,7 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f
     let after: HashMap<RankedRow, (u32, f32)> =
         (1..).zip(&judged).map(|(n, (place, score))| (*place, (n, *score))).collect();
     let mut scores: HashMap<RankedRow, f32> = judged.iter().map(|(place, _)| *place).zip(normal(&raw)).collect();
-    // Below everything that was judged, in the order that it had, also where that was one of equals.
+    // The rest comes below everything that was judged and keeps its order, also among equal scores.
     let mut last = FLOOR;
     let rest: HashMap<RankedRow, f32> = rankings
         .iter()
@@ -104,7 +104,7 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f
     }
 }
 
-/// Falling scores brought into [`FLOOR`]..=1 and kept apart: none is as high as the one before it.
+/// Brings falling scores into [`FLOOR`]..=1 and keeps them distinct: each is below the one before it.
 fn normal(raw: &[f32]) -> Vec<f32> {
     let probable = raw.iter().all(|score| (0.0..=1.0).contains(score));
     let mut last = f32::INFINITY;

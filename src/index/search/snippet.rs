@@ -18,8 +18,8 @@ pub(super) struct Snippet {
     pub(super) text: String,
     /// Byte ranges of `text` that match the query; in order, apart from each other.
     pub(super) highlights: Vec<(u32, u32)>,
-    /// Lines of the chunk before the one that the passage is chosen for: of the first match in it, or where it begins to
-    /// say something.
+    /// Lines of the chunk before the one that the passage is chosen for: the line of its first match, or the one where
+    /// the text begins to say something.
     pub(super) lines_before: u32,
 }
 
@@ -29,11 +29,11 @@ const LENGTH: usize = 200;
 const CORE: usize = 150;
 /// How far back the start of the sentence or line is looked for.
 const LOOK_BACK: usize = 80;
-/// Without one, the words before the first match that are shown, in characters.
+/// Without a start of a sentence or line, this many characters of words before the first match are shown.
 const LEAD_IN: usize = 30;
 /// A sentence or line may end a snippet that has reached this.
 const SHORTEST: usize = 100;
-/// Only the start of a chunk is looked at: just a chunk that is a single long line is longer.
+/// Only this much of a chunk is read: a longer chunk is a single long line.
 const LOOKED_AT: usize = 32 << 10;
 
 /// The best passage of `raw` for the query's `terms`; without a match, the first line that is no heading.

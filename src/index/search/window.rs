@@ -26,10 +26,10 @@ pub(super) struct Window {
     span: (u32, u32),
 }
 
-/// Grows a window around chunk `at` of a note whose chunks lie at `places`, in order: the next chunk, the
-/// one before, the next but one, and so on, while whole chunks within `bounds` fit into `limit` characters. A side
-/// where one does not fit is closed; the chunk itself always stands, however long it is. `text` gives the raw
-/// text of a chunk by its index in `places`.
+/// Grows a window around chunk `at` of a note whose chunks lie at `places`, in order: the next chunk, the one before,
+/// the next but one, and so on, while whole chunks within `bounds` fit into `limit` characters. A side is closed at the
+/// first chunk that does not fit; chunk `at` is always in the window, however long it is. `text` gives the raw text of
+/// a chunk by its index in `places`.
 pub(super) fn grow<E>(
     places: &[Place],
     at: usize,

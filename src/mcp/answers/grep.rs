@@ -8,11 +8,11 @@ use crate::mcp::daemon::Trouble;
 use crate::mcp::{clean, params, show, size};
 use protocol::grep::{GrepLine, GrepRequest};
 
-/// Lines unless the caller says otherwise, and at most.
+/// The usual limit of lines, and the highest.
 const USUAL: usize = 50;
 const MOST: usize = 1000;
 
-/// Characters of a result: many lines of a kind say little more than a few do.
+/// The most characters of a result: many lines of a kind say little more than a few do.
 const ROOM: usize = 12_000;
 
 /// `grep_notes`, as text alone.

@@ -31,7 +31,7 @@ pub(in crate::mcp) async fn names(asked: params::Names, caller: &Caller) -> Resu
     Ok(ToolResult { text: show::list(&about, &lines), structured: None })
 }
 
-/// Linked notes that are shown, of each kind.
+/// The most linked notes that are shown, in each direction.
 const MOST_LINKED: usize = 50;
 
 /// The paths of the notes that a note links to, and of those that link to it; and how many more there are.

@@ -1,4 +1,4 @@
-//! Making notes anew: what it takes, its beginning, its progress.
+//! Reindexing: what it takes, its start, its progress.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use protocol::contexts::{Estimate, StatsRequest};
 use protocol::daemon::HelloRequest;
 use protocol::jobs::{CancelRequest, Job, JobKind, JobList, JobState, JobsRequest, RebuildRequest};
 
-/// Failed notes that are named.
+/// The most failed notes that are named.
 const MOST_FAILED: usize = 20;
 
-/// How often a job that is waited for is looked at.
+/// How often a job is polled while a call waits for it.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Settings of the user's that the specification has as arguments, and the key of the configuration that each is.
+/// Arguments of the specification that are settings of the user here, with the key of each in the configuration.
 const SETTINGS: [(&str, &str); 2] = [("batch_size", "context.form"), ("max_workers", "context.concurrency")];
 
-/// Refuses what is the user's to set, rather than to pass over it: whoever gave it would believe that it counts.
+/// Refuses arguments that only the user may set, instead of ignoring them: the caller would believe that they count.
 pub(in crate::mcp) fn without_settings(given: Map<String, Value>) -> Result<Map<String, Value>, Trouble> {
     match SETTINGS.iter().find(|(name, _)| given.contains_key(*name)) {
         None => Ok(given),
@@ -84,7 +84,7 @@ impl Plan {
         self.estimate.as_ref().is_some_and(|estimate| estimate.micro_dollars != Some(0))
     }
 
-    /// Nothing has been done yet.
+    /// The answer while nothing has been done yet.
     fn told(&self, status: &str, message: String) -> Reindexed {
         let micro_dollars = self.estimate.as_ref().map_or(Some(0), |estimate| estimate.micro_dollars);
         Reindexed {
@@ -108,7 +108,7 @@ impl Plan {
         Reindexed { progress, estimated_cost: Some(0.0), ..self.told("nothing_to_do", message) }
     }
 
-    /// A job that has come so far; what it spent takes the place of what it was to cost.
+    /// The answer about a job as it is now. Once it has ended, what it spent takes the place of the estimate.
     fn of_job(&self, now: &Reindexing, status: &str, message: String) -> Reindexed {
         let told = self.told(status, message);
         let has_ended = status != "started";
@@ -129,7 +129,7 @@ fn dollars(micro_dollars: u64) -> f64 {
     micro_dollars as f64 / 1e6
 }
 
-/// Refuses another provider than the user's: contexts that one believes to be free might be bought.
+/// Refuses any provider except the user's: contexts that the caller believes to be free might be bought.
 async fn written_by(wanted: Option<&str>, caller: &Caller) -> Result<(), Trouble> {
     let Some(wanted) = wanted else { return Ok(()) };
     let configured = caller.call(StatsRequest::default()).await?.provider;
@@ -150,7 +150,7 @@ fn done(reindexed: Reindexed) -> Result<ToolResult, Trouble> {
     ToolResult::new(reindexed.message.clone(), &reindexed)
 }
 
-/// A job has begun; if it is waited for, until it has ended.
+/// The answer about a job that has begun; with `wait`, once it has ended.
 async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<ToolResult, Trouble> {
     let id = job.job;
     let mut now = of_job(job);
@@ -169,7 +169,7 @@ async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<To
             return done(plan.of_job(&now, "cancelled", format!("Job {id} was cancelled.")));
         }
         let found = match find(Some(id), caller).await {
-            // Seen to above.
+            // Handled at the start of the loop.
             Err(_) if !caller.goes_on() => continue,
             found => found?,
         };
@@ -247,12 +247,12 @@ pub(super) fn status(state: &str) -> String {
     }
 }
 
-/// The time that is so many seconds from now, to the second.
+/// The time `seconds` from now, to the second.
 fn from_now(seconds: f64) -> Option<String> {
     moment(jiff::Timestamp::now().as_second().checked_add(seconds.round() as i64)?)
 }
 
-/// A time, which is given in seconds since 1970.
+/// The time of a second since 1970.
 fn moment(second: i64) -> Option<String> {
     Some(jiff::Timestamp::from_second(second).ok()?.to_string())
 }

@@ -1,4 +1,4 @@
-//! What finds passages.
+//! The tools that find passages.
 
 use serde_json::{Map, Value};
 
@@ -15,13 +15,13 @@ use protocol::search::{Contextual, Group, Include, Mode, RelatedRequest, SearchA
 /// Hits unless the caller says otherwise.
 const USUAL: usize = 10;
 
-/// Hits at most: more than that is no result for a model's window.
+/// The most hits: more than that is no result for a model's window.
 const MOST: usize = 100;
 
-/// Characters of a hit with its neighbours: more is had with `read_note`.
+/// Characters of a hit with its neighbours: `read_note` gives more.
 const WINDOW: usize = 1_600;
 
-/// Characters of a query that are said again.
+/// The most characters of a query that the result repeats.
 const QUERY: usize = 300;
 
 /// Conditions as the daemon takes them.
@@ -37,7 +37,7 @@ fn limit(asked: Option<usize>) -> Result<usize, Trouble> {
     }
 }
 
-/// `top_k` under its other name, `limit`. It is understood and not listed: every word of a schema is paid for.
+/// Accepts `top_k` as another name of `limit`. The schema does not list it: every word of a schema is paid for.
 pub(in crate::mcp) fn with_limit(mut given: Map<String, Value>) -> Result<Map<String, Value>, Trouble> {
     if let Some(top_k) = given.remove("top_k") {
         let limit = given.entry("limit").or_insert_with(|| top_k.clone());
@@ -107,13 +107,13 @@ pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<T
 
 /// How hits are shown.
 struct Style {
-    /// What was sought, as far as it is worth saying again.
+    /// The query, as far as the result repeats it.
     query: Option<String>,
     /// Whether contexts are shown.
     contexts: bool,
-    /// Whether they stand before the passages, rather than beside them.
+    /// Whether contexts are put before the passages, in one text, rather than beside them.
     joined: bool,
-    /// Characters of the result.
+    /// The most characters of the result.
     limit: usize,
 }
 
@@ -184,7 +184,7 @@ fn metadata(hit: &Hit) -> Metadata {
         tags: hit.tags.iter().take(20).map(|tag| size::cut(&clean::line(tag), 60)).collect(),
         date: said(&hit.date),
         created: said(&hit.created),
-        // Days as they are written sort as they follow each other.
+        // Days in this form sort in the order of time.
         modified: said(&hit.modified).filter(|day| *day > saved).unwrap_or(saved),
         links: hit.links.as_ref().map(linked),
         backlinks: hit.backlinks.as_ref().map(linked),
@@ -195,7 +195,7 @@ fn linked(notes: &LinkedNotes) -> Linked {
     Linked { count: notes.count, notes: notes.notes.iter().map(|path| clean::name(path)).collect() }
 }
 
-/// Hits on their way into a window.
+/// Hits that are being fitted into a model's window.
 struct Sized<'a> {
     query: Option<String>,
     hits: &'a [FoundPassage],
@@ -205,7 +205,7 @@ struct Sized<'a> {
 }
 
 impl Sized<'_> {
-    /// As many hits as there is room for, with as much of their texts.
+    /// As many hits as there is room for, and as much of their texts as fits.
     fn within(&self, limit: usize) -> (String, Found) {
         for count in (1..=self.hits.len()).rev() {
             if let Some(most) = size::longest(WINDOW * 8, &|most| self.size(count, most) <= limit) {

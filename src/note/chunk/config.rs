@@ -41,11 +41,11 @@ impl Strategy {
 pub struct ChunkConfig {
     /// The strategy.
     pub strategy: Strategy,
-    /// What a chunk should reach before the next one is begun.
+    /// The size that a chunk should reach before the next one begins.
     pub target: u32,
     /// Below this a chunk is merged with a neighbour where the strategy allows.
     pub min: u32,
-    /// No chunk is longer unless a single line is.
+    /// No chunk is longer, not counting what it repeats of the one before: even a line is cut.
     pub max: u32,
     /// Share of `target` repeated where a section has to be split, in percent.
     pub overlap_percent: u32,
@@ -70,7 +70,7 @@ impl ChunkConfig {
         ChunkConfig { strategy, target, min, max, overlap_percent }
     }
 
-    /// Tokens that a part of what had to be split repeats of the one before, at most.
+    /// The most tokens that a part of a split section repeats of the part before.
     pub(super) fn overlap_tokens(&self) -> u32 {
         self.target * self.overlap_percent / 100
     }
@@ -78,7 +78,7 @@ impl ChunkConfig {
     /// Names everything that decides how a note is cut.
     pub fn identity(&self) -> String {
         let ChunkConfig { strategy, target, min, max, overlap_percent } = self;
-        // The version rises when the same sizes cut otherwise: with 2, parts of a section overlap by sentences too.
+        // The version rises when the same sizes cut differently: with 2, parts of a section overlap by sentences too.
         let version = if matches!(strategy, Strategy::Obsidian | Strategy::Markdown) { 2 } else { 1 };
         format!("{}/{version} {target} {min} {max} {overlap_percent}", strategy.name())
     }

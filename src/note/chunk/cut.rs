@@ -1,11 +1,11 @@
-//! A block that is too long for one chunk, cut into units that are not.
+//! Cuts a block that is too long for one chunk into units that fit.
 
 use std::ops::Range;
 
 use super::{ChunkConfig, Ruler};
 use crate::Note;
 
-/// A block over the limit: at its cuts, lines that are still too long between tokens.
+/// Cuts a block over the limit at its cuts, and lines that are still too long between tokens.
 pub(super) fn cut_block(
     note: &Note,
     block: Range<usize>,

@@ -8,10 +8,10 @@ use crate::{Block, BlockKind, Note};
 
 /// A longer head would drown the words of the part that it is put before.
 const MOST_TOKENS: u32 = 96;
-/// And this many bytes, for a ruler or a single odd word can be of any length.
+/// The same in bytes, since a ruler or a single odd word can be of any length.
 const MOST_BYTES: usize = 2048;
 
-/// The head of the block in whose middle `start` lies, if it has one that ends before; bytes of [`Note::text`].
+/// The head of the block that holds `start`, if the block has one that ends before `start`; bytes of [`Note::text`].
 pub(super) fn lead(note: &Note, start: usize, ruler: &Ruler<'_>) -> Option<Range<usize>> {
     let index = note.blocks.partition_point(|block| block.span.end <= start);
     let block = note.blocks.get(index).filter(|block| block.span.start <= start)?;

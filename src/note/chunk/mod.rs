@@ -1,8 +1,8 @@
 //! A note cut into chunks: the units that are situated, embedded and found. Pure.
 //!
-//! Every chunk is one contiguous span of the note and knows the sections it holds. Its id depends on
-//! where it stands, not on what it says, so that editing a body leaves ids alone. Tables, lists, code and quotes are
-//! kept whole where they fit; a part of one that does not is searched and embedded under its [lead](Chunk::lead).
+//! Every chunk is one contiguous span of the note and knows the sections it holds. Its id depends on its place, not on
+//! its text, so that editing a body leaves ids alone. Tables, lists, code and quotes are kept whole where they fit; a
+//! part of one that does not fit is searched and embedded with its [lead](Chunk::lead) before it.
 
 mod config;
 mod cut;
@@ -46,20 +46,20 @@ pub struct Chunk {
     pub hash: TextHash,
     /// Length in tokens of the built-in tokenizer.
     pub tokens: u32,
-    /// Whether there is any word besides headings: else nothing is worth a model's context.
+    /// Whether there is any word besides headings; without one, it is not worth a model's context.
     pub has_words: bool,
 }
 
-/// What cutting needs of a model: this module stands before `embed`, so it is handed in.
+/// What cutting needs of a model. The caller passes it in, since this module comes before `embed`.
 pub struct Tools<'a> {
     /// The byte positions in [`Note::text`] where the built-in tokenizer's pieces begin, in order.
     pub token_starts: &'a [u32],
-    /// The vector of a text, of whatever length but always the same one. Asked by [`Strategy::Semantic`] alone.
+    /// Embeds a text; all vectors have the same length. Only [`Strategy::Semantic`] uses it.
     pub embed: &'a dyn Fn(&str) -> Vec<f32>,
 }
 
 /// Cuts a note. There is always at least one chunk, so that a note without text is found by its title.
-/// `index::chunk::cut` has the tools.
+/// `index::chunk::cut` supplies the tools.
 pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk> {
     let ruler = Ruler { token_starts: tools.token_starts };
     let pieces = match config.strategy {
@@ -71,7 +71,7 @@ pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk>
 }
 
 impl Chunk {
-    /// The text of the chunk as it is searched and embedded: what it continues is named first. See [`searchable`].
+    /// The text of the chunk as it is searched and embedded, after its lead if it has one. See [`searchable`].
     pub fn searchable(&self, note: &Note) -> String {
         let own = searchable(note, &self.span);
         match self.lead.as_ref().map(|lead| searchable(note, lead)) {
@@ -118,7 +118,7 @@ pub fn searchable(note: &Note, span: &Range<usize>) -> String {
 fn push_link(out: &mut String, link: &crate::Link) {
     let shown = link.alias.as_deref().unwrap_or(&link.target);
     out.push_str(shown);
-    // What a wikilink points at is a name of the vault, worth finding even where the text shows another.
+    // A wikilink's target is a name in the vault, worth finding even where the link shows another text.
     if link.kind == LinkKind::Wiki && link.alias.is_some() && !link.target.is_empty() {
         out.push_str(" (");
         out.push_str(&link.target);
@@ -195,12 +195,12 @@ fn finish(note: &Note, pieces: Vec<Piece>, ruler: &Ruler<'_>) -> Vec<Chunk> {
     chunks
 }
 
-/// Without blank lines before and white space behind.
+/// The span without blank lines before and white space after it.
 fn trim(text: &str, span: Range<usize>) -> Range<usize> {
     let inner = &text[span.clone()];
     let end = span.start + inner.trim_end().len();
     let blank = inner.len() - inner.trim_start().len();
-    // An indent belongs to its line: code and nested lists mean something by it.
+    // An indent belongs to its line: it has a meaning in code and nested lists.
     let start = inner[..blank].rfind('\n').map_or(span.start, |newline| span.start + newline + 1);
     start.min(end)..end
 }

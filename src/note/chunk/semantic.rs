@@ -4,7 +4,7 @@
 //! Passages", Computational Linguistics 23): the cosine between the [`BLOCK`] units before a gap and those after it,
 //! with vectors of the model instead of counts of words. Which gaps become cuts is not decided one by one by a
 //! threshold, but for the whole section at once, as lines are broken in a paragraph (Knuth and Plass 1981, "Breaking
-//! Paragraphs into Lines"): the cuts are taken whose gaps, and the lengths of the chunks between them, cost least.
+//! Paragraphs into Lines"): the chosen cuts are those whose gaps and chunk lengths cost least in total.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,12 +16,12 @@ use crate::Note;
 const BLOCK: usize = 3;
 /// Shorter sentences go with the one before: their vectors say little, and there may be a million of them.
 const LEAST_TOKENS: u32 = 8;
-/// What a chunk costs that has no or twice the wanted length, in standard deviations of the gaps' cosines.
+/// The cost of a chunk of no length or twice the wanted length, in standard deviations of the gaps' cosines.
 const LENGTH_COST: f64 = 4.0;
-/// What a chunk costs that is shorter than `min`: more than any gap can give.
+/// The cost of a chunk that is shorter than `min`: more than any gap can save.
 const SHORT_COST: f64 = 100.0;
 
-/// Cuts `span` into parts of about `target`, at most `max` and, where that can be, at least `min` tokens.
+/// Cuts `span` into parts of about `target`, at most `max` and, where possible, at least `min` tokens.
 pub(super) fn split(
     note: &Note,
     span: &Range<usize>,
@@ -48,10 +48,10 @@ pub(super) fn split(
     parts
 }
 
-/// How alike both sides are of the gap before each unit but the first: -1..=1.
+/// How alike the two sides are of the gap before each unit except the first: -1..=1.
 fn gaps(text: &str, units: &[Range<usize>], tools: &Tools<'_>) -> Vec<f64> {
     let mut gaps = Vec::with_capacity(units.len());
-    // The vectors around the gap at hand; a section's sentences may be many.
+    // The vectors around the current gap only: a section may have many sentences.
     let mut near: VecDeque<Vec<f32>> = VecDeque::with_capacity(2 * BLOCK + 1);
     let mut ahead = units.iter().map(|unit| (tools.embed)(&text[unit.clone()]));
     near.extend(ahead.by_ref().take(BLOCK));
@@ -77,14 +77,14 @@ fn sum<'a>(vectors: impl Iterator<Item = &'a Vec<f32>>) -> Vec<f32> {
     sum
 }
 
-/// 0 if either has no direction.
+/// The cosine of two vectors; 0 if either has no direction.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
     let cosine = dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
     if cosine.is_finite() { cosine } else { 0.0 }
 }
 
-/// In standard deviations from the mean.
+/// The values in standard deviations from their mean.
 fn standardised(mut values: Vec<f64>) -> Vec<f64> {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -93,11 +93,11 @@ fn standardised(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// The cheapest cuts: indices of units, the first 0 and the last their number. Time: units × units of a chunk.
+/// The cheapest cuts, as indices of units: the first is 0, the last their number. Time: units × units of a chunk.
 fn cuts(units: &[Range<usize>], gaps: &[f64], config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<usize> {
     let sizes: Vec<u32> = units.iter().map(|unit| ruler.tokens(unit)).collect();
     let target = f64::from(config.target.max(1));
-    // What the best way to cut before each unit costs, and where its last chunk begins.
+    // The cost of the best way to cut before each unit, and where its last chunk begins.
     let mut best: Vec<(f64, usize)> = vec![(0.0, 0)];
     for end in 1..=units.len() {
         let gap = if end < units.len() { gaps.get(end - 1).copied().unwrap_or(0.0) } else { 0.0 };

@@ -1,8 +1,8 @@
 //! Whole sentences, and chunks made of them.
 //!
-//! The ends of sentences are found in one pass: a mark that ends sentences in some script, closing quotes and
-//! brackets, then a blank. It is a small part of Unicode's rules (UAX #29), which know nothing of
-//! abbreviations, end a sentence at each line of a paragraph, and look ahead as far as they must.
+//! The ends of sentences are found in one pass: a mark that ends sentences in some script, closing quotes and brackets,
+//! then a blank. This is a small part of Unicode's rules (UAX #29): the full rules do not know abbreviations, end a
+//! sentence at each line of a paragraph, and look ahead without a bound.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ const ABBREVIATIONS: [&str; 34] = [
     "vol", "vs",
 ];
 
-/// The ends of the sentences in `span`, blanks behind them included: rising, each within `span` and not at its end.
+/// The ends of the sentences in `span`, with the blanks after them: rising, each within `span` and not at its end.
 pub(super) fn ends(text: &str, span: &Range<usize>) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut chars = text[span.clone()].char_indices().map(|(i, c)| (span.start + i, c)).peekable();
@@ -51,8 +51,8 @@ pub(super) fn ends(text: &str, span: &Range<usize>) -> Vec<usize> {
     ends
 }
 
-/// Whether what stands before a full stop ends with a word that is written short: a letter (`J.`, `e.g.`), an
-/// abbreviation, or a number that is all there is (`12.`).
+/// Whether the text before a full stop ends with a shortened word: a letter (`J.`, `e.g.`), an abbreviation, or a
+/// number that is the whole text (`12.`).
 fn is_short(sentence: &str) -> bool {
     let length: usize = sentence.chars().rev().take(9).take_while(|c| c.is_alphanumeric()).map(char::len_utf8).sum();
     let (rest, word) = sentence.split_at(sentence.len() - length);
@@ -142,7 +142,7 @@ pub(super) fn pack(note: &Note, config: &ChunkConfig, ruler: &Ruler<'_>) -> Vec<
     parts.into_iter().map(|span| Piece { sections: sections_of(note, span.start, span.end), span }).collect()
 }
 
-/// Lets each part but the first begin with the last units of the one before, if they belong to its section.
+/// Lets each part except the first begin with the last units of the part before, if they belong to its section.
 pub(super) fn overlap(
     note: &Note,
     parts: &mut [Range<usize>],
@@ -160,7 +160,7 @@ pub(super) fn overlap(
         let section = note.sections.get(section).map_or(start, |section| section.content.start);
         let first = ruler.first_at(start).saturating_sub(most as usize);
         let Some(from) = ruler.token_starts.get(first) else { continue };
-        // The second half of the part before at most: what is read twice must not be all of it.
+        // At most the second half of the part before is repeated, never all of it.
         let from = (*from as usize).max(before.start + before.len() / 2).max(section);
         let unit = units.get(units.partition_point(|unit| unit.start < from));
         parts[i].start = unit.map_or(start, |unit| unit.start.min(start));

@@ -50,7 +50,7 @@ fn units(note: &Note, span: &Range<usize>, config: &ChunkConfig, ruler: &Ruler<'
         if ruler.tokens(&(at..end)) <= config.max {
             units.push(at..end);
         } else if block.kind == BlockKind::Paragraph {
-            // What is written in an editor that wraps has one line a paragraph: its parts leave room for what they repeat.
+            // An editor that wraps writes a paragraph as one line: its parts leave room for the overlap.
             let max = config.max.saturating_sub(config.overlap_tokens()).max(1);
             cut_block(note, at..end, &block.cuts, &ChunkConfig { max, ..*config }, ruler, &mut units);
         } else {
@@ -80,9 +80,10 @@ fn overlap(note: &Note, parts: Vec<Range<usize>>, config: &ChunkConfig, ruler: &
     out
 }
 
-/// The earliest start of a line, or of a sentence of a paragraph that `start` lies in, in the second half of `before` from
-/// which at most `most` tokens lie before `start`. Where a paragraph ends, the sentences before it are another one's: with
-/// these repeated nDCG@10 fell by .03 to .07 on three languages of XQuAD.
+/// Where an overlap begins: the earliest start of a line in the second half of `before`, or of a sentence if `start` is
+/// inside a paragraph, with at most `most` tokens between it and `start`. At the end of a paragraph no sentences are
+/// repeated, since they belong to another one: repeating them lowered nDCG@10 by .03 to .07 on three languages of
+/// XQuAD.
 fn overlap_start(note: &Note, before: &Range<usize>, start: usize, most: u32, ruler: &Ruler<'_>) -> usize {
     let first = ruler.first_at(start).saturating_sub(most as usize);
     let Some(from) = ruler.token_starts.get(first) else { return start };
@@ -95,7 +96,7 @@ fn overlap_start(note: &Note, before: &Range<usize>, start: usize, most: u32, ru
     let block = note.blocks.get(note.blocks.partition_point(|block| block.span.end <= start));
     let paragraph = block.filter(|block| block.span.start < start && block.kind == BlockKind::Paragraph);
     let sentence = paragraph.and_then(|paragraph| {
-        // Sentences are read from the start of their paragraph, for one that is begun in the middle may seem to end at once.
+        // Sentences are read from the start of their paragraph: read from its middle, one may seem to end at once.
         let span = paragraph.span.start.max(before.start)..start;
         sentence::ends(&note.text, &span).into_iter().find(|end| *end >= from && *end < start)
     });

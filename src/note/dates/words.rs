@@ -1,13 +1,13 @@
 //! Months and weekdays by name, in the languages whose words are stemmed.
 //!
-//! The names are folded as [`fold`] does: lower case, no accents. Where a language bends them (`20. marraskuuta`,
-//! `20 ноября`) the longest form stands here, for a beginning of three letters is enough.
+//! The names are folded as [`fold`] does: lower case, no accents. Where a language inflects them (`20. marraskuuta`,
+//! `20 ноября`) the longest form is listed, since the first three letters are enough.
 
 use jiff::civil::Date;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Months from January on; `|` parts forms that do not begin alike. English first: what could be two months in
-/// two languages (`mar`: March, marraskuu) is what the first of them says.
+/// Months from January on; `|` separates forms that do not begin alike. English comes first: a word that could be two
+/// months in two languages (`mar`: March, marraskuu) is the month of the language listed first.
 const MONTHS: [&str; 11] = [
     "january february march april may june july august september|sept october november december",
     "januar|janner februar|feber marz|maerz april mai juni juli august september oktober november dezember",
@@ -59,7 +59,7 @@ pub(super) struct Found {
     pub(super) date: Date,
     /// Whether its three parts stand side by side.
     pub(super) together: bool,
-    /// Whether there is nothing else in the text, but for a weekday.
+    /// Whether the text holds nothing else except a weekday.
     pub(super) alone: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn fold(text: &str) -> String {
     text.to_lowercase().nfd().filter(bare).map(|c| if c == 'ø' { 'o' } else { c }).collect()
 }
 
-/// The month, 1 to 12, that a folded word names: its whole name, or three letters and more of its beginning.
+/// The month, 1 to 12, that a folded word names: by its whole name, or by at least the first three letters of it.
 pub(crate) fn month(word: &str) -> Option<i8> {
     MONTHS.iter().find_map(|names| one_of(names, word, 3))
 }
@@ -79,7 +79,7 @@ pub(crate) fn weekday(word: &str) -> Option<i8> {
     WEEKDAYS.iter().find_map(|names| one_of(names, word, 2))
 }
 
-/// The place, from 1, of the only one of `names` that begins with `word`, or is it.
+/// The position, from 1, of the one of `names` that begins with `word`; `None` if several do.
 fn one_of(names: &str, word: &str, least: usize) -> Option<i8> {
     if word.chars().count() < least {
         return None;
@@ -114,7 +114,7 @@ fn beside(word: &str) -> Part {
     }
 }
 
-/// Whether a folded text says nothing beside a date: at most a weekday.
+/// Whether a folded text beside a date holds at most a weekday.
 pub(super) fn is_only_weekday(text: &str) -> bool {
     words(text).all(|word| beside(word) != Part::Other)
 }
@@ -123,10 +123,10 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// The first date of a folded text that names its month: a day before or after it, a year of four digits on either
-/// side; else, wherever they stand, the first month, day, and year.
+/// The first date of a folded text with its month in words: day and month side by side in either order, with a year of
+/// four digits before or after them; else the first day, month and year, wherever they are.
 pub(super) fn date(folded: &str) -> Option<Found> {
-    // Most names have no day or no year, which takes less to see than what their words are.
+    // Most names have no day or no year, which is cheaper to see than what their words mean.
     let has = |digits: &[usize]| words(folded).any(|word| digits.contains(&digits_of(word)));
     if !has(&[4]) || !has(&[1, 2]) {
         return None;

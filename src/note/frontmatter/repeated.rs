@@ -1,12 +1,12 @@
-//! Keys that stand twice in one mapping of a front matter, whatever way they are written in. The reader for values cannot
-//! tell: of keys that differ to YAML (`tags` and `!x tags`) it too keeps the last.
+//! Finds keys that occur twice in one mapping of a front matter, however they are written. The reader of values cannot
+//! find them: it keeps the last one even of keys that differ to YAML (`tags` and `!x tags`).
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// A value in which no key stands twice; reading another one fails.
+/// A value in which no key occurs twice; reading any other value fails.
 pub(super) struct Unrepeated;
 
 impl<'de> Deserialize<'de> for Unrepeated {

@@ -44,7 +44,8 @@ impl Globs {
         self.rules.is_empty()
     }
 
-    /// Whether the globs cover the file `path` or the nearest of its folders that any glob matches.
+    /// Whether the globs cover the file `path`; if none matches it, the nearest of its folders that one matches
+    /// decides.
     pub(super) fn cover(&self, path: &str) -> bool {
         if self.set.is_empty() {
             return !self.rules.is_empty();
@@ -78,11 +79,11 @@ fn read(line: &str) -> Option<(Rule, String)> {
         (true, rest.strip_suffix('\\').unwrap_or(rest)) // `\/` is a slash too
     });
     let mut pattern = pattern.to_owned();
-    // A pattern without a slash holds in every folder.
+    // A pattern without a slash applies in every folder.
     if !from_root && !pattern.contains('/') && pattern != "**" {
         pattern.insert_str(0, "**/");
     }
-    // `folder/**` is what lies in the folder, not the folder itself.
+    // `folder/**` means everything in the folder, not the folder itself.
     if pattern.ends_with("/**") {
         pattern.push_str("/*");
     }

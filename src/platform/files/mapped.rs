@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use memmap2::{Mmap, MmapOptions};
 
-/// The first bytes of a file as memory: the system reads them when they are looked at, and may forget them again. A clone
-/// is the same memory.
+/// The first bytes of a file as memory: the system reads them from the file on access, and may evict them again. A
+/// clone is the same memory.
 ///
-/// Whoever looks at bytes that the file no longer has is killed by the system, so the file must be one that this program
-/// alone cuts, and [`Mapped::is_whole`] asks before many are looked at.
+/// The system kills a process that accesses bytes which the file no longer has. So only this program may cut the file,
+/// and callers ask [`Mapped::is_whole`] before they read many bytes.
 #[derive(Clone)]
 pub struct Mapped {
     file: Arc<File>,
@@ -28,13 +28,14 @@ impl Mapped {
         if !is_as_long(file, len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // SAFETY: what is shown of it is never written again, and is asked for by `is_whole` before it is looked at.
+        // SAFETY: `is_whole` checks the file's length before bytes are read. The store writes only behind the bytes that
+        // are shown, and over records that nobody names any more: whoever still reads one of those throws it away.
         #[allow(unsafe_code)]
         let map = unsafe { MmapOptions::new().len(with_room(len)).map(&**file)? };
         Ok(Mapped { file: file.clone(), map: Arc::new(map), len })
     }
 
-    /// The same with more of the file, which has been written behind it meanwhile.
+    /// The same map with more of the file, which has grown meanwhile.
     ///
     /// # Errors
     /// As for [`Mapped::of`].
@@ -48,12 +49,12 @@ impl Mapped {
         Ok(Mapped { len, ..self.clone() })
     }
 
-    /// Tells the system that nobody will look at it for a while: what has been looked at no longer counts as memory of this
-    /// process, and is found in the file again.
+    /// Tells the system that nobody will read the bytes for a while: those that were read no longer count as memory of
+    /// this process, and come from the file again.
     pub fn let_go(&self) {
         #[cfg(unix)]
         {
-            // A system that does not want to keeps it until it needs the memory.
+            // A system that refuses keeps them until it needs the memory.
             // SAFETY: nothing is written through this map, so what it shows is as it is in the file.
             #[allow(unsafe_code)]
             let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
@@ -78,8 +79,8 @@ fn is_as_long(file: &File, len: usize) -> bool {
     file.metadata().is_ok_and(|meta| meta.len() >= len as u64)
 }
 
-/// What is asked of the system, so that not every byte that is written behind it needs another map. Windows would make the
-/// file itself as long.
+/// How many bytes to map, so that not every write behind them needs another map. Windows would make the file itself as
+/// long.
 fn with_room(len: usize) -> usize {
     const ROOM: usize = 1 << 20;
     if cfg!(unix) { len + len / 4 + ROOM } else { len }

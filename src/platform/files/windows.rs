@@ -1,5 +1,5 @@
-//! Files, as Windows has them. Modes and owners are told as of a file that is this user's alone: the folders of a user's
-//! profile, in which all of the program's own files lie, see to that with their access lists.
+//! Files, as Windows has them. Modes and owners are reported as for a file that is this user's alone: all of the
+//! program's own files are in folders of the user's profile, whose access lists see to that.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -41,7 +41,7 @@ pub fn owner(_meta: &Metadata) -> u32 {
     crate::user::id()
 }
 
-/// That of a file or folder which is its owner's alone.
+/// The mode of a file or folder that is its owner's alone.
 pub fn mode(meta: &Metadata) -> u32 {
     if meta.is_dir() { 0o700 } else { 0o600 }
 }
@@ -50,12 +50,12 @@ pub(super) fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file takes on the disk: its length, for the system tells no more at once.
+/// What a file takes on the disk: its length, for its metadata tell no more.
 pub fn bytes_on_disk(meta: &Metadata) -> u64 {
     meta.len()
 }
 
-/// Whether it is a socket: pipes lie in no folder.
+/// Whether it is a socket: never, for pipes are in no folder.
 pub fn is_socket(_meta: &Metadata) -> bool {
     false
 }
@@ -90,7 +90,7 @@ pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
 /// Pipes are no files here.
 pub(super) fn at_once(_options: &mut OpenOptions) {}
 
-/// Windows flushes what may be written to.
+/// Opens a file for writing: Windows flushes no other.
 pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }

@@ -14,12 +14,12 @@ pub fn shell(line: &str) -> Command {
     command
 }
 
-/// Has a command run in a group of its own, so that what it starts can be ended with it.
+/// Makes a command run in its own process group, so that the processes that it starts can be killed with it.
 pub fn in_own_group(command: &mut Command) -> &mut Command {
     command.process_group(0)
 }
 
-/// Ends a child that has a group of its own, with the group. It may have ended just now.
+/// Kills a child and the process group that it leads. It may have ended just now.
 pub fn kill_group(child: &mut Child) {
     if let Some(group) = Pid::from_raw(child.id() as i32) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -37,7 +37,7 @@ pub fn resident_bytes() -> u64 {
     pages().map_or(0, |(resident, _)| resident)
 }
 
-/// Resident memory of this process that no file backs, in bytes: what the system cannot take away. 0 where that cannot be told.
+/// Resident memory of this process that no file backs, in bytes, which the system cannot take away; 0 if unknown.
 pub fn unbacked_bytes() -> u64 {
     pages().map_or(0, |(resident, shared)| resident.saturating_sub(shared))
 }
@@ -50,8 +50,8 @@ fn pages() -> Option<(u64, u64)> {
     Some((bytes.next()? * page, bytes.next()? * page))
 }
 
-/// Lets this process have so many bytes of memory and seconds of processor time, write no file, and come last. What a limit
-/// cannot be set for goes on without it.
+/// Limits this process to so many bytes of memory and seconds of processor time, forbids it to write files, and gives
+/// it the lowest priority. A limit that cannot be set is skipped.
 pub fn confine(memory: u64, seconds: u64) {
     use rustix::process::{Resource, Rlimit, nice, setrlimit};
     let limits = [(Resource::As, memory), (Resource::Cpu, seconds), (Resource::Core, 0), (Resource::Fsize, 0)];
@@ -63,7 +63,7 @@ pub fn confine(memory: u64, seconds: u64) {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
 }
 
-/// Lets this process open so many files at once, or as many as the system lets it; how many that are.
+/// Lets this process open `wanted` files at once, or as many as the system allows; returns how many that is.
 pub fn open_files(wanted: u64) -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

@@ -19,17 +19,17 @@ use windows_sys::Win32::System::Threading::{
 /// A line for the user's shell.
 pub fn shell(line: &str) -> Command {
     let mut command = Command::new("cmd");
-    // `cmd` has rules of its own for quotes: the line goes to it as it is.
+    // `cmd` has its own rules for quotes, so it gets the line as it is.
     command.arg("/C").raw_arg(line);
     command
 }
 
-/// Has a command run in a group of its own, which Ctrl-C at our console does not reach.
+/// Makes a command run in its own process group, which Ctrl-C at our console does not reach.
 pub fn in_own_group(command: &mut Command) -> &mut Command {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP)
 }
 
-/// Ends a child. It may have ended just now; what it has started goes on.
+/// Kills a child. It may have ended just now; processes that it started go on.
 pub fn kill_group(child: &mut Child) {
     let _ = child.kill();
 }
@@ -53,8 +53,7 @@ pub fn resident_bytes() -> u64 {
     counters().map_or(0, |found| found.WorkingSetSize as u64)
 }
 
-/// Memory of this process that no file backs, in bytes: what is in memory of it, or in the page file. 0 where that cannot be
-/// told.
+/// Memory of this process that no file backs, in bytes, resident or in the page file; 0 if unknown.
 pub fn unbacked_bytes() -> u64 {
     counters().map_or(0, |found| found.PagefileUsage as u64)
 }
@@ -70,8 +69,8 @@ fn counters() -> Option<PROCESS_MEMORY_COUNTERS> {
     (told != 0).then_some(found)
 }
 
-/// Lets this process have so many bytes of memory and seconds of processor time, start no other, and come last. What a limit
-/// cannot be set for goes on without it.
+/// Limits this process to so many bytes of memory and seconds of processor time, forbids it to start others, and gives
+/// it the lowest priority. A limit that cannot be set is skipped.
 pub fn confine(memory: u64, seconds: u64) {
     // SAFETY: a structure of numbers, for which zeros are as good as any.
     #[allow(unsafe_code)]
@@ -98,7 +97,7 @@ pub fn confine(memory: u64, seconds: u64) {
     }
 }
 
-/// Lets this process open so many files at once: as many as there is memory for.
+/// How many files this process may open at once: as many as there is memory for.
 pub fn open_files(_wanted: u64) -> u64 {
     u64::MAX
 }

@@ -22,7 +22,7 @@ use crate::user;
 /// Where all pipes are.
 const PIPES: &str = r"\\.\pipe\";
 
-/// How often a pipe is tried whose every end is taken at the moment.
+/// Time between two tries to open a pipe while all of its ends are taken.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// A connection.
@@ -39,8 +39,8 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// The name of the pipe that stands for the socket at `path`. The name of a pipe is taken as it is; any other path is made
-/// part of one, so that what is said of sockets and their folders holds here too.
+/// The name of the pipe that stands for the socket at `path`. A path that is a pipe's name stays as it is; any other
+/// becomes part of one, so that what is said of sockets and their folders holds here too.
 pub fn address(path: &Path) -> OsString {
     pipe(path).into()
 }
@@ -56,7 +56,7 @@ fn pipe(path: &Path) -> String {
 /// Connects to the pipe for `path`. This blocks while all of its ends are taken.
 ///
 /// # Errors
-/// What the system says; also if the pipe is another user's, who is not to read what is asked.
+/// What the system says; also if the pipe belongs to another user, who must not read our requests.
 pub fn connect(path: &Path) -> io::Result<Stream> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = pipe(path);
@@ -109,7 +109,7 @@ impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Stream { runtime, pipe, reads_within, .. } = self;
         match runtime.block_on(in_time(reads_within.get(), pipe.read(into))) {
-            // The other end has closed, which a socket tells as the end.
+            // The other end has closed, which a socket reports as the end of the data.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
             read => read,
         }
@@ -127,7 +127,7 @@ impl Write for Stream {
     }
 }
 
-/// One end of a pipe that waits for a client. This user alone may open it, and the system's own. With `first` it fails if
+/// One end of a pipe that waits for a client. Only this user and the system may open it. With `first` it fails if
 /// anybody has a pipe of that name already.
 ///
 /// # Errors
@@ -167,7 +167,7 @@ pub fn listen(path: &Path, first: bool) -> io::Result<NamedPipeServer> {
     }
 }
 
-/// Whose a pipe is.
+/// The owner of a pipe.
 fn owner(pipe: &NamedPipeClient) -> io::Result<user::Sid> {
     let mut sid: PSID = std::ptr::null_mut();
     let mut descriptor: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
@@ -187,7 +187,7 @@ fn owner(pipe: &NamedPipeClient) -> io::Result<user::Sid> {
     }
 }
 
-/// Whether we may say what we ask to a pipe of `owner`: our own, the system's, or an administrator's.
+/// Whether we may send requests to a pipe of `owner`: our own, the system's, or an administrator's.
 fn is_trusted(owner: &str, own: &str) -> bool {
     const SYSTEM: &str = "S-1-5-18";
     const ADMINISTRATORS: &str = "S-1-5-32-544";

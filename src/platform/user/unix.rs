@@ -7,7 +7,7 @@ pub fn id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// That of Windows, as it names this process's user. No Unix has one.
+/// The security identifier of this process's user on Windows. No Unix has one.
 ///
 /// # Errors
 /// Always.

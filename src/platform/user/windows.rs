@@ -8,7 +8,7 @@ use windows_sys::Win32::Security::Authorization::ConvertSidToStringSidW;
 use windows_sys::Win32::Security::{GetTokenInformation, PSID, TOKEN_QUERY, TOKEN_USER, TokenUser};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// The one number that stands for this user: Windows has none, and whatever belongs to somebody else is not seen.
+/// A constant that stands for this user: Windows has no user numbers, and what belongs to others is not seen.
 pub fn id() -> u32 {
     1
 }
@@ -16,7 +16,7 @@ pub fn id() -> u32 {
 /// A security identifier as text: `S-1-5-21-…`.
 pub type Sid = String;
 
-/// That of this process's user.
+/// The security identifier of this process's user.
 ///
 /// # Errors
 /// What the system says.
@@ -30,10 +30,10 @@ pub fn sid() -> io::Result<Sid> {
         }
         OwnedHandle::from_raw_handle(token)
     };
-    // Aligned for the structure that stands at its beginning; the identifier that it points to follows it.
+    // Aligned for the structure at its beginning; the identifier that the structure points to follows it.
     let mut space = [0u64; 32];
     let mut needed = 0;
-    // SAFETY: the system writes at most the bytes that it is told of.
+    // SAFETY: the system writes at most as many bytes as it is told that there are.
     #[allow(unsafe_code)]
     let found = unsafe {
         let (at, bytes) = (space.as_mut_ptr().cast(), size_of_val(&space) as u32);

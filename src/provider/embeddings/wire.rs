@@ -31,7 +31,7 @@ pub(super) struct EmbedWire {
     provider: EmbedProvider,
     address: Address,
     model: String,
-    /// Sent only if the configuration says it: many models have one number of dimensions and refuse to be told.
+    /// Sent only if the configuration sets it: many models have a fixed number of dimensions and refuse the field.
     dimensions: Option<u32>,
     contextual: bool,
 }
@@ -68,10 +68,10 @@ impl EmbedWire {
     /// Well below what the vendors allow, so that a call that fails costs little and an answer comes in seconds.
     pub(super) fn per_call(&self) -> PerCall {
         match self.provider {
-            // What runs on the user's own machine takes its time: a save must not wait long for a call before it.
+            // Models on the user's own machine are slow: a save must not wait long for the call before it.
             _ if self.is_loopback() => PerCall { texts: 32, tokens: 8_000 },
             EmbedProvider::Cohere => PerCall { texts: 96, tokens: 50_000 },
-            // 120,000 tokens, of which one document may take 32,000.
+            // The vendor allows 120,000 tokens, of which one document may take 32,000.
             EmbedProvider::Voyage => PerCall { texts: 128, tokens: 60_000 },
             _ => PerCall { texts: 128, tokens: 100_000 },
         }
@@ -87,7 +87,7 @@ impl EmbedWire {
         match key {
             Some(Key::Bearer(key)) => headers.push(bearer(key)),
             Some(Key::Aws { .. }) => return Err(no_key(&self.address, "embed", "the key found is one for AWS")),
-            // Its own server takes no key; one behind a proxy may.
+            // Ollama itself takes no key; a proxy before it may.
             None if self.is_loopback() || self.provider == EmbedProvider::Ollama => {}
             None => return Err(no_key(&self.address, "embed", "no key is found")),
         }
@@ -138,7 +138,7 @@ impl EmbedWire {
     /// Reads the body of an answer with status 200: vectors in the order of the texts, and tokens if it tells them.
     ///
     /// # Errors
-    /// What makes it no answer. Never holds text of the body.
+    /// Why it is not an answer. Never holds text of the body.
     pub(super) fn read(body: &[u8], documents: &[TextGroup]) -> Result<(Vec<Vec<f32>>, Option<u64>), String> {
         let answer: Answer = serde_json::from_slice(body).map_err(|error| match () {
             () if body.trim_ascii().is_empty() => "the answer is empty",
@@ -185,12 +185,12 @@ fn voyage_type(kind: TextKind) -> &'static str {
     }
 }
 
-/// Every provider's answer: what one of them leaves out is absent.
+/// The answers of all providers in one: fields that a provider does not send are absent.
 #[derive(Deserialize)]
 struct Answer {
     /// OpenAI, Voyage.
     data: Option<Vec<Item>>,
-    /// Ollama a list, Cohere an object by type.
+    /// A list from Ollama, an object by type from Cohere.
     embeddings: Option<Lists>,
     /// Ollama's older form, for one text.
     embedding: Option<Floats>,
@@ -259,7 +259,8 @@ impl Answer {
     }
 }
 
-/// Items by their index (by their place where they have none), each of `wanted` once.
+/// Puts items in the order of their indexes, of which each below `wanted` must occur once. If one has no index, all
+/// stay in their order.
 fn in_order(mut items: Vec<Item>, wanted: usize) -> Result<Vec<Item>, String> {
     if items.len() != wanted {
         return Err(format!("{wanted} texts were sent, and {} vectors came", items.len()));
@@ -292,7 +293,7 @@ impl Floats {
     }
 }
 
-/// The bytes of base64 in the usual alphabet; `None` if it is none.
+/// The bytes of base64 in the usual alphabet; `None` if the text is not base64.
 fn base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0);

@@ -11,10 +11,10 @@ use reqwest::{Method, Response, StatusCode, Url};
 use super::id::{ModelId, is_word};
 use super::{Hub, HubError, OnProgress, at};
 
-/// Attempts in a row that bring nothing, before it is given up.
+/// Attempts in a row without a new byte after which a download is given up.
 const TRIES: u32 = 4;
 
-/// The hub sends on to a store of large files, perhaps by way of a mirror.
+/// Most redirects of a request: the hub redirects to a store of large files, perhaps by way of a mirror.
 const REDIRECTS: usize = 5;
 
 /// Where the files of a model come from and go to.
@@ -23,7 +23,8 @@ pub(super) struct Source<'a> {
     /// As it was given.
     pub(super) model: &'a str,
     pub(super) id: &'a ModelId,
-    /// The commit, once the hub has named it: all files shall be of the same.
+    /// What is asked for: the id's revision, and the commit once the hub has named it, so that all files are of the
+    /// same one.
     pub(super) revision: String,
     pub(super) folder: &'a Path,
     pub(super) progress: OnProgress<'a>,
@@ -39,7 +40,7 @@ struct Facts {
 }
 
 impl Facts {
-    /// Adds what the headers of an answer say. The first answer knows best: it is the hub's, others are a store's.
+    /// Adds what the headers of an answer say. The first answer wins: it is the hub's, later ones are a store's.
     fn add(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let etag = |name: &str| Some(text(name)?.trim_start_matches("W/").trim_matches('"').to_owned());
@@ -48,7 +49,7 @@ impl Facts {
         self.commit = self.commit.take().or_else(|| text("x-repo-commit")).filter(|commit| is_word(commit));
     }
 
-    /// Adds what only the last answer says, which has the file itself.
+    /// Adds what only the last answer says, the one with the file itself.
     fn finish(&mut self, headers: &HeaderMap) {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let etag = || Some(text(ETAG)?.trim_start_matches("W/").trim_matches('"').to_owned());
@@ -56,7 +57,8 @@ impl Facts {
         self.size = self.size.or_else(|| text(CONTENT_LENGTH)?.parse().ok());
     }
 
-    /// Of the content. Of large files the hub gives it as the etag; that of small ones is a hash of another kind.
+    /// The SHA-256 of the content. The hub gives it as the etag of large files; the etag of small files is a hash of
+    /// another kind.
     fn sha256(&self) -> Option<&str> {
         self.etag.as_deref().filter(|etag| etag.len() == 64 && etag.bytes().all(|b| b.is_ascii_hexdigit()))
     }
@@ -66,17 +68,17 @@ impl Facts {
 enum Failed {
     /// Trying again may help.
     Broken(String),
-    /// It will not.
+    /// Trying again will not help.
     Never(HubError),
 }
 
 impl Source<'_> {
-    /// A file without which the model is none.
+    /// Fetches a file that a model must have.
     pub(super) async fn must_fetch(&mut self, file: &str) -> Result<(), HubError> {
         if self.fetch(file).await? { Ok(()) } else { Err(self.refused(file, StatusCode::NOT_FOUND, NO_FILE)) }
     }
 
-    /// A file, unless it is here already. `false` if the model does not have it.
+    /// Fetches a file, unless it is here already. `false` if the model does not have it.
     pub(super) async fn fetch(&mut self, file: &str) -> Result<bool, HubError> {
         let target = self.folder.join(file);
         if target.is_file() {
@@ -96,7 +98,7 @@ impl Source<'_> {
         if let Some(parent) = target.parent() {
             at(parent, std::fs::create_dir_all(parent))?;
         }
-        // Named after its content: what was begun of another version is not gone on with.
+        // Named after its content, so that the download of another version is not resumed.
         let tag: String = facts.etag.iter().flat_map(|etag| etag.chars()).filter(char::is_ascii_alphanumeric).collect();
         let partial = self.folder.join(format!("{file}.{}.part", &tag[..tag.len().min(40)]));
         if tag.is_empty() {
@@ -108,7 +110,7 @@ impl Source<'_> {
         Ok(true)
     }
 
-    /// Before another attempt; an error if there shall be none.
+    /// Waits before another attempt; an error if there is to be none.
     async fn wait(&self, file: &str, tries: &mut u32, failed: Failed) -> Result<(), HubError> {
         let problem = match failed {
             Failed::Never(error) => return Err(error),
@@ -141,7 +143,7 @@ impl Source<'_> {
         Ok(Some(facts))
     }
 
-    /// The bytes of a file, from where an earlier attempt ended.
+    /// Downloads the bytes of a file, from where an earlier attempt ended.
     async fn body(&self, file: &str, facts: &Facts, partial: &Path) -> Result<(), HubError> {
         let mut tries = 0;
         loop {
@@ -157,7 +159,7 @@ impl Source<'_> {
         }
     }
 
-    /// One attempt at the bytes that are not here.
+    /// Makes one attempt at the bytes that are missing.
     async fn some(&self, file: &str, facts: &Facts, partial: &Path) -> Result<(), Failed> {
         let never = |result: std::io::Result<()>| at(partial, result).map_err(Failed::Never);
         let here = length(partial);
@@ -166,7 +168,7 @@ impl Source<'_> {
         let mut here = match response.status() {
             StatusCode::PARTIAL_CONTENT if starts_at(&response, here) => here,
             StatusCode::OK => 0,
-            // There is nothing beyond what is here, or not where we asked: then from the beginning.
+            // The server has nothing beyond what is here, or sends another range than was asked for: start over.
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                 never(std::fs::remove_file(partial))?;
                 return Err(Failed::Broken("the server sends another part than it was asked for".to_owned()));
@@ -182,7 +184,7 @@ impl Source<'_> {
                     never(out.write_all(&chunk))?;
                     here += chunk.len() as u64;
                     if facts.size.is_some_and(|size| here > size) {
-                        // The check says what is wrong.
+                        // `check` will say what is wrong.
                         return Ok(());
                     }
                 }
@@ -229,7 +231,7 @@ impl Source<'_> {
         let mut url =
             Url::parse(&format!("{base}/{org}/{name}/resolve/{}/{file}", self.revision)).map_err(no_address)?;
         for _ in 0..=REDIRECTS {
-            // Compressed, a file has another length, and no parts.
+            // Compressed, a file has another length and cannot be fetched in ranges.
             let mut request = hub.request(method.clone(), url.clone()).header(ACCEPT_ENCODING, "identity");
             if from > 0 {
                 request = request.header(RANGE, format!("bytes={from}-"));
@@ -284,7 +286,7 @@ const NO_FILE: &str = "the model is not there in the format that is needed (one 
 /// Whether a 404 is about the file, and not about the model or its revision.
 fn lacks_only_this(response: &Response) -> bool {
     let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
-    // Other servers than the hub do not say it.
+    // Servers other than the hub do not send the code.
     code.is_none_or(|code| code == "EntryNotFound")
 }
 
@@ -299,7 +301,7 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |found| found.len())
 }
 
-/// The innermost reason: those around it name the address in full, which may hold a signature.
+/// The innermost error: the outer ones name the address in full, which may hold a signature.
 pub(super) fn why(error: &reqwest::Error) -> String {
     let mut reason: &dyn Error = error;
     let mut depth = 0;

@@ -1,4 +1,4 @@
-//! How models are named: `org/name`, or a folder; and where one of that name lies on this machine.
+//! How models are named: `org/name`, or a folder; and where a model of that name is on this machine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::transformer::MUST_HAVE;
 use protocol::folders;
 
-/// The organisation of models that came from a folder of the user's. No hub is ever asked for one of them: whoever takes
-/// that name there could put another model in its place.
+/// The organisation of models that came from a folder of the user. No hub is ever asked for one of them: whoever
+/// registers that name there could put another model in its place.
 pub const OWN_ORG: &str = "local";
 
-/// What a model without a revision is of.
+/// The revision of a model that names none.
 const MAIN: &str = "main";
 
 /// A model of a hub, or one of the user's own.
@@ -22,8 +22,8 @@ pub struct ModelId {
 }
 
 impl ModelId {
-    /// `org/name` or `org/name@revision`; `None` for all else. No part of it has a character that means anything in a path
-    /// or an address, and none begins with a dot.
+    /// `org/name` or `org/name@revision`; `None` for all else. No part of it has a character that means anything in a
+    /// path or an address, and none begins with a dot.
     pub fn parse(model: &str) -> Option<Self> {
         let (path, revision) = model.split_once('@').unwrap_or((model, MAIN));
         let (org, name) = path.split_once('/')?;
@@ -31,23 +31,23 @@ impl ModelId {
         fine.then(|| ModelId { org: org.to_owned(), name: name.to_owned(), revision: revision.to_owned() })
     }
 
-    /// That of a model that comes from a folder with this name.
+    /// The id of a model that comes from a folder with this name.
     pub fn own(folder: &str) -> Option<Self> {
         let name = folder.rsplit('/').next().unwrap_or(folder);
         ModelId::parse(&format!("{OWN_ORG}/{name}"))
     }
 
-    /// The one whose folder has this name; the reverse of [`ModelId::folder`].
+    /// The id of the model whose folder has this name; the reverse of [`ModelId::folder`].
     pub fn of_folder(folder: &str) -> Option<Self> {
         ModelId::parse(&folder.replacen("--", "/", 1)).filter(|id| id.folder() == folder)
     }
 
-    /// Whose it is.
+    /// The organisation that the model belongs to.
     pub fn org(&self) -> &str {
         &self.org
     }
 
-    /// What it is called there.
+    /// Its name within the organisation.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -80,8 +80,8 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// The folder of a model that is on this machine: the one that `model` names, or that of `org/name` in `cache` or else in
-/// `shared`, the cache of other programs. Nothing is asked for elsewhere.
+/// The folder of a model that is on this machine: the one that `model` names, or that of `org/name` in `cache` or else
+/// in `shared`, the cache of other programs. Does not use the network.
 pub fn located(model: &str, cache: &Path, shared: &Path) -> Option<PathBuf> {
     if let Some(folder) = local(model) {
         return folder.is_dir().then_some(folder);
@@ -90,7 +90,7 @@ pub fn located(model: &str, cache: &Path, shared: &Path) -> Option<PathBuf> {
     Some(cache.join(id.folder())).filter(|folder| folder.is_dir()).or_else(|| id.snapshot(shared))
 }
 
-/// The folder that `model` is, if it is written as one.
+/// The folder that `model` names, if it is written as a path.
 pub(crate) fn local(model: &str) -> Option<PathBuf> {
     if let Some(rest) = model.strip_prefix("~/") {
         return Some(folders::home()?.join(rest));
@@ -100,7 +100,7 @@ pub(crate) fn local(model: &str) -> Option<PathBuf> {
     (path.is_absolute() || relative).then(|| path.to_owned())
 }
 
-/// Part of a name of the hub: no more than that is ever put into a path or an address.
+/// Whether a text can be part of a hub's name: only such text is ever put into a path or an address.
 pub(super) fn is_word(text: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     !text.is_empty() && text.len() <= 96 && !text.starts_with('.') && text.chars().all(fine)

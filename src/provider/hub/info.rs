@@ -43,12 +43,12 @@ struct Sibling {
 }
 
 impl Hub {
-    /// What the hub says of a model. A mirror may say nothing, and what fails here is told when the first file is asked for:
-    /// so there is no error.
+    /// What the hub says of a model. It never fails: a mirror may say nothing, and a real error is reported when the
+    /// first file is requested.
     pub async fn info(&self, id: &ModelId) -> ModelInfo {
         let answer = self.describe(id).await.unwrap_or_default();
         let said = answer.card_data.get("license").cloned().unwrap_or_default();
-        // One, or a list of those of its parts.
+        // One licence, or a list of the licences of the model's parts.
         let named = match &said {
             serde_json::Value::Array(all) => {
                 Some(all.iter().filter_map(|one| one.as_str()).collect::<Vec<_>>().join(", "))
@@ -83,7 +83,7 @@ impl Hub {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// A request to the hub, or to where it sends on: the token goes to the hub only.
+    /// A request to the hub, or to the address that it redirects to. Only the hub gets the token.
     pub(super) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         let token = self.token.as_ref().filter(|_| url.origin() == self.endpoint.origin());
         let request = self.client.request(method, url);

@@ -46,7 +46,7 @@ pub(super) struct Month {
     pub notes: HashMap<(String, String), Sums>,
     /// By provider and model.
     pub models: HashMap<(String, String), Sums>,
-    /// What was not spent, for a team had it.
+    /// What was not spent because a team had the contexts.
     pub teams: BTreeMap<String, TeamSaving>,
 }
 
@@ -55,12 +55,12 @@ pub(super) struct Month {
 pub(super) struct Book {
     pub months: BTreeMap<String, Month>,
     pots: HashMap<Pot, Spending>,
-    /// What is neither settled nor released, by day and number.
+    /// Reservations that are neither settled nor released, by day and number.
     open: HashMap<(String, u64), Entry>,
     pub damaged: u64,
-    /// Why a file could not be read that budgets are counted from.
+    /// Why a file that budgets are counted from could not be read.
     pub unread: Option<LedgerError>,
-    /// A file with lines none of which makes sense.
+    /// A file with lines, none of which can be read.
     pub meaningless: Option<PathBuf>,
 }
 
@@ -70,7 +70,7 @@ impl Book {
         self.months.contains_key(month)
     }
 
-    /// Enters the lines of a month. What no line settles or releases stays reserved.
+    /// Enters the lines of a month. A reservation that no line settles or releases stays.
     pub(super) fn enter(&mut self, month: &str, lines: Vec<Line>, damaged: u64) {
         self.months.entry(month.to_owned()).or_default();
         self.damaged += damaged;
@@ -94,7 +94,7 @@ impl Book {
         }
     }
 
-    /// Counts what a team had.
+    /// Counts contexts that came from a team.
     pub(super) fn spare(&mut self, spared: &Spared) {
         let month = self.months.entry(month_of_day(&spared.day).to_owned()).or_default();
         let TeamSaving { team, contexts, calls, micro_dollars } = &spared.saving;
@@ -133,7 +133,7 @@ impl Book {
         self.open.insert((entry.day.clone(), entry.id), entry.clone());
     }
 
-    /// Takes that back.
+    /// Takes a reservation out of the sums again.
     pub(super) fn unreserve(&mut self, entry: &Entry) {
         let spent = self.pots.entry(Pot::of(entry)).or_default();
         match entry.reserved {
@@ -151,7 +151,7 @@ impl Book {
         self.open.values().filter(ours).max_by_key(|entry| (entry.day.as_str(), entry.id))
     }
 
-    /// What is neither settled nor released and is no batch's: nobody asks for it again.
+    /// Reservations that are neither settled nor released, except those of batches: nobody will take these up again.
     pub(super) fn left_over(&self) -> Vec<Entry> {
         let is_batch = |entry: &Entry| entry.path.is_empty() && matches!(entry.purpose, Purpose::Rebuild(_));
         self.open.values().filter(|entry| !is_batch(entry)).cloned().collect()

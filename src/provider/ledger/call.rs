@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use context::cost::{Usage, dollars};
 use context::plan::Reason;
 
-/// Limits of what is bought without being asked for.
+/// Daily limits of all calls, except those of a rebuild with its own budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BudgetLimits {
     /// Millionths of a dollar per day.
@@ -41,16 +41,16 @@ pub struct CallEstimate<'a> {
 pub enum Purpose {
     /// A note changed.
     Change,
-    /// The daily look after contexts that should be better.
+    /// The daily check for contexts that should be better.
     Sync,
-    /// A rebuild, by the number of its job. A number is never to be used again for another rebuild of the same
-    /// vault, for its budget is what was spent under it.
+    /// A rebuild, by the number of its job. A number must never be used again for another rebuild of the same vault,
+    /// because whatever was spent under it counts against that rebuild's budget.
     Rebuild(u64),
     /// Somebody asked for this context.
     Asked,
-    /// Whether the provider answers at all.
+    /// A test whether the provider answers at all.
     Probe,
-    /// A search was to be put in a better order.
+    /// The results of a search were to be reordered.
     Rerank,
     /// A question about the notes.
     Ask,
@@ -59,12 +59,12 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Whether it is about the contexts of notes: what a [`Reason`] and a path belong to.
+    /// Whether the call is about the contexts of notes: only then have a [`Reason`] and a path a meaning.
     pub(super) fn is_for_contexts(self) -> bool {
         !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
     }
 
-    /// Whether what is answered are contexts.
+    /// Whether the answers are contexts.
     pub(crate) fn makes_contexts(self) -> bool {
         matches!(self, Purpose::Change | Purpose::Sync | Purpose::Rebuild(_) | Purpose::Asked)
     }
@@ -93,7 +93,7 @@ pub enum OverBudget {
     Day {
         /// What may be spent.
         limit: u64,
-        /// What is.
+        /// What is spent.
         spent: u64,
         /// What the call may take.
         needed: u64,
@@ -104,7 +104,7 @@ pub enum OverBudget {
     Rebuild {
         /// What may be spent.
         limit: u64,
-        /// What is.
+        /// What is spent.
         spent: u64,
         /// What the call may take.
         needed: u64,
@@ -116,7 +116,7 @@ pub enum OverBudget {
     DayTokens {
         /// Tokens that may be used.
         limit: u64,
-        /// Tokens that are.
+        /// Tokens that are used.
         spent: u64,
         /// Tokens that the call may take.
         needed: u64,
@@ -128,7 +128,7 @@ pub enum OverBudget {
     RebuildTokens {
         /// Tokens that may be used.
         limit: u64,
-        /// Tokens that are.
+        /// Tokens that are used.
         spent: u64,
         /// Tokens that the call may take.
         needed: u64,
@@ -143,9 +143,9 @@ pub enum OverBudget {
 pub struct Settled {
     /// Tokens.
     pub usage: Usage,
-    /// Millionths of a dollar; `None` if the price is not known. (If the reservation knew one, that is taken.)
+    /// Millionths of a dollar; `None` if the price is not known. (Then the reserved amount counts, if there is one.)
     pub micro_dollars: Option<u64>,
-    /// Contexts that came of it.
+    /// Contexts that the call made.
     pub contexts: u32,
     /// Whether nothing came of it.
     pub failed: bool,

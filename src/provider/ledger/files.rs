@@ -19,7 +19,7 @@ const AT_START: usize = 2;
 /// The folder, and what was written last.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// `None`: nothing is written down.
+    /// `None` if nothing is written to disk.
     dir: Option<PathBuf>,
     /// The number of the next reservation.
     pub(super) next: u64,
@@ -46,7 +46,7 @@ impl Files {
         Ok(self.newest.clone().unwrap_or_default())
     }
 
-    /// The months that there are files of.
+    /// The months that have a file.
     fn months(&self) -> Result<Vec<String>, LedgerError> {
         let Some(dir) = &self.dir else { return Ok(Vec::new()) };
         let entries = match fs::read_dir(dir) {
@@ -64,7 +64,7 @@ impl Files {
         self.dir.as_deref().map(|dir| file_of(dir, month))
     }
 
-    /// The lines of a month, with how many of them make no sense; none if there is no file of it.
+    /// The lines of a month, and how many more cannot be read; none if the month has no file.
     pub(super) fn read(&mut self, month: &str) -> Result<(Vec<Line>, u64), LedgerError> {
         let mut lines = Vec::new();
         let mut damaged = 0;
@@ -78,7 +78,7 @@ impl Files {
         Ok((lines, damaged))
     }
 
-    /// Gives the lines of a month, as they are, to `each`.
+    /// Passes the lines of a month, as they are, to `each`.
     pub(super) fn each_line(&self, month: &str, mut each: impl FnMut(&[u8])) -> Result<(), LedgerError> {
         let Some(dir) = &self.dir else { return Ok(()) };
         let path = file_of(dir, month);
@@ -97,7 +97,8 @@ impl Files {
         Ok(())
     }
 
-    /// Appends lines, all of one day, to the month of it; `durable`: they are on the disk when this returns.
+    /// Appends lines, all of one month, to the file of that month. If `durable`, they are on the disk when this
+    /// returns.
     pub(super) fn append(&mut self, lines: &[Line], now: &Zoned, durable: bool) -> Result<(), LedgerError> {
         let (Some(first), Some(dir)) = (lines.first(), &self.dir) else { return Ok(()) };
         let month = first.month();
@@ -113,7 +114,7 @@ impl Files {
             Some((open, file)) if open == month => file,
             _ => append_to(dir, &path)?,
         };
-        // After a failure the file is opened anew the next time, which looks at how it ends.
+        // After a failure the next call opens the file anew, and then checks how it ends.
         file.write_all(&bytes).map_err(fail)?;
         machine::wrote(&path);
         if durable {
@@ -129,7 +130,7 @@ fn file_of(dir: &Path, month: &str) -> PathBuf {
     dir.join(format!("{month}.jsonl"))
 }
 
-/// Opens or creates a file to append to; a torn last line is ended, so that the next one stands alone.
+/// Opens or creates a file to append to. A torn last line gets its end, so that the next line stands alone.
 fn append_to(dir: &Path, path: &Path) -> Result<File, LedgerError> {
     let fail = |error: std::io::Error| LedgerError::new(path, error);
     if !path.exists() {
@@ -150,7 +151,7 @@ fn append_to(dir: &Path, path: &Path) -> Result<File, LedgerError> {
     Ok(file)
 }
 
-/// Makes creations in `dir` last.
+/// Makes the creation of files in `dir` durable.
 fn sync_dir(dir: &Path) -> std::io::Result<()> {
     platform::files::sync_folder(dir)
 }
@@ -160,7 +161,8 @@ fn is_month(text: &str) -> bool {
     format!("{text}-01").parse::<jiff::civil::Date>().is_ok_and(|day| month_of(day) == text)
 }
 
-/// The next line without its end; of one that is too long only the beginning, which is no line of ours.
+/// The next line, with its newline. Of a line that is too long it is only the beginning, which cannot be read as a line
+/// of ours.
 fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {

@@ -1,4 +1,4 @@
-//! The lines of the ledger. Settling says everything again, so that it can be read without its reservation.
+//! The lines of the ledger. A settled line repeats its reservation, so that it can be read without it.
 
 use jiff::Zoned;
 use jiff::civil::Date;
@@ -22,14 +22,14 @@ pub(super) struct Stamped<'a> {
 pub(super) enum Line {
     /// A call may be made.
     Reserved(Entry),
-    /// It was.
+    /// The call was made, or may have been.
     Settled {
         #[serde(flatten)]
         entry: Entry,
         #[serde(flatten)]
         used: Used,
     },
-    /// It was not.
+    /// The reservation ends without having been spent: no call was made, or its parts have been settled in other lines.
     Released { id: u64, day: String },
     /// Contexts came from a team, and no call was made.
     Spared(Spared),
@@ -69,7 +69,7 @@ pub(super) struct Entry {
     /// Tokens at most.
     pub tokens: u64,
     /// Whether the call had a place among those under way when it was reserved, so that it was sent at once. Former
-    /// versions reserved for calls that waited, and may never have been sent.
+    /// versions reserved for calls that still waited, which may never have been sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub placed: bool,
 }
@@ -85,13 +85,13 @@ pub(super) struct Used {
     pub micro_dollars: Option<u64>,
     pub contexts: u32,
     pub failed: bool,
-    /// Whether nobody knows if the provider counted it: then this is the estimate.
+    /// Whether nobody knows if the provider counted the call: then the numbers are the estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe_billed: bool,
 }
 
 impl Used {
-    /// The estimate of a call of which nobody knows whether the provider counted it.
+    /// The estimate, for a call that the provider may or may not have counted.
     pub(super) fn unknown(entry: &Entry) -> Self {
         Used {
             input: entry.tokens,
@@ -106,7 +106,7 @@ impl Used {
         }
     }
 
-    /// A price that the reservation knew is not forgotten.
+    /// What a call took. If its price is not known, the reserved amount counts.
     pub(super) fn new(settled: &Settled, reserved: Option<u64>) -> Self {
         let usage = settled.usage;
         Used {
@@ -151,7 +151,7 @@ impl Entry {
         }
     }
 
-    /// Why, in reports: a context's reason, or what else models are asked for.
+    /// The reason in reports: that of a context, or the purpose of any other call.
     pub(super) fn reason(&self) -> String {
         match self.purpose {
             purpose if purpose.is_for_contexts() => self.reason.to_string(),
@@ -161,7 +161,7 @@ impl Entry {
 }
 
 impl Line {
-    /// The reservation's number.
+    /// The number of the reservation, or of what was spared.
     pub(super) fn id(&self) -> u64 {
         match self {
             Line::Reserved(entry) | Line::Settled { entry, .. } => entry.id,
@@ -178,7 +178,7 @@ impl Line {
         }
     }
 
-    /// The month whose file it stands in.
+    /// The month whose file the line is in.
     pub(super) fn month(&self) -> String {
         month_of_day(self.day()).to_owned()
     }

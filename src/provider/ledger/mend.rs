@@ -1,10 +1,10 @@
-//! The start: what former processes reserved and never settled comes to rest.
+//! At the start of a process, settles what former processes reserved and never settled.
 //!
 //! A call that was under way when its process died may have been billed, so it counts at its estimate for good. Former
-//! versions reserved for every passage of a note at once, long before there was a place to send the calls from; where
-//! one of them then stopped asking, most of what it had reserved was never sent. Which ones were sent is not written
-//! down, but how many could be: as many as there were places. So of every burst of reservations about one note the
-//! dearest of that number stay, and the others are given back.
+//! versions reserved for every passage of a note at once, long before there was a place to send the calls from. When
+//! such a version then stopped asking, most of what it had reserved had never been sent. The ledger does not say which
+//! calls were sent, but there were at most as many as there were places. So of every burst of reservations about one
+//! note, that many of the dearest stay, and the others are given back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,8 +14,8 @@ use super::line::{Entry, Line, Used, month_of_day, reserved_at};
 use super::{Ledger, LedgerError, Purpose};
 use context::cost::dollars;
 
-/// Reservations about one note that are further apart, in seconds, are of different attempts at it: a former version
-/// reserved for all passages in one go, and came back after half a minute at the earliest.
+/// Reservations about one note that are more seconds apart are of different attempts at it: a former version reserved
+/// for all passages in one go, and tried again after half a minute at the earliest.
 const SAME_BURST: i64 = 20;
 
 /// What was mended.
@@ -45,8 +45,8 @@ impl Mended {
 
 impl Ledger {
     /// Settles what former processes left reserved, and logs it. Batches stay reserved: they are taken up again, see
-    /// [`Ledger::standing`]. A former version had `places` calls under way at once at most. On the disk when this
-    /// returns. For the start alone: nobody may hold a reservation.
+    /// [`Ledger::standing`]. A former version had at most `places` calls under way at once. The result is on the disk
+    /// when this returns. Call it only at the start, while nobody holds a reservation.
     ///
     /// # Errors
     /// It cannot be read or written: then everything goes on counting as it did.
@@ -90,8 +90,8 @@ impl Ledger {
     }
 }
 
-/// Whether each of these, which a former version reserved, may have been sent. `times` are seconds since 1970, by day
-/// and number.
+/// Decides of each of these reservations of a former version whether it may have been sent. `times` are seconds since
+/// 1970, by day and number.
 fn judge(mut entries: Vec<Entry>, times: &HashMap<(String, u64), i64>, places: usize) -> Vec<(Entry, bool)> {
     type About = (String, String, Purpose);
     let about = |entry: &Entry| -> About { (entry.vault.clone(), entry.path.clone(), entry.purpose) };
@@ -103,7 +103,7 @@ fn judge(mut entries: Vec<Entry>, times: &HashMap<(String, u64), i64>, places: u
         let (about, at) = (about(&entry), at(&entry));
         let of_it = newest.get(&about).filter(|(_, last)| match (last, at) {
             (Some(last), Some(at)) => (at - last).abs() <= SAME_BURST,
-            // Without a time it may have been alone, and then it was sent.
+            // A reservation without a time may have been alone in its burst, and then it was sent.
             _ => false,
         });
         let burst = of_it.map_or(bursts.len(), |(burst, _)| *burst);

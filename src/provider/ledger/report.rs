@@ -11,7 +11,7 @@ use super::line::month_of;
 use super::sums::CountCalls as _;
 use protocol::cost::{CostReport, ModelCost, NoteCost, PurposeCost, ReasonCost, Sums};
 
-/// Notes in a report at most.
+/// Most notes in a report.
 const NOTES: usize = 20;
 
 impl Book {
@@ -51,7 +51,7 @@ impl Month {
     }
 }
 
-/// Those that there were calls for, the dearest first; equal ones by name.
+/// The keys that had calls, the dearest first, equal ones by name.
 fn dearest<K: Clone + Ord + Hash>(sums: &HashMap<K, Sums>) -> Vec<(K, Sums)> {
     let mut all: Vec<(K, Sums)> =
         sums.iter().filter(|(_, sums)| sums.calls > 0).map(|(key, sums)| (key.clone(), *sums)).collect();

@@ -11,7 +11,7 @@ pub(super) trait CountCalls {
     fn unreserve(&mut self, entry: &Entry);
     /// A call has ended.
     fn settle(&mut self, used: &Used);
-    /// All calls of other sums.
+    /// Adds all calls of other sums.
     fn include(&mut self, other: &Sums);
 }
 
@@ -56,7 +56,7 @@ impl CountCalls for Sums {
     }
 }
 
-/// Changes what a reserved call counts in.
+/// Changes the sums that a reserved call counts in.
 fn each_reserved(sums: &mut Sums, entry: &Entry, change: fn(&mut u64, u64)) {
     change(&mut sums.calls, 1);
     change(&mut sums.unsettled_calls, 1);

@@ -1,4 +1,4 @@
-//! Putting a model on the shelf: all of it, known and tried, or nothing but a download that can go on.
+//! Puts a model on the shelf: complete, with its record and tried, or else only a download that can be resumed.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -12,10 +12,10 @@ use super::{FileRecord, Installed, ModelError, ModelKind, ModelRecord, Origin, R
 use crate::hub::{Held, Hub, HubError, ModelId, OWN_ORG, PARTIAL, Part, files_of};
 use index::embed::models::name_of;
 
-/// Which commit the files of a begun download are of.
+/// The file that says which commit the files of an unfinished download are of.
 const COMMIT: &str = ".commit";
 
-/// What a file of a part of a download ends in; it says itself what it is a part of.
+/// Suffix of a file that is not complete; its name says which content it is a part of.
 const PART: &str = ".part";
 
 /// Where a model is to come from.
@@ -37,7 +37,7 @@ pub enum AddEvent<'a> {
         /// Bytes of all files that may be needed.
         bytes: Option<u64>,
     },
-    /// A file comes.
+    /// A file is downloaded or copied.
     File {
         /// Relative to the model's folder.
         name: &'a str,
@@ -50,7 +50,7 @@ pub enum AddEvent<'a> {
     Trying,
 }
 
-/// Hears of it.
+/// Called with each of these events.
 pub type OnAdd<'a> = &'a (dyn Fn(AddEvent<'_>) + Send + Sync);
 
 impl Source {
@@ -82,10 +82,11 @@ impl Source {
 }
 
 impl Shelf {
-    /// Adds a model. One that is here already, of the same kind, is tried again and stays; `true` beside a new one.
+    /// Adds a model; the flag says whether it is new. A model of the same kind that is here already is tried again and
+    /// stays.
     ///
     /// # Errors
-    /// See [`ModelError`]. Nothing is on the shelf then, but what of a download has come.
+    /// See [`ModelError`]. The shelf then has nothing new, except what has come of a download.
     pub async fn add(
         &self,
         source: &Source,
@@ -112,7 +113,7 @@ impl Shelf {
                     let origin = Origin::Folder(folder.to_string_lossy().into_owned());
                     at(&partial, ModelRecord::new(kind, origin, None, files).write(&partial))
                 });
-                // The folder is still there: a copy of it need not go on.
+                // The folder is still there, so a copy of it need not be resumed.
                 copied.inspect_err(|_| drop(std::fs::remove_dir_all(&partial)))?;
             }
         }
@@ -123,7 +124,7 @@ impl Shelf {
         Ok((self.find(&id).map_or_else(gone, Ok)?, true))
     }
 
-    /// A model that is here already: nothing is lost, and what was never written down of it is.
+    /// Checks a model that is here already: its files stay, and it gets a record if it has none.
     fn keep(
         &self,
         here: Installed,
@@ -176,13 +177,13 @@ impl Shelf {
         let progress = |name: &str, here: u64, all: Option<u64>| hear(AddEvent::File { name, here, all });
         let (layout, commit) = (kind.layout(), info.commit.as_deref());
         let commit = hub.pull(id, commit, layout, Part::Texts, partial, &progress).await.inspect_err(|_| {
-            // Of a model that is not there nothing came.
+            // If only the note of the commit is here, no file came: there may be no such model.
             if super::bytes_below(partial) == std::fs::metadata(partial.join(COMMIT)).map_or(0, |note| note.len()) {
                 drop(std::fs::remove_dir_all(partial));
             }
         })?;
         let refused = |why: String| {
-            // It would be refused again: what came of it is of no use.
+            // It would be refused again, so what came of it is of no use.
             drop(std::fs::remove_dir_all(partial));
             unfit(id.to_string(), kind, &why, partial)
         };
@@ -193,7 +194,7 @@ impl Shelf {
         let origin = Origin::Hub { host: hub.host(), model: id.to_string(), commit };
         let record = ModelRecord::new(kind, origin, info.licence, recorded(kind, partial)?);
         at(partial, record.write(partial))?;
-        // It is not there where the hub has named no commit.
+        // There is no such file if the hub has named no commit.
         drop(std::fs::remove_file(partial.join(COMMIT)));
         Ok(())
     }
@@ -212,12 +213,12 @@ fn is_wanted(kind: ModelKind, name: &str) -> bool {
     let plain = kind.must_have().contains(&name);
     let small = kind.layout() == crate::hub::Layout::Transformer
         && Path::new(name).extension().is_some_and(|end| end == "json");
-    // Weights in other forms, and whatever else lies there, are not.
+    // Weights in other formats, and whatever else is there, are not.
     plain || (small && !name.starts_with("onnx/") && !name.starts_with("openvino/") && !name.contains("index"))
 }
 
-/// Begins a download, or goes on with one of the same commit. What is finished of another, or of one that is not known, is
-/// of no use; a part of a file has the content's name, so it is only gone on with where it fits.
+/// Begins a download, or resumes one of the same commit. Complete files of another or an unknown commit are removed. An
+/// incomplete file is named after its content, so it stays and is only resumed where it fits.
 fn begin(partial: &Path, commit: Option<&str>) -> Result<(), ModelError> {
     let note = partial.join(COMMIT);
     if commit.is_some() && std::fs::read_to_string(&note).ok().as_deref() == commit {
@@ -240,7 +241,7 @@ fn clear(folder: &Path) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Copies the files that a model needs; what was begun there is replaced.
+/// Copies the files that a model needs to `partial`, and replaces an earlier copy.
 fn copy(folder: &Path, kind: ModelKind, partial: &Path, hear: OnAdd<'_>) -> Result<Vec<FileRecord>, ModelError> {
     if let Some(file) = kind.must_have().iter().find(|file| !folder.join(file).is_file()) {
         let needed = kind.must_have().join(", ");
@@ -283,7 +284,8 @@ fn recorded(kind: ModelKind, folder: &Path) -> Result<Vec<FileRecord>, ModelErro
     files.map(|file| at(&folder.join(&file), FileRecord::of(folder, &file))).collect()
 }
 
-/// What was asked for is of no use as that. What is said of its copy is said of it.
+/// The error that `what` cannot be used as this kind. The reason is about its copy, so it gets the name of `what`
+/// instead.
 fn unfit(what: String, kind: ModelKind, why: &str, copy: &Path) -> ModelError {
     let why = why.replace(&*copy.to_string_lossy(), &what);
     ModelError::Unfit { what, kind: kind.name(), why }

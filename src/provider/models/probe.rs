@@ -1,4 +1,4 @@
-//! Whether a folder holds a model that works: it is opened by the code that will use it, and asked one thing.
+//! Whether a folder holds a model that works: the code that will use it opens it and tries it on one input.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use super::ModelKind;
 use crate::StaticModel;
 use crate::transformer::{CrossEncoder, MUST_HAVE, TextRole, Transformer, TransformerError};
 
-/// What is asked.
+/// The inputs that a model is tried on.
 const QUERY: &str = "where do herons nest";
 const PASSAGE: &str = "Herons nest in tall trees near the water.";
 
-/// Opens the model in `folder` and asks it for a vector or a score. Without a kind it may be of any; the error is then that
-/// of the kind that its files look like.
+/// Opens the model in `folder` and asks it for a vector or a score. Without a kind, any kind will do; the error is then
+/// that of the kind that its files look like.
 pub(super) fn probe(kind: Option<ModelKind>, folder: &Path) -> Result<(), String> {
     let Some(kind) = kind else {
         let looks = if folder.join(MUST_HAVE[0]).is_file() { ModelKind::Embedder } else { ModelKind::Static };
@@ -51,7 +51,7 @@ pub(super) fn probe(kind: Option<ModelKind>, folder: &Path) -> Result<(), String
     }
 }
 
-/// What the small files of a model say against it, before its weights are there.
+/// Checks the small files of a model before its weights are there; the error says what is wrong with them.
 pub(super) fn foresee(kind: ModelKind, folder: &Path) -> Result<(), String> {
     let weights = folder.join(MUST_HAVE[2]);
     let opened = match kind {

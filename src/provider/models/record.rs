@@ -1,4 +1,4 @@
-//! What is written down of a model beside its files, in `situated.json`.
+//! The record of a model beside its files, in `situated.json`.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
@@ -32,7 +32,7 @@ pub enum Origin {
     },
     /// A folder of the user's.
     Folder(String),
-    /// It lay on the shelf before anything was written down of it.
+    /// It was on the shelf before it had a record.
     Found,
 }
 
@@ -56,7 +56,7 @@ impl FileRecord {
     }
 }
 
-/// What is written down of a model.
+/// The record of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRecord {
     version: u32,
@@ -73,13 +73,13 @@ pub struct ModelRecord {
 }
 
 impl ModelRecord {
-    /// That of a model that is added now.
+    /// The record of a model that is added now.
     pub(super) fn new(kind: ModelKind, origin: Origin, licence: Option<String>, files: Vec<FileRecord>) -> Self {
         let added = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         ModelRecord { version: VERSION, kind, origin, licence, added, files }
     }
 
-    /// Puts it beside the files at once, and on the disk before it has its name.
+    /// Writes the record beside the files, atomically: it is on the disk before it has its name.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         let fresh = folder.join(format!("{RECORD}.new"));
         let mut file = File::create(&fresh)?;

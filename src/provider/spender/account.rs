@@ -16,7 +16,7 @@ pub struct Account {
     pub vault: Arc<str>,
     /// The note's path in it; empty if it is about none.
     pub path: Arc<str>,
-    /// Why a context is made; of a purpose that is about no note this is not told.
+    /// Why a context is made; reports do not say it for a purpose that is not about contexts.
     pub reason: Reason,
     /// On whose behalf.
     pub purpose: Purpose,
@@ -25,7 +25,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// For what is about no note.
+    /// The account of a call that is about no note.
     pub fn of(spender: &Arc<Spender>, purpose: Purpose) -> Self {
         let none: Arc<str> = Arc::from("");
         Account {
@@ -73,7 +73,7 @@ impl Purchase {
 /// Why a call that was to be paid for has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
-    /// The budget: it was not made, or not tried once more.
+    /// The budget did not allow the call, or another attempt at it.
     #[error("{0}")]
     Budget(#[from] OverBudget),
     /// The provider.
@@ -81,11 +81,11 @@ pub enum Unanswered {
     Provider(#[from] Failure),
 }
 
-/// The money of one call: reserved before each attempt that may be billed, booked after it. The ledger waits for the
-/// disk, so it is written on threads that may.
+/// The money of one call: reserved before each attempt that may be billed, booked after it. Writing the ledger waits
+/// for the disk, so it runs on threads that may block.
 #[derive(Debug)]
 pub(crate) struct Payment {
-    /// `None`: it is no matter for the ledger.
+    /// `None` if the ledger does not record the call.
     purchase: Option<Purchase>,
     reserved: Option<Reserved>,
 }
@@ -95,7 +95,7 @@ impl Payment {
         Payment { purchase, reserved: None }
     }
 
-    /// An attempt begins: what it may take is reserved, unless an attempt that was not billed left that.
+    /// Begins an attempt: reserves what it may cost, or takes what an earlier attempt that was not billed has left.
     pub(crate) async fn send(&mut self) -> Result<Option<InFlight>, OverBudget> {
         if let Some(reserved) = self.reserved.take() {
             return Ok(Some(reserved.send()));
@@ -106,7 +106,7 @@ impl Payment {
         Ok(Some(reserved.send()))
     }
 
-    /// The attempt was answered, and took so much.
+    /// Books what an answered attempt cost.
     pub(crate) async fn settle(flight: Option<InFlight>, used: impl FnOnce() -> Settled) {
         let Some(flight) = flight else { return };
         let used = used();
@@ -114,7 +114,8 @@ impl Payment {
         let _ = machine::blocking(move || flight.settle(used)).await;
     }
 
-    /// The attempt failed, and the provider may have counted it, or surely has not.
+    /// Ends a failed attempt: books its estimate if the provider may have counted it, otherwise keeps the money for the
+    /// next one.
     pub(crate) async fn failed(&mut self, flight: Option<InFlight>, maybe_billed: bool) {
         match flight {
             Some(flight) if maybe_billed => {

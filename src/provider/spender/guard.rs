@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::ledger::{LedgerError, Reservation};
 use super::{Settled, Spender};
 
-/// What a call may take, which has not been sent. Dropped, it goes back into the budget.
+/// The money that is reserved for a call that has not been sent. Dropped, it goes back into the budget.
 #[must_use = "dropped, it is given back"]
 #[derive(Debug)]
 pub struct Reserved {
@@ -22,7 +22,7 @@ impl Reserved {
         InFlight { money: self.money.take() }
     }
 
-    /// What is bought goes on without this process, as a batch does.
+    /// The purchase goes on without this process, as a batch does.
     pub fn stand(mut self) -> StandingReservation {
         StandingReservation { money: self.money.take() }
     }
@@ -36,7 +36,7 @@ impl Drop for Reserved {
     }
 }
 
-/// What a call may take that is under way. Dropped, its estimate counts as spent, for it may have been billed.
+/// The money that is reserved for a call under way. Dropped, it counts as spent, because the call may have been billed.
 #[must_use = "dropped, its estimate counts as spent"]
 #[derive(Debug)]
 pub struct InFlight {
@@ -44,7 +44,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// The call was answered, and took so much. Blocks until that is on the disk.
+    /// The call was answered and took `used`. Blocks until that is on the disk.
     pub fn settle(mut self, used: Settled) {
         if let Some((spender, reservation)) = self.money.take() {
             written(spender.ledger.settle(reservation, used, machine::zoned()));
@@ -56,7 +56,7 @@ impl InFlight {
         self.book_estimate();
     }
 
-    /// The provider surely took nothing: what was reserved may pay for another attempt.
+    /// The provider certainly charged nothing: the reserved money may pay for another attempt.
     pub fn not_billed(mut self) -> Reserved {
         Reserved { money: self.money.take() }
     }
@@ -79,8 +79,8 @@ impl Drop for InFlight {
     }
 }
 
-/// What a batch may take: it goes on without this process. Dropped, it stays reserved, and a later process takes it up
-/// with [`Spender::standing`].
+/// The money that is reserved for a batch, which goes on without this process. Dropped, it stays reserved, and a later
+/// process takes it up with [`Spender::standing`].
 #[derive(Debug)]
 pub struct StandingReservation {
     money: Option<(Arc<Spender>, Reservation)>,
@@ -91,14 +91,14 @@ impl StandingReservation {
         StandingReservation { money: Some((spender, reservation)) }
     }
 
-    /// It is over, and took so much for each of these paths. Blocks until that is on the disk.
+    /// The batch is over and took these `parts`, one for each path. Blocks until that is on the disk.
     pub fn settle_parts(mut self, parts: &[(String, Settled)]) {
         if let Some((spender, reservation)) = self.money.take() {
             written(spender.ledger.settle_parts(reservation, parts, machine::zoned()));
         }
     }
 
-    /// Nothing was handed in.
+    /// Nothing was submitted, so the money goes back.
     pub fn give_back(mut self) {
         if let Some((spender, reservation)) = self.money.take() {
             written(spender.ledger.release(reservation, machine::zoned()));
@@ -106,7 +106,7 @@ impl StandingReservation {
     }
 }
 
-/// What cannot be written stands reserved, and counts as spent.
+/// Logs a failed write. The reservation then stands and counts as spent.
 fn written(result: Result<(), LedgerError>) {
     if let Err(error) = result {
         tracing::warn!(%error, "what a call to a model cost could not be written down");

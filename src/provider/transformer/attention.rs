@@ -1,6 +1,6 @@
-//! Attention: what each token of a text takes from the others of it. Vaswani et al., "Attention Is All You Need" (2017).
+//! Attention: what each token of a text takes from the others. Vaswani et al., "Attention Is All You Need" (2017).
 //!
-//! Texts of a batch lie one after another, without padding, and each is computed by itself.
+//! Texts of a batch follow each other without padding, and each is computed separately.
 
 use super::functions::softmax;
 use super::matrix::{Rows, product_of, product_transposed};
@@ -8,26 +8,27 @@ use super::matrix::{Rows, product_of, product_transposed};
 /// How the values of a token are shared among heads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heads {
-    /// Heads that ask.
+    /// Query heads.
     pub(super) count: usize,
-    /// Heads that are asked: as many, or a divisor of that, each for several that ask (Ainslie et al., "GQA", 2023).
+    /// Key and value heads: as many, or a divisor of that, each shared by several query heads (Ainslie et al., "GQA",
+    /// 2023).
     pub(super) asked: usize,
     /// Values of a head.
     pub(super) size: usize,
 }
 
 impl Heads {
-    /// As many that are asked as ask.
+    /// As many key and value heads as query heads.
     pub(super) fn alike(count: usize, size: usize) -> Self {
         Heads { count, asked: count, size }
     }
 
-    /// Values of a token's questions, and of what comes of them.
+    /// Values of a token's queries, and of its attention output.
     pub(super) fn asking(self) -> usize {
         self.count * self.size
     }
 
-    /// Values of a token's questions, keys and values, in this order.
+    /// Values of a token's queries, keys and values, in this order.
     pub(super) fn width(self) -> usize {
         (self.count + 2 * self.asked) * self.size
     }
@@ -44,7 +45,7 @@ pub(super) enum Sight {
 }
 
 impl Sight {
-    /// What the tokens from `start` to `end` of `n` see, together.
+    /// The range of tokens that those from `start` to `end` of `n` see together.
     fn range(self, start: usize, end: usize, n: usize) -> (usize, usize) {
         match self {
             Sight::All => (0, n),
@@ -54,7 +55,7 @@ impl Sight {
     }
 }
 
-/// What is added to the likeness of two tokens for how far apart they are: of each head a value for each distance.
+/// What is added to the attention score of two tokens for their distance: for each head a value per distance.
 pub(super) struct Distances {
     /// Head after head, from the farthest before a token to the farthest after it.
     values: Vec<f32>,
@@ -62,7 +63,8 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// For texts of at most `longest` tokens; `value` is given a head and the places of the token that looks and of the other.
+    /// For texts of at most `longest` tokens. `value` gets a head, the place of the token that looks, and that of the
+    /// other.
     pub(super) fn new(heads: usize, longest: usize, value: impl Fn(usize, usize, usize) -> f32) -> Self {
         let of_head = |head| {
             let (before, after) = ((1..longest).rev(), 0..longest);
@@ -72,17 +74,17 @@ impl Distances {
         Distances { values: (0..heads).flat_map(of_head).collect(), longest }
     }
 
-    /// For the token at `place`, those that follow each other from `other` on.
+    /// The values of the token at `place` for the tokens from `other` on.
     fn row(&self, head: usize, place: usize, other: usize) -> &[f32] {
         let start = head * (2 * self.longest - 1) + self.longest - 1 + other - place;
         &self.values[start..]
     }
 }
 
-/// Tokens that look together: what they compute stays in the second cache.
+/// Query tokens that are computed together: their intermediate values stay in the L2 cache.
 const TOGETHER: usize = 64;
 
-/// Which tokens of a text are of interest.
+/// Which tokens of a text need an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     All,
@@ -90,7 +92,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// How many of a text of `n` tokens.
+    /// How many tokens of a text of `n` these are.
     pub(super) fn of(self, n: usize) -> usize {
         match self {
             Wanted::All => n,
@@ -99,7 +101,7 @@ impl Wanted {
     }
 }
 
-/// What each token that is wanted takes from all of its text: rows of [`Heads::asking`] values. `parts` has a row of
+/// What each wanted token takes from all of its text: rows of [`Heads::asking`] values. `parts` has a row of
 /// [`Heads::width`] values for each token of texts of these lengths.
 pub(super) fn attend(
     parts: &[f32],
@@ -147,8 +149,8 @@ pub(super) fn attend(
     out
 }
 
-/// Turns pairs of values by angles that grow with the place of a token, so that likeness depends on distance. Su et al.,
-/// "RoFormer" (2021); pairs as Llama has them: a value, and the one half a head after it.
+/// Rotary positions: turns pairs of values by angles that grow with the place of a token, so that scores depend on
+/// distance. Su et al., "RoFormer" (2021); pairs as Llama has them: a value, and the one half a head after it.
 pub(super) struct Rotation {
     /// Cosine and sine of each pair, place after place.
     turns: Vec<(f32, f32)>,
@@ -156,8 +158,8 @@ pub(super) struct Rotation {
 }
 
 impl Rotation {
-    /// For heads of `size` values and texts of at most `longest` tokens; the slowest pair turns `base` times slower than
-    /// the first (almost).
+    /// For heads of `size` values and texts of at most `longest` tokens; the slowest pair turns (almost) `base` times
+    /// slower than the first.
     pub(super) fn new(base: f64, size: usize, longest: usize) -> Self {
         let half = size / 2;
         let speeds: Vec<f64> = (0..half).map(|i| base.powf(-(i as f64) / half as f64)).collect();
@@ -166,7 +168,7 @@ impl Rotation {
         Rotation { turns: turns.collect(), half }
     }
 
-    /// Turns the first `asking` values of each row of `parts`, and the keys after them: the rest are values.
+    /// Turns the queries and the keys, which come first in each row of `parts`; the values after them stay.
     pub(super) fn turn(&self, parts: &mut [f32], lengths: &[usize], heads: Heads) {
         let places = lengths.iter().flat_map(|n| 0..*n);
         for (row, place) in parts.chunks_exact_mut(heads.width()).zip(places) {

@@ -49,17 +49,17 @@ impl Batch {
     }
 }
 
-/// Tokens of a batch at most, unless a single text has more. Larger ones compute no faster, need more memory, and leave
-/// cores without work.
+/// Most tokens of a batch, unless a single text has more. Larger batches compute no faster, need more memory, and leave
+/// cores idle.
 pub(super) const BATCH_TOKENS: usize = 256;
 
-/// Gives `compute` all of `texts` in batches, several at once, and puts the results in the order of the texts.
+/// Passes all of `texts` to `compute` in batches, several at once, and returns the results in the order of the texts.
 pub(super) fn in_batches<T: Send>(
     texts: &[Tokens],
     compute: impl Fn(&Batch) -> Result<Vec<T>, TransformerError> + Sync,
 ) -> Result<Vec<T>, TransformerError> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
-    // The longest take longest: begun last, they would be waited for.
+    // The longest texts come first: if they began last, everything else would wait for them.
     order.sort_by_key(|i| std::cmp::Reverse(texts[*i].ids.len()));
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;

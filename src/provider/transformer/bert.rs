@@ -88,7 +88,7 @@ impl Layer {
 /// The network without a head.
 pub(super) struct Encoder {
     words: Matrix,
-    /// Rows for positions, those before the first that a token can have included.
+    /// Rows for positions, including those before the first position that a token can have.
     positions: Matrix,
     first_position: usize,
     /// Rows for the sides of a pair.
@@ -97,7 +97,7 @@ pub(super) struct Encoder {
     layers: Vec<Layer>,
     heads: Heads,
     activation: Activation,
-    /// MPNet's: how much near and far tokens have to do with each other, a row of a value for each head for each step.
+    /// MPNet's attention bias for near and far tokens: a row for each step of distance, with a value for each head.
     distances: Option<Matrix>,
 }
 
@@ -113,7 +113,7 @@ impl Encoder {
             let problem = format!("the activation `{}` is not supported", config.hidden_act);
             weights.folder().unsupported("config.json", problem, CHOOSE)
         })?;
-        // A network that was saved with a head has its kind before all names.
+        // A network that was saved with a head has the name of its kind before all names.
         let words = "embeddings.word_embeddings.weight";
         let prefix = if weights.has(&format!("{own}{words}")) { own } else { "" };
         let table = |name: &str| format!("{prefix}embeddings.{name}.weight");
@@ -167,7 +167,7 @@ impl Encoder {
         });
         for (i, layer) in self.layers.iter().enumerate() {
             let parts = layer.attention.apply(&x);
-            // Before the last layer all tokens count: others look at them.
+            // Before the last layer all tokens are needed, because others look at them.
             let wanted = if i + 1 == self.layers.len() { wanted } else { Wanted::All };
             let taken = attend(&parts, &batch.lengths, self.heads, Sight::All, wanted, distances.as_ref());
             if wanted == Wanted::First {
@@ -185,8 +185,9 @@ impl Encoder {
     }
 }
 
-/// The row for how a token looks at another: half of the rows for each direction; of these, half for the nearest
-/// distances one by one, and half for longer ones on a logarithmic scale. After Raffel et al., "T5" (2020), §2.1.
+/// The row for a token that looks at another: half of the rows are for each direction. Half of these are for the
+/// nearest distances one by one, and half for longer ones on a logarithmic scale. After Raffel et al., "T5" (2020),
+/// §2.1.
 fn step(from: usize, to: usize, steps: usize) -> usize {
     /// Everything farther is equally far.
     const FAR: f32 = 128.0;

@@ -23,7 +23,7 @@ pub struct CrossEncoder {
     width: usize,
     head: Head,
     pieces: Pieces,
-    /// Tokens of a query and a passage together at most, with those that begin, part and end them.
+    /// Most tokens of a query and a passage together, with those that begin, separate and end them.
     max_tokens: usize,
     threads: Threads,
 }
@@ -35,9 +35,9 @@ impl std::fmt::Debug for CrossEncoder {
 }
 
 impl CrossEncoder {
-    /// Reads the model in `folder`, which must have one label: how relevant a passage is. Where a processor is quicker at
-    /// it, the layers' weights are rounded to some eleven bits: that changes scores by some thousandths at most, and nobody
-    /// compares them with those of another machine, as is done with vectors.
+    /// Reads the model in `folder`, which must have one label: how relevant a passage is. If the processor is faster
+    /// with it, the layers' weights are rounded to about eleven bits. That changes scores by a few thousandths at most,
+    /// and unlike vectors, scores are never compared with those of another machine.
     pub fn open(folder: &Path) -> Result<Self, TransformerError> {
         Self::read(folder, true)
     }
@@ -53,7 +53,7 @@ impl CrossEncoder {
         let settings = Settings::read_reranker(&folder)?;
         let pieces = Pieces::read(&folder, &settings)?;
         let weights = Weights::read(&folder)?;
-        // What is no reranker is refused before the rest of it is read.
+        // A model that is no reranker is refused before the rest of it is read.
         let head = network::head(&weights, &settings.network, |token| pieces.id(token))?;
         let weights = if rounds { weights.rounding() } else { weights };
         let network = Network::read(&weights, &settings.network)?;
@@ -87,8 +87,8 @@ impl CrossEncoder {
         self.max_tokens
     }
 
-    /// How well each of `passages` answers `query`, in their order: 0 (not at all) to 1. What is too long is cut off
-    /// at the end of the passage; a query has at most half of the tokens.
+    /// How well each of `passages` answers `query`, in their order: 0 (not at all) to 1. A passage that is too long is
+    /// cut off at its end; a query gets at most half of the tokens.
     pub fn scores(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, TransformerError> {
         let failed =
             |problem: &str| TransformerError::Compute { folder: self.folder.clone(), problem: problem.to_owned() };

@@ -24,7 +24,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// A folder that has a `config.json`.
+    /// A folder that exists; nothing in it is read yet.
     pub(super) fn open(path: &Path) -> Result<Self, TransformerError> {
         let folder = Folder { path: path.to_owned() };
         let hint = "name the folder of a sentence-transformers model: one that has config.json, tokenizer.json and \

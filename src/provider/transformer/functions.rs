@@ -1,4 +1,4 @@
-//! Functions of single values, and of a row, that networks have between matrices.
+//! Functions of single values, and of a row, that networks apply between matrices.
 
 /// Functions between linear maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum Activation {
 }
 
 impl Activation {
-    /// The function that files of models call so.
+    /// The function that model files call by this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "gelu" => Activation::Gelu,
@@ -25,7 +25,7 @@ impl Activation {
         })
     }
 
-    /// Of each value.
+    /// Applies the function to each value.
     pub(super) fn apply(self, x: &mut [f32]) {
         match self {
             Activation::Gelu => {
@@ -56,8 +56,8 @@ pub(super) fn softmax(row: &mut [f32]) {
     row.iter_mut().for_each(|x| *x *= factor);
 }
 
-/// e to the power of `x`, within 2 units in the last place between -87 and 88, and at the nearest of these beyond: without
-/// a branch, so that compilers make one of several values at a time, which the library's cannot be.
+/// e to the power of `x`, within 2 units in the last place between -87 and 88; beyond these, that of the nearer one. It
+/// has no branch, so that compilers can vectorise it, which they cannot do with the library's.
 ///
 /// 2^n · e^r with |r| ≤ ½ ln 2, and of e^r the first terms of its series (the eighth is below 2^-27).
 fn exp(x: f32) -> f32 {

@@ -6,12 +6,12 @@ use super::matrix::{Linear, Norm};
 use super::pooling::Pooling;
 use super::weights::Weights;
 
-/// What makes one number of the states of a pair.
+/// Turns the states of a pair into one number.
 pub(super) struct Head {
     pub(super) pooling: Pooling,
     /// Maps, activations and norms before the last map.
     pub(super) before: Option<(Linear, Activation, Option<Norm>)>,
-    /// To one number.
+    /// The last map, to one number.
     pub(super) out: Linear,
 }
 
@@ -32,7 +32,7 @@ impl Head {
         weights.linear(name, width, 1)
     }
 
-    /// From the states of one pair's tokens, rows of `width` values: 0 to 1.
+    /// The score, 0 to 1, from the states of one pair's tokens: rows of `width` values.
     pub(super) fn score(&self, states: &[f32], width: usize) -> f32 {
         let mut state = self.pooling.pool(states, width);
         if let Some((dense, activation, norm)) = &self.before {

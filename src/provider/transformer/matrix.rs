@@ -1,7 +1,7 @@
 //! Matrices and norms of networks, on plain slices of `f32`, row after row.
 //!
-//! Products are computed by the crate `matrixmultiply`, one thread each, but for those of [`rounded`] numbers; whoever calls has
-//! several of them under way.
+//! The crate `matrixmultiply` computes the products, one thread each, except those of [`rounded`] numbers. Callers have
+//! several products under way.
 
 mod rounded;
 
@@ -43,7 +43,7 @@ pub(super) fn product_of(a: Rows<'_>, b: Rows<'_>, out: &mut [f32], stride: usiz
     product(a, (b.values, b.width, b.stride, 1), 1.0, out, stride);
 }
 
-/// `b` as `a.width` × columns: values, columns, how far the next row is, and the next column.
+/// `b` is `a.width` × columns: its values, columns, and the strides to the next row and to the next column.
 fn product(a: Rows<'_>, b: (&[f32], usize, usize, usize), scale: f32, out: &mut [f32], stride: usize) {
     let (values, columns, down, right) = b;
     if a.count == 0 || columns == 0 {
@@ -54,8 +54,8 @@ fn product(a: Rows<'_>, b: (&[f32], usize, usize, usize), scale: f32, out: &mut 
     assert!(last(a.count, a.stride, a.width, 1) < a.values.len(), "all of the left side");
     assert!(last(a.width, down, columns, right) < values.len(), "all of the right side");
     assert!(last(a.count, stride, columns, 1) < out.len(), "room for the product");
-    // SAFETY: the first and the last value of each of the three lie within its slice, as asserted, and so does all between
-    // them; `out` is borrowed alone, and its rows do not overlap.
+    // SAFETY: the asserts ensure that the first and the last value of each of the three lie within its slice, and so
+    // does all between them; `out` is borrowed exclusively, and its rows do not overlap.
     unsafe {
         matrixmultiply::sgemm(
             a.count,
@@ -76,16 +76,16 @@ fn product(a: Rows<'_>, b: (&[f32], usize, usize, usize), scale: f32, out: &mut 
     }
 }
 
-/// The numbers of a matrix, as wide as its file has them: what is kept in 16 bits is widened in use.
+/// The numbers of a matrix, as wide as its file has them: 16-bit numbers are widened in use.
 pub(super) enum Numbers {
     Single(Box<[f32]>),
     /// The upper half of each `f32` (bfloat16).
     Upper(Box<[u16]>),
-    /// As whole numbers, which no file has.
+    /// As whole numbers; no file has these.
     Rounded(Rounded),
 }
 
-/// Rows of a matrix that are widened together: what they take stays in the second cache.
+/// Rows of a matrix that are widened together, few enough to stay in the L2 cache.
 const PANEL: usize = 64;
 
 /// Weights: `outputs` rows of `inputs` values.
@@ -101,7 +101,8 @@ impl Matrix {
         Matrix { numbers, inputs, outputs }
     }
 
-    /// The same with whole numbers: a little off, and quicker, if this processor is at that.
+    /// The same with whole numbers, which is less exact and faster; unchanged if this processor is not faster with
+    /// them.
     pub(super) fn rounded(self) -> Self {
         if !rounded::is_quicker() {
             return self;
@@ -153,8 +154,8 @@ impl Matrix {
         out
     }
 
-    /// The rows of all of these, one matrix after the other. All have as many inputs; if the files have numbers of
-    /// several widths, the widest is taken.
+    /// The rows of all of these, one matrix after the other. All have the same number of inputs; if the files have
+    /// numbers of several widths, the widest is taken.
     pub(super) fn stacked(parts: Vec<Matrix>) -> Self {
         let (inputs, outputs) = (parts.first().map_or(0, Matrix::inputs), parts.iter().map(Matrix::outputs).sum());
         let uppers = parts.iter().map(|part| match &part.numbers {
@@ -199,7 +200,7 @@ impl Linear {
         out
     }
 
-    /// One whose output is that of all of these, side by side. A part without a bias has one of zeros, if another has one.
+    /// A map whose output is that of all `parts` side by side. If one part has a bias, parts without one get zeros.
     pub(super) fn beside(parts: Vec<Linear>) -> Self {
         let biased = parts.iter().any(|part| part.bias.is_some());
         let (mut weights, mut all) = (Vec::with_capacity(parts.len()), Vec::new());
@@ -220,7 +221,7 @@ pub(super) enum Norm {
 }
 
 impl Norm {
-    /// Of each row of as many values as it has scales.
+    /// Normalises each row, which has as many values as there are scales.
     pub(super) fn apply(&self, x: &mut [f32]) {
         match self {
             Norm::Layer { scale, shift, epsilon } => {
@@ -250,7 +251,7 @@ impl Norm {
     }
 }
 
-/// In doubles, for a row has hundreds of values.
+/// Sums in f64, because a row has hundreds of values.
 fn sum(values: impl Iterator<Item = f32>) -> f32 {
     values.map(f64::from).sum::<f64>() as f32
 }

@@ -1,5 +1,5 @@
-//! ModernBERT: places by rotation, most layers look at near tokens only, and linear maps have gates. After Warner et al.,
-//! "Smarter, Better, Faster, Longer" (2024).
+//! ModernBERT: places by rotation, most layers look at near tokens only, and linear maps have gates. After Warner et
+//! al., "Smarter, Better, Faster, Longer" (2024).
 
 use std::collections::BTreeMap;
 
@@ -30,14 +30,14 @@ pub(super) struct ModernBertConfig {
     classifier_pooling: Option<String>,
     #[serde(default = "epsilon")]
     norm_eps: f64,
-    /// Tokens that a layer sees that does not see all, half of them on each side.
+    /// Tokens that a layer with local attention sees, half of them on each side.
     local_attention: usize,
-    /// Every so many layers, the first included, sees all tokens.
+    /// One layer in this many, beginning with the first, sees all tokens.
     #[serde(default = "every")]
     global_attn_every_n_layers: usize,
     global_rope_theta: Option<f64>,
     local_rope_theta: Option<f64>,
-    /// Newer files have the two above in here, and which layers see all.
+    /// Newer files have the two thetas above in here, and say in `layer_types` which layers see all.
     #[serde(default)]
     rope_parameters: BTreeMap<String, Rope>,
     layer_types: Option<Vec<String>>,
@@ -102,7 +102,7 @@ impl ModernBertConfig {
         if all { Sight::All } else { self.near() }
     }
 
-    /// How slow the rotations are; what the paper has where the file says nothing.
+    /// How slow the rotations are; without a word in the file, as in the paper.
     fn theta(&self, sight: Sight) -> f64 {
         let (name, old, usual) = match sight {
             Sight::All => ("full_attention", self.global_rope_theta, 160_000.0),
@@ -142,7 +142,7 @@ pub(super) struct Encoder {
     last_norm: Norm,
     heads: Heads,
     activation: Activation,
-    /// Of layers that see all, and of the others.
+    /// The theta of layers that see all, and that of the others.
     thetas: (f64, f64),
 }
 

@@ -1,4 +1,4 @@
-//! The kinds of networks that are known: what `config.json` says of one, and the one that is made of its weights.
+//! The supported kinds of networks: what `config.json` says of one, and the network built from its weights.
 
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ struct Common {
 }
 
 impl NetworkConfig {
-    /// With the names of what the weights were saved as.
+    /// Reads and checks `config.json`. Also returns its `architectures`: the names of what the weights were saved as.
     pub(super) fn read(folder: &Folder) -> Result<(Self, Vec<String>), TransformerError> {
         const FILE: &str = "config.json";
         let bytes = folder.must_read(FILE, "name the folder of a sentence-transformers model", MOST_TEXT)?;
@@ -63,7 +63,7 @@ impl NetworkConfig {
         }
     }
 
-    /// Tokens of a text at most.
+    /// Most tokens of a text.
     pub(super) fn longest(&self) -> usize {
         match self {
             NetworkConfig::Bert(config) => config.longest(),
@@ -72,7 +72,7 @@ impl NetworkConfig {
         }
     }
 
-    /// How states become a vector where the folder does not say it.
+    /// How states become a vector if the folder does not say it.
     pub(super) fn pooling(&self) -> Pooling {
         match self {
             NetworkConfig::Bert(_) | NetworkConfig::ModernBert(_) => Pooling::Mean,
@@ -80,7 +80,7 @@ impl NetworkConfig {
         }
     }
 
-    /// All that is said of it and that its results depend on, for an identity.
+    /// Everything in `config.json` that results depend on, for an identity.
     pub(super) fn describe(&self) -> String {
         match self {
             NetworkConfig::Bert(config) => config.describe(),
@@ -115,8 +115,8 @@ impl Network {
         }
     }
 
-    /// Of each text what `read` makes of the states of its tokens, rows of `width` values. Where only the first is read, the
-    /// others may be left out.
+    /// For each text, what `read` makes of the states of its tokens, rows of `width` values. If the pooling needs only
+    /// the first token, the others may be left out.
     pub(super) fn read_states<T>(
         &self,
         batch: &Batch,

@@ -14,7 +14,7 @@ pub(super) enum Pooling {
     First,
     /// Of each component the largest.
     Max,
-    /// The state of the last token: the one that has seen all others where each sees those before it.
+    /// The state of the last token: if each token sees those before it, the last one has seen all.
     Last,
 }
 

@@ -1,5 +1,5 @@
-//! Qwen3, as Qwen3-Embedding and Qwen3-Reranker have it: each token sees those before it, so the last one says it all. After
-//! "Qwen3 Technical Report" (2025) and "Qwen3 Embedding" (2025).
+//! Qwen3, as Qwen3-Embedding and Qwen3-Reranker have it: each token sees those before it, so the last one has seen them
+//! all. After "Qwen3 Technical Report" (2025) and "Qwen3 Embedding" (2025).
 
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub(super) struct Qwen3Config {
     rms_norm_eps: f64,
     hidden_act: String,
     rope_theta: Option<f64>,
-    /// Newer files have the one above in here.
+    /// Newer files have `rope_theta` in here.
     rope_parameters: Option<Rope>,
     rope_scaling: Option<serde_json::Value>,
     #[serde(default)]
@@ -77,7 +77,7 @@ impl Qwen3Config {
         Ok(())
     }
 
-    /// What the models have where the file says nothing.
+    /// How slow the rotations are; without a word in the file, as in the models.
     fn theta(&self) -> f64 {
         self.rope_parameters.as_ref().map(|rope| rope.rope_theta).or(self.rope_theta).unwrap_or(1e6)
     }
@@ -111,7 +111,7 @@ pub(super) struct Decoder {
     theta: f64,
 }
 
-/// Whether the names of the weights have something before them.
+/// The prefix of the names of the weights, if they have one.
 fn prefix(weights: &Weights<'_>) -> &'static str {
     if weights.has("model.embed_tokens.weight") { "model." } else { "" }
 }
@@ -185,7 +185,7 @@ impl Decoder {
     }
 }
 
-/// The head of a reranker: a label of its own, or how much rather it would go on with "yes" than with "no".
+/// The head of a reranker: its own label, or by how much it prefers to go on with "yes" over "no".
 pub(super) fn head(
     weights: &Weights<'_>,
     config: &Qwen3Config,

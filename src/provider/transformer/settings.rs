@@ -1,8 +1,9 @@
 //! What the files of a model's folder say, checked: kind and size of the network, how tokens become one vector, how
 //! long a text may be, and which prefixes it was trained with.
 //!
-//! The format is that of the Python library sentence-transformers: `modules.json` lists steps, each with a folder of
-//! its own. A folder without it is a bare network, whose tokens are averaged, as that library does.
+//! The format is that of the Python library sentence-transformers: `modules.json` lists steps, each with its own
+//! folder. A folder without it is a bare network, whose tokens are averaged, as that library does (for Qwen3, the last
+//! token is taken).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,22 +28,22 @@ pub(crate) const SENTENCE_CONFIGS: [&str; 4] = [
 pub(super) struct Settings {
     pub(super) network: NetworkConfig,
     pub(super) pooling: Pooling,
-    /// Whether the text is put into lower case before the tokenizer has it.
+    /// Whether a text is put into lower case before it is tokenized.
     pub(super) lowercase: bool,
-    /// Tokens of a text at most, with those that begin and end it.
+    /// Most tokens of a text, with those that begin and end it.
     pub(super) max_tokens: usize,
-    /// How a model that judges has query and passage.
+    /// How a reranker gets query and passage.
     pub(super) pairs: PairForm,
     pub(super) query_prefix: String,
     pub(super) document_prefix: String,
 }
 
-/// How two texts that are judged together are put to a model.
+/// How two texts are put to a model that judges them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PairForm {
     /// As its tokenizer frames pairs.
     Frame,
-    /// As a question to a model that talks.
+    /// As a question to a chat model.
     Question,
 }
 
@@ -74,7 +75,7 @@ struct Prompts {
 }
 
 impl Settings {
-    /// Of a model that gives vectors.
+    /// Reads the settings of a model that gives vectors.
     pub(super) fn read(folder: &Folder) -> Result<Self, TransformerError> {
         let (network, architectures) = NetworkConfig::read(folder)?;
         if architectures.iter().any(|name| name.ends_with("ForSequenceClassification")) {
@@ -87,7 +88,7 @@ impl Settings {
         };
         let Prompts { prompts, default_prompt_name } =
             folder.json("config_sentence_transformers.json")?.unwrap_or_default();
-        // Which prompt is taken for what, is up to `encode_query` and `encode_document` of sentence-transformers.
+        // The choice of the prompts follows `encode_query` and `encode_document` of sentence-transformers.
         let prefix = |names: &[&str]| {
             let found = names.iter().copied().chain(default_prompt_name.as_deref()).find_map(|name| prompts.get(name));
             found.cloned().unwrap_or_default()
@@ -96,7 +97,7 @@ impl Settings {
         Self::finish(folder, network, pooling, query_prefix, document_prefix)
     }
 
-    /// Of a model that judges pairs.
+    /// Reads the settings of a model that judges pairs.
     pub(super) fn read_reranker(folder: &Folder) -> Result<Self, TransformerError> {
         let (network, _) = NetworkConfig::read(folder)?;
         let pairs = match network {
@@ -107,7 +108,8 @@ impl Settings {
         Ok(Settings { pairs, ..settings })
     }
 
-    /// Of everything that vectors and scores depend on, but the prefixes; given the hashes of weights and tokenizer.
+    /// The hash of everything that vectors and scores depend on, except the prefixes; given those of weights and
+    /// tokenizer.
     pub(super) fn hash(&self, weights: blake3::Hash, pieces: blake3::Hash) -> blake3::Hash {
         let Settings { network, pooling, lowercase, max_tokens, .. } = self;
         let mut hasher = blake3::Hasher::new();
@@ -145,7 +147,8 @@ impl Settings {
     }
 }
 
-/// What the steps of the model come to: the network, pooling, and perhaps the length 1, which vectors get in any case.
+/// The pooling among the steps of a model: the network, pooling, and perhaps scaling to length 1, which vectors get in
+/// any case.
 fn pooling(folder: &Folder, modules: &[Module], width: usize) -> Result<Pooling, TransformerError> {
     const FILE: &str = "modules.json";
     let mut pooling = None;

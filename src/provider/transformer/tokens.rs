@@ -11,7 +11,7 @@ use super::settings::{PairForm, Settings};
 
 const FILE: &str = "tokenizer.json";
 
-/// The tokenizer of a model, and how the model has texts and pairs.
+/// The tokenizer of a model, and how the model takes texts and pairs.
 pub(super) struct Pieces {
     tokenizer: ModelTokenizer,
     lowercase: bool,
@@ -24,17 +24,17 @@ pub(super) struct Pieces {
 enum Form {
     /// As the tokenizer frames it.
     Frame,
-    /// As a question to a model that talks, between these tokens.
+    /// As a question to a chat model, between these tokens.
     Question { before: Vec<u32>, after: Vec<u32> },
 }
 
-/// The first of two texts, of many pairs.
+/// The query, which is the first text of many pairs.
 pub(super) struct QueryTokens<'a> {
     text: Cow<'a, str>,
     ids: Vec<u32>,
 }
 
-/// What is asked of a model that talks, as Qwen3-Reranker was trained ("Qwen3 Embedding", 2025, and the model's card).
+/// What a chat model is asked, as Qwen3-Reranker was trained ("Qwen3 Embedding", 2025, and the model's card).
 mod question {
     pub(super) const SYSTEM: &str = "system\nJudge whether the Document meets the requirements based on the Query and the Instruct \
                                      provided. Note that the answer can only be \"yes\" or \"no\".";
@@ -72,7 +72,7 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// Says so if there are tokens beyond the `rows` that a network knows.
+    /// Fails if there are tokens beyond the `rows` that a network knows.
     pub(super) fn must_fit(&self, folder: &Folder, rows: usize) -> Result<(), TransformerError> {
         let largest = self.tokenizer.largest();
         if (largest as usize) < rows {
@@ -82,12 +82,12 @@ impl Pieces {
         Err(folder.mismatch(FILE, problem))
     }
 
-    /// Of the bytes of the file.
+    /// The hash of the bytes of the file.
     pub(super) fn hash(&self) -> blake3::Hash {
         self.hash
     }
 
-    /// The number of a token as it stands in the file.
+    /// The number of a token, which is given as in the file.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.id(token)
     }
@@ -115,7 +115,7 @@ impl Pieces {
         self.tokenizer.ids(&text, most)
     }
 
-    /// The tokens of `prefix` and `text`, as many as a text may have.
+    /// The tokens of `prefix` and `text`, cut off at what a text may have.
     pub(super) fn single(&self, prefix: &str, text: &str) -> Tokens {
         let text = if prefix.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{prefix}{text}")) };
         self.join(false, &self.cut(&text, self.most - self.frame(false)), &[])
@@ -125,14 +125,14 @@ impl Pieces {
     pub(super) fn query<'a>(&self, query: &'a str) -> QueryTokens<'a> {
         let most = (self.most - self.frame(true)) / 2;
         let ids = self.cut(query, most.saturating_add(1));
-        // Where the text itself is needed, it is cut about where its tokens are.
+        // If the query has more than `most` tokens, its text, which a question needs, is cut to as many bytes.
         let end = if ids.len() > most { most } else { query.len() };
         let text = Cow::Borrowed(&query[..query.floor_char_boundary(end)]);
         QueryTokens { text, ids: ids[..ids.len().min(most)].to_vec() }
     }
 
-    /// A query and a passage, as many tokens together as a text may have. What is too long is the end of the passage; a
-    /// query of more than half of the tokens is cut too.
+    /// The tokens of a query and a passage, together as many as a text may have. If there are more, the end of the
+    /// passage is cut off, and a query is cut to half of the tokens.
     pub(super) fn pair(&self, query: &QueryTokens<'_>, passage: &str) -> Tokens {
         let room = self.most - self.frame(true);
         match &self.form {
@@ -165,7 +165,7 @@ impl Pieces {
     }
 }
 
-/// What stands before and after a question.
+/// The tokens before and after a question.
 fn ask(folder: &Folder, tokenizer: &ModelTokenizer) -> Result<Form, TransformerError> {
     let mark = |token: &str| {
         let missing = || folder.mismatch(FILE, format!("it has no token `{token}`, which this kind of reranker reads"));

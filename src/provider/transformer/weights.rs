@@ -1,4 +1,4 @@
-//! The numbers of a network: `model.safetensors`, each tensor checked against what the settings say, and read when it is
+//! The numbers of a network: `model.safetensors`. Each tensor is checked against the settings and read only when it is
 //! asked for, so that no more is in memory than what is used.
 
 use std::cell::RefCell;
@@ -46,12 +46,12 @@ impl<'a> Weights<'a> {
         Ok(Weights { folder, file: RefCell::new(file), header, hash, rounds: false })
     }
 
-    /// The same, of which layers get rounded matrices ([`Matrix::rounded`]).
+    /// The same, but the matrices of layers are rounded ([`Matrix::rounded`]).
     pub(super) fn rounding(self) -> Self {
         Weights { rounds: true, ..self }
     }
 
-    /// Of the bytes of the file.
+    /// The hash of the bytes of the file.
     pub(super) fn hash(&self) -> blake3::Hash {
         self.hash
     }
@@ -91,7 +91,8 @@ impl<'a> Weights<'a> {
         Ok(Linear { weights, bias })
     }
 
-    /// A layer norm: `name.weight`, and `name.bias` if there is one. Weights that once were of TensorFlow have other names.
+    /// A layer norm: `name.weight`, and `name.bias` if there is one. Weights that came from TensorFlow have other
+    /// names.
     pub(super) fn norm(&self, name: &str, width: usize, epsilon: f64) -> Result<Norm, TransformerError> {
         let part = |new: &str, old: &str| {
             let (new, old) = (format!("{name}.{new}"), format!("{name}.{old}"));

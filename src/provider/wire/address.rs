@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// An address, taken apart once.
+/// A parsed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// `scheme://host[:port]`, the port only if it is not the scheme's own.
     origin: String,
-    /// What stands before the paths of the interface: empty, or `/…` without a slash at its end.
+    /// The path before those of the interface: empty, or `/…` without a slash at its end.
     prefix: String,
     host: String,
     /// Host as the `Host` header says it.
@@ -17,8 +17,8 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Reads an address. `suffixes` are ends that users write although the interface's paths have them already
-    /// (`/v1`), and are cut off.
+    /// Reads an address. `suffixes` (such as `/v1`) are cut off its end: users write them although the interface's
+    /// paths have them already.
     ///
     /// # Errors
     /// What is wrong with it; never the address itself, which may hold a password.

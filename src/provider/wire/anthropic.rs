@@ -18,7 +18,7 @@ use context::settings::{ContextConfig, Provider};
 /// From this version on, ISO, sampling parameters are an error.
 const NO_SAMPLING: &str = "2026-10-21";
 
-/// What an error may name, and which field it means.
+/// Names that an error may hold, and the field that each means.
 pub(super) const FIELDS: &[(&str, Field)] = &[
     ("temperature", Field::Temperature),
     ("thinking", Field::Thinking),
@@ -49,7 +49,7 @@ pub(crate) struct Anthropic {
     asking: Asking,
 }
 
-/// What is asked of a model that speaks Anthropic's Messages, wherever it runs.
+/// Makes the body for a model that speaks Anthropic's Messages, wherever it runs.
 #[derive(Clone, Debug)]
 pub(super) struct Asking {
     pub(super) model: Model,
@@ -96,8 +96,8 @@ impl Asking {
         body
     }
 
-    /// The note and the question. The mark costs a quarter more for what it marks, and nothing is cached below the
-    /// model's minimum: so it is set only where more requests follow and the prefix is long enough.
+    /// The note and the question. The mark for the cache makes what it marks a quarter more expensive, and nothing is
+    /// cached below the model's minimum. So it is set only if more requests follow and the prefix is long enough.
     fn blocks(&self, prompt: &Prompt, cache: bool, keep: Keep) -> Value {
         if prompt.document.is_empty() {
             return json!([text(&prompt.task)]);

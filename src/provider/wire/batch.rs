@@ -55,13 +55,13 @@ pub(crate) struct Item<'a> {
 pub(crate) struct BatchStatus {
     /// Its id.
     pub(crate) id: String,
-    /// Whether there are results.
+    /// How far it is.
     pub(crate) stage: Stage,
     /// Requests by how they are doing.
     pub(crate) counts: Counts,
     /// RFC 3339, as the provider says it.
     pub(crate) created_at: Option<String>,
-    /// As above: from then on what is not answered is expired.
+    /// As above: requests that are not answered by then expire.
     pub(crate) expires_at: Option<String>,
     /// Whether its results can still be fetched: they are kept for 29 days.
     pub(crate) has_results: bool,
@@ -115,12 +115,12 @@ pub(crate) enum Outcome {
     Expired,
 }
 
-/// An answer that waits for its prompt to be read with.
+/// An answer that is not read yet, because that needs its prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Message(Value);
 
 impl Anthropic {
-    /// Hands a batch in. Whether it arrived is not known if the connection breaks: [`Anthropic::batch_list`] shows it.
+    /// Submits a batch. If the connection breaks, [`Anthropic::batch_list`] shows whether it arrived.
     ///
     /// # Errors
     /// [`FailureKind::Unauthorized`] without a key; [`FailureKind::Rejected`] for an empty, too long or ambiguous
@@ -150,7 +150,7 @@ impl Anthropic {
 
     /// One request as a batch holds it. Its length tells how many fit into [`MOST_BYTES`].
     pub(crate) fn batch_item(&self, item: &Item, without: &[Field]) -> Vec<u8> {
-        // Requests of a batch may be an hour apart, and what is cached for five minutes would be paid for in vain.
+        // Requests of a batch may be an hour apart, so a cache of five minutes would be paid for in vain.
         let params = self.params(item.prompt, without, Keep::Hour);
         super::bytes(&json!({"custom_id": item.id, "params": params}))
     }
@@ -158,7 +158,7 @@ impl Anthropic {
     /// Asks how a batch is doing.
     ///
     /// # Errors
-    /// No key, or an id that is none.
+    /// There is no key, or the id is malformed.
     pub(crate) fn batch_poll(&self, id: &str, key: Option<&Key>) -> Result<Call, Failure> {
         self.batch_get(id, "", key)
     }
@@ -204,7 +204,7 @@ impl Anthropic {
     /// Reads a line of the results.
     ///
     /// # Errors
-    /// What makes it none: the request it belongs to counts as not answered.
+    /// Why the line is not a result: the request that it belongs to counts as not answered.
     pub(crate) fn batch_line(&self, line: &[u8], now: SystemTime) -> Result<Line, String> {
         let line: Value = serde_json::from_slice(line).map_err(|_| "a line of the results is not JSON")?;
         let id = line.get("custom_id").and_then(Value::as_str).filter(|id| is_id(id));
@@ -241,16 +241,16 @@ impl Anthropic {
     /// Reads the answer of a batch's request.
     ///
     /// # Errors
-    /// What makes it none.
+    /// Why it is not an answer.
     pub(crate) fn batch_answer(&self, message: &Message, prompt: &Prompt) -> Result<Answer, String> {
         anthropic::read(&message.0, prompt, self.model().token_factor)
     }
 }
 
-/// Reads how a batch is doing: the answer to handing in, asking and stopping.
+/// Reads how a batch is doing: from the answer to submitting it, asking about it, or stopping it.
 ///
 /// # Errors
-/// What makes it no status.
+/// Why it is not a status.
 pub(crate) fn status(body: &[u8]) -> Result<BatchStatus, String> {
     one(&super::parsed(body)?)
 }
@@ -258,7 +258,7 @@ pub(crate) fn status(body: &[u8]) -> Result<BatchStatus, String> {
 /// Reads a list of batches, and the id to go on after if there are more.
 ///
 /// # Errors
-/// What makes it none.
+/// Why it is not a list.
 pub(crate) fn list(body: &[u8]) -> Result<(Vec<BatchStatus>, Option<String>), String> {
     let body = super::parsed(body)?;
     let batches = body.get("data").and_then(Value::as_array).ok_or("the list of batches has no `data`")?;
@@ -290,7 +290,7 @@ fn one(batch: &Value) -> Result<BatchStatus, String> {
     })
 }
 
-/// Ids go into paths: nothing but these characters may.
+/// Whether a text is an id. Ids go into paths, so only these characters are allowed.
 fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }

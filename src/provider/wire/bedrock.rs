@@ -23,7 +23,7 @@ use context::settings::{ContextConfig, NO_BEDROCK};
 /// Version of the body that every model there takes.
 const BODY_VERSION: &str = "bedrock-2023-05-31";
 
-/// From this on Bedrock knows versions by the same dates as Anthropic; asked for only if configured.
+/// From this version on, Bedrock has the same version dates as Anthropic; it is sent only if configured.
 const SAME_VERSIONS: &str = "2026-10-21";
 
 /// A model on Bedrock.
@@ -91,7 +91,7 @@ impl Bedrock {
             None if self.address.is_loopback() => {}
             None => return Err(super::no_key(&self.address, "context", "no key is found")),
         }
-        // Not signed, as the vendor's own client has it: what lies between may change it.
+        // Not signed, as in the vendor's own client: a proxy in between may change it.
         request.headers.push(super::plain(("accept", "application/json")));
         Ok(request)
     }

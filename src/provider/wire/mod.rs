@@ -58,7 +58,7 @@ pub(super) enum Wire {
 pub(super) struct Request {
     /// Where.
     pub(super) url: String,
-    /// All headers but `Host` and `Content-Length`, names in lower case.
+    /// All headers except `Host` and `Content-Length`, names in lower case.
     pub(super) headers: Vec<(&'static str, SecretString)>,
     /// JSON, or empty.
     pub(super) body: Vec<u8>,
@@ -98,7 +98,8 @@ pub(super) enum Field {
     Effort,
     /// All of Anthropic's `output_config`: effort and schema.
     OutputConfig,
-    /// The cap of the answer goes under its other name (`max_tokens`, `max_completion_tokens`): it is never missing.
+    /// The cap of the answer. It is never missing: it goes under its other name (`max_tokens`,
+    /// `max_completion_tokens`).
     OutputCap,
     /// The JSON schema.
     Schema,
@@ -118,7 +119,7 @@ pub(super) enum Field {
     StreamOptions,
 }
 
-/// What a line needs to know of the interface that is spoken over it, whatever it is asked for.
+/// What a line needs to know of the provider's interface, whatever is asked.
 pub(super) trait Protocol {
     /// What an answer with another status than a success means. `now` is what a date in `Retry-After` is compared
     /// with.
@@ -131,7 +132,7 @@ impl Protocol for Wire {
     }
 }
 
-/// Whether an address is this machine's; one that is none is not, and making a [`Wire`] of it says why.
+/// Whether an address is of this machine. A malformed one is not; making a [`Wire`] of it says what is wrong.
 pub(super) fn is_loopback(url: &str) -> bool {
     Address::parse(url, &[]).is_ok_and(|address| address.is_loopback())
 }
@@ -175,7 +176,7 @@ impl Wire {
     /// Reads the body of an answer with status 200.
     ///
     /// # Errors
-    /// What makes it no answer: a fault of the transport, worth another try. Never holds text of the body.
+    /// Why it is not an answer: a fault of the transport, worth another try. Never holds text of the body.
     pub(super) fn read(&self, body: &[u8], prompt: &Prompt) -> Result<Answer, String> {
         match self {
             Wire::Anthropic(wire) => anthropic::read(&parsed(body)?, prompt, wire.model().token_factor),
@@ -235,7 +236,7 @@ pub(super) fn bearer(key: &SecretString) -> (&'static str, SecretString) {
     ("authorization", format!("Bearer {}", key.expose_secret()).into())
 }
 
-/// The one word that most providers take for a key.
+/// The single word that most providers take as a key.
 ///
 /// # Errors
 /// There is none though the address is not of this machine, or it is one for AWS.
@@ -264,8 +265,8 @@ pub(super) fn no_key(address: &Address, section: &str, why: &str) -> Failure {
     }
 }
 
-/// The messages for interfaces that take one text from the user: the document first, for a cache lives on equal
-/// beginnings. Empty texts are refused by some, and left out.
+/// The messages for interfaces that take one text from the user. The document comes first, because caches look for
+/// equal beginnings. Empty texts are left out, because some servers refuse them.
 fn messages(system: &str, prompt: &Prompt) -> Value {
     let parts = [prompt.document.as_str(), prompt.task.as_str()];
     let question = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -302,9 +303,10 @@ pub(super) fn parsed(body: &[u8]) -> Result<Value, String> {
     Ok(value)
 }
 
-/// Completes what the provider says about usage, and doubts what it says about the end.
+/// Fills in what the provider does not say about usage, and corrects what it says about the end.
 ///
-/// Counts are absent or 0 at servers that do not count; `read` includes what came from a cache or went into it.
+/// Servers that do not count send no counts, or 0. `input` is without the tokens that came from a cache or went into
+/// it.
 fn answer(text: String, said: Finish, counted: Counted, prompt: &Prompt, token_factor: f32) -> Answer {
     let Counted { input, output, cache_read, cache_write } = counted;
     let mut usage =

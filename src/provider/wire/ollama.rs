@@ -15,16 +15,16 @@ use context::prompt;
 use context::prompt::Prompt;
 use context::settings::{ContextConfig, Provider};
 
-/// The least context that is asked for, tokens; larger ones are this doubled.
+/// The smallest context that is requested, in tokens; larger ones are this doubled.
 const LEAST_CONTEXT: u32 = 4096;
 
-/// The largest context that is asked for where the model is not known to take more, tokens.
+/// The largest context that is requested, in tokens, unless the model is known to take more.
 const USUAL_CONTEXT: u32 = 32_768;
 
 /// Equal prompts should get equal answers.
 const SEED: u32 = 1;
 
-/// What an error may name, and which field it means.
+/// Names that an error may hold, and the field that each means.
 pub(super) const FIELDS: &[(&str, Field)] = &[
     ("temperature", Field::Temperature),
     ("thinking", Field::Think),
@@ -63,7 +63,7 @@ impl Ollama {
     pub(super) fn request(&self, prompt: &Prompt, key: Option<&Key>, without: &[Field]) -> Result<Request, Failure> {
         let context = self.context_for(prompt)?;
         let mut headers = vec![super::plain(super::JSON)];
-        // Its own server takes no key; one behind a proxy may.
+        // Ollama itself takes no key; a proxy before it may.
         if let Some(key) = super::api_key(key, &self.address, Provider::Ollama)? {
             headers.push(super::bearer(key));
         }
@@ -153,8 +153,8 @@ impl Ollama {
     }
 }
 
-/// Tokens that a prompt has at least, about. The estimate goes by bytes, which is too much for scripts of several
-/// bytes per letter: an honest count must not look like a cut there, so letters are counted too.
+/// About how many tokens a prompt has at least. The estimate goes by bytes, which is too much for scripts with several
+/// bytes per letter. There an honest count must not look like a cut prompt, so letters are counted too.
 pub(super) fn at_least(prompt: &Prompt) -> u64 {
     let letters: usize = [&prompt.system, &prompt.document, &prompt.task].iter().map(|part| part.chars().count()).sum();
     // 3.6 letters per token, as in the estimate.

@@ -20,7 +20,7 @@ const VENDOR: &str = "api.openai.com";
 /// The two names of the cap of an answer.
 const CAPS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
 
-/// What an error may name, and which field it means.
+/// Names that an error may hold, and the field that each means.
 pub(super) const FIELDS: &[(&str, Field)] = &[
     ("temperature", Field::Temperature),
     ("reasoning_effort", Field::Effort),
@@ -121,7 +121,7 @@ impl OpenAi {
         let cache_read = tokens("prompt_tokens_details/cached_tokens").unwrap_or(0);
         let cache_write = tokens("prompt_tokens_details/cache_write_tokens").unwrap_or(0);
         let counted = Counted {
-            // Here the count of the prompt includes what the cache took part in.
+            // Here the count of the prompt includes the tokens that the cache read or wrote.
             input: tokens("prompt_tokens").map(|all| all.saturating_sub(cache_read).saturating_sub(cache_write)),
             output: tokens("completion_tokens"),
             cache_read,

@@ -1,8 +1,8 @@
-//! What an answer with another status than 200 means.
+//! What an answer with a status other than 200 means.
 //!
-//! Between a daemon and a model stand proxies, gateways and imitations, each with an envelope of its own: so the
-//! codes that are known decide first, then the status, and only then words of the text. A 429 may be for ever (the
-//! account's limit), and so may a 500 (a prompt that is too long).
+//! Proxies, gateways and imitations stand between a daemon and a model, each with its own envelope. So the codes that
+//! are known decide first, then words of the text, then the codes of busy providers and refused fields, and only then
+//! the status. A 429 may be permanent (the account's limit), and so may a 500 (a prompt that is too long).
 
 use std::time::{Duration, SystemTime};
 
@@ -13,10 +13,11 @@ use super::Field;
 use context::models::Model;
 use context::settings::Provider;
 
-/// The longest wait that a provider can ask for: some ask for a day, or the year 9999, and are well within minutes.
+/// The longest wait that a provider can ask for: some ask for a day, or the year 9999, and are well again within
+/// minutes.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// Characters of a provider's own words that a message quotes at most.
+/// Most characters of a provider's own words that a message quotes.
 const QUOTED: usize = 120;
 
 /// Bytes of a body that are looked at: errors are short, and what is longer repeats the prompt.
@@ -27,9 +28,9 @@ const READ: usize = 64 * 1024;
 pub(crate) struct Refusal {
     /// What follows.
     pub(crate) kind: RefusalKind,
-    /// When the provider wants to be asked again, an hour at most.
+    /// How long the provider asks us to wait, an hour at most.
     pub(crate) retry_after: Option<Duration>,
-    /// The field it does not take, with [`RefusalKind::UnsupportedField`].
+    /// The field that it does not take, with [`RefusalKind::UnsupportedField`].
     pub(crate) field: Option<Field>,
     /// For the user: who refuses what, with the provider's code. No key, no text of a note.
     pub(crate) message: String,
@@ -42,7 +43,7 @@ pub(crate) enum RefusalKind {
     Transient,
     /// As above, and fewer calls at once should be made.
     Overloaded,
-    /// The key is missing, wrong or without the right.
+    /// The key is missing, wrong, or lacks the right.
     Unauthorized,
     /// The model, or the address, is not known there.
     UnknownModel,
@@ -52,7 +53,7 @@ pub(crate) enum RefusalKind {
     TooLong,
     /// This request will never be answered.
     Rejected,
-    /// It will be, without the field.
+    /// It will be answered without the field.
     UnsupportedField,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Who<'a> {
     pub(crate) base: &'a str,
     /// The model that was asked.
     pub(crate) model: &'a str,
-    /// Whether it is Ollama that was asked for it.
+    /// Whether Ollama was asked for it.
     pub(crate) ollama: bool,
     /// Names that an error may hold, and the fields they mean.
     pub(crate) fields: &'a [(&'static str, Field)],
@@ -109,7 +110,7 @@ const CODES: &[(&str, RefusalKind)] = &[
     ("resourcenotfoundexception", RefusalKind::UnknownModel),
 ];
 
-/// Codes of providers that are busy. Believed only after [`WORDS`], for a limit of the account may come with them.
+/// Codes of providers that are busy. Checked only after [`WORDS`], because a limit of the account may come with them.
 const BUSY: &[(&str, RefusalKind)] = &[
     ("modelnotreadyexception", RefusalKind::Transient),
     ("overloaded_error", RefusalKind::Overloaded),
@@ -120,7 +121,7 @@ const BUSY: &[(&str, RefusalKind)] = &[
     ("server_is_overloaded", RefusalKind::Overloaded),
 ];
 
-/// Words (lower case) of messages that come without a code of their own, with the statuses they are believed in.
+/// Words (lower case) of messages that have no code of their own, with the statuses in which they are believed.
 const WORDS: &[(&str, RefusalKind, &[u16])] = &[
     ("credit balance is too low", RefusalKind::SpendLimit, &[400, 403, 429]),
     ("api usage limits", RefusalKind::SpendLimit, &[400, 403, 429]),
@@ -152,7 +153,7 @@ const WORDS: &[(&str, RefusalKind, &[u16])] = &[
     ("server busy", RefusalKind::Overloaded, &[500, 503]),
 ];
 
-/// Words (lower case) that say of a field that it is not taken, rather than that its value is wrong.
+/// Words (lower case) that say that a field is not taken, rather than that its value is wrong.
 const UNSUPPORTED: [&str; 15] = [
     "not support",
     "unsupported",
@@ -175,7 +176,7 @@ const UNSUPPORTED: [&str; 15] = [
 pub(crate) fn read(who: &Who, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
     let said = Said::new(headers, body);
     let (mut kind, mut field) = classify(who, status, &said);
-    // The provider's own word on whether to try again is above all guesses about plain refusals and faults.
+    // For plain refusals and faults, the provider's own word on whether to try again overrides our guess.
     match headers.get("x-should-retry").map(|value| value.as_bytes()) {
         Some(b"true") if kind == RefusalKind::Rejected => kind = RefusalKind::Transient,
         Some(b"false") if kind == RefusalKind::Transient => kind = RefusalKind::Rejected,
@@ -223,14 +224,14 @@ fn classify(who: &Who, status: u16, said: &Said) -> (RefusalKind, Option<Field>)
     (kind, None)
 }
 
-/// What could be made out of headers and body.
+/// What headers and body say.
 #[derive(Debug, Default)]
 struct Said {
     /// Types and codes, lower case, the most telling first.
     codes: Vec<String>,
     /// The parameter that is named as the culprit.
     param: Option<String>,
-    /// The message, or a text that is no page.
+    /// The message, or a body that is plain text.
     text: String,
     /// The message, or all of the body, in lower case.
     lower: String,
@@ -277,7 +278,8 @@ impl Said {
                 if let Some(param) = object.get("param").and_then(Value::as_str) {
                     self.param.get_or_insert_with(|| param.to_owned());
                 }
-                // Pydantic: which field, and what about it. Its `input` is ours, and not read.
+                // Pydantic says which field it is, and what is wrong with it. Its `input` quotes our request, and is
+                // not read.
                 if let Some(place) = object.get("loc").and_then(Value::as_array) {
                     let place: Vec<&str> = place.iter().filter_map(Value::as_str).collect();
                     self.say(&format!("{}:", place.join(".")));
@@ -365,7 +367,7 @@ fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said
         {
             quote(&said.text)
         }
-        // The words of other refusals may be ours.
+        // The words of other refusals may quote our request.
         _ => String::new(),
     };
     let detail = format!("({status}{code}{quoted})");
@@ -390,8 +392,8 @@ fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said
     }
 }
 
-/// The beginning of a provider's words on one line, without anything that looks like a key, and up to a bracket behind
-/// which it may repeat the request.
+/// The beginning of a provider's words on one line, without anything that looks like a key. It ends before a `{`, after
+/// which the provider may repeat the request.
 fn quote(text: &str) -> String {
     let text = text.split('{').next().unwrap_or_default();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
@@ -403,8 +405,8 @@ fn quote(text: &str) -> String {
     }
 }
 
-/// Whether a word may be a key that a server repeats: it begins as keys do, or is long and mixed as no word is.
-/// Ids of models and addresses have their marks, and pass.
+/// Whether a word may be a key that a server repeats: it begins like one, or is long and mixed, as no word is. Ids of
+/// models and addresses pass, because punctuation divides them.
 fn is_secret(word: &str) -> bool {
     let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let begins = ["sk-", "AKIA", "ASIA", "ABSK", "bedrock-api-key"].iter().any(|prefix| bare.starts_with(prefix));

@@ -21,7 +21,7 @@ const TEI_BATCH: usize = 32;
 pub(crate) struct Rerank {
     provider: RerankProvider,
     address: Address,
-    /// Empty where the server has but one.
+    /// Empty if the server has only one.
     model: String,
 }
 
@@ -64,12 +64,12 @@ impl Rerank {
         Ok(Rerank { provider: config.provider, address, model: config.model().to_owned() })
     }
 
-    /// Documents of a request at most.
+    /// Most documents of a request.
     pub(crate) fn batch(&self) -> usize {
         if self.is_tei() { TEI_BATCH } else { usize::MAX }
     }
 
-    /// TEI serves one model; a server that wants its name is another one, and asked as most are.
+    /// TEI serves one model. A server that needs its name is another one, and is asked like most of them.
     fn is_tei(&self) -> bool {
         self.provider == RerankProvider::Tei && self.model.is_empty()
     }
@@ -116,10 +116,10 @@ impl Rerank {
     }
 
     /// Reads the body of a success about so many documents. An answer may leave documents out, and of two scores for
-    /// one document the first counts; but one that speaks of a document that was not sent is about something else.
+    /// one document the first counts. An answer that scores a document that was not sent is an error.
     ///
     /// # Errors
-    /// What makes it no answer. Never holds text of the body.
+    /// Why it is not an answer. Never holds text of the body.
     pub(crate) fn read(body: &[u8], documents: usize) -> Result<Judgement, String> {
         let value = parsed(body)?;
         let items = ["results", "data"].into_iter().find_map(|name| value.get(name)).unwrap_or(&value);

@@ -1,9 +1,9 @@
 //! Answers that come bit by bit: what to ask for them, and what their bytes mean. Pure.
 //!
 //! Anthropic and OpenAI send server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>),
-//! Ollama a JSON object per line. However the network cuts the bytes, the same events come out: nothing is looked at
-//! before its line is whole, so neither a character nor a field is ever seen by half. Bedrock's own binary framing is
-//! not spoken: there the answer comes in one piece.
+//! Ollama a JSON object per line. However the network cuts the bytes, the same events come out: a line is read only
+//! when it is complete, so no half of a character or field is ever seen. Bedrock's own binary framing is not supported:
+//! there the answer comes in one piece.
 
 use std::mem;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ const MOST_LINE: usize = 1 << 20;
 /// What some servers put around a model's thinking at the beginning of its text.
 const THINKING: (&str, &str) = ("<think>", "</think>");
 
-/// Why no more will come though the answer is not at its end.
+/// Why an answer ends although it is not complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interrupted {
     /// For the user: nothing of the answer, nothing of the request.
@@ -42,9 +42,9 @@ enum Dialect {
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     dialect: Dialect,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line that is not complete.
     line: Vec<u8>,
-    /// Data of a server-sent event that is not at its end.
+    /// Data of a server-sent event that is not complete.
     data: Vec<u8>,
     thinking: Thinking,
     /// All text so far, thinking left out.
@@ -60,7 +60,7 @@ impl Reader {
             dialect,
             line: Vec::new(),
             data: Vec::new(),
-            // Anthropic's thinking has blocks of its own.
+            // Anthropic sends thinking in blocks of another type.
             thinking: if dialect == Dialect::Anthropic { Thinking::Over } else { Thinking::Unsure(String::new()) },
             text: String::new(),
             finish: None,
@@ -69,7 +69,7 @@ impl Reader {
         }
     }
 
-    /// Takes bytes as they came; what they say is behind the end of [`Reader::text`] then.
+    /// Takes bytes as they came, and appends the text that they hold to [`Reader::text`].
     ///
     /// # Errors
     /// The provider breaks off, or what it sends makes no sense.
@@ -88,10 +88,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes the end of the bytes, or of the answer; text that was held back stands in [`Reader::text`] then.
+    /// Ends the answer, or the bytes that came of it. Text that was held back is appended to [`Reader::text`].
     ///
     /// # Errors
-    /// The answer was not at its end.
+    /// The answer is not complete.
     pub(crate) fn end(&mut self) -> Result<(), Interrupted> {
         // The last line, and the last event, may lack their ends.
         let line = mem::take(&mut self.line);
@@ -116,7 +116,7 @@ impl Reader {
         &self.text
     }
 
-    /// The answer; of one that broke off what it used is estimated, since only the end would tell.
+    /// The answer. Unless it is `whole`, its output tokens are estimated, because only the end would tell them.
     pub(crate) fn answer(self, prompt: &Prompt, token_factor: f32, whole: bool) -> Answer {
         let counted = if whole { self.counted } else { Counted { output: None, ..self.counted } };
         super::answer(self.text, self.finish.unwrap_or(Finish::Other), counted, prompt, token_factor)
@@ -130,7 +130,7 @@ impl Reader {
         if line.is_empty() {
             return self.event();
         }
-        // The type of an event stands in its data too; comments and other fields are passed over.
+        // The data repeats the type of the event; comments and other fields are skipped.
         if let Some(data) = line.strip_prefix(b"data:") {
             if !self.data.is_empty() {
                 self.data.push(b'\n');
@@ -186,7 +186,7 @@ impl Reader {
         }
     }
 
-    /// Counts are of the answer so far: the last ones stand.
+    /// Counts are of the whole answer so far, so the last ones stand.
     fn count(&mut self, path: &str, event: &Value) {
         let tokens = |key: &str| event.pointer(&format!("{path}/{key}")).and_then(Value::as_u64);
         self.counted.input = tokens("input_tokens").or(self.counted.input);
@@ -215,7 +215,7 @@ impl Reader {
             let read = tokens("prompt_tokens_details/cached_tokens").unwrap_or(0);
             let write = tokens("prompt_tokens_details/cache_write_tokens").unwrap_or(0);
             self.counted = Counted {
-                // Here the count of the prompt includes what the cache took part in.
+                // Here the count of the prompt includes the tokens that the cache read or wrote.
                 input: Some(all.saturating_sub(read).saturating_sub(write)),
                 output: tokens("completion_tokens"),
                 cache_read: read,
@@ -245,21 +245,21 @@ impl Reader {
     }
 }
 
-/// Where the text stands to a model's thinking.
+/// Where the stream is: before, inside or after a model's thinking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Thinking {
-    /// It may begin with it: held back until that is clear.
+    /// It may begin with thinking, so it is held back until that is clear.
     Unsure(String),
-    /// In it; what may be the beginning of its end.
+    /// Inside the thinking. Holds what may be the beginning of its end.
     Inside(String),
-    /// The answer has begun, or nearly: white space behind the thinking goes with it.
+    /// After the thinking. White space before the answer is dropped.
     Behind,
     /// All that comes is text.
     Over,
 }
 
 impl Thinking {
-    /// Passes on what of a piece is text.
+    /// Appends what of a piece is text to `text`.
     fn take(&mut self, piece: &str, text: &mut String) {
         match self {
             Thinking::Over => text.push_str(piece),
@@ -289,7 +289,7 @@ impl Thinking {
                     *self = Thinking::Behind;
                     self.take(&rest, text);
                 } else {
-                    // As much as may be the beginning of the end.
+                    // Keeps as much as may be the beginning of the end.
                     let from = held.len().saturating_sub(THINKING.1.len());
                     let from = (from..held.len()).find(|at| held.is_char_boundary(*at)).unwrap_or(held.len());
                     held.drain(..from);
@@ -299,7 +299,7 @@ impl Thinking {
     }
 }
 
-/// What an error in the middle of an answer says. Its own words may be ours, and are not repeated: only a code is.
+/// What an error in the middle of an answer says. Its words may quote our request, so only its code is repeated.
 fn interrupted(error: &Value) -> Interrupted {
     let code = ["code", "type"].into_iter().find_map(|key| error.get(key).and_then(Value::as_str));
     let code = code.filter(|code| code.len() <= 60 && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
@@ -332,7 +332,7 @@ impl Wire {
         }
         if let Ok(mut body) = serde_json::from_slice::<Value>(&request.body) {
             body["stream"] = json!(true);
-            // Else nobody says what the answer used.
+            // Otherwise the server does not say what the answer used.
             if matches!(self, Wire::OpenAi(_)) && !without.contains(&Field::StreamOptions) {
                 body["stream_options"] = json!({"include_usage": true});
             }
@@ -351,10 +351,10 @@ impl Wire {
         }
     }
 
-    /// Why a whole answer is one to another question, if it is: this server cuts prompts without a word, and says so
-    /// only in what it counts.
+    /// Why a whole answer is to a prompt that was cut, if so: Ollama cuts prompts without a word, and shows it only in
+    /// its counts.
     pub(crate) fn prompt_was_cut(&self, answer: &Answer, prompt: &Prompt) -> Option<String> {
-        // Where nothing was counted the estimate stands, and that is enough.
+        // If nothing was counted, `input` is the estimate, and that is enough.
         let (read, least) = (answer.usage.input, super::ollama::at_least(prompt));
         let is_cut = matches!(self, Wire::Ollama(_)) && read.saturating_mul(10) < least * 6;
         is_cut.then(|| format!("the server read only {read} of about {least} tokens: it cut the passages off"))

@@ -1,5 +1,5 @@
-//! What the journal says, in memory: where each context lies, which keys find it, who holds it; and drafts of what it
-//! is to say next. Pure.
+//! The journal's content in memory: where each context is in the file, which keys find it, who holds it; and drafts of
+//! the entries to write next. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,11 +35,11 @@ pub(super) struct Entries {
     by_id: HashMap<Id, u32>,
     /// The last context under each key.
     by_key: HashMap<ContextKey, u32>,
-    /// Those before it, the oldest first; few keys have any.
+    /// The contexts before it under each key, the oldest first; few keys have any.
     older: HashMap<ContextKey, Vec<u32>>,
     places: Vec<Place>,
     holders: Holders,
-    /// Where the frame lies of what was written beside a context, and its length.
+    /// Offset and length of the frame with each context's expansion.
     expansions: HashMap<Id, (u64, u32)>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Draft {
     last: HashMap<ContextKey, Id>,
     /// Contexts that it adds an expansion to.
     expanded: HashSet<Id>,
-    /// Where the last frame ends of the contexts that it names and the journal has.
+    /// Where the last frame ends among the contexts that the draft names and the journal has already.
     named: u64,
 }
 
@@ -65,8 +65,8 @@ impl Draft {
         self.fresh.len() as u64
     }
 
-    /// Up to where the file must be on the disk before its writer may rely on the contexts that it names; `end` is
-    /// where the file ends with it.
+    /// How much of the file must be on the disk before the writer may rely on the contexts that the draft names; `end`
+    /// is the file's length with the draft.
     pub(super) fn relies_on(&self, end: u64) -> u64 {
         if self.fresh.is_empty() && self.expanded.is_empty() { self.named } else { end }
     }
@@ -80,7 +80,7 @@ impl Draft {
 }
 
 impl Entries {
-    /// Takes the entry of the frame at `offset`, the last one so far.
+    /// Takes in the entry of the frame at `offset`, the last one so far.
     pub(super) fn learn(&mut self, entry: &Entry, offset: u64, length: u32) {
         match entry {
             Entry::Context { keys, record } => {
@@ -109,7 +109,7 @@ impl Entries {
         }
     }
 
-    /// Takes a draft that was written behind what there is.
+    /// Takes in a draft that was appended to the file.
     pub(super) fn learn_draft(&mut self, draft: &Draft) {
         for (entry, offset, length) in &draft.entries {
             self.learn(entry, self.length + *offset, *length);
@@ -131,35 +131,35 @@ impl Entries {
         self.by_key.get(&key).copied().into_iter().chain(older.iter().rev().copied())
     }
 
-    /// Where the contexts under a key lie and who holds them, the last one first.
+    /// The places and holders of the contexts under a key, the last one first.
     pub(super) fn held_under(&self, key: ContextKey) -> Vec<(Place, Vec<Holder>)> {
         let with_holders = |n: u32| (self.places[n as usize], self.holders.of(n).cloned().collect());
         self.under(key).map(with_holders).collect()
     }
 
-    /// Where the context lies that a key finds.
+    /// The place of the context that a key finds.
     pub(super) fn place(&self, key: ContextKey) -> Option<Place> {
         self.by_key.get(&key).map(|&n| self.places[n as usize])
     }
 
-    /// Where each context lies, by number.
+    /// The place of each context, by number.
     pub(super) fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// Whether anything was written beside contexts.
+    /// Whether any context has an expansion.
     pub(super) fn has_expansions(&self) -> bool {
         !self.expansions.is_empty()
     }
 
-    /// Where the frames lie of all that was written beside contexts, in order, and their lengths.
+    /// Offsets and lengths of the frames of all expansions, in order.
     pub(super) fn expansions(&self) -> Vec<(u64, u32)> {
         let mut all: Vec<(u64, u32)> = self.expansions.values().copied().collect();
         all.sort_unstable();
         all
     }
 
-    /// Where the frame lies of what was written beside the context of this name, and its length.
+    /// Offset and length of the frame with the expansion of the context with this name.
     pub(super) fn expansion(&self, of: &Id) -> Option<(u64, u32)> {
         self.expansions.get(of).copied()
     }
@@ -196,7 +196,7 @@ impl Entries {
         self.places.iter().enumerate().filter_map(is_its)
     }
 
-    /// Drafts what makes each of these contexts found by its key.
+    /// Drafts the entries that make each of these contexts found by its key.
     pub(super) fn draft_contexts<'a>(
         &self,
         contexts: impl IntoIterator<Item = (ContextKey, &'a ContextRecord)>,
@@ -208,12 +208,12 @@ impl Entries {
         Ok(draft)
     }
 
-    /// Drafts what became of notes and the contexts that they hold, as far as it is news.
+    /// Drafts what happened to notes and the contexts that they hold, without what the journal knows already.
     pub(super) fn draft_events(&self, events: Vec<NoteEvent<'_>>) -> Result<Draft, Damage> {
         let mut draft = Draft::default();
-        // Where the notes that move are still known.
+        // Old path of each note that moves, by its new path: the journal still knows it there.
         let mut before: HashMap<&str, &str> = HashMap::new();
-        // Those that are new here.
+        // Paths of the holders that this draft adds.
         let mut new: HashSet<&str> = HashSet::new();
         for event in events {
             match event {
@@ -264,13 +264,13 @@ impl Entries {
         self.by_id.get(id).is_some_and(|n| self.holders.holds(path, *n))
     }
 
-    /// Drafts what was written beside a context, unless the journal has something.
+    /// Drafts a context's expansion, unless the journal has one.
     fn draft_expansion(&self, of: Id, written: &Expansion, draft: &mut Draft) -> Result<(), Damage> {
         let known = written.is_empty() || self.expansions.contains_key(&of);
         if known || !draft.expanded.insert(of) { Ok(()) } else { draft.push(expansion(of, written)) }
     }
 
-    /// Drafts what makes a key find a context; the context's id, unless it is free.
+    /// Drafts the entry that makes a key find a context, and returns the context's id; `None` for a free context.
     fn draft_context(&self, key: ContextKey, context: &ContextRecord, draft: &mut Draft) -> Result<Option<Id>, Damage> {
         if !context.is_paid() {
             return Ok(None);
@@ -282,7 +282,8 @@ impl Entries {
         if let Some(n) = known {
             draft.named = draft.named.max(self.places[n as usize].end());
         }
-        // One that a chunk still holds while a newer one waits to take its place must not come before it.
+        // A chunk may still hold an older context while a newer one waits to replace it: the older must not move to the
+        // front.
         let is_there = match draft.last.get(&key) {
             Some(last) => *last == of,
             None => known.is_some_and(|n| self.under(key).any(|other| other == n)),
@@ -292,7 +293,7 @@ impl Entries {
         }
         let entry = if known.is_none() && draft.fresh.insert(of) {
             let own = context_key(&context.sections, context.written_for);
-            // Another context that was written for the same keeps that key.
+            // If another context was written for the same sections and text, that one keeps the key.
             let taken = own == key || self.contains(own) || draft.last.contains_key(&own);
             let keys = if taken { vec![key] } else { vec![own, key] };
             draft.last.extend(keys.iter().map(|&key| (key, of)));
@@ -306,7 +307,7 @@ impl Entries {
     }
 }
 
-/// The entry of what was written beside a context.
+/// The entry of a context's expansion.
 pub(super) fn expansion(of: Id, Expansion { questions, terms }: &Expansion) -> Entry {
     Entry::Expansion { of, questions: questions.clone(), terms: terms.clone() }
 }

@@ -1,4 +1,4 @@
-//! Frames of the journal's file: found in bytes, and made from entries. Pure.
+//! Frames of the journal's file: finds them in bytes, and makes them from entries. Pure.
 
 use crate::codec;
 use crate::damage::Damage;
@@ -77,8 +77,8 @@ fn declared(bytes: &[u8]) -> Option<(usize, &[u8])> {
     (head[..4] == MAGIC && length <= MOST).then_some((length, rest))
 }
 
-/// Whether a tail that holds no whole frame is what a write that was cut short leaves: the beginning of
-/// a frame, or nothing but the zeros of a file that grew before its data came.
+/// Whether a tail without a whole frame is the remainder of a write that was cut short: the beginning of a frame, or
+/// nothing but the zeros of a file that grew before its data came.
 fn is_torn(tail: &[u8]) -> bool {
     let begins = MAGIC.starts_with(&tail[..tail.len().min(4)]) || tail.starts_with(&MAGIC);
     let cut = match declared(tail) {

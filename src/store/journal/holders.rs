@@ -1,8 +1,8 @@
 //! Which notes hold, or held, the contexts of a journal.
 //!
-//! A holder is one life of a note: it begins when a note at its path first holds a context, follows the note to
-//! other paths, and ends when the note is removed. A note that comes later under the same path is another holder,
-//! so that what a private note left behind is never taken for its own by a public one.
+//! A holder is one life of a note: it begins when a note at its path first holds a context, follows the note to other
+//! paths, and ends when the note is removed. A note that comes later under the same path is another holder, so that a
+//! public note never gets what a private one left behind.
 
 use std::collections::HashMap;
 
@@ -20,12 +20,12 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Stands for the note of a context that somebody brought in without saying whose it is.
+    /// Stands for the unknown note of a context that was imported without one.
     pub fn unnamed() -> Self {
         Holder { path: String::new(), tags: Vec::new(), removed: true }
     }
 
-    /// Whether it is no note, but says that somebody brought the context in.
+    /// Whether this is no note, but stands for the unknown note of an import.
     pub fn is_unnamed(&self) -> bool {
         self.path.is_empty()
     }
@@ -38,18 +38,18 @@ const NONE: u32 = u32::MAX;
 #[derive(Default)]
 pub(super) struct Holders {
     notes: Vec<Holder>,
-    /// Of those that were not removed, by path.
+    /// The notes that were not removed, by path.
     living: HashMap<String, u32>,
-    /// Of those that were, by their last path.
+    /// The removed notes, by their last path.
     past: HashMap<String, Vec<u32>>,
     /// The first holder of each context.
     first: Vec<u32>,
-    /// Those after it; few contexts have any.
+    /// The other holders of a context; few contexts have any.
     more: HashMap<u32, Vec<u32>>,
 }
 
 impl Holders {
-    /// A note holds contexts.
+    /// Records that a note holds contexts.
     pub(super) fn hold(&mut self, holder: &Holder, contexts: impl IntoIterator<Item = u32>) {
         let note = self.number(holder);
         for context in contexts {
@@ -57,7 +57,8 @@ impl Holders {
         }
     }
 
-    /// The number of a holder, which is added if it is not known. One that lives takes the tags.
+    /// The number of a holder, which is added if it is not known. A known note that was not removed gets the holder's
+    /// tags.
     fn number(&mut self, holder: &Holder) -> u32 {
         let past = self.past.get(&holder.path).filter(|_| holder.removed);
         let known = match past {
@@ -93,7 +94,7 @@ impl Holders {
         }
     }
 
-    /// The note at `from` is at `to` now. A note that lived there is no more.
+    /// Records that the note at `from` is now at `to`. A note that was at `to` counts as removed.
     pub(super) fn moved(&mut self, from: &str, to: &str) {
         let Some(note) = self.living.remove(from) else { return };
         if let Some(before) = self.living.insert(to.to_owned(), note) {
@@ -102,7 +103,7 @@ impl Holders {
         to.clone_into(&mut self.notes[note as usize].path);
     }
 
-    /// The note at `path`, whose tags were these, is removed.
+    /// Records that the note at `path`, which had these tags, is removed.
     pub(super) fn removed(&mut self, path: &str, tags: &[String]) {
         let Some(note) = self.living.remove(path) else { return };
         self.notes[note as usize].tags = tags.to_vec();

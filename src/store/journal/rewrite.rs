@@ -30,13 +30,13 @@ pub(crate) fn compact(path: &Path) -> Result<(), StoreError> {
     if damaged > 0 {
         fs::copy(path, salvage::aside(path)).map_err(fail)?;
     }
-    // Windows puts nothing in the place of a file that is open.
+    // Windows does not rename over an open file.
     drop((journal, file));
     fs::rename(&temporary, path).map_err(fail)?;
     path.parent().map_or(Ok(()), salvage::sync_dir)
 }
 
-/// The frames that say what `entries` says, which were read from `bytes`.
+/// The frames that say the same as `entries`, which were read from `bytes`.
 fn rewritten(entries: &Entries, bytes: &[u8]) -> Result<Vec<u8>, Damage> {
     let places = entries.places();
     let mut keys: Vec<Vec<ContextKey>> = vec![Vec::new(); places.len()];
@@ -49,13 +49,12 @@ fn rewritten(entries: &Entries, bytes: &[u8]) -> Result<Vec<u8>, Damage> {
             again.push((key, order));
         }
     }
-    // Where an older context was given its key back, that is said once more behind all of them.
+    // Where a key went back to an older context, its order is written again behind all contexts.
     again.sort_unstable();
     let mut out = Vec::new();
     let mut ids: Vec<Id> = Vec::with_capacity(keys.len());
     for (place, mut keys) in places.iter().zip(keys) {
-        // A fixed order, with the newest key last as `learn` expects; one that a later context took over
-        // is still the newest of this one only if none is left.
+        // A fixed order, with the newest key last as `learn` expects.
         keys.sort_unstable_by_key(|key| (*key == place.newest, *key));
         let start = place.offset as usize + HEAD;
         let payload = &bytes[start..start + place.length as usize - HEAD];
@@ -73,7 +72,7 @@ fn rewritten(entries: &Entries, bytes: &[u8]) -> Result<Vec<u8>, Damage> {
         let of = contexts.iter().filter_map(|n| ids.get(*n as usize).copied()).collect();
         frame(&held(&holder.path, &holder.tags, holder.removed, of), &mut out)?;
     }
-    // Also of contexts that only the database has at present.
+    // All expansions, also of contexts that only the database has at present.
     for (offset, length) in entries.expansions() {
         out.extend_from_slice(&bytes[offset as usize..][..length as usize]);
     }

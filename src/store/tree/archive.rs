@@ -1,8 +1,9 @@
 //! The archive: contexts that no chunk holds any more, or not yet, and the keys that find them.
 //!
-//! A context lies there once, under its name, however many keys find it: it is given up with one text after another.
-//! Older programs put a copy under each key; those are still found, and what is archived under their keys since comes
-//! before them. Such a program passes over what lies by name, and finds it in the journal.
+//! The archive has each context once, under its name, however many keys find it: chunks give the same context up with
+//! one text after another. Older programs put a copy under each key. Those copies are still found, but what was
+//! archived under their keys since comes first. Such a program does not see a context under its name, and finds it in
+//! the journal.
 
 use super::{Tree, Trees, Writes};
 use crate::codec;
@@ -22,8 +23,8 @@ impl Writes {
 }
 
 impl Trees {
-    /// Decodes the archive; its paid contexts that the caller did not know, with the keys that find them. The caller
-    /// runs it under [`guarded`].
+    /// Decodes the archive and returns its paid contexts that the caller does not know, with the keys that find them.
+    /// The caller runs it under [`guarded`].
     pub(super) fn scan_archive(
         &self,
         is_known: impl Fn(ContextKey) -> bool,
@@ -39,7 +40,7 @@ impl Trees {
         for entry in self.all_of(&self.archived) {
             codec::decode_context(&entry?.1)?;
         }
-        // Behind the others, for it is these that a key finds.
+        // Last, because these are the contexts that a key finds.
         for entry in self.all_of(&self.archive_keys) {
             let (key, id) = entry?;
             let (key, id) = (archive_key(&key)?, codec::decode_id(&id)?);
@@ -60,7 +61,7 @@ impl Trees {
         })
     }
 
-    /// The context that lies in a tree of contexts under a key. The caller runs it under [`guarded`].
+    /// The context under a key in a tree of contexts. The caller runs it under [`guarded`].
     fn context_at(&self, tree: &sled::Tree, key: &[u8]) -> Result<Option<ContextRecord>, Fault> {
         let bytes = tree.get(key)?;
         self.touched_one(bytes.as_deref().unwrap_or_default());

@@ -8,8 +8,8 @@ use crate::salvage::{Fault, guarded};
 impl Trees {
     /// Copies every tree into a new database in `path`, on the disk when this returns.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
-        /// Keys per batch: a batch is built in memory. Of 11,000 contexts fewer and more made a larger copy (64 keys by 2 %,
-        /// 16 by 8 %, 2,048 by 27 %).
+        /// Keys per batch, which is built in memory. With 11,000 contexts, smaller and larger batches made a larger
+        /// copy (64 keys by 2 %, 16 by 8 %, 2,048 by 27 %).
         const BATCH: usize = 256;
         let new = Self::open(path)?;
         guarded(|| {
@@ -20,7 +20,7 @@ impl Trees {
                     batch.insert(key, value);
                     if n % BATCH == BATCH - 1 {
                         to.apply_batch(std::mem::take(&mut batch))?;
-                        // What a batch wrote over is used again only once it is flushed.
+                        // sled reuses the space that a batch overwrote only once the batch is flushed.
                         new.db.flush()?;
                     }
                 }

@@ -1,6 +1,6 @@
-//! Which record holds the vector of which input. Of an input only 32 bits are kept, for the record says all of it. Most lie
-//! in one list in order: eight bytes an input where a table of two million took eighteen. What has come since the list was
-//! made is in a table.
+//! Which record holds the vector of which input. Only 32 bits of an input are kept, for the record has all of it. Most
+//! inputs are in one sorted list, with eight bytes per input where a table of two million took eighteen. A table has
+//! the inputs that came since the list was made.
 
 use hashbrown::HashTable;
 
@@ -9,16 +9,16 @@ use note::fingerprint::InputHash;
 /// Records by the inputs that they were made of.
 #[derive(Default)]
 pub(super) struct Inputs {
-    /// By prefix. A slot that is [`GONE`] stays until the list is made anew.
+    /// Sorted by prefix. A slot that is [`GONE`] stays until the list is made anew.
     listed: Vec<Slot>,
     gone: usize,
     added: HashTable<Slot>,
 }
 
-/// Instead of a record that was removed.
+/// Stands for a record that was removed.
 const GONE: u32 = u32::MAX;
 
-/// The list is made anew when so many have been added, or an eighth of what it has.
+/// The list is made anew once so many inputs have been added, or an eighth of the list if that is more.
 const FEW: usize = 1 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ impl Slot {
 }
 
 impl Inputs {
-    /// Those of these records. Of two that are of the `same` input the later one counts.
+    /// The inputs of these records. Of two records of the `same` input the later one counts.
     pub(super) fn of(mut listed: Vec<Slot>, same: impl Fn(u32, u32) -> bool) -> Self {
         listed.sort_unstable();
         let mut begin = 0;
@@ -58,7 +58,8 @@ impl Inputs {
         Inputs { listed, ..Inputs::default() }
     }
 
-    /// Where the slots of a prefix begin in the list. Prefixes are spread evenly, so it is looked for from where it should be.
+    /// Where the slots of a prefix begin in the list. Prefixes are spread evenly, so the search starts where it should
+    /// be.
     fn begin(&self, prefix: u32) -> usize {
         let count = self.listed.len();
         let is_before = |at: usize| self.listed.get(at).is_some_and(|slot| slot.prefix < prefix);
@@ -83,8 +84,8 @@ impl Inputs {
         (begin..).zip(of_prefix).filter(|(_, slot)| slot.record != GONE).map(|(at, _)| at)
     }
 
-    /// The record of an input. `is` says whether a record is this input's: it is asked about the one that is, and of a
-    /// million others about one or none.
+    /// The record of an input. `is` says whether a record belongs to this input: it is called for the right record, and
+    /// for one or none of a million others.
     pub(super) fn get(&self, input: InputHash, is: impl Fn(u32) -> bool) -> Option<u32> {
         let wanted = Slot::new(input, 0);
         let listed = self.places(wanted.prefix).map(|at| self.listed[at].record).find(|record| is(*record));
@@ -103,7 +104,7 @@ impl Inputs {
         self.added.insert_unique(new.hash(), new, |slot| slot.hash());
     }
 
-    /// Makes the list of all there are.
+    /// Makes the list anew, of all slots.
     fn list(&mut self) {
         let mut listed = Vec::with_capacity(self.len());
         listed.extend(self.slots());
@@ -123,7 +124,7 @@ impl Inputs {
         }
     }
 
-    /// Forgets the records of which `is` is not true.
+    /// Forgets the records for which `is` is false.
     pub(super) fn retain(&mut self, is: impl Fn(u32) -> bool) {
         self.listed.retain(|slot| slot.record != GONE && is(slot.record));
         self.gone = 0;
@@ -145,7 +146,7 @@ impl Inputs {
     }
 }
 
-/// A set of records, as many as there are: a bit each.
+/// A set of records, one bit per record.
 #[derive(Default)]
 pub(in super::super) struct Records(Vec<u64>);
 

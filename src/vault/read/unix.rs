@@ -17,7 +17,7 @@ pub(super) fn open(root: &Path, path: &VaultPath) -> Result<File, ReadError> {
     open_with(root, path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC)
 }
 
-/// Opens a file to see what it is; no right to read it is needed where the system knows of such a way.
+/// Opens a file to see what it is. This needs no right to read it where the system has such a way.
 pub(super) fn open_to_look(root: &Path, path: &VaultPath) -> Result<File, ReadError> {
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -74,7 +74,7 @@ fn open_step_by_step(root: OwnedFd, relative: &Path, flags: OFlags, folder_flags
             return open_in(&folder, name, flags);
         }
         folder = match open_in(&folder, name, folder_flags) {
-            // A link that was not followed is no folder either; only the other call says that it is a link.
+            // `NOTDIR` is also the error of a link that was not followed; only the other call tells them apart.
             Err(Errno::NOTDIR) if is_link(&folder, name) => return Err(Errno::LOOP),
             opened => opened?,
         };

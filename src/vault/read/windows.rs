@@ -1,5 +1,6 @@
-//! Opening beneath a folder, on Windows: no call there refuses links on the way, so each folder is looked at first. Whoever
-//! can change the vault in that moment could be faster; but making links takes rights there that few programs have.
+//! Opening beneath a folder, on Windows: no call there refuses links on the way, so each folder is checked first. A
+//! program that can change the vault could put a link in place after the check; but making links needs rights there
+//! that few programs have.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -29,13 +30,13 @@ pub(super) fn open_to_look(root: &Path, path: &VaultPath) -> Result<File, ReadEr
 fn open_with(root: &Path, path: &VaultPath, options: &mut OpenOptions) -> Result<File, ReadError> {
     let mut place = PathBuf::from(root);
     for name in &path.to_relative() {
-        // The folder that is left now; the root itself may be a link.
+        // The folder that the next name is in; the root itself may be a link.
         if place != root && place.symlink_metadata()?.is_symlink() {
             return Err(ReadError::Outside);
         }
         place.push(name);
     }
-    // A link is opened itself and not followed, and a folder too, to be told from what is not there.
+    // Opens a link itself instead of following it, and opens folders too, to tell them from what is not there.
     let file = options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS).open(&place)?;
     if file.metadata()?.is_symlink() {
         return Err(ReadError::Outside);
@@ -43,7 +44,7 @@ fn open_with(root: &Path, path: &VaultPath, options: &mut OpenOptions) -> Result
     Ok(file)
 }
 
-/// What Windows tells of an open file only, and not of a name: so that both agree, neither is kept.
+/// Device and inode. Windows tells them only of an open file, not of a name: so that both agree, neither is kept.
 pub(super) fn numbers(_meta: &Metadata) -> (u64, u64) {
     (0, 0)
 }

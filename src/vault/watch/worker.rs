@@ -1,9 +1,9 @@
 //! The thread that places watches and turns events into hints.
 //!
-//! Events are folded into a set of touched paths, and the disk is asked what each of them is now. So
-//! the order of events does not matter. What does is that a folder's watch is placed anew whenever the
-//! folder is touched, even if one stands: notify removes watches by path when it reads the event of a
-//! removal or renaming, and by then the path may belong to a newer folder.
+//! Events are folded into a set of touched paths, and the disk is asked what each of them is now. So the order of
+//! events does not matter. What matters is that a touched folder's watch is placed anew, even if the folder has one:
+//! notify removes watches by path when it reads the event of a removal or renaming, and by then the path may belong to
+//! a newer folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind as Io;
@@ -60,13 +60,13 @@ struct Turn {
 /// What events said of a path.
 #[derive(Clone, Copy, Default)]
 struct Touch {
-    /// Something appeared, vanished or moved, rather than that a file's content changed.
+    /// Something appeared, vanished or moved; it is not just a change of a file's content.
     moved: bool,
     /// It is or was a folder.
     folder: bool,
     /// It is or was a file.
     file: bool,
-    /// The last that was said of it is that it is complete.
+    /// The last event said that the file is complete.
     saved: bool,
 }
 
@@ -200,7 +200,7 @@ impl Worker {
         }
     }
 
-    /// Begins anew with the root as it is now, or says that it is gone.
+    /// Starts over with the root as it is now, or reports that it is gone.
     fn rearm(&mut self) {
         let was_gone = self.armed.is_none();
         for folder in std::mem::take(&mut self.folders) {
@@ -224,7 +224,7 @@ impl Worker {
     fn place_anew(&mut self) -> Vec<VaultPath> {
         let before = std::mem::take(&mut self.folders);
         self.state.troubles(|troubles| troubles.unwatched.clear());
-        // First those that only the old policy kept, for their watches may be what the new ones lack.
+        // First removes those that only the old policy kept: the system may lack their watches for the new ones.
         for folder in &before {
             if self.policy.verdict(folder, true) != EntryKind::Folder {
                 self.unwatch(Some(folder));
@@ -256,8 +256,8 @@ impl Worker {
         }
     }
 
-    /// The hint that a touched path is worth, after its watches were brought up to date. `placed` are the
-    /// folders that had this done in the same turn.
+    /// Brings the watches of a touched path up to date and returns its hint, if it is worth one. `placed` are the
+    /// folders whose watches were placed in the same turn.
     fn hint(&mut self, path: VaultPath, touch: Touch, placed: &mut BTreeSet<String>) -> Option<Hint> {
         let known = self.folders.contains(&path);
         let as_file = self.policy.verdict(&path, false);
@@ -271,7 +271,7 @@ impl Worker {
         let kept_as_folder = self.policy.verdict(&path, true) == EntryKind::Folder;
         if kept_as_folder && meta.as_ref().is_ok_and(|meta| meta.is_dir()) {
             if !path.ancestors().any(|above| placed.contains(above)) {
-                // An error means that the root is gone, of which there is an event of its own.
+                // An error means that the root is gone, which has its own event.
                 let _ = self.place(Some(&path));
                 placed.insert(path.as_str().to_owned());
             }
@@ -283,8 +283,8 @@ impl Worker {
         if ours {
             return Some(hinted(path));
         }
-        // What is gone again may have been a folder in which a walk saw notes. Of a renaming, inotify does
-        // not say whether it was of a folder; names with an extension are those of attachments.
+        // A path that is gone again may have been a folder in which a walk saw notes. inotify does not say whether a
+        // renamed path was a folder; names with an extension count as attachments.
         let as_attachment = BY_FOLDER && path.stem() != path.file_name();
         let was_a_file = touch.file || as_attachment || as_file == EntryKind::Ignored(Why::Temporary);
         let may_have_been_a_folder = touch.folder || !was_a_file;
@@ -336,7 +336,8 @@ impl Worker {
             if room { self.system.watch(&path, mode) } else { Err(notify::Error::new(ErrorKind::MaxFilesWatch)) };
         let trouble = match result {
             Ok(()) => None,
-            // Of a closed folder the walk tells; it is known here, so that its opening is noticed.
+            // The walk reports a folder without permission; it is remembered here, so that a later permission is
+            // noticed.
             Err(error) if is_io(&error, |kind| kind == Io::PermissionDenied) => {
                 self.folders.extend(folder.cloned());
                 return false;
@@ -374,7 +375,7 @@ impl Worker {
         })
     }
 
-    /// A watch that does not stand any more cannot be removed, which is as well.
+    /// Removes a watch. If it no longer stands, that fails and does no harm.
     fn unwatch(&mut self, folder: Option<&VaultPath>) {
         let path = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder.to_relative()));
         let _ = self.system.unwatch(&path);
@@ -390,9 +391,9 @@ fn touch_of(event: &notify::Event) -> Touch {
         | EventKind::Remove(RemoveKind::File)
         | EventKind::Modify(ModifyKind::Data(_)) => Touch { file: true, ..Touch::default() },
         EventKind::Modify(ModifyKind::Metadata(_)) | EventKind::Access(_) => Touch::default(),
-        // Any change there but of names; a folder is changed with each file in it.
+        // On Windows any change except of a name; a folder changes with each file in it.
         EventKind::Modify(ModifyKind::Any) if cfg!(windows) => Touch::default(),
-        // What came of the old name tells what the old name was.
+        // What is now under the new name tells what the old name was.
         EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
             let now = event.paths.get(1).and_then(|path| path.symlink_metadata().ok());
             Touch { moved: true, file: now.is_some_and(|meta| !meta.is_dir()), ..Touch::default() }
@@ -401,7 +402,7 @@ fn touch_of(event: &notify::Event) -> Touch {
     }
 }
 
-/// The path whose file is complete, by what an event says: closed after it was written to, or renamed to this.
+/// The path whose file is complete according to an event: closed after it was written to, or renamed to this path.
 fn completed(event: &notify::Event) -> Option<&PathBuf> {
     match event.kind {
         CLOSED | EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Both)) => event.paths.last(),

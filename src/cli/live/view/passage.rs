@@ -9,14 +9,15 @@ use ratatui::text::{Line, Span};
 use crate::cli::print::{columns, printable, printable_lines, wrap};
 use protocol::hit::Hit;
 
-/// The passage in at most `rows` lines of `width` columns, begun so that something that was found is in sight.
+/// The passage in at most `rows` lines of `width` columns, starting so that a match is in sight.
 pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<Line<'static>> {
     let text = printable(&hit.snippet);
-    // Line ends became spaces, which leaves every byte where it was; if more was cleaned the ranges are of another text.
+    // Cleaning turns line ends into spaces, which leaves every byte where it was. If it changed more, the ranges do not
+    // fit the text.
     let marks = if text.len() == hit.snippet.len() { ranges(&text, &hit.highlights) } else { Vec::new() };
     let room = width * rows;
     let body = if text.len() == hit.snippet.len() { after_headings(&hit.snippet) } else { 0 };
-    // A heading is said above already, unless it is all that was found.
+    // The entry shows the headings already, so start after them, unless only a heading matched.
     let first = marks.iter().find(|mark| mark.start >= body).or(marks.first());
     let body = if first.is_none_or(|first| first.start >= body) { body } else { 0 };
     let begin = first.map_or(body, |first| {
@@ -36,7 +37,7 @@ pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<
     lines
 }
 
-/// Where a text goes on after the headings at its beginning; 0 if there is nothing else.
+/// Where a text continues after the headings at its beginning; 0 if there is nothing else.
 fn after_headings(text: &str) -> usize {
     let mut begin = 0;
     for line in text.split_inclusive('\n') {
@@ -64,9 +65,9 @@ fn start_near(text: &str, position: usize, columns_before: usize) -> usize {
     begin
 }
 
-/// All of a window in lines.
+/// A whole window, wrapped into lines.
 pub(super) struct Preview {
-    /// With a mark before those of the hit's own chunk.
+    /// The lines; a mark precedes those of the hit's own chunk.
     pub lines: Vec<Line<'static>>,
     /// The first line in which something was found.
     pub found: usize,
@@ -103,7 +104,7 @@ pub(super) fn preview(hit: &Hit, width: usize, mark: Style, bar: Style) -> Previ
     Preview { lines, found }
 }
 
-/// A tab takes no column of its own in a cell of the screen.
+/// Replaces tabs by spaces, because a tab takes no columns in a cell of the screen.
 fn tabs_spaced(text: &str) -> Cow<'_, str> {
     if text.contains('\t') { Cow::Owned(text.replace('\t', "    ")) } else { Cow::Borrowed(text) }
 }
@@ -120,7 +121,7 @@ fn found_words(hit: &Hit) -> Vec<String> {
     words
 }
 
-/// Where any of the words stand, as words of their own, in order and without overlap.
+/// Where any of the words occurs as a whole word, in order and without overlap.
 fn occurrences(text: &str, words: &[String]) -> Vec<Range<usize>> {
     if words.is_empty() {
         return Vec::new();
@@ -143,14 +144,14 @@ fn occurrences(text: &str, words: &[String]) -> Vec<Range<usize>> {
     found
 }
 
-/// How many bytes of `text` a word takes at its beginning, if it stands there and ends there.
+/// How many bytes the word takes at the beginning of `text`, if it is there as a whole word.
 fn ends_with_word(text: &str, word: &str) -> Option<usize> {
     let mut expected = word.chars();
     let mut rest = text.char_indices();
     let mut next = expected.next();
     while let Some(wanted) = next {
         let (_, c) = rest.next()?;
-        // A capital may be written small with several characters.
+        // One capital may have several characters in lower case.
         let mut lower = c.to_lowercase();
         if lower.next() != Some(wanted) {
             return None;
@@ -169,12 +170,12 @@ fn ends_with_word(text: &str, word: &str) -> Option<usize> {
     closed.then(|| end.map_or(text.len(), |(at, _)| at))
 }
 
-/// Scripts that are written without spaces.
+/// Whether a character is of a script that is written without spaces.
 fn is_wide(c: char) -> bool {
     unicode_width::UnicodeWidthChar::width(c).is_some_and(|width| width > 1)
 }
 
-/// Ranges that are those of this text, in order.
+/// The ranges that fit this text, in order.
 fn ranges(text: &str, marks: &[(u32, u32)]) -> Vec<Range<usize>> {
     let mut end = 0;
     let mut ranges = Vec::new();

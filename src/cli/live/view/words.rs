@@ -1,4 +1,4 @@
-//! The words of the picture: how the daemon is, what to do when there are no hits, a hit's heading.
+//! The texts of the live search: the daemon's state, what to do when there are no hits, a hit's heading.
 
 use crate::cli::live::state::{Link, State};
 use crate::cli::print::{columns, counted, cut, cut_front, grouped, printable, printable_lines};
@@ -6,7 +6,7 @@ use protocol::hit::Hit;
 use protocol::jobs::Job;
 use protocol::status::RunState as Daemon;
 
-/// What stands where the query will stand.
+/// The placeholder that is shown until a query is typed.
 pub(super) fn placeholder(state: &State) -> String {
     let notes = match &state.link {
         Link::There { vaults, .. } => vaults
@@ -19,7 +19,7 @@ pub(super) fn placeholder(state: &State) -> String {
     if notes > 0 { format!("search {}", counted(notes, "note")) } else { "search".to_owned() }
 }
 
-/// What stands where hits would be, if there are none to show.
+/// The text that is shown in place of hits, if there are none.
 pub(super) fn instead_of_hits(state: &State) -> Option<String> {
     if let Link::Away(why) = &state.link {
         return Some(format!(
@@ -47,7 +47,7 @@ pub(super) fn instead_of_hits(state: &State) -> Option<String> {
     })
 }
 
-/// How the daemon is, and whether the user should look at it.
+/// The daemon's state, and whether it needs the user's attention.
 pub(super) fn daemon(state: &State) -> (String, bool) {
     match &state.link {
         Link::Looking => ("looking for the daemon".to_owned(), false),
@@ -77,7 +77,7 @@ fn progress(job: &Job) -> String {
     }
 }
 
-/// Title and headings in `width` columns: ` › ` before each heading, and of many the innermost.
+/// Title and headings in `width` columns: ` › ` before each heading; if not all fit, the innermost ones.
 pub(super) fn headings(hit: &Hit, width: usize) -> (String, String) {
     let title = printable(&hit.title).into_owned();
     // The title of a note is often its first heading: once is enough.

@@ -1,4 +1,4 @@
-//! No process starts itself anew here: nothing holds the daemon to its folders, so nothing has to be widened.
+//! No process restarts itself here: nothing restricts the daemon to its folders, so nothing has to be widened.
 
 use std::ffi::OsString;
 use std::io;

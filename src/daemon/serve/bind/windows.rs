@@ -1,7 +1,7 @@
 //! The named pipe: made outside of [`super::serve`], which only serves.
 //!
-//! The lock ([`super::lock`]) guards the data. The pipe guards itself: its first end can be made only while nobody has one
-//! of that name, and it is gone with the process that has it.
+//! The lock ([`super::lock`]) guards the data. The pipe guards itself: its first end can be created only while no
+//! process has a pipe of that name, and the pipe is gone with its process.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use protocol::locate::{self, DAEMON, Surroundings};
 
 pub use super::lock::{BindError, DataLock};
 
-/// A pipe that listens, and the lock that it stands under.
+/// A listening pipe, and the lock that permits it.
 #[derive(Debug)]
 pub struct Bound {
     path: PathBuf,
@@ -38,7 +38,7 @@ impl Bound {
         })
     }
 
-    /// Says that nobody is to connect any more: to be called first when the daemon stops.
+    /// Withdraws the announcement, so that nobody connects any more: to be called first when the daemon stops.
     pub fn retire(&self) {
         let _ = fs::remove_file(self.lock.data_dir().join(DAEMON));
     }
@@ -48,7 +48,7 @@ impl Bound {
         false
     }
 
-    /// Nothing can be left to a process that takes this one's place, for none does here.
+    /// Nothing can be left to a process that replaces this one, because none does here.
     ///
     /// # Errors
     /// Always.
@@ -56,7 +56,7 @@ impl Bound {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// No process starts itself anew here.
+    /// No process restarts itself here.
     pub fn is_inherited(&self) -> bool {
         false
     }
@@ -68,8 +68,8 @@ impl Drop for Bound {
     }
 }
 
-/// Chooses the path that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down. The pipe is
-/// made by [`Bound::listener`], for it is of the runtime that serves it.
+/// Chooses the path that `configured` (the setting `serve.socket`) or the surroundings give, and writes it down.
+/// [`Bound::listener`] creates the pipe, because that belongs to the runtime that serves it.
 ///
 /// # Errors
 /// The path is too long, or cannot be written down.

@@ -29,7 +29,7 @@ pub(in super::super) fn is_own(stream: &Stream) -> bool {
     }
 }
 
-/// Whether an error of [`accept`] is a lack of something that others give back.
+/// Whether an error of [`accept`] is a lack of something that others will give back.
 pub(in super::super) fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
@@ -41,7 +41,7 @@ pub(in super::super) fn shut_down(stream: &Stream) {
     let _ = rustix::net::shutdown(stream, rustix::net::Shutdown::Write);
 }
 
-/// Whether the client has closed both directions. One that only no longer writes has not.
+/// Whether the client has closed both directions. One that has only stopped writing has not.
 pub(in super::super) async fn has_hung_up(stream: &Stream) -> bool {
     match tokio::time::timeout(Duration::ZERO, stream.ready(Interest::WRITABLE)).await {
         Ok(Ok(ready)) => ready.is_write_closed(),

@@ -32,7 +32,7 @@ impl Listener {
 pub(in super::super) async fn accept(listener: &Listener) -> io::Result<Stream> {
     let mut waiting = listener.waiting.lock().await;
     waiting.connect().await?;
-    // From here on nothing waits, so no client is lost when this is given up.
+    // From here on nothing is awaited, so no client is lost if the caller drops this future.
     let next = platform::stream::listen(&listener.path, false)?;
     Ok(std::mem::replace(&mut waiting, next))
 }
@@ -42,7 +42,7 @@ pub(in super::super) fn is_own(_stream: &Stream) -> bool {
     true
 }
 
-/// Whether an error of [`accept`] is a lack of something that others give back.
+/// Whether an error of [`accept`] is a lack of something that others will give back.
 pub(in super::super) fn is_passing(error: &io::Error) -> bool {
     let code = error.raw_os_error().map(|code| code as u32);
     matches!(code, Some(ERROR_NO_SYSTEM_RESOURCES | ERROR_NOT_ENOUGH_MEMORY))
@@ -51,11 +51,11 @@ pub(in super::super) fn is_passing(error: &io::Error) -> bool {
 /// A pipe has no sides: what was written is read by the client before it sees the end.
 pub(in super::super) fn shut_down(_stream: &Stream) {}
 
-/// Whether the client has closed the pipe. It is asked for what there is to read, which fails then.
+/// Whether the client has closed the pipe. To tell, it is asked for what there is to read, which fails then.
 pub(in super::super) async fn has_hung_up(stream: &Stream) -> bool {
     use std::os::windows::io::AsRawHandle as _;
     let none = std::ptr::null_mut();
-    // SAFETY: the handle is open; all that the call could tell may be left out.
+    // SAFETY: the handle is open; all outputs of the call may be left out.
     #[allow(unsafe_code)]
     let asked = unsafe { PeekNamedPipe(stream.as_raw_handle(), none, 0, none.cast(), none.cast(), none.cast()) };
     asked == 0

@@ -1,11 +1,12 @@
-//! A queue for a few places: bounded, fair to clients, and short when more come than can be done.
+//! A queue for a few places: bounded, fair to clients, and short when more calls come than can be done.
 //!
-//! A queue that is full all the time helps nobody: each call waits as long as it is, and not one more is done. So a burst
-//! may fill it and is worked off; but when another comes while many wait and somebody has waited for longer than the
-//! line's patience, it is a flood: no more wait than can run at once, the oldest give way to those that come, and so it
-//! stays until nobody had to be refused for as long. So what is answered in a flood has hardly waited. Whose place is
-//! next is the client's that has the fewest; where one client fills the queue, its last call gives way to another
-//! client's first, and no call gives way to one of a client that has more.
+//! A queue that is full all the time helps nobody: each call waits for the whole queue, and not one more gets done. So
+//! a burst may fill the queue and is worked off. But if another call comes while many wait, and one has waited for
+//! longer than the line's patience, that is a flood. In a flood no more calls wait than can run at once, and the oldest
+//! give way to new ones; it lasts until no call has been refused for as long as the patience. So calls that are
+//! answered in a flood have hardly waited. The next place goes to a call of the client that has the fewest places. If
+//! one client fills the queue, its last call gives way to another client's first, and no call gives way to one of a
+//! client that has more.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// So many may wait for each place however long it takes: as many clients that ask one by one, each again once it is
-/// answered, are no flood, and on a busy machine they wait for longer than any patience.
+/// This many calls may wait for each place, however long it takes: as many clients that ask one by one, each again once
+/// it is answered, are no flood, and on a busy machine they wait for longer than any patience.
 const FEW: usize = 4;
 
 /// A queue and its places.
@@ -25,14 +26,14 @@ pub(super) struct Line(Arc<Mutex<State>>);
 struct State {
     /// How many may run.
     places: usize,
-    /// How many may wait; `None` if their number is bound elsewhere.
+    /// How many may wait; `None` if their number is bounded elsewhere.
     room: Option<usize>,
     patience: Option<Duration>,
     /// The client of each call that runs.
     running: Vec<usize>,
     /// Oldest first.
     waiting: Vec<Waiting>,
-    /// More come than can be done, as far as is known; until then, unless somebody is refused again.
+    /// Until when the line counts as flooded; another refusal moves this time.
     flooded_until: Option<Instant>,
     next_ticket: u64,
 }
@@ -44,7 +45,7 @@ struct Waiting {
     turn: oneshot::Sender<Result<Place, Full>>,
 }
 
-/// No more are taken; how many run and wait.
+/// No more calls are taken: this many run and wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full {
     pub(super) running: usize,
@@ -67,7 +68,7 @@ impl Drop for Place {
             state.next()
         };
         if let Some((client, turn)) = turn {
-            // Who has left meanwhile gives the place back, and the next has it.
+            // If the client has left meanwhile, its place is dropped here and goes to the next.
             let _ = turn.send(Ok(Place { line: Arc::clone(&self.line), client }));
         }
     }
@@ -99,7 +100,7 @@ impl Line {
     /// Waits for a place.
     ///
     /// # Errors
-    /// There is no room to wait, or there was until others had waited for too long.
+    /// There is no room to wait, or the call had to give way later.
     pub(super) async fn enter(&self, client: usize) -> Result<Place, Full> {
         let (ticket, turn) = {
             let mut state = self.0.lock();
@@ -110,7 +111,7 @@ impl Line {
             state.join(client)?
         };
         let _leave = Leave(self, ticket);
-        // The sender is dropped with the line alone, which the daemon keeps.
+        // The sender is dropped only with the line, which the daemon keeps.
         turn.await.unwrap_or(Err(Full { running: 0, waiting: 0 }))
     }
 }
@@ -120,8 +121,8 @@ impl State {
         Full { running: self.running.len(), waiting: self.waiting.len() }
     }
 
-    /// The patience of a line to which more come than can be done. Where there are no more clients than places, each waits
-    /// for nobody but itself, and stops asking when its connection has enough to do.
+    /// The patience of a flooded line; `None` if it is not flooded. If there are no more clients than places, each
+    /// waits only for itself, and stops asking when its connection has enough to do.
     fn flooded(&self) -> Option<Duration> {
         let now = Instant::now();
         let is_over = |patience: &Duration| {
@@ -136,11 +137,11 @@ impl State {
         waiting.chain(self.running.iter().copied()).collect::<BTreeSet<_>>().len()
     }
 
-    /// Takes a call into the queue; of a flooded one the oldest leave that are more than can run at once.
+    /// Takes a call into the queue. In a flood, the oldest calls beyond the number that can run at once have to leave.
     fn join(&mut self, client: usize) -> Result<(u64, oneshot::Receiver<Result<Place, Full>>), Full> {
         let (flooded, full) = (self.flooded(), self.full());
         while flooded.is_some() && self.waiting.len() > self.places {
-            // It may have left.
+            // Its client may have left.
             let _ = self.waiting.remove(0).turn.send(Err(full));
         }
         let room = self.room.map(|room| if flooded.is_some() { room.min(self.places) } else { room });
@@ -155,7 +156,7 @@ impl State {
         Ok((ticket, wait))
     }
 
-    /// Refuses the oldest call whose client has, with what runs, as many as `client` would have.
+    /// Refuses the oldest call whose client has as many calls, running ones included, as `client` would have.
     fn displace(&mut self, client: usize) -> Result<(), Full> {
         let has = |client: usize| {
             let waiting = self.waiting.iter().map(|waiting| waiting.client);
@@ -163,23 +164,24 @@ impl State {
         };
         let full = self.full();
         let oldest = self.waiting.iter().position(|waiting| has(waiting.client) > has(client)).ok_or(full)?;
-        // It may have left.
+        // Its client may have left.
         let _ = self.waiting.remove(oldest).turn.send(Err(full));
         Ok(())
     }
 
-    /// Refuses the last call of the client that has the most in a full queue, if it has more than `client` would have.
+    /// Refuses the last call of the client that has the most calls in a full queue, if it has more than `client` would
+    /// have.
     fn make_way(&mut self, client: usize) -> Result<(), Full> {
         let of = |client: usize| self.waiting.iter().filter(|waiting| waiting.client == client).count();
         let full = self.full();
         let last = (0..self.waiting.len()).max_by_key(|at| (of(self.waiting[*at].client), *at));
         let last = last.filter(|at| of(self.waiting[*at].client) > of(client) + 1).ok_or(full)?;
-        // It may have left.
+        // Its client may have left.
         let _ = self.waiting.remove(last).turn.send(Err(full));
         Ok(())
     }
 
-    /// Gives a free place to who is next: of the clients with the fewest places the one that has waited longest.
+    /// Gives a free place to the next call: of the clients with the fewest places, the call that has waited longest.
     fn next(&mut self) -> Option<(usize, oneshot::Sender<Result<Place, Full>>)> {
         let has = |client: usize| self.running.iter().filter(|running| **running == client).count();
         let next = (0..self.waiting.len()).min_by_key(|at| has(self.waiting[*at].client))?;

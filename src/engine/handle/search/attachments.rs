@@ -11,8 +11,8 @@ const MOST: usize = 5;
 /// The shortest query that is looked for in names, in characters: anything shorter is in many.
 const SHORTEST: usize = 3;
 
-/// The files of a vault whose names have all words of `text`, which stand for themselves or begin one; not those that
-/// whoever asks is not to hear of.
+/// The files of a vault whose names have all words of `text`, as whole words or as beginnings of words; without those
+/// that are hidden from the caller.
 pub(super) fn named(vault: &VaultShared, text: &str, hidden: Option<&Private>) -> Vec<Attachment> {
     let wanted = words(text);
     if wanted.iter().map(|word| word.chars().count()).sum::<usize>() < SHORTEST {

@@ -13,7 +13,7 @@ use protocol::search::{Expand, Mode};
 use provider::Account;
 use provider::ledger::Purpose;
 
-/// How long a search waits for other words. Who searches would rather have the plain answer than a late one.
+/// How long a search waits for other words. Users would rather have the plain answer than a late one.
 const EXPAND_WITHIN: Duration = Duration::from_secs(3);
 
 /// See [`Handle::expands`].
@@ -22,8 +22,8 @@ pub(in crate::handle) fn expands(engine: &Handle) -> bool {
     config.search.expand != Expand::Off && config.context.costs()
 }
 
-/// What a model may add to a query: nothing that costs, for an assistant that may not spend. A search that does
-/// without is one all the same, so that is no error.
+/// What a model may add to a query: nothing that costs, for an assistant that may not spend. A search works without it,
+/// so that is no error.
 pub(super) fn expands_for(engine: &Handle, audience: Audience, wanted: Option<Expand>) -> Option<Expand> {
     let config = engine.0.config.load_full();
     let costs = || {
@@ -43,7 +43,7 @@ pub(super) fn expansion(
 ) -> (Expansion, Option<String>) {
     let config = engine.0.config.load_full();
     let expand = wanted.unwrap_or(config.search.expand);
-    // Conditions stay here; a passage of the model's own can only be compared by meaning.
+    // Conditions are not sent. A passage that the model makes up can only be compared by meaning.
     let text = query.text();
     if expand == Expand::Off || text.trim().is_empty() || (expand == Expand::Hyde && mode == Mode::Lexical) {
         return (Expansion::default(), None);
@@ -83,8 +83,8 @@ pub(super) struct Expansion {
 }
 
 impl Expansion {
-    /// Searches for what was added too, in all parts and under the conditions of the query itself, and blends what is found
-    /// into its rankings.
+    /// Searches for what was added too, in all parts and under the conditions of the query itself, and blends what is
+    /// found into its rankings.
     pub(super) fn blend(
         &self,
         rankings: Vec<Ranking>,
@@ -101,7 +101,7 @@ impl Expansion {
         Ok(blended.map(|((ranking, part), others)| ranking.blended(part.snapshot, others)).collect())
     }
 
-    /// A part of the query that asks for other words.
+    /// The same part of the search, with other words.
     fn part<'a>(&self, text: &str, served: &Served, part: &Part<'a>, vectors: &mut QueryVectors<'_>) -> Part<'a> {
         let mut part = Part { query: part.query.rephrased(text), ..part.clone() };
         if self.expand == Expand::Hyde {

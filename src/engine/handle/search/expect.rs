@@ -16,7 +16,7 @@ use protocol::hit::{Expected, Hit, NoteStanding};
 use vault::policy::EntryKind;
 use vault::read::ReadError;
 
-/// How the note at `path` (or of that name) stands to the answer `hits` of these vaults.
+/// How the note at `path` (or of that name) relates to the answer `hits` of these vaults.
 pub(super) fn expected(
     path: &str,
     (served, parts): (&[Served], &[Part<'_>]),
@@ -47,7 +47,7 @@ pub(super) fn expected(
         return Ok(expected);
     }
     let places = places(path, served)?;
-    // Where a file of that name lies, if one does; else the first vault is the one that lacks it.
+    // The vault that has a file of that name, if one has; else the first vault counts as the one that lacks it.
     let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
     let mut found: Vec<_> = lies.map(|(vault, path)| (vault, path, state(vault, path))).collect();
     found.sort_by_key(|(.., state)| *state == OnDisk::Nothing);
@@ -57,7 +57,7 @@ pub(super) fn expected(
     }
 }
 
-/// Where a note may lie: in each vault, or in the one that an absolute path leads to; the vaults by their index.
+/// Where a note may be: in each vault, or in the one that an absolute path leads to; the vaults by their index.
 fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, CallError> {
     if !Path::new(path).is_absolute() {
         let path = parse_path(path)?;
@@ -71,7 +71,7 @@ fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, Call
     if places.is_empty() { Err(not_found("note", path, "it lies in no vault that was searched")) } else { Ok(places) }
 }
 
-/// What lies at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OnDisk {
     Note(FileStat),

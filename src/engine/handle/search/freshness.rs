@@ -1,5 +1,5 @@
-//! Whether the notes of hits are still what was indexed. The disk is asked while the hits are made, for it takes as long as a
-//! tenth of a search.
+//! Whether the notes of hits are still what was indexed. The disk is asked while the hits are made, because its answer
+//! takes as long as a tenth of a search.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use index::search::Answer;
 use index::{NoteEntry, Snapshot};
 use note::{FileStat, VaultPath};
 
-/// What the disk was asked of some notes of a vault.
+/// A question to the disk about some notes of a vault.
 pub(in crate::handle) struct Look {
     /// Paths that it was asked about.
     asked: HashSet<String>,
@@ -19,7 +19,7 @@ pub(in crate::handle) struct Look {
 }
 
 impl Look {
-    /// Asks about notes, of which hits are expected.
+    /// Asks about notes that hits are expected to come from.
     pub(in crate::handle) fn begin<'a>(
         vault: &VaultShared,
         notes: impl IntoIterator<Item = &'a NoteEntry>,
@@ -39,8 +39,8 @@ impl Look {
     }
 }
 
-/// Marks hits whose note is no longer what was indexed. A vault that does not say so in time keeps nobody: the answer
-/// warns of it.
+/// Marks hits whose note is no longer what was indexed. If the vault does not answer in time, the search does not wait:
+/// the answer carries a warning.
 pub(in crate::handle) fn mark(
     mut answer: Answer,
     vault: &VaultShared,

@@ -1,5 +1,5 @@
-//! What hits carry if a request asks for it: the links of their notes, how good their contexts are, chunk and context as
-//! one text, the chunk and its window.
+//! What hits carry if a request asks for it: the links of their notes, how good their contexts are, chunk and context
+//! as one text, the chunk and its window.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -53,8 +53,8 @@ pub(in crate::handle) fn add(
     Ok(())
 }
 
-/// Takes out of hits what the request does not ask for: chunk and window are four fifths of an answer, most programs show
-/// neither, and the one stands in the other. Bridges of assistants have always shown windows, and need not ask.
+/// Takes out of hits what the request does not ask for: chunk and window are four fifths of an answer, most programs
+/// show neither, and the window contains the chunk. Bridges of assistants have always shown windows, and need not ask.
 pub(in crate::handle) fn leave_out(include: &[Include], audience: Audience, hits: &mut [Hit]) {
     for hit in hits {
         if !include.contains(&Include::Text) {
@@ -71,7 +71,7 @@ fn contextualized(hit: &Hit) -> String {
     if hit.context.is_empty() { hit.text.clone() } else { format!("{}\n\n{}", hit.context, hit.text) }
 }
 
-/// What is found out about the notes of one vault: once for each, however many of the hits are its.
+/// What hits need to know about the notes of one vault: read once per note, however many hits it has.
 struct Finder<'a> {
     source: &'a Source<'a>,
     /// Links and backlinks.
@@ -92,7 +92,8 @@ impl<'a> Finder<'a> {
         (hit.links, hit.backlinks) = (Some(links.clone()), Some(backlinks.clone()));
     }
 
-    /// A chunk that the store has no more, since its note was saved meanwhile, says nothing.
+    /// Adds how good a hit's context is; nothing for a chunk that the store has no more because its note was saved
+    /// meanwhile.
     fn add_quality(&mut self, path: &VaultPath, hit: &mut Hit) -> Result<(), CallError> {
         if !self.contexts.contains_key(path) {
             let (record, contexts) = stored(self.source.pipeline, path)?.unzip();

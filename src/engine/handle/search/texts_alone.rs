@@ -1,6 +1,6 @@
-//! Searches without contexts go by the vectors of texts alone. An embedder that takes no time makes them here, of the notes
-//! themselves, when the first such search of a vault asks, and they are kept: most users never ask. One that takes its time
-//! was asked for them when the note was decided about, if `[embed] text_vectors` wants it.
+//! Searches without contexts use vectors of the texts alone. A fast local embedder makes them here, from the notes
+//! themselves, at the first such search of a vault, and they are kept: most users never need them. A slow embedder was
+//! asked for them when the note was decided about, if `[embed] text_vectors` is set.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -16,14 +16,14 @@ use store::record::{ChunkRecord, NoteRecord};
 use vault::documents::FileText;
 use vault::read::ReadError;
 
-/// How long a search makes vectors before it goes on without those that are left. The next one goes on making them.
+/// How long a search makes vectors before it goes on without the rest. The next search goes on making them.
 const MAKES_FOR: Duration = Duration::from_secs(5);
 
 /// Notes that are read at a time.
 const BATCH: usize = 64;
 
 impl Served {
-    /// Goes by the vectors of texts alone; returns what is to be said where there are none. The first search of a snapshot
+    /// Switches to the vectors of texts alone; returns a warning if some are missing. The first search of a snapshot
     /// reads them.
     pub(super) fn leave_contexts_out(&mut self, cancel: &Cancel) -> Result<Option<String>, CallError> {
         cancel.check()?;
@@ -56,10 +56,10 @@ impl Served {
         Ok(said)
     }
 
-    /// The snapshot by the vectors of texts alone, or how many notes still lack them.
+    /// The snapshot with the vectors of texts alone, or how many notes still lack them.
     fn read_texts_alone(&self, cancel: &Cancel) -> Result<Result<WithoutContexts, usize>, CallError> {
         let pipeline = &*self.pipeline;
-        // Of a store that cannot be read, no chunk has any.
+        // If the store cannot be read, no chunk has such vectors.
         let records = pipeline.store.notes().unwrap_or_default();
         let left = make(pipeline, &records, cancel)?;
         if left > 0 {
@@ -75,14 +75,14 @@ impl Served {
     }
 }
 
-/// The inputs of a chunk's text alone, one per window. Without a context they are the chunk's own.
+/// The inputs of a chunk's text alone, one per window. If the chunk has no context, they are its usual inputs.
 fn alone<'a>(pipeline: &NotePipeline, chunk: &'a ChunkRecord) -> impl Iterator<Item = InputHash> + use<'a> {
     let own = pipeline.service.embedder.limits().together || chunk.context_hash == text_hash(b"");
     chunk.inputs.iter().map(move |input| if own { *input } else { hash_without_context(*input) })
 }
 
-/// Makes the vectors that notes lack, as far as that takes no time, and caches them. Returns for how many notes it found
-/// no time; a note that has changed since it was indexed is passed over.
+/// Makes the vectors that notes lack, if the embedder is fast and local, and caches them. Returns how many notes are
+/// left when the time is over; a note that has changed since it was indexed is skipped.
 fn make(pipeline: &NotePipeline, records: &[NoteRecord], cancel: &Cancel) -> Result<usize, CallError> {
     if !pipeline.service.embedder.is_local_and_fast() {
         return Ok(0);
@@ -126,7 +126,7 @@ fn of_note(pipeline: &NotePipeline, record: &NoteRecord, bytes: &[u8]) -> Vec<(I
     let starts = |text: &str| builtin::model().token_starts(text);
     let mut vectors = Vec::new();
     for (chunk, stored) in chunks.iter().zip(&record.chunks).filter(|(chunk, stored)| chunk.hash == stored.hash) {
-        // Such embedders cut a text into windows whatever its context is.
+        // Such embedders cut a text into the same windows whatever its context is.
         let inputs = inputs_within(&embedder.limits(), "", &chunk.searchable(&note), &starts);
         let hashes: Vec<_> = alone(pipeline, stored).collect();
         if inputs.len() == hashes.len() {

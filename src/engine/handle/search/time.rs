@@ -4,7 +4,7 @@ use index::search::{Asked, When};
 use jiff::civil::Date;
 use protocol::search::TimeAsked;
 
-/// The first day there is, for times without a beginning.
+/// The first year there is, for times without a beginning.
 const NO_BEGINNING: i16 = 1;
 
 /// What the answer says of the time that a query asks about.

@@ -1,4 +1,4 @@
-//! The vectors of an embedder that is to take over, as far as they are made.
+//! Makes the vectors of an embedder that is to take over.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,32 +19,34 @@ use provider::settings::BudgetConfig;
 use provider::tokens_of;
 use store::VectorCache;
 
-/// Notes that are looked at in one go.
+/// Notes that one dry run looks at.
 const AT_ONCE: usize = 128;
 
 /// Notes whose vectors are ordered at the same time at most: their texts are held in memory.
 const ORDERED: usize = 256;
 
-/// The number that the ledger knows the job by, among the store's values: the budget holds over restarts.
+/// The key, among the store's values, of the number that the ledger knows the job by, so that the budget holds across
+/// restarts.
 const RUN: &str = "embed_run";
 
-/// Seconds of a call, about, for the estimate.
+/// About how many seconds a call takes, for the estimate.
 const CALL_SECONDS: f64 = 1.5;
 
-/// The vectors of the new embedder, as far as they are made.
+/// How far the vectors of the new embedder are made.
 pub(in crate::indexer) struct Fill {
     pub(in crate::indexer) service: Arc<Service>,
     pub(in crate::indexer) pipeline: Arc<NotePipeline>,
     /// Notes to look at.
     pub(super) todo: BTreeSet<VaultPath>,
-    /// So many are being looked at.
+    /// How many notes the dry run under way looks at.
     pub(super) looking: usize,
-    /// Notes that lack nothing: the inputs of their chunks; `None` if they are to be left as they are.
+    /// Notes that lack nothing, with the inputs of their chunks; `None` if the dry run could not see the note as the
+    /// store knows it: it is decided about again after the change.
     pub(in crate::indexer) done: HashMap<VaultPath, Option<Inputs>>,
     /// Notes that lack vectors, with the tokens of what they lack.
     pub(super) lacking: BTreeMap<VaultPath, u64>,
     pub(super) ordered: BTreeSet<VaultPath>,
-    /// What is to be made, once every note was looked at and that may be bought.
+    /// The estimate of the work, once every note was looked at and the work may be bought.
     approved: Option<Estimate>,
     run: u64,
     limits: (u64, u64),
@@ -90,7 +92,7 @@ impl Fill {
         })
     }
 
-    /// What is to be done now, or why it must not begin.
+    /// What is to be done now, or why ordering must not begin.
     pub(super) fn poll(&mut self, around: &Around<'_>, agreed: bool) -> Result<Vec<Effect>, Held> {
         let mut effects = Vec::new();
         if self.todo.is_empty() && self.looking == 0 && self.approved.is_none() {
@@ -155,7 +157,7 @@ impl Fill {
         }
     }
 
-    /// Why it must not begin.
+    /// Why the budget does not allow the work, if so.
     fn refusal(estimate: &Estimate, budget: &BudgetConfig) -> Option<String> {
         match estimate.micro_dollars {
             Some(cost) if cost > budget.rebuild => Some(format!(
@@ -173,7 +175,7 @@ impl Fill {
         }
     }
 
-    /// Takes what a look has found.
+    /// Takes what a dry run has found.
     pub(super) fn take(&mut self, notes: Vec<DryRun>, (vault, vault_name): (u64, &str)) -> Result<(), EngineError> {
         self.looking = 0;
         for DryRun { path, needs } in notes {
@@ -226,7 +228,7 @@ impl Fill {
     }
 }
 
-/// What decides about the same vault with another embedder.
+/// A pipeline that decides about the same vault with another embedder.
 pub(in crate::indexer) fn with_embedder(
     pipeline: &NotePipeline,
     service: &Arc<Service>,
@@ -251,7 +253,7 @@ pub(in crate::indexer) fn with_embedder(
     })
 }
 
-/// The change is over: its number is forgotten.
+/// Forgets the number of a migration that is over.
 pub(in crate::indexer) fn forget_run(pipeline: &NotePipeline) -> Result<(), EngineError> {
     Ok(pipeline.store.set_value(RUN, None)?)
 }

@@ -18,7 +18,7 @@ use vault::policy::EntryKind;
 use vault::root::VaultError;
 use vault::{Batch as Hinted, Hint, RescanReason};
 
-/// A look that finds more changes than this announces no single decisions.
+/// A look that finds more changes than this does not announce each decision.
 pub(super) const TOLD_AT_ONCE: usize = 100;
 
 /// Skipped files that `status` names.
@@ -148,7 +148,7 @@ impl NoteIndexer {
         self.work.settle_put_off(|path| extent.covers(path) && !touched.contains(path));
         let unchanged = findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
         let mut tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
-        // What has to be converted takes its time: notes do not wait for it.
+        // Converting documents takes time: notes do not wait for them.
         tasks.sort_by_key(is_converted);
         if tasks.len() <= AT_ONCE && jobs.is_empty() {
             let documents = tasks.split_off(tasks.partition_point(|task| !is_converted(task)));
@@ -202,8 +202,8 @@ impl NoteIndexer {
         }
     }
 
-    /// Whether it is what holds this process ([`sandbox`]) that keeps it from reading the vault: its rules are
-    /// about the folder that was there at the start.
+    /// Whether the [`sandbox`] keeps this process from reading the vault: its rules allow the folder that was there at
+    /// the start.
     fn is_kept_from(&self, error: &VaultError) -> bool {
         let VaultError::Unreadable { error, .. } = error else { return false };
         error.kind() == std::io::ErrorKind::PermissionDenied
@@ -211,8 +211,9 @@ impl NoteIndexer {
             && self.watch.disk.root_id(&self.actor.place.vault.path).is_ok_and(|root| Some(root) != self.guard.root())
     }
 
-    /// A look takes a while, and saves are decided about meanwhile: what it says to be gone may be back, and what it
-    /// says to have moved may be known where it is now. Returns, too, who waited for notes that are gone.
+    /// Checks findings again, for a look takes a while and saves are decided about meanwhile: a note found gone may be
+    /// back, and a note found moved may be known at its new path. Also returns the batches that waited for notes that
+    /// are gone.
     fn check_again(&mut self, mut findings: Findings) -> (Findings, Waiting) {
         let mut waiting = Waiting::default();
         for touched in &mut findings.touched {
@@ -229,7 +230,7 @@ impl NoteIndexer {
             let is_back = watch.policy.verdict(path, false) == EntryKind::Note
                 && match watch.disk.stat(&actor.place.vault.path, path) {
                     Ok(stat) => stat.size <= max_bytes,
-                    // Nobody could look: that does not make it gone.
+                    // The state could not be read: that does not make the note gone.
                     Err(error) => !error.is_final(),
                 };
             if is_back {

@@ -1,4 +1,5 @@
-//! What a team has of a note's contexts is taken from it before a model is asked, and judged as an answer is.
+//! Takes from teams the contexts of a note that they have, before a model is asked, and judges them as the model's
+//! answers.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,11 +13,12 @@ use note::fingerprint::ContextKey;
 use protocol::cost::TeamSaving;
 
 impl Note<'_> {
-    /// Takes what a team has. A note without a key that anybody may hear of asks nobody.
+    /// Takes the contexts that teams have. If there is no key to ask for, no team is asked.
     pub(super) async fn take_given(&mut self) {
         let own = self.author.prompter.generation(self.shown.0.kind.as_deref());
         let reasons: HashMap<ContextKey, Reason> = self.pending.iter().map(|(key, due)| (*key, due.reason)).collect();
-        // A rebuild is to have the model asked; and where another one wrote, this one is to write.
+        // A rebuild asks the model itself. What another contextualizer wrote is replaced only by a context of the one
+        // in force.
         let reason = |key: &ContextKey| reasons.get(key).copied().unwrap_or(Reason::Rebuild);
         let keys: Vec<ContextKey> =
             self.left.values().map(|(key, _)| *key).filter(|key| reason(key) != Reason::Rebuild).collect();
@@ -37,7 +39,7 @@ impl Note<'_> {
         }
     }
 
-    /// Takes what one team has, and books what was not spent for it.
+    /// Takes the contexts that one team has, and books what that saves.
     async fn take_of(&mut self, team: String, contexts: &HashMap<ContextKey, Vec<TeamContext>>) {
         let before = self.prompts();
         let mut saving = TeamSaving { team, ..TeamSaving::default() };

@@ -1,15 +1,15 @@
-//! What begins, parts and ends the texts that a network reads: the step `post_processor`.
+//! What a network reads before, between and after its texts: the step `post_processor`.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
-/// How a text, or a pair of texts, is begun, parted and ended.
+/// What a network reads before, between and after a text or a pair of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Of a text alone: [`Part::First`] once, and the tokens around it.
+    /// For a single text: [`Part::First`] once, and the tokens around it.
     pub single: Vec<Part>,
-    /// Of two texts: [`Part::First`] and [`Part::Second`] once each, and the tokens around them.
+    /// For two texts: [`Part::First`] and [`Part::Second`] once each, and the tokens around them.
     pub pair: Vec<Part>,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Framing {
         sep: (String, u32),
         cls: (String, u32),
     },
-    /// Changes where tokens are said to stand in the text, not what they are.
+    /// Changes the reported positions of tokens in the text, not the tokens.
     ByteLevel,
     Sequence {
         processors: Vec<Framing>,
@@ -86,7 +86,7 @@ pub(super) struct Special {
 }
 
 impl Framing {
-    /// What it does to texts, or in words why that cannot be done.
+    /// The frame that the step makes; the error says in words why it is not supported.
     pub(super) fn frame(self) -> Result<Frame, String> {
         let (first, second) = (|side| Part::First { side }, |side| Part::Second { side });
         let token = |id, side| Part::Token { id, side };

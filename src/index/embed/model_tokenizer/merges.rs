@@ -1,27 +1,27 @@
-//! Words as pieces that grew from their characters, pair by pair (BPE), and the bytes of a text as the characters that such
-//! vocabularies are written with.
+//! Words as pieces that are merged from their characters, pair by pair (BPE), and the bytes of a text as the characters
+//! in which such vocabularies are written.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::trie::Trie;
 
-/// Stands for a neighbour that is not there.
+/// Stands for a missing neighbour.
 const NONE: u32 = u32::MAX;
 
 /// Which pairs of tokens become one, and which of them first.
 pub(super) struct Merges {
-    /// By the two tokens: the rank, least first, and the token that they become.
+    /// For each pair: its rank, the least merges first, and the token that it becomes.
     pairs: HashMap<(u32, u32), (u32, u32)>,
-    /// A word that is a token is that token, whatever its pairs become.
+    /// Whether a word that is a token stays that token, whatever its pairs would become.
     whole_words: bool,
-    /// What stands for a character that is no token; it is left out if there is none.
+    /// The token for a character that is no token itself; such a character is left out if this is `None`.
     unknown: Option<u32>,
-    /// Unknown characters in one stretch are unknown once.
+    /// Whether a stretch of unknown characters becomes one unknown token.
     fuse: bool,
 }
 
-/// A token on its way, and its neighbours.
+/// A token while pairs are merged, and its neighbours.
 struct Symbol {
     token: u32,
     before: u32,
@@ -30,7 +30,8 @@ struct Symbol {
 }
 
 impl Merges {
-    /// Of pairs in the order of their ranks, whose tokens are in `vocabulary`; the error names the one that is not.
+    /// From pairs in the order of their ranks. Their tokens must be in `vocabulary`; the error names the one that is
+    /// not.
     pub(super) fn new(
         vocabulary: &Trie,
         pairs: impl Iterator<Item = (String, String)>,
@@ -48,7 +49,7 @@ impl Merges {
         Ok(Merges { pairs, whole_words, unknown, fuse })
     }
 
-    /// What stands for an unknown character.
+    /// The token for an unknown character.
     pub(super) fn unknown(&self) -> Option<u32> {
         self.unknown
     }
@@ -62,8 +63,8 @@ impl Merges {
             return;
         }
         let mut symbols = self.characters(vocabulary, word);
-        // A queue of what could be merged, and not a search for the best pair at every step: a word of 100 kB would take
-        // minutes. What was merged meanwhile is known by its entry, whose pair is no longer there.
+        // A queue of possible merges. A search for the best pair at every step would take minutes for a word of 100 kB.
+        // An entry is stale if its pair is no longer there.
         let mut queue = BinaryHeap::new();
         let propose = |queue: &mut BinaryHeap<_>, symbols: &[Symbol], at: u32, after: u32| {
             if at != NONE && after != NONE {

@@ -133,7 +133,7 @@ impl Pattern {
     }
 }
 
-/// A run of white space: of the expressions that a tokenizer may have, those that tables are written with.
+/// A run of white space: of all expressions that a tokenizer may have, the ones that tables use.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Run {
@@ -174,12 +174,12 @@ impl Run {
     }
 }
 
-/// SentencePiece's table: a double array (Darts) that leads from the bytes of characters to what takes their place.
+/// SentencePiece's table: a double array (Darts) that leads from the bytes of characters to their replacement.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Characters {
     units: Box<[u32]>,
-    /// What takes their place, each ended by a zero.
+    /// The replacements, each ended by a zero.
     texts: String,
 }
 
@@ -197,7 +197,7 @@ impl TryFrom<String> for Characters {
 }
 
 impl Characters {
-    /// Replaces what a reader takes for one character if it is short and in the table, else each character that is.
+    /// Replaces a grapheme if it is short and in the table, else each of its characters that is in the table.
     fn apply(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for grapheme in text.graphemes(true) {
@@ -215,7 +215,7 @@ impl Characters {
         out
     }
 
-    /// What takes the place of the shortest beginning of `part` that is in the table: SentencePiece's readers have it so.
+    /// The replacement of the shortest beginning of `part` that is in the table, as in SentencePiece's readers.
     fn place_of(&self, part: &str) -> Option<&str> {
         let offset = |unit: u32| (unit >> 10) << ((unit & 0x200) >> 6);
         let mut place = offset(*self.units.first()?);

@@ -4,7 +4,7 @@
 use super::merges::Merges;
 use super::trie::{Trie, UNKNOWN};
 
-/// What is subtracted from the least likely piece for a character that no piece covers, as SentencePiece does.
+/// A character that no piece covers scores this much less than the least likely piece, as in SentencePiece.
 const PENALTY: f32 = 10.0;
 
 /// How words are covered.
@@ -21,26 +21,26 @@ pub(super) enum Pieces {
     Unigram {
         trie: Trie,
         scores: Box<[f32]>,
-        /// The piece that stands for what is unknown, and what such a character counts.
+        /// The unknown piece, and the score of an unknown character.
         unknown: (Option<u32>, f32),
     },
-    /// By the pieces that their characters become.
+    /// By the pieces into which their characters merge.
     Bpe { trie: Trie, merges: Merges },
 }
 
-/// A word that is cut for its first tokens is cut behind the bytes that this many more may take. Tokens are made out of
-/// what stands near them, from the left, so those that are asked for do not see the end.
+/// If only the first tokens of a word are wanted, the word is cut behind the bytes that these and this many more tokens
+/// may take. Tokens are made from the text near them, from the left, so the cut does not affect the wanted ones.
 const BEYOND: usize = 32;
 
 impl Pieces {
-    /// Of a vocabulary with numbers; pieces that continue a word begin with `prefix`.
+    /// From a vocabulary with numbers; pieces that continue a word begin with `prefix`.
     pub(super) fn word_piece(vocabulary: &[(String, u32)], prefix: &str, most_chars: usize) -> Self {
         let trie = Trie::new(vocabulary.iter().map(|(piece, id)| (piece.as_bytes(), *id)).collect());
         let later = prefix.bytes().try_fold(Trie::ROOT, |node, byte| trie.child(node, byte));
         Pieces::WordPiece { trie, later, most_chars }
     }
 
-    /// Of a vocabulary with scores, in the order of its numbers; one of them may stand for what is unknown.
+    /// From a vocabulary with scores, in the order of its numbers; `unknown` is the unknown piece, if it has one.
     pub(super) fn unigram(vocabulary: &[(String, f64)], unknown: Option<u32>) -> Self {
         let numbered = vocabulary.iter().zip(0..).filter(|((piece, _), _)| !piece.is_empty());
         let trie = Trie::new(numbered.map(|((piece, _), id)| (piece.as_bytes(), id)).collect());
@@ -49,7 +49,7 @@ impl Pieces {
         Pieces::Unigram { trie, scores, unknown: (unknown, penalty) }
     }
 
-    /// Of a vocabulary with numbers, and what its pairs become.
+    /// From a vocabulary with numbers, and its merges.
     pub(super) fn bpe(vocabulary: Trie, merges: Merges) -> Self {
         Pieces::Bpe { trie: vocabulary, merges }
     }
@@ -73,19 +73,18 @@ impl Pieces {
         }
     }
 
-    /// As [`Pieces::cover`], of a word of which no more than `most` pieces are wanted: of a very long one, the rest is not
-    /// looked at.
+    /// As [`Pieces::cover`], for a caller that uses at most `most` pieces: the rest of a very long word is not read.
     pub(super) fn cover_first(&self, word: &str, most: usize, out: &mut Vec<u32>) {
         let wanted = most.saturating_add(BEYOND);
         let enough = wanted.saturating_mul(self.vocabulary().longest());
-        // Whether a word is too long for WordPiece shows at once.
+        // WordPiece needs no cut: it finds out at once that a word is too long.
         if word.len() > enough && !matches!(self, Pieces::WordPiece { .. }) {
             let before = out.len();
             self.cover(&word[..word.floor_char_boundary(enough)], out);
             if out.len() - before >= wanted {
                 return;
             }
-            // Fewer there are only where long stretches are unknown: one piece each, or none.
+            // There are fewer only if long stretches are unknown, which become one piece each, or none.
             out.truncate(before);
         }
         self.cover(word, out);
@@ -110,7 +109,7 @@ fn longest_first(trie: &Trie, later: Option<u32>, word: &[u8], out: &mut Vec<u32
     true
 }
 
-/// The best way to the end of a stretch of a word.
+/// The best way to cover a word up to some byte: its score, and its last piece with its start.
 #[derive(Clone, Copy)]
 struct Way {
     score: f32,
@@ -144,7 +143,7 @@ fn most_likely(trie: &Trie, scores: &[f32], unknown: (Option<u32>, f32), word: &
     while end > 0 {
         let Way { start, piece, .. } = ways[end];
         let piece = if Some(piece) == unknown.0 { UNKNOWN } else { piece };
-        // What is unknown in one stretch is unknown once.
+        // A stretch of unknown characters becomes one unknown piece.
         if !(piece == UNKNOWN && out.len() > before && out.last() == Some(&UNKNOWN)) {
             out.push(piece);
         }

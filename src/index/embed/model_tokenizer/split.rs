@@ -5,10 +5,11 @@ use std::ops::Range;
 use regex::Regex;
 use serde::Deserialize;
 
-/// GPT-2's, which the step `ByteLevel` cuts by: contractions, letters, numbers, anything else, white space.
+/// GPT-2's expression, by which the step `ByteLevel` cuts: contractions, letters, numbers, anything else, white space.
 const GPT_2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
-/// How such expressions end: white space before other text leaves its last character to that text, if it is not alone.
+/// The usual end of such expressions: a run of white space before other text leaves its last character to that text,
+/// unless it has only one.
 const GIVES_BACK: &str = r"|\s+(?!\S)|\s+";
 
 /// What becomes of a match.
@@ -100,20 +101,20 @@ impl Expression {
         };
         let last = found.as_str().chars().next_back().filter(|c| c.is_whitespace());
         let (Some(group), Some(last)) = (self.gives_back, last) else { return Some(found.range()) };
-        // One alone stays, and so does white space at the end of the text.
+        // A single character is kept, and so is white space at the end of the text.
         if found.len() == last.len_utf8() || found.end() == text.len() {
             return Some(found.range());
         }
-        // Of white space that an alternative before this one took, as `\s*[\r\n]+` does, nothing is given back: only the
-        // group tells.
+        // White space that an earlier alternative matched, such as `\s*[\r\n]+`, gives nothing back: only the group
+        // tells which one matched.
         let mut groups = self.regex.capture_locations();
         self.regex.captures_read_at(&mut groups, text, found.start());
         let kept = if groups.get(group).is_some() { found.end() - last.len_utf8() } else { found.end() };
         Some(found.start()..kept)
     }
 
-    /// Gives the words of `text`, with the place where each begins, to `out`, as long as that wants more; whether it does.
-    /// With `invert`, what does not match is what is looked for.
+    /// Gives the words of `text`, each with the place where it begins, to `out`, as long as that wants more; returns
+    /// whether it does. With `invert`, the stretches that do not match count as matches.
     pub(super) fn cut(
         &self,
         text: &str,
@@ -143,7 +144,7 @@ impl Expression {
         held.is_empty() || out(held.start, &text[held])
     }
 
-    /// What matches and what lies between, in order, nothing empty.
+    /// The matches and the stretches between them, in order, none empty.
     fn stretches(&self, text: &str) -> impl Iterator<Item = (Range<usize>, bool)> {
         let (mut at, mut pending) = (0, None);
         std::iter::from_fn(move || {
@@ -165,7 +166,7 @@ impl Expression {
     }
 }
 
-/// Whether a quantifier is followed by `+`, which the crate `regex` takes for a second one.
+/// Whether a quantifier is followed by `+`, which the crate `regex` reads as a second quantifier.
 fn is_possessive(expression: &str) -> bool {
     let (mut quantified, mut class) = (false, 0);
     let mut chars = expression.chars().peekable();

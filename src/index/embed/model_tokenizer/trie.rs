@@ -21,7 +21,7 @@ pub(super) struct Trie {
 impl Trie {
     pub(super) const ROOT: u32 = 0;
 
-    /// Of pieces with their numbers.
+    /// From pieces with their numbers.
     pub(super) fn new(mut sorted: Vec<(&[u8], u32)>) -> Self {
         sorted.sort_unstable();
         let longest = sorted.iter().map(|(piece, _)| piece.len()).max().unwrap_or(0);
@@ -59,7 +59,7 @@ impl Trie {
         self.longest
     }
 
-    /// The piece that is written so.
+    /// The number of the piece with these bytes.
     pub(super) fn piece(&self, name: &[u8]) -> Option<u32> {
         let node = name.iter().try_fold(Trie::ROOT, |node, byte| self.child(node, *byte))?;
         Some(self.pieces[node as usize]).filter(|piece| *piece != UNKNOWN)

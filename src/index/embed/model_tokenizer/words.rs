@@ -42,7 +42,7 @@ pub(super) enum Words {
     Sequence { pretokenizers: Vec<Words> },
 }
 
-/// What becomes of a mark at which is cut.
+/// What becomes of a mark at which the text is cut.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 pub(super) enum Behavior {
     /// It is dropped.
@@ -50,7 +50,7 @@ pub(super) enum Behavior {
     /// It is a word.
     #[default]
     Isolated,
-    /// It is part of a word with its like.
+    /// It is one word with the marks beside it.
     Contiguous,
 }
 
@@ -64,7 +64,7 @@ pub(super) enum Prepend {
     Never,
 }
 
-/// The step of that name.
+/// The step `ByteLevel`, ready for use.
 #[derive(Deserialize)]
 #[serde(try_from = "WrittenByteLevel")]
 pub(super) struct ByteLevel {
@@ -73,7 +73,7 @@ pub(super) struct ByteLevel {
     expression: Option<Expression>,
 }
 
-/// It, as it is in the file.
+/// The step `ByteLevel` as it is in the file.
 #[derive(Deserialize)]
 struct WrittenByteLevel {
     add_prefix_space: bool,
@@ -94,7 +94,7 @@ impl TryFrom<WrittenByteLevel> for ByteLevel {
     }
 }
 
-/// Takes a word, and whether the text begins with it; whether it wants more.
+/// Takes a word, and whether the text begins with it; returns whether it wants more.
 type Sink<'a> = &'a mut dyn FnMut(&str, bool) -> bool;
 
 impl Words {
@@ -143,8 +143,8 @@ fn chain(steps: &[Words], text: &str, begins: bool, out: Sink<'_>) -> bool {
     }
 }
 
-/// Runs of characters of one class; a character without a class is dropped and ends a run. Of a class, with `true` as
-/// second, each character is a run.
+/// Gives runs of characters of one class to `out`. A character without a class is dropped and ends a run. If the second
+/// value of a class is `true`, each of its characters is a run.
 fn runs(text: &str, begins: bool, class: impl Fn(char) -> Option<(bool, bool)>, out: Sink<'_>) -> bool {
     let mut run: Option<(usize, (bool, bool))> = None;
     for (at, c) in text.char_indices() {
@@ -201,7 +201,7 @@ fn punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation(c, get_general_category(c)) }
 }
 
-/// What the expression `\w` of the tokenizers takes.
+/// Whether the tokenizers' expression `\w` matches the character.
 fn word(c: char) -> bool {
     use G::{ConnectorPunctuation, EnclosingMark, NonspacingMark, SpacingMark};
     let joins =

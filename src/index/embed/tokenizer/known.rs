@@ -1,17 +1,18 @@
-//! The pieces of the words that came last. A text repeats its words: of a vault's, nine in ten were among the last few
-//! thousand others, and reading their pieces from one cache line takes a fraction of finding them.
+//! A cache of the pieces of recent words. A text repeats its words: nine in ten of a vault's words were among the last
+//! few thousand different ones, and reading their pieces from one cache line takes a fraction of the time of finding
+//! them.
 
 use crate::hash::mix;
 
-/// Words that are kept, in 256 KiB: they fit the second cache of any processor in use.
+/// Slots of the cache. They take 256 KiB, which fits the L2 cache of any processor in use.
 const SLOTS: usize = 4096;
-/// Bytes of the longest word that is kept. Long words cost the most, for each of their pieces is looked for from the longest
-/// that it might be.
+/// Bytes of the longest word that is kept. Long words cost the most, since the search for each of their pieces begins
+/// with the longest possible one.
 const LONGEST: usize = 32;
-/// Pieces of one that is.
+/// Most pieces of a word that is kept.
 const MOST_PIECES: usize = 10;
 
-/// One place per word by its hash; a word that comes to the place of another takes it.
+/// A word's hash picks its slot; a new word replaces the one in its slot.
 #[derive(Default)]
 pub(in crate::embed) struct KnownWords(Vec<Known>);
 
@@ -26,7 +27,7 @@ pub(super) struct Known {
     count: u8,
 }
 
-/// A word of at most [`LONGEST`] bytes, none of them zero, with zeros behind it.
+/// A word of at most [`LONGEST`] bytes, none of them zero, padded with zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Word([u64; LONGEST / 8]);
 
@@ -38,7 +39,7 @@ impl Word {
         let (parts, _) = first.as_chunks();
         for ((place, part), begins) in word.iter_mut().zip(parts).zip((0..).step_by(8)) {
             let bits = 8 * length.saturating_sub(begins).min(8) as u32;
-            // Of a part that has nothing of the word no bit is left.
+            // A part behind the end of the word keeps no bits.
             let used = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
             *place = u64::from_le_bytes(*part) & used;
         }
@@ -47,14 +48,14 @@ impl Word {
 
     fn place(self) -> usize {
         let [a, b, c, d] = self.0;
-        // All but a few words have nothing in their second half.
+        // Few words reach into the second half.
         let hash = if c | d == 0 { mix(a, b) } else { mix(mix(a, b) ^ c, d) };
         hash as usize % SLOTS
     }
 }
 
 impl KnownWords {
-    /// The pieces of a word with their places in it, if it came lately.
+    /// The pieces of a word with their places in it, if it is in the cache.
     pub(super) fn get(&self, word: Word) -> Option<&Known> {
         self.0.get(word.place()).filter(|known| known.word == word)
     }

@@ -11,15 +11,15 @@ use crate::eval::words::{key, words};
 use crate::search;
 use note::Note;
 
-/// A word is telling if at most this share of the notes (one in so many) has it, or [`FEW`] notes do.
+/// A word is telling if at most one note in this many has it, or at most [`FEW`] notes do.
 const TELLING: usize = 10;
 const FEW: usize = 3;
-/// A word is rare if at most one note in so many has it, or [`PAIR`] notes do.
+/// A word is rare if at most one note in this many has it, or at most [`PAIR`] notes do.
 const RARE: usize = 100;
 const PAIR: usize = 2;
 /// Longer link texts and aliases are sentences that nobody would type.
 const MOST_WORDS: usize = 20;
-/// A description is asked for up to here.
+/// A query has at most this many words of a description.
 const DESCRIPTION_WORDS: usize = 30;
 
 /// A text that may become a query.
@@ -40,7 +40,7 @@ pub(super) fn candidates(notes: &[Note], links: &[Vec<Meant>]) -> Vec<Candidate>
     all
 }
 
-/// Everything that somebody calls a note and that is not its name already, and what notes begin with, each once.
+/// Everything that notes are called besides their names, and what they begin with, each once.
 fn everything(notes: &[Note], links: &[Vec<Meant>]) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     let mut seen = HashSet::new();
@@ -62,7 +62,7 @@ fn everything(notes: &[Note], links: &[Vec<Meant>]) -> Vec<Candidate> {
         }
         if let Some(description) = &note.front.description {
             let text = description.split_whitespace().take(DESCRIPTION_WORDS).collect::<Vec<_>>().join(" ");
-            // What the note says in its text too would be found by it, word for word.
+            // A description that the text repeats would be found by the text, word for word.
             let said = key(&note.text[note.body..]).contains(&key(&text));
             if !said && !own.contains(&key(&text)) {
                 add(QueryKind::Description, &text, target, None);
@@ -85,8 +85,8 @@ fn everything(notes: &[Note], links: &[Vec<Meant>]) -> Vec<Candidate> {
     candidates
 }
 
-/// Whether a text has a word that none of these names has: else it is a name cut short, and tells nothing of how
-/// a note is found by what it says.
+/// Whether a text has a word that none of these names has. Otherwise it is a shortened name, and does not test how a
+/// note is found by what it says.
 fn says_more(text: &str, names: &HashSet<String>) -> bool {
     let words: HashSet<&str> = names.iter().flat_map(|name| name.split(' ')).collect();
     text.split(' ').any(|word| !words.contains(word))
@@ -97,7 +97,7 @@ fn own_names(note: &Note) -> HashSet<String> {
     [note.title.as_str(), note.path.stem()].into_iter().map(key).collect()
 }
 
-/// These, and its aliases.
+/// Title, file name and aliases of a note.
 pub(super) fn all_names(note: &Note) -> HashSet<String> {
     let mut names = own_names(note);
     names.extend(note.front.aliases.iter().map(|alias| key(alias)));
@@ -167,7 +167,7 @@ impl Common {
         Common { notes: notes.len(), holding }
     }
 
-    /// At least two telling words, or a rare one.
+    /// Whether a text has at least two telling words, or a rare one.
     fn says_enough(&self, key: &str) -> bool {
         let holding = |word: &str| self.holding.get(word).copied().unwrap_or(0);
         let is_word = |word: &&str| word.chars().any(char::is_alphabetic) && (word.len() > 1);

@@ -9,9 +9,9 @@ use note::{Block, BlockKind, Note};
 
 /// A paragraph of fewer words is no text yet: a date, a label, a line that introduces a list.
 const PARAGRAPH_WORDS: usize = 6;
-/// A sentence of fewer words says too little, one of more was not seen to end.
+/// A sentence of fewer words says too little; in one of more words the end was missed.
 const WORDS: Range<usize> = 5..41;
-/// A sentence is asked for up to here.
+/// A query has at most this many words of a sentence.
 const ASKED: usize = 30;
 /// What ends a sentence.
 const ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
@@ -20,7 +20,7 @@ const MARKUP: [char; 7] = ['<', '>', '{', '}', '|', '=', '\\'];
 
 /// The first sentence of a note or section.
 pub(super) struct Lead {
-    /// Whether it is the note's.
+    /// Whether it is the note's, not that of a further section.
     pub(super) first: bool,
     /// The sentence as one would ask for it: without marks around its words.
     pub(super) text: String,
@@ -28,9 +28,9 @@ pub(super) struct Lead {
     pub(super) span: Range<usize>,
 }
 
-/// The first sentence of a note's first paragraph, and of that of each further section. One that holds a link is none,
-/// for it tells of another note too; nor is one that is most of what its note or section says, for then little is left
-/// to answer.
+/// The first sentence of a note's first paragraph, and of the first paragraph of each further section. A sentence with
+/// a link is left out, for it tells of another note too; so is one that makes up most of its note or section, for then
+/// little is left to answer.
 pub(super) fn leads(note: &Note) -> Vec<Lead> {
     let said = key(&note.text);
     let mut leads = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn leads(note: &Note) -> Vec<Lead> {
         let text = |block: &&Block| words(&note.text[block.span.clone()]).len() >= PARAGRAPH_WORDS;
         let paragraphs = note.blocks.iter().filter(|block| block.kind == BlockKind::Paragraph);
         let Some(paragraph) = paragraphs.filter(within).find(text) else { continue };
-        // What stands there twice would be found by it, word for word.
+        // A sentence that the note repeats would be found by the repetition, word for word.
         let once = |lead: &Lead| said.matches(&key(&lead.text)).count() == 1;
         let of = if first { note.body..note.text.len() } else { section.content.clone() };
         let half = |lead: &Lead| 2 * words(&note.text[lead.span.clone()]).len() <= words(&note.text[of.clone()]).len();
@@ -65,7 +65,7 @@ fn lead(note: &Note, paragraph: &Block, first: bool) -> Option<Lead> {
     fits.then(|| Lead { first, text: asked.join(" "), span })
 }
 
-/// The length of the first sentence with the blanks behind it. A line's end ends none.
+/// The length of the first sentence with the blanks behind it. A line break does not end a sentence.
 fn sentence(text: &str) -> usize {
     let bounds = text.split_sentence_bound_indices().map(|(at, sentence)| at + sentence.len());
     let ends = |at: &usize| {

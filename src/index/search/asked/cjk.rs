@@ -1,11 +1,12 @@
-//! Times in Chinese and Japanese questions, whose words no blanks part.
+//! Times in Chinese and Japanese questions, which have no blanks between words.
 
 use jiff::civil::Date;
 
 use super::super::dates;
 use super::{Days, When};
 
-/// Words for times, longer ones first where one begins another: the unit and how many of it before the one at hand.
+/// Words for times, with the unit and how many units before the current one; a longer word stands before one that it
+/// begins with.
 const NAMED: [(&str, &str, i64); 34] = [
     ("一昨日", "day", 2),
     ("大前天", "day", 3),
@@ -77,7 +78,7 @@ fn ends_in_digit(text: &str) -> bool {
     text.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit())
 }
 
-/// What a text begins with, and the bytes of it.
+/// The time that a text begins with, and its length in bytes.
 fn at(text: &str, today: Date) -> Option<(When, usize)> {
     if let Some((word, unit, back)) = NAMED.iter().find(|(word, ..)| text.starts_with(word)) {
         return Some((When::of(dates::ago(unit, *back, today)?, today)?, word.len()));

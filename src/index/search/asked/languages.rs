@@ -1,7 +1,7 @@
 //! The words for times in twelve languages: those whose words are stemmed.
 //!
-//! `|` parts forms, a blank the words of one. Accents and letter case do not count. `hier` stands for French alone, and
-//! only beside another French word: in German it means "here".
+//! `|` separates forms, a blank the words of one form. Accents and letter case do not count. `hier` stands for French
+//! alone, and only beside another French word: in German it means "here".
 
 /// The words of one language.
 pub(super) struct Language {
@@ -12,7 +12,7 @@ pub(super) struct Language {
     pub(super) this: &'static str,
     /// Day, week, month, quarter, year.
     pub(super) units: [&'static str; 5],
-    /// What a month or a weekday stands behind where it is a time.
+    /// Words that make a month or a weekday behind them a time.
     pub(super) at: &'static str,
     /// `ago` before the number, and behind the unit.
     pub(super) ago: [&'static str; 2],
@@ -22,12 +22,12 @@ pub(super) struct Language {
     pub(super) since: &'static str,
     pub(super) until: &'static str,
     pub(super) after: &'static str,
-    /// What asks for the newest by itself.
+    /// Words that ask for the newest by themselves.
     pub(super) newest: &'static str,
-    /// What does so before one of `of`: `status of`, never `HTTP status`.
+    /// Words that ask for the newest only before one of `of`: `status of`, never `HTTP status`.
     pub(super) state: &'static str,
     pub(super) of: &'static str,
-    /// May, if its name is as short as a word that is no time.
+    /// May, if its name has only three letters.
     pub(super) may: &'static str,
     /// One to ten.
     pub(super) numbers: &'static str,
@@ -315,7 +315,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
     },
 ];
 
-/// French words, one of which stands beside a `hier` that means yesterday.
+/// French words: `hier` means yesterday only in a question that has one of them.
 pub(super) const FRENCH: [&str; 24] = [
     "le", "la", "les", "des", "du", "de", "d", "l", "un", "une", "est", "que", "qu", "quoi", "qui", "sur", "avec",
     "pour", "ai", "avons", "reunion", "dit", "fait", "soir",
@@ -324,7 +324,7 @@ pub(super) const FRENCH: [&str; 24] = [
 /// Weekdays that are numbers too (`na segunda parte`): times only with `passada` or `-feira`.
 pub(super) const ORDINAL_WEEKDAYS: [&str; 5] = ["segunda", "terca", "quarta", "quinta", "sexta"];
 
-/// Months of three letters that are sure beside a number; other beginnings could be words (`set 5 values`).
+/// Months of three letters that are unambiguous beside a number; other beginnings could be words (`set 5 values`).
 pub(super) const SHORT_MONTHS: [&str; 18] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "okt", "dez", "mai", "maj",
     "mei", "мая",

@@ -18,7 +18,7 @@ pub(super) struct Word {
     pub(super) capitals: bool,
 }
 
-/// What stands before an apostrophe and is a word of its own: `d'octobre`, `dell'anno`.
+/// What is a separate word before an apostrophe: `d'octobre`, `dell'anno`.
 const ELIDED: [&str; 9] = ["d", "l", "qu", "dell", "nell", "all", "dall", "jusqu", "un"];
 
 pub(super) fn words(question: &str) -> Vec<Word> {

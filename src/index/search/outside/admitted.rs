@@ -1,8 +1,8 @@
-//! What a query asks of notes besides its free words, held against what was found elsewhere: an engine there is asked for
-//! what it knows, and the rest is looked for here, in what it tells.
+//! Tests what was found elsewhere against all that a query asks for besides its free words: the engine there applies
+//! the conditions that it knows, and the rest is tested here, on what it tells.
 //!
-//! As in an index of one's own a condition admits notes, a word or phrase the chunks that hold it, and AND asks a word of
-//! the note; of a note's chunks those are known that were found.
+//! As in the index here, a condition admits notes, a word or phrase admits the chunks that hold it, and AND tests words
+//! on the note. Of a note's chunks only those that were found are known.
 
 use std::collections::HashSet;
 

@@ -1,23 +1,23 @@
 //! BM25 of what was found elsewhere, as if its chunks and those here were one collection.
 //!
-//! The engine weighs a word by how rare it is among its own chunks. Its score is a sum over the words of the query, of
-//! which it tells the sum alone; but which words a chunk has, and how often, is seen in what it tells of the chunk. So the
-//! sum is made twice of that, with each word's weight there and with its weight among all, and the score is multiplied by
-//! their ratio. Nothing of what is counted here is told to the engine.
+//! The engine weighs a word by how rare it is among its own chunks. Its score is a sum over the words of the query, and
+//! it tells only the sum. But the texts that it returns show which words a chunk has, and how often. From them the sum
+//! is computed twice, with each word's weight there and with its weight among all chunks, and the score is multiplied
+//! by the ratio. The engine is told nothing of what is counted here.
 
 use super::Outside;
 use crate::statistics::{AskedTerm, WordStatistics, rarity};
 use crate::terms::Counted;
 use crate::{Corpus, LexicalError};
 
-/// A term, its weight in the query there, and among all.
+/// A term, its rarity at the engine, and its rarity among all chunks.
 struct Weighed<'a> {
     term: &'a AskedTerm,
     there: f32,
     among_all: f32,
 }
 
-/// Makes the scores of words comparable with those of `corpus`, which counts the same.
+/// Makes the scores of words comparable with those of `corpus`, which includes these `statistics`.
 ///
 /// # Errors
 /// A word index cannot be read.
@@ -40,7 +40,8 @@ pub(super) fn put_on_one_scale(
     Ok(())
 }
 
-/// The score of a chunk's words among all, over their score there; 1 if it has none of them as far as is told.
+/// The score of a chunk's words among all chunks, over their score there; 1 if it has none of them as far as the engine
+/// tells.
 fn ratio(chunk: &Outside, terms: &[Weighed<'_>], counted: &WordStatistics) -> f32 {
     let Outside { note, text, heading_path, context, language, .. } = chunk;
     let (numbers, weights) = Counted::told(note, (text, heading_path), context, *language).weighed(counted.mean);

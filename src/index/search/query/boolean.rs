@@ -18,7 +18,7 @@ pub enum Required {
     One {
         /// As typed.
         typed: String,
-        /// The same as a query of its own; a word is a phrase there.
+        /// The same as a separate query, in which a word is a phrase.
         query: Box<Parsed>,
     },
     /// What must not be met.
@@ -30,7 +30,7 @@ pub enum Required {
 }
 
 impl Required {
-    /// That it is not met; of what is not to be met, that it is.
+    /// The opposite: a `Not` of this, or what this `Not` holds.
     fn negated(self) -> Required {
         match self {
             Required::Not(part) => *part,
@@ -38,7 +38,7 @@ impl Required {
         }
     }
 
-    /// What is asked for together, apart.
+    /// The parts of an `All`; anything else is the only part.
     pub(in crate::search) fn parts(&self) -> &[Required] {
         match self {
             Required::All(parts) => parts,
@@ -92,7 +92,7 @@ enum Token<'a> {
     Piece(&'a str),
 }
 
-/// What stands between blanks or parentheses, with the operators of chains still between.
+/// A piece between blanks, or the chains in a pair of parentheses.
 enum Item<'a> {
     Piece(&'a str),
     Group(Vec<Chain<'a>>),
@@ -137,7 +137,7 @@ pub(super) fn read(parser: &mut Parser, query: &str) -> Result<(), TooMuch> {
     Ok(())
 }
 
-/// The pieces of a chain that has no operator: they are free.
+/// The pieces of a chain that has no operator, which are free words; else the chain.
 fn free(mut chain: Chain<'_>) -> Result<Vec<&str>, Chain<'_>> {
     let alone = matches!(&chain[..], [all] if matches!(&all[..], [(false, _)]));
     let item = if alone { chain.pop().and_then(|mut all| all.pop()) } else { None };
@@ -221,7 +221,7 @@ impl<'a> Reader<'a, '_> {
         is_next
     }
 
-    /// Up to the parenthesis that closes, or the end.
+    /// Reads up to the closing parenthesis, or the end.
     fn chains(&mut self) -> Vec<Chain<'a>> {
         let mut chains = Vec::new();
         while let Some(next) = self.peek() {

@@ -12,7 +12,7 @@ pub struct LinePattern {
     pattern: Arc<Pattern>,
 }
 
-/// What was typed says all.
+/// Two patterns are equal if they were typed alike.
 impl PartialEq for LinePattern {
     fn eq(&self, other: &Self) -> bool {
         self.typed == other.typed
@@ -34,14 +34,15 @@ impl LinePattern {
         format!("/{}/", self.typed)
     }
 
-    /// What looks through texts.
+    /// The compiled pattern.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 }
 
-/// Splits what stands between slashes off the start of `body`: it may hold a slash as `\/`, and blanks, but neither begin
-/// nor end with one: `this / that / other` are words. A path is none: more stands right behind its second slash.
+/// Splits what stands between slashes off the start of `body`: it may hold a slash as `\/`, and blanks, but neither
+/// begin nor end with one: `this / that / other` are words. A path does not count: more text is right behind its second
+/// slash.
 pub(super) fn slashed(body: &str) -> Option<(&str, &str)> {
     let inner = body.strip_prefix('/')?;
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! What looks like an operator and is none: of another program, a property's name, or misspelt.
+//! Words that look like an operator but are none: those of other programs, names of properties, and misspelt ones.
 
 use crate::search::filter::Key;
 
@@ -39,7 +39,7 @@ const PARTS: &[&str] = &["alias", "block", "content", "heading", "line", "name",
 /// Characters of a word that are shown.
 const SHOWN: usize = 60;
 
-/// What a word that was meant for an operator should have been; `None` of any other.
+/// What to write instead of a word that was meant as an operator; `None` for any other word.
 pub(super) fn hint(word: &str) -> Option<String> {
     let (name, value) = word.split_once(':')?;
     let is_name = (2..=16).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');

@@ -1,4 +1,4 @@
-//! Citations: the numbers in square brackets in a model's answer, told apart from all else while it is still coming.
+//! Citations: the numbers in square brackets in a model's answer, recognised while the answer is still arriving.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ const MOST_GROUP: usize = 40;
 /// Numbers that a range (`[2-5]`) may stand for.
 const MOST_RANGE: u32 = 20;
 
-/// Reads an answer as it comes: passes its text on, keeps the numbers that were given, removes those that were not,
-/// and notices when it says that the notes do not hold the answer.
+/// Reads an answer as it arrives: passes its text on, keeps the numbers of passages that were shown, removes all
+/// others, and notices when the model says that the notes do not hold the answer.
 ///
 /// However the answer is cut into pieces, the same text comes out. In code nothing is a citation: `a[0]` stays.
 #[derive(Clone, Debug)]
 pub struct Citations {
     /// Passages that were shown: 1 to this.
     given: u32,
-    /// Blanks that go with a group behind them if that goes.
+    /// Blanks that are held back: they are dropped if the group behind them is.
     blanks: String,
-    /// A group whose end has not come, with its opening bracket.
+    /// A group that is not closed yet, with its opening bracket.
     group: String,
     code: Code,
-    /// Whether a bracket was passed on as text that has no end yet.
+    /// Whether a bracket was passed on as text and is not closed yet.
     dangling: bool,
     used: BTreeSet<u32>,
     dropped: usize,
@@ -31,7 +31,7 @@ pub struct Citations {
     not_found: bool,
 }
 
-/// Where the text stands to code.
+/// Tracks whether the text is in code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Code {
     /// Backticks that the text ends with.
@@ -43,7 +43,7 @@ struct Code {
 }
 
 impl Code {
-    /// Takes the next character; whether it stands in code.
+    /// Takes the next character, and says whether it is in code.
     fn take(&mut self, c: char) -> bool {
         if c == '`' {
             self.run += 1;
@@ -70,7 +70,7 @@ impl Code {
 }
 
 impl Citations {
-    /// For an answer to a question with so many passages.
+    /// For an answer to a question with `given` passages.
     pub fn new(given: usize) -> Self {
         Citations {
             given: u32::try_from(given).unwrap_or(u32::MAX),
@@ -92,7 +92,7 @@ impl Citations {
         out
     }
 
-    /// Takes the end of the answer; returns what is left to show. Blanks at the end are not.
+    /// Takes the end of the answer; returns what is left to show. Blanks at the end are dropped.
     pub fn end(&mut self) -> String {
         let mut out = String::new();
         if !self.group.is_empty() {
@@ -118,7 +118,7 @@ impl Citations {
     }
 
     fn next(&mut self, c: char, out: &mut String) {
-        // What follows is about nothing that the notes say.
+        // What follows the marker does not come from the notes.
         if self.not_found && !self.begun {
             return;
         }
@@ -145,7 +145,7 @@ impl Citations {
         }
     }
 
-    /// Passes on the blanks that something follows; those before everything are left out.
+    /// Passes on the held-back blanks, since text follows them; those before the whole answer are dropped.
     fn show(&mut self, out: &mut String) {
         if self.begun {
             out.push_str(&self.blanks);
@@ -154,7 +154,7 @@ impl Citations {
         self.begun = true;
     }
 
-    /// What was read is no group: it is text.
+    /// Passes on what was read as text: it is no group.
     fn flush(&mut self, out: &mut String) {
         self.show(out);
         out.push_str(&self.group);
@@ -162,8 +162,8 @@ impl Citations {
         self.group.clear();
     }
 
-    /// Leaves a group out. Within another bracket something has to stand in its place, lest what is around it grows
-    /// together to a number that nobody gave: `[1[9]0]`.
+    /// Leaves a group out. Within another bracket an ellipsis takes its place, or else the text around it could join to
+    /// a number that the model did not give: `[1[9]0]`.
     fn leave_out(&mut self, out: &mut String) {
         self.group.clear();
         if self.dangling {
@@ -180,7 +180,7 @@ impl Citations {
         let inner = self.group[opening..].to_owned();
         if is_marker(&inner) {
             self.leave_out(out);
-            // Behind an answer with citations it only says that something is missing.
+            // Behind an answer with citations the marker only says that something is missing.
             self.not_found |= self.used.is_empty();
             return;
         }
@@ -264,7 +264,8 @@ fn is_marker(inner: &str) -> bool {
     said == marker
 }
 
-/// The numbers of a group; `None` if it is none. A number that is too large for any passage is `Some(None)` there.
+/// The numbers of a group; `None` if it is none. In the list, a number that is too large or a range that is not valid
+/// is `None`.
 fn numbers(inner: &str) -> Option<Vec<Option<u32>>> {
     let mut all = Vec::new();
     for part in inner.split([',', ';']) {

@@ -6,8 +6,8 @@ use crate::search::Parsed;
 use crate::search::filter::Filter;
 use crate::search::query::{LinePattern, Required};
 
-/// What is said where no chunk of any vault is admitted: the conditions that no note meets, or that none meets all.
-/// Notes that are hidden from whoever asks count for nothing. `None` if there is nothing that could be named.
+/// The warning if no chunk of any vault is admitted: it names the conditions that no note meets, or says that none
+/// meets all. Notes that are hidden from the asker do not count. `None` if there is nothing to name.
 ///
 /// # Errors
 /// A word index cannot be read, or the search is cancelled.
@@ -34,7 +34,7 @@ pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError
     })
 }
 
-/// Each condition as a query of its own, and as it could be typed.
+/// Each condition as it could be typed, and as a query that has it alone.
 fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
     let typed = |(name, filter): (String, Filter)| (format!("`{name}`"), Parsed { filter, ..Parsed::default() });
     let mut conditions: Vec<_> = query.filter.parts().into_iter().map(typed).collect();

@@ -1,7 +1,7 @@
 //! The rows that AND, OR and NOT of a query leave.
 //!
-//! A condition admits notes, with all their chunks; a word or phrase the chunks that hold it. AND asks a word of the note
-//! and not of the chunk: of a note that has both words, each in another chunk, both chunks are admitted.
+//! A condition admits notes, with all their chunks; a word or phrase admits the chunks that hold it. AND tests words on
+//! the note and not on the chunk: if a note has two words, each in another chunk, both chunks are admitted.
 
 use super::allowed;
 use crate::search::query::Required;

@@ -45,7 +45,7 @@ impl RerankProvider {
         }
     }
 
-    /// Its own address; `None` where the user has to say.
+    /// Its own address; `None` if the user has to give one.
     pub fn base_url(self) -> Option<&'static str> {
         match self {
             RerankProvider::Cohere => Some("https://api.cohere.com"),
@@ -85,9 +85,9 @@ pub struct RerankConfig {
     pub model: Option<String>,
     /// Where, if not at the provider's own address.
     pub base_url: Option<String>,
-    /// Whether what answers there hands texts on to other machines, though it is on this one: a gateway, a tunnel.
+    /// Whether the server, though on this machine, passes texts on to other machines: a gateway, a tunnel.
     pub passes_on: bool,
-    /// Whether the user is asked before one that costs or is elsewhere judges every search.
+    /// Whether the user is asked before a provider that costs money or runs elsewhere judges every search.
     pub consent: Consent,
     /// Where the key is.
     pub key: KeyConfig,
@@ -95,7 +95,7 @@ pub struct RerankConfig {
     pub when: Option<RerankWhen>,
     /// Chunks that are judged at most; see [`RerankConfig::top`].
     pub top: Option<usize>,
-    /// After this a search is answered without; see [`RerankConfig::deadline`].
+    /// After this a search is answered without reranking; see [`RerankConfig::deadline`].
     pub deadline: Option<Duration>,
     /// Millionths of a dollar per million tokens.
     pub price_per_mtok: Option<u64>,
@@ -114,8 +114,8 @@ impl RerankConfig {
         })
     }
 
-    /// Which searches it judges. A provider answers in a fraction of a second, and was named to be asked; a cross-encoder in
-    /// this process takes all cores for a second or more, so it waits for a search that wants it.
+    /// Which searches it judges. A provider answers in a fraction of a second, and was named to be asked; a
+    /// cross-encoder in this process takes all cores for a second or more, so it judges only searches that ask for it.
     pub fn when(&self) -> RerankWhen {
         self.when.unwrap_or(if self.is_local() { RerankWhen::Asked } else { RerankWhen::Always })
     }

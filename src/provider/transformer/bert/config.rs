@@ -50,12 +50,12 @@ fn absolute() -> String {
     "absolute".to_owned()
 }
 
-/// What the configurations of all these networks have where they say nothing, and DistilBERT always.
+/// The default of all these networks, and what DistilBERT always has.
 fn epsilon() -> f64 {
     1e-12
 }
 
-/// Of MPNet, where its configuration says nothing.
+/// The default of MPNet.
 fn buckets() -> usize {
     32
 }
@@ -78,12 +78,12 @@ impl BertConfig {
         self.max_position_embeddings
     }
 
-    /// Tokens of a text at most.
+    /// Most tokens of a text.
     pub(in crate::transformer) fn longest(&self) -> usize {
         self.positions() - self.first_position()
     }
 
-    /// What results depend on. It is part of identities that stand in stores: another text here makes vectors anew.
+    /// What results depend on. It is part of identities in stores: if this text changes, all vectors are made anew.
     pub(in crate::transformer) fn describe(&self) -> String {
         let (kind, first) = (self.architecture, self.first_position());
         let (heads, act, eps) = (self.num_attention_heads, &self.hidden_act, self.layer_norm_eps);
@@ -112,7 +112,8 @@ impl BertConfig {
         if self.architecture == Architecture::Mpnet && (buckets < 4 || !buckets.is_multiple_of(4)) {
             return Err(folder.damaged(FILE, format!("`relative_attention_num_buckets` is {buckets}")));
         }
-        // A text has at least what begins and ends it, a pair up to four such tokens, and each side one of its own.
+        // A text has at least the tokens that begin and end it; a pair has up to four such tokens, and one more on each
+        // side.
         if self.positions() < self.first_position().saturating_add(8) {
             let problem = format!("`max_position_embeddings` is {}: too few for a text", self.positions());
             return Err(folder.damaged(FILE, problem));

@@ -1,25 +1,25 @@
-//! Products of matrices whose values are rounded to whole numbers of some eleven bits: half the bytes of `f32`, and nearly twice as
-//! quick where a processor multiplies and adds pairs of them at once, as those with AVX2 do, and with VNNI a little more.
+//! Products of matrices whose values are rounded to whole numbers of about eleven bits. These take half the bytes of
+//! `f32`, and products are nearly twice as fast on processors that multiply and add pairs of them at once, as those
+//! with AVX2 do; VNNI adds a little more.
 //!
-//! Each row has a factor of its own, so that its greatest value takes all of the bits. Their number is as high as sums allow: no
-//! sum of products leaves 32 bits, whatever the values, so all processors compute the same.
+//! Each row has its own factor, so that its greatest value takes all of the bits. There are as many bits as the sums
+//! allow: no sum of products exceeds 32 bits, whatever the values, so all processors compute the same.
 
-/// Rows of the left side that are multiplied together, and columns of the product: sums that stay in registers.
+/// Rows of the left side and columns of the product that are computed together: their sums stay in registers.
 const ROWS: usize = 6;
 const COLUMNS: usize = 32;
 
-/// Pairs of a row that are multiplied at once: as many of a panel stay in the first cache.
+/// Pairs of a row that are multiplied at once: a panel of this depth stays in the L1 cache.
 const DEPTH: usize = 192;
 
-/// Whole numbers have no other bits behind the point when this is added to them, so that the last ones are those of the whole
-/// number.
+/// Added to a value, this rounds it to a whole number, which is then in the low bits of the `f32`.
 const SHIFT: f32 = 1.5 * (1 << 23) as f32;
 
 /// The values of a row, two by two.
 type Pair = [i16; 2];
-/// A pair of each of as many rows of the left side.
+/// A pair from each of `ROWS` rows of the left side.
 type Left = [Pair; ROWS];
-/// A pair of each of as many rows of the right side.
+/// A pair from each of `COLUMNS` rows of the right side.
 type Right = [Pair; COLUMNS];
 type Sums = [[i32; COLUMNS]; ROWS];
 
@@ -27,9 +27,9 @@ type Sums = [[i32; COLUMNS]; ROWS];
 pub(in super::super) struct Rounded {
     /// Values of a row.
     width: usize,
-    /// Of each row half as many pairs, the last filled up with 0.
+    /// For each row half as many pairs; a last value alone is paired with 0.
     pairs: Vec<Pair>,
-    /// What a step of each row is worth.
+    /// The factor of each row: what a step of 1 is worth.
     steps: Vec<f32>,
 }
 
@@ -43,11 +43,11 @@ impl Rounded {
     }
 
     fn push(&mut self, row: &[f32]) {
-        // Without its sign the greater number has the greater bits, and one that is none, or infinite, the greatest.
+        // Without its sign, a greater number has greater bits; infinity and NaN have the greatest.
         let greatest = f32::from_bits(row.iter().map(|value| value.abs().to_bits()).max().unwrap_or(0));
         let most = most(self.width);
         let (step, inverse) = match most / greatest {
-            // A network is not to go on as if there were nothing: its result is refused.
+            // The row becomes NaN, so that the network's result is refused and not used.
             _ if !greatest.is_finite() => (f32::NAN, 0.0),
             inverse if inverse.is_finite() => (greatest / most, inverse),
             _ => (0.0, 0.0),
@@ -59,7 +59,7 @@ impl Rounded {
         self.steps.push(step);
     }
 
-    /// As many rows as it has.
+    /// The number of rows.
     fn count(&self) -> usize {
         self.steps.len()
     }
@@ -82,7 +82,7 @@ impl Rounded {
         Rounded { width: parts.first().map_or(0, |part| part.width), pairs, steps }
     }
 
-    /// `out` becomes `x · selfᵀ`: for each row of `x`, which are as wide, a value of each of these rows.
+    /// `out` becomes `x · selfᵀ`: for each row of `x`, which are as wide, one value for each of these rows.
     pub(super) fn product(&self, x: &[f32], out: &mut [f32]) {
         let (left, columns) = (Rounded::of(x.chunks_exact(self.width), self.width), self.count());
         let (rows, length) = (left.count(), self.width.div_ceil(2));
@@ -112,31 +112,31 @@ impl Rounded {
     }
 }
 
-/// The greatest whole number of rows of this width: as many of its squares are less than 2³¹.
+/// The greatest whole number for rows of this width: `width` squares of it sum to less than 2³¹.
 fn most(width: usize) -> f32 {
     let most = (f64::from(i32::MAX) / width.max(1) as f64).sqrt().floor();
     most.min(f64::from(i16::MAX)) as f32
 }
 
-/// Puts the pairs of a row in its place among those of others.
+/// Writes the pairs of a row to place `at` of the groups.
 fn put<const MANY: usize>(row: &[Pair], at: usize, among: &mut [[Pair; MANY]]) {
     among.iter_mut().zip(row).for_each(|(among, pair)| among[at] = *pair);
 }
 
-/// The products of rows, of which the left ones are as long as the right ones, added to sums.
+/// Adds the products of left and right rows, which are of one length, to sums.
 type Multiply = fn(&[Left], &[Right], &mut Sums);
 
-/// Whether this processor is quicker at these products than at those of other numbers.
+/// Whether this processor computes these products faster than those of `f32`.
 pub(super) fn is_quicker() -> bool {
     all().len() > 1
 }
 
-/// The quickest that this processor has.
+/// The fastest that this processor supports.
 fn chosen() -> Multiply {
     all().last().copied().unwrap_or(portable)
 }
 
-/// All that this processor has, the slowest first.
+/// All that this processor supports, the slowest first.
 fn all() -> Vec<Multiply> {
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
     let mut all: Vec<Multiply> = vec![portable];
@@ -144,7 +144,7 @@ fn all() -> Vec<Multiply> {
     {
         use std::arch::is_x86_feature_detected as has;
         if has!("avx2") {
-            // SAFETY: the processor has it.
+            // SAFETY: the processor supports it.
             #[allow(unsafe_code)]
             all.push(|left, right, sums| unsafe { wide::with_avx2(left, right, sums) });
         }
@@ -170,7 +170,7 @@ fn portable(left: &[Left], right: &[Right], sums: &mut Sums) {
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-#[allow(clippy::cast_ptr_alignment)] // All is loaded and stored as what may lie anywhere.
+#[allow(clippy::cast_ptr_alignment)] // All loads and stores are unaligned ones.
 mod wide {
     use std::arch::x86_64::{
         __m256i, __m512i, _mm256_add_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_set1_epi32,
@@ -187,7 +187,7 @@ mod wide {
     #[target_feature(enable = "avx2")]
     pub(super) fn with_avx2(left: &[Left], right: &[Right], sums: &mut Sums) {
         const LANES: usize = 8;
-        // There are registers for the sums of half of the columns.
+        // The registers suffice for the sums of half of the columns.
         for columns in (0..COLUMNS).step_by(2 * LANES) {
             let places = sums.each_mut().map(|sums| sums[columns..][..2 * LANES].as_mut_ptr().cast::<__m256i>());
             // SAFETY: as many sums as two registers hold begin there.

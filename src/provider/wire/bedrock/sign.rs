@@ -18,7 +18,7 @@ pub(super) fn signature(
     signer: Signer<'_>,
     now: SystemTime,
 ) -> Result<Vec<(&'static str, SecretString)>, Failure> {
-    // What a library says may quote what it was given.
+    // The words of the library are left out, because they may quote what it was given.
     let failed = |what: &str| Failure {
         kind: FailureKind::Rejected,
         message: format!("the request could not be signed: {what}"),

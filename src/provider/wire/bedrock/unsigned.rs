@@ -1,4 +1,4 @@
-//! In place of signatures in a program that was built without them.
+//! Replaces signatures in a program that was built without them.
 
 use std::time::SystemTime;
 
@@ -15,7 +15,7 @@ pub(super) fn signature(
     signer: Signer<'_>,
     _now: SystemTime,
 ) -> Result<Vec<(&'static str, SecretString)>, Failure> {
-    // Only a signature is made of these.
+    // Only a signature uses these.
     let _ = (place.host, place.region, signer.access, signer.secret, signer.session);
     Err(Failure { kind: FailureKind::Rejected, message: NO_BEDROCK.to_owned(), maybe_billed: false })
 }
