@@ -1,17 +1,19 @@
-//! Giving space back. sled's file never shrinks: freed segments are only used again.
+//! Gives disk space back. sled's file never shrinks: it only reuses freed segments.
 //!
-//! The database is copied into `sled.new` and read back, then the names are swapped: `sled` becomes
-//! `sled.old`, `sled.new` becomes `sled`, and `sled.old` goes once the new one opened under its name. A crash leaves one of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the
-//! swap was cut in half: the old one is put back), both (the old one goes after a good scan, or stands in
-//! for a damaged one), and a `sled.new` that nobody waits for.
+//! The database is copied into `sled.new` and read back, then the names are swapped: `sled` becomes `sled.old`,
+//! `sled.new` becomes `sled`, and `sled.old` is removed once the new one has opened under its name. A crash leaves one
+//! of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the swap was cut in half: the old one is
+//! put back), both (the old one goes after a good scan, or stands in for a damaged one), and a `sled.new` that nobody
+//! needs.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use super::encoded::EncodedNotes;
 use super::salvage::{self, Fault};
-use super::tree::{Scan, Trees};
-use super::{StoreError, bytes_in, journal, lock, mark, vectors};
+use super::tree::Trees;
+use super::{StoreError, bytes_in, journal, mark, vectors};
 use index::embed::input::hash_without_context;
 use note::fingerprint::InputHash;
 
@@ -22,21 +24,21 @@ const NEW: &str = "sled.new";
 /// What compacting gained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Bytes on disk before, with what the database takes when it is opened: up to a megabyte, which a daemon that
-    /// starts takes too.
+    /// Bytes on disk before, including what opening the database adds: up to a megabyte, which a daemon that starts
+    /// adds too.
     pub before: u64,
     /// Bytes on disk after.
     pub after: u64,
 }
 
 /// Rewrites the store in `dir` without what is no longer needed. No other process may have it open
-/// ([`StoreError::Locked`]). Contexts are never dropped; of vectors that no note names any more, the oldest
-/// go beyond twice the number of those in use. A damaged store is left as it is, for a start to mend.
+/// ([`StoreError::Locked`]). Contexts are never dropped. Of the vectors that no note names any more, the newest stay,
+/// up to twice the number of those in use. A damaged store is left as it is: the next start repairs it.
 pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
     if !dir.is_dir() {
         return Err(StoreError::Io { path: dir.into(), message: "there is no store here".into() });
     }
-    let lock = lock(dir)?;
+    let lock = mark::lock(dir)?;
     let before = bytes_in(dir);
     settle(dir)?;
     let (live, taken) = compact_sled(dir, mark::read(&lock))?;
@@ -50,7 +52,7 @@ pub(super) fn with_text_alone(input: InputHash) -> [InputHash; 2] {
     [input, hash_without_context(input)]
 }
 
-/// The vectors that notes name, and the bytes that the database took when it was opened.
+/// The inputs that notes name, and the bytes that opening the database added.
 fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), StoreError> {
     let sled = dir.join(SLED);
     if !sled.exists() {
@@ -58,19 +60,27 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), S
     }
     let closed = bytes_in(&sled);
     let at = |fault: Fault| fault.at(&sled);
-    let (trees, scan) = open(&sled).map_err(at)?;
+    let mut live = HashSet::new();
+    let mut name = |notes: EncodedNotes| {
+        let chunks = notes.decoded().flat_map(|note| note.chunks);
+        live.extend(chunks.flat_map(|chunk| chunk.inputs).flat_map(with_text_alone));
+    };
+    let trees = Trees::open(&sled).map_err(at)?;
+    // Every paid context counts as known, for none is looked up here.
+    let scan = match trees.scan(|_, _| true, &|| true, &mut name) {
+        Ok(scan) => scan,
+        Err(fault) => {
+            salvage::drop_damaged(trees);
+            return Err(at(fault));
+        }
+    };
     let opened = bytes_in(&sled);
     if scan.counters.seq < on_disk {
         return Err(at(Fault::Damaged("changes that had been on the disk are missing".into())));
     }
     copy(dir, &trees)?;
     drop(trees);
-    let mut live = HashSet::new();
-    for note in scan.notes.decoded() {
-        let note = note.map_err(|damage| at(damage.into()))?;
-        live.extend(note.chunks.into_iter().flat_map(|chunk| chunk.inputs).flat_map(with_text_alone));
-    }
-    // A small database is a little larger when it is new: then the one that is there is as compact as it gets.
+    // A new copy of a small database is a little larger than the original, which is then as compact as it gets.
     if bytes_in(&dir.join(NEW)) >= opened {
         settle(dir)?;
     } else {
@@ -93,8 +103,8 @@ pub(super) fn copy(dir: &Path, trees: &Trees) -> Result<(), StoreError> {
     })
 }
 
-/// Puts the copy of a database, which is closed, in its place; the copy, opened there. If it does not open, the database
-/// is where it was.
+/// Puts the copy of a closed database in its place, and returns the copy, opened there. If it does not open, the
+/// database is back where it was.
 pub(super) fn swap(dir: &Path) -> Result<Trees, StoreError> {
     let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
     let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| StoreError::io(from, &e));
@@ -117,12 +127,7 @@ pub(super) fn swap(dir: &Path) -> Result<Trees, StoreError> {
     }
 }
 
-/// Opens and scans; every paid context counts as known, for none is looked up here.
-fn open(path: &Path) -> Result<(Trees, Scan), Fault> {
-    Trees::open_scanned(path, |_, _| true, &|| true)
-}
-
-/// Brings a compaction that was cut short to an end, as far as that needs no look at the data.
+/// Ends a compaction that was cut short, as far as that is possible without looking at the data.
 pub(super) fn settle(dir: &Path) -> Result<(), StoreError> {
     let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
     if !sled.exists() && old.exists() {

@@ -1,15 +1,15 @@
-//! The database while the store is open: its trees, and the thread that puts what is committed on the disk. It can be
-//! closed, made smaller and opened again under those who use it: they wait until it is there again.
+//! The database while the store is open: its trees, and the thread that flushes commits. The store can close it, make
+//! it smaller and open it again while others use it: they wait until it is back.
 
 use parking_lot::RwLock;
 
 use super::flush::Flusher;
-use super::salvage::Fault;
+use super::salvage::{self, Fault};
 use super::tree::{Trees, Writes};
 use super::{Store, StoreError, bytes_in, compact};
 
-/// Bytes of pages in sled's cache from which on it is worth to close the database for a moment: opening one of 360 MB
-/// again took 40 ms.
+/// From this many bytes of pages in sled's cache on, it is worthwhile to close the database for a moment: opening one
+/// of 360 MB again took 40 ms.
 const PAGES: u64 = 8 << 20;
 
 /// The same in a simulation, whose vaults are small.
@@ -20,9 +20,9 @@ pub(super) struct Database {
     open: RwLock<Option<Open>>,
 }
 
-/// The trees, and who puts them on the disk.
+/// The trees, and the flusher that writes them to the disk.
 pub(super) struct Open {
-    /// Before the trees: it lets go of them first.
+    /// Declared before the trees, so that it drops its handle of them first.
     flusher: Flusher,
     pub(super) trees: Trees,
 }
@@ -38,7 +38,7 @@ impl Database {
         Ok(Database { open: RwLock::new(Some(Open::new(trees)?)) })
     }
 
-    /// Does something with the trees.
+    /// Runs `work` on the trees.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Trees) -> Result<T, Fault>) -> Result<T, Fault> {
         self.with_open(|open| work(&open.trees))
     }
@@ -47,6 +47,13 @@ impl Database {
         match &*self.open.read() {
             Some(open) => work(open),
             None => Err(Fault::Environment("it could not be opened again after it was closed for a moment".to_owned())),
+        }
+    }
+
+    /// Lets go of a database that is damaged. From here on everything fails.
+    pub(super) fn break_off(&self) {
+        if let Some(open) = self.open.write().take() {
+            salvage::drop_damaged(open);
         }
     }
 
@@ -61,9 +68,10 @@ impl Database {
 }
 
 impl Store {
-    /// Gives back the memory that sled took for pages, if that may be much: it keeps what it has read and written until
-    /// it is closed, so it is closed and opened again. Who uses the store waits meanwhile. Whatever read so much has looked
-    /// at vectors too, and those are let go of. Returns whether it was done.
+    /// Gives back the memory that sled took for pages, if that may be much: sled keeps what it has read and written
+    /// until it is closed, so the database is closed and opened again. Other users of the store wait meanwhile. Work
+    /// that read so much has read vectors too, so the memory that shows them is released as well. Returns whether it
+    /// was done.
     ///
     /// # Errors
     /// The database cannot be opened again: then everything fails until the store is opened anew.
@@ -80,7 +88,7 @@ impl Store {
         })
     }
 
-    /// Does something with the database while nobody uses it; it is opened again if it was closed then.
+    /// Runs `work` while nobody uses the database, and opens the database again if `work` closed it.
     pub(super) fn closed_for_a_moment(
         &self,
         work: impl FnOnce(&mut Option<Open>) -> Result<bool, StoreError>,

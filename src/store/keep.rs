@@ -15,7 +15,7 @@ use note::{FileStat, VaultPath};
 /// What [`Store::archived_all`] found.
 #[derive(Debug)]
 pub struct ArchivedAll {
-    /// Each with the notes that hold or held it; none means that nobody knows whose it is.
+    /// Each with the notes that hold or held it; an empty list means that its note is unknown.
     pub found: Vec<(ContextRecord, Vec<Holder>)>,
     /// Why one could not be read.
     pub unread: Option<StoreError>,
@@ -26,8 +26,8 @@ pub(super) type BySection = HashMap<SectionKey, Vec<Arc<VaultPath>>>;
 
 impl Store {
     /// Keeps a context that was just paid for: in the journal, on the disk, then in the archive under `key`. It was
-    /// written for the note at `path`, which then had these tags: no other note is given it while that one is there.
-    /// No note changes, nor what the index finds. A free context is passed over.
+    /// written for the note at `path`, which had these tags then: no other note gets it while that note exists. Changes
+    /// no note and nothing that the index finds. A free context is passed over.
     ///
     /// # Errors
     /// It could not be written. If only the archive failed, the journal has it, and [`Store::archived`] finds it.
@@ -47,7 +47,7 @@ impl Store {
         let holder = Holder { path: path.to_string(), tags: tags.clone(), removed };
         self.journal.append_with(&[(key, context, &[holder])])?;
         if !removed && self.note(path)?.is_none() {
-            // It was removed while this was written, which was perhaps said before.
+            // The note was removed meanwhile, perhaps before the journal knew this holder: record the removal now.
             self.journal.record(vec![NoteEvent::Removed { path, tags: &tags }])?;
         }
         let mut writes = Writes::default();
@@ -71,8 +71,8 @@ impl Store {
         }
     }
 
-    /// Of the contexts that were ever archived or paid for under this key, the last one of a generation that the note
-    /// at `path` holds or held under that path.
+    /// The last context of a generation under this key that the note at `path` holds or held under that path, of all
+    /// that were ever archived or paid for.
     ///
     /// # Errors
     /// As for [`Store::archived_all`].
@@ -103,7 +103,7 @@ impl Store {
         Ok(ArchivedAll { found, unread })
     }
 
-    /// Whether a note of the store, but for those at `except`, has one of these sections.
+    /// Whether a note of the store, except those at `except`, has one of these sections.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -113,7 +113,7 @@ impl Store {
         Ok(others.any(|path| !except.contains(&&**path)))
     }
 
-    /// Which notes have a section; made anew when a note has changed since.
+    /// The notes that have each section, collected anew when a note has changed since.
     fn notes_by_section(&self) -> Result<Arc<BySection>, StoreError> {
         let seq = self.seq();
         if let Some((of, known)) = &*self.by_section.lock()
@@ -136,9 +136,9 @@ impl Store {
         Ok(notes)
     }
 
-    /// Changes a note's record and leaves it its sequence number, for what the index does not hold (`due`,
-    /// `later`). Path, number and sequence number stay whatever `change` does to them. A note that is not known
-    /// is left alone; returns whether it was known.
+    /// Changes a note's record without a new sequence number, for what the index does not hold (`due`, `later`). Path,
+    /// number and sequence number stay, whatever `change` does to them. A note that is not known is left alone; returns
+    /// whether it was known.
     ///
     /// # Errors
     /// It could not be read or written, or the change would leave the note another number of chunks than it
@@ -158,7 +158,6 @@ impl Store {
             self.survey_named(&after);
             let mut writes = Writes::default();
             writes.note(&after).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
-            *self.scanned.lock() = None;
         }
         drop(counters);
         Ok(true)
@@ -172,8 +171,8 @@ impl Store {
         self.amend(path, |record| record.stat = stat).map(drop)
     }
 
-    /// A small value that the engine keeps under a name. One that is damaged reads as absent, for all of them
-    /// can be done without; they do not outlive a database that is moved aside.
+    /// A small value that the engine keeps under a name. A damaged value reads as absent, for the engine can do without
+    /// any of them. They are lost when a database is moved aside.
     ///
     /// # Errors
     /// The database cannot be read.

@@ -15,6 +15,7 @@ mod codec;
 mod compact;
 mod damage;
 mod database;
+mod encoded;
 mod exchange;
 mod flush;
 #[cfg(any(test, fuzzing))]
@@ -23,24 +24,25 @@ pub mod fuzz;
 mod journal;
 mod keep;
 mod mark;
+mod opening;
 mod peek;
 mod reclaim;
 pub mod record;
 mod salvage;
-mod scanned;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod v1;
 mod v2;
 mod vectors;
+mod version;
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use platform::files::{Private as _, bytes_on_disk};
+use platform::files::bytes_on_disk;
 
 use codec::Counters;
 use context::ContextRecord;
@@ -53,25 +55,20 @@ use note::{FileStat, VaultPath};
 use reclaim::Reclaiming;
 use record::NoteRecord;
 use salvage::Fault;
-use scanned::Scanned;
-use tree::{Scan, Trees, Writes};
-use vectors::VectorFile;
+use tree::{Trees, Writes};
 
 pub use cache::VectorCache;
 pub use compact::{CompactReport, compact};
+pub use encoded::EncodedNotes;
 pub use exchange::ImportReport;
 pub use journal::Holder;
 pub use keep::ArchivedAll;
+pub use opening::Opened;
 pub use peek::{Looked, journaled, look, rehearse};
 pub use reclaim::Reclaimed;
 
 const JOURNAL: &str = "contexts.journal";
 
-/// Which version of the program opened the store last, for the message of an older one that cannot.
-const WRITTEN_BY: &str = "version";
-
-/// This version.
-const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 const LOCK: &str = "store.lock";
 
 /// The store failed.
@@ -91,6 +88,9 @@ pub enum StoreError {
     /// There is no memory to open it with: see [`Store::open_within`].
     #[error("the store does not fit into the memory that may be taken")]
     NoRoom,
+    /// The database of a store that was opened without a scan is damaged; [`Store::open_within`] moves it aside.
+    #[error("the store {0} is damaged ({1})")]
+    Damaged(PathBuf, String),
 }
 
 /// What to do about an error of the system that the user can mend.
@@ -109,19 +109,6 @@ impl StoreError {
     fn io(path: &Path, error: &std::io::Error) -> Self {
         StoreError::Io { path: path.to_path_buf(), message: error.to_string() }
     }
-}
-
-/// What opening found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Opened {
-    /// Where a store that did not open or scan was moved to, and why it was.
-    pub quarantined: Option<(PathBuf, String)>,
-    /// Contexts brought back from the journal after that.
-    pub contexts_recovered: u64,
-    /// Damaged journal entries that were passed over.
-    pub journal_damaged: u64,
-    /// Notes in the store.
-    pub notes: u64,
 }
 
 /// A change to one note, applied as one transaction.
@@ -145,29 +132,11 @@ pub struct Store {
     vectors: Mutex<Arc<VectorCache>>,
     /// Which notes had a section at a sequence number; made when a context is found that nobody knows the note of.
     by_section: Mutex<Option<(u64, Arc<keep::BySection>)>>,
-    /// What the scan at start went through, until somebody takes it or it is no longer true.
-    scanned: Mutex<Option<Scanned>>,
+    /// The sequence number that the database has to reach; checked when it is scanned.
+    expected: u64,
     reclaiming: Mutex<Reclaiming>,
     /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
     lock: File,
-}
-
-/// Takes the store's own lock, which guards all of its files and is let go by the system with the process.
-fn lock(dir: &Path) -> Result<File, StoreError> {
-    let path = dir.join(LOCK);
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(|error| StoreError::io(&path, &error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(dir.to_path_buf())),
-        Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
-    }
-}
-
-/// What the journal learns of a note that holds contexts.
-fn held<'a>(note: &'a NoteRecord, contexts: &'a [(ContextKey, ContextRecord)]) -> NoteEvent<'a> {
-    let contexts = contexts.iter().map(|(key, context)| (*key, context)).collect();
-    NoteEvent::Held { path: &note.path, tags: &note.tags, contexts }
 }
 
 /// Bytes that the files in a folder take on disk.
@@ -184,76 +153,6 @@ fn bytes_in(dir: &Path) -> u64 {
 }
 
 impl Store {
-    /// Opens or creates the store in `dir` for vectors of one embedder, scans all of it, and moves the
-    /// database aside if it does not open or scan; paid contexts are then brought back from the journal.
-    /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
-    /// is an error and stays where it is.
-    pub fn open(dir: &Path, embedder_identity: &str, dimensions: usize) -> Result<(Self, Opened), StoreError> {
-        Self::open_within(dir, embedder_identity, dimensions, &|| true)
-    }
-
-    /// As [`Store::open`], given up with [`StoreError::NoRoom`] as soon as `room` says that no more memory may be taken;
-    /// nothing is moved or changed then.
-    pub fn open_within(
-        dir: &Path,
-        embedder_identity: &str,
-        dimensions: usize,
-        room: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(Self, Opened), StoreError> {
-        let create = DirBuilder::new().recursive(true).private().create(dir);
-        create.map_err(|error| StoreError::io(dir, &error))?;
-        let lock = lock(dir)?;
-        compact::settle(dir)?;
-        let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
-        // Each reads all that it opens.
-        let (opened, vectors) = std::thread::scope(|scope| {
-            let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
-            let opened = open_or_replace(dir, &lock, &journal, room);
-            (opened, vectors.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
-        let (trees, scan, quarantined) = opened?;
-        // Contexts that only the database knows: entries of the journal went bad, the file is gone, or it is of a
-        // version that did not say which note holds what.
-        journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
-        journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
-        let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes.len() as u64 };
-        let vectors = Arc::new(VectorCache::new(vectors?));
-        let store = Store {
-            dir: dir.to_path_buf(),
-            database: Database::new(trees)?,
-            counters: Mutex::new(scan.counters),
-            journal,
-            vectors: Mutex::new(vectors),
-            by_section: Mutex::new(None),
-            scanned: Mutex::new(Some(scan.notes)),
-            reclaiming: Mutex::default(),
-            lock,
-        };
-        if opened.quarantined.is_some() {
-            opened.contexts_recovered = store.bring_back()?;
-        }
-        sign(dir);
-        Ok((store, opened))
-    }
-
-    /// Archives every context of the journal under its newest key. (Under its other keys
-    /// [`Store::archived`] finds it in the journal.)
-    fn bring_back(&self) -> Result<u64, StoreError> {
-        /// Contexts per transaction.
-        const BATCH: usize = 500;
-        for keys in self.journal.newest_keys().chunks(BATCH) {
-            let mut writes = Writes::default();
-            for &key in keys {
-                // One that went bad since the journal was opened must not keep the others from coming back.
-                if let Ok(Some(context)) = self.journal.get(key) {
-                    writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
-                }
-            }
-            self.commit(&writes).map_err(|fault| self.fault(fault))?;
-        }
-        Ok(self.journal.len() as u64)
-    }
-
     /// Carries out all writes or none; they are on the disk a moment later.
     fn commit(&self, writes: &Writes) -> Result<(), Fault> {
         self.database.commit(writes)
@@ -266,18 +165,6 @@ impl Store {
     /// All notes, in order of path.
     pub fn notes(&self) -> Result<Vec<NoteRecord>, StoreError> {
         self.database.with(Trees::notes).map_err(|fault| self.fault(fault))
-    }
-
-    /// All notes, in order of path, each decoded when it is asked for. What the scan at start went through is not read again
-    /// the first time, unless something was applied since.
-    pub fn take_scanned(
-        &self,
-    ) -> Result<impl Iterator<Item = Result<NoteRecord, StoreError>> + Send + use<>, StoreError> {
-        let scanned = self.scanned.lock().take();
-        let encoded = || self.database.with(Trees::encoded).map_err(|fault| self.fault(fault));
-        let scanned = scanned.map_or_else(encoded, Ok)?;
-        let sled = self.dir.join(compact::SLED);
-        Ok(scanned.decoded().map(move |note| note.map_err(|damage| Fault::from(damage).at(&sled))))
     }
 
     /// One note.
@@ -330,7 +217,6 @@ impl Store {
         records.iter().for_each(|record| self.survey_named(record));
         writes.counters(next).and_then(|()| self.commit(&writes)).map_err(|fault| self.fault(fault))?;
         *counters = next;
-        *self.scanned.lock() = None;
         Ok(records)
     }
 
@@ -453,54 +339,6 @@ impl Store {
     }
 }
 
-/// Where a damaged database went, and what was wrong with it.
-type Quarantine = (PathBuf, String);
-
-/// Opens and scans the database; a damaged one is moved aside and replaced, by the one from before a
-/// compaction if that was cut short, else by an empty one.
-fn open_or_replace(
-    dir: &Path,
-    lock: &File,
-    journal: &Journal,
-    room: &dyn Fn() -> bool,
-) -> Result<(Trees, Scan, Option<Quarantine>), StoreError> {
-    let sled = dir.join(compact::SLED);
-    let mut quarantined = None;
-    // Two tries after the first: the one from before a compaction may be damaged too.
-    for _ in 0..3 {
-        let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        let is_known = |key, note: Option<&VaultPath>| match note {
-            Some(path) => journal.contains_of(key, path.as_str()),
-            None => journal.contains(key),
-        };
-        let scanned = Trees::open_scanned(&sled, is_known, room);
-        let fault = match scanned {
-            Ok((trees, scan)) if scan.counters.seq < expected => {
-                salvage::drop_damaged(trees);
-                let seq = scan.counters.seq;
-                Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk"))
-            }
-            Ok((trees, scan)) => {
-                mark::write(lock, expected);
-                compact::remove_old(dir)?;
-                return Ok((trees, scan, quarantined));
-            }
-            Err(fault) => fault,
-        };
-        match fault {
-            Fault::Damaged(why) => {
-                salvage::probe(dir)?;
-                quarantined = Some((salvage::move_aside(&sled)?, why));
-                compact::settle(dir)?;
-                salvage::sync_dir(dir)?;
-            }
-            fault => return Err(fault.at(&sled)),
-        }
-    }
-    let message = quarantined.map_or_else(String::new, |(_, why)| why);
-    Err(StoreError::Io { path: sled, message: format!("a new database does not open: {message}") })
-}
-
 /// The record of a note that is not known.
 fn nothing_at(path: &VaultPath) -> NoteRecord {
     NoteRecord {
@@ -525,25 +363,4 @@ fn nothing_at(path: &VaultPath) -> NoteRecord {
         decided: (Reason::NoteRemoved, 0),
         chunks: Vec::new(),
     }
-}
-
-/// Writes down which version has opened a store. Without it a message says less, and nothing else changes.
-fn sign(dir: &Path) {
-    let file = dir.join(WRITTEN_BY);
-    if std::fs::read_to_string(&file).is_ok_and(|known| known.trim() == PROGRAM) {
-        return;
-    }
-    if let Err(error) = std::fs::write(&file, format!("{PROGRAM}\n")) {
-        tracing::debug!(%error, "which version opened the store could not be written down");
-    }
-}
-
-/// Which version of the program opened a store last, whose database is this folder; `None` if none has said so.
-fn written_by(database: &Path) -> Option<String> {
-    /// Bytes of a version at most.
-    const LONGEST: usize = 40;
-    let text = std::fs::read_to_string(database.with_file_name(WRITTEN_BY)).ok()?;
-    let version = text.trim();
-    let is_version = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte));
-    (!version.is_empty() && version.len() <= LONGEST && is_version).then(|| version.to_owned())
 }

@@ -1,18 +1,32 @@
-//! How far the database was known to be on the disk.
+//! The lock file: the lock itself, and in it the last change that was known to be on the disk.
 //!
-//! A sled file that was cut or zeroed near its end often opens without a word, as the older state that is
-//! left. So the sequence number of the last durable flush is kept apart, in the lock file: a database that
-//! opens with a lower one has lost something and is damaged. Sixteen bytes, number and checksum, written in
-//! place; one that does not check says nothing.
+//! A sled file that was cut or zeroed near its end often opens without an error, in an older state. So the lock file
+//! keeps the sequence number of the last durable flush: a database that opens with a lower one has lost something and
+//! is damaged. The mark is sixteen bytes, number and checksum, written in place; with a wrong checksum it counts as
+//! absent.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
 
 use platform::files::{read_exact_at, write_all_at};
 
 use super::codec::checksum;
+use super::{LOCK, StoreError};
 
-/// Remembers that everything up to `seq` is on the disk. That it does not last is no error: the mark of
-/// the flush before is then in force.
+/// Takes the store's own lock, which guards all of its files. The system releases it with the process.
+pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(LOCK);
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(|error| StoreError::io(&path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(dir.to_path_buf())),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
+    }
+}
+
+/// Remembers that everything up to `seq` is on the disk. It is no error if the mark does not get there: the one of the
+/// flush before is then in force.
 pub(super) fn write(file: &File, seq: u64) {
     let number = seq.to_le_bytes();
     let mut bytes = [0; 16];

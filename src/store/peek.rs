@@ -14,7 +14,7 @@ use super::{JOURNAL, StoreError, codec};
 use context::ContextRecord;
 use note::fingerprint::ContextKey;
 
-/// How a store's files are, looked at beside the process that has it open. Nothing is changed.
+/// The state of a store's files, read beside the process that has the store open. Nothing is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// Entries of the journal, and damaged stretches in it; or why it cannot be read.
@@ -25,7 +25,7 @@ pub struct Looked {
     pub bytes: u64,
 }
 
-/// Reads a file, and waits for no pipe that stands in its place.
+/// Reads a file; does not block on a pipe in its place.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let (mut file, mut bytes) = (open_at_once(path)?, Vec::new());
     if !file.metadata()?.is_file() {
@@ -73,7 +73,7 @@ pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
         if scan.counters.seq < expected {
             return Err(format!("it ends at change {}, {expected} had been on the disk", scan.counters.seq));
         }
-        Ok(scan.notes.len() as u64)
+        Ok(scan.notes)
     });
     // What is left of it in a temporary folder does no harm.
     let _ = std::fs::remove_dir_all(&copy);

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::StoreError;
 
-/// Why sled did not do what was asked.
+/// Why sled failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The file's lock is held.
@@ -41,9 +41,11 @@ impl Fault {
             Fault::Environment(message) => StoreError::Io { path, message },
             Fault::NoRoom => StoreError::NoRoom,
             Fault::Newer(records) => {
-                let who = super::written_by(&path).map_or_else(
+                let who = super::version::written_by(&path).map_or_else(
                     || "a newer version of situated wrote it".to_owned(),
-                    |version| format!("a newer version of situated wrote it ({version}; this is {})", super::PROGRAM),
+                    |version| {
+                        format!("a newer version of situated wrote it ({version}; this is {})", super::version::PROGRAM)
+                    },
                 );
                 let message = format!(
                     "{who}, with records of version {records} that are not known here: run that version again, or move this \
@@ -54,6 +56,16 @@ impl Fault {
             Fault::Damaged(why) => {
                 StoreError::Io { path, message: format!("damaged ({why}); it is moved aside at the next start") }
             }
+        }
+    }
+}
+
+impl Fault {
+    /// As an error about `path`, for when the database was opened without a scan.
+    pub(super) fn unscanned(self, path: &Path) -> StoreError {
+        match self {
+            Fault::Damaged(why) => StoreError::Damaged(path.to_path_buf(), why),
+            fault => fault.at(path),
         }
     }
 }
@@ -71,16 +83,16 @@ impl From<sled::Error> for Fault {
 impl From<super::damage::Damage> for Fault {
     fn from(damage: super::damage::Damage) -> Self {
         match damage {
-            // Its checksum is right, so it is what a program wrote that knows more.
+            // The checksum is right, so a newer program wrote the record.
             super::damage::Damage::Version(version) => Fault::Newer(version),
             damage => Fault::Damaged(damage.to_string()),
         }
     }
 }
 
-/// Sorts an I/O error of sled. What comes from short, missing or senseless files is damage; sled also
-/// wraps errors of its own in `Other`, its lock among them, which only the text tells apart (the version
-/// is pinned, and a test holds the lock).
+/// Sorts an I/O error of sled. Errors of short, missing or nonsensical files are damage. sled also wraps its own errors
+/// in `Other`, that of its lock among them; only their text tells them apart (the version is pinned, and a test holds
+/// the lock).
 fn from_io(error: &io::Error) -> Fault {
     use io::ErrorKind as Kind;
     let text = error.to_string();
@@ -96,9 +108,9 @@ fn from_io(error: &io::Error) -> Fault {
     }
 }
 
-/// Whether the text of an error, as sled repeats it in panics and in errors that it wraps again, speaks
-/// of the machine and not of the data: ENOSPC, EACCES, EPERM, EROFS, EDQUOT, EMFILE, ENFILE, EFBIG, EIO,
-/// ENOMEM, and EAGAIN for a thread that cannot be started, in the numbers that Linux and macOS share or have of their own.
+/// Whether the text of an error, as sled repeats it in panics and in errors that it wraps again, names a cause in the
+/// machine and not in the data: ENOSPC, EACCES, EPERM, EROFS, EDQUOT, EMFILE, ENFILE, EFBIG, EIO, ENOMEM, and EAGAIN
+/// for a thread that cannot be started, with the numbers of Linux and macOS.
 fn names_environment(text: &str) -> bool {
     [
         "StorageFull",
@@ -162,7 +174,7 @@ fn from_panic(payload: &(dyn Any + Send)) -> Fault {
     if names_environment(text) { Fault::Environment(message) } else { Fault::Damaged(message) }
 }
 
-/// Drops something of sled's that may panic or hang in doing so (it waits for threads that may be gone).
+/// Drops a value of sled's that may panic or hang when it is dropped (it waits for threads that may no longer exist).
 pub(super) fn drop_damaged<T: Send + 'static>(value: T) {
     let (done, wait) = mpsc::channel();
     let spawned = thread::Builder::new().name("sled-io-drop".into()).spawn(move || {
@@ -177,8 +189,8 @@ pub(super) fn drop_damaged<T: Send + 'static>(value: T) {
     }
 }
 
-/// Whether `dir` takes a megabyte. sled does not say clearly that a disk is full, and a store must not be
-/// called damaged for it.
+/// Checks that a megabyte can be written to `dir`. sled does not report a full disk clearly, and that must not make a
+/// store count as damaged.
 pub(super) fn probe(dir: &Path) -> Result<(), StoreError> {
     let path = dir.join("probe.tmp");
     let written = File::create(&path).and_then(|mut file| {
@@ -213,7 +225,7 @@ pub(super) fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(target)
 }
 
-/// Makes renames, creations and removals in `dir` last.
+/// Fsyncs `dir`, so that renames, creations and removals in it last.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     platform::files::sync_folder(dir).map_err(|error| StoreError::io(dir, &error))
 }

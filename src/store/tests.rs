@@ -195,16 +195,25 @@ fn many_are_applied_at_once_or_not_at_all() {
 }
 
 fn scanned(store: &Store) -> Vec<NoteRecord> {
-    store.take_scanned().unwrap().map(Result::unwrap).collect()
+    let mut notes = Vec::new();
+    store.scan(&|| true, &mut |batch| notes.extend(batch.decoded())).unwrap();
+    notes
 }
 
 #[test]
-fn what_was_scanned_is_not_handed_out_once_it_is_old() {
+fn a_store_is_scanned_after_it_was_opened() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     let (at, write) = put("a.md", 1, 0);
     let record = store.apply(&at, write).unwrap();
-    assert_eq!(scanned(&store), [record]);
+    store.flush(true).unwrap();
+    drop(store);
+
+    let (store, beside) = Store::open_unscanned(dir.path(), EMBEDDER, DIMENSIONS, &|| true, || 7).unwrap();
+    assert_eq!((scanned(&store), store.seq(), beside), (vec![record], 1, 7));
+    let (at, write) = put("b.md", 1, 0);
+    assert_eq!(store.apply(&at, write).unwrap().no, 2);
+    assert_eq!(scanned(&store).len(), 2);
 }
 
 #[test]

@@ -17,9 +17,9 @@ use sled::Transactional;
 use sled::transaction::TransactionError;
 
 use super::codec::{self, Counters};
+use super::encoded::EncodedNotes;
 use super::record::NoteRecord;
 use super::salvage::{self, Fault, guarded};
-use super::scanned::Scanned;
 use context::ContextRecord;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, context_key};
@@ -92,12 +92,23 @@ pub(super) struct Writes(Vec<(Tree, Vec<u8>, Option<Vec<u8>>)>);
 pub(super) struct Scan {
     /// Counters, at least as high as every record says.
     pub counters: Counters,
-    /// All notes in order of path.
-    pub notes: Scanned,
+    /// How many notes there are.
+    pub notes: u64,
     /// Notes that hold paid contexts which the caller did not know, with the keys that find them.
     pub held: Vec<(NoteRecord, Vec<(ContextKey, ContextRecord)>)>,
     /// Paid contexts of the archive that the caller did not know, with the keys that find them.
     pub unknown: Vec<(ContextKey, ContextRecord)>,
+}
+
+impl Scan {
+    /// Fails if changes are missing up to one that is known to have been on the disk.
+    pub(super) fn reaching(self, expected: u64) -> Result<Self, Fault> {
+        let Counters { seq, .. } = self.counters;
+        if seq < expected {
+            return Err(Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk")));
+        }
+        Ok(self)
+    }
 }
 
 /// How far a survey has come: which tree is looked at, and behind which key.
@@ -232,15 +243,14 @@ impl Trees {
         })
     }
 
-    /// Opens the database and decodes all of it, as long as `room` says that there is memory for its notes. `is_known`
-    /// tells which keys of paid contexts, of a note or of the archive, need not be handed back.
+    /// Opens the database and scans it.
     pub(super) fn open_scanned(
         path: &Path,
         is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
         room: &dyn Fn() -> bool,
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
-        match guarded(|| trees.scan(is_known, room)) {
+        match trees.scan(is_known, room, &mut drop) {
             Ok(scan) => Ok((trees, scan)),
             Err(fault) => {
                 salvage::drop_damaged(trees);
@@ -249,25 +259,38 @@ impl Trees {
         }
     }
 
-    /// Decodes everything. A few notes there is always room for.
-    fn scan(
+    /// Decodes everything, as long as `room` says that there is memory, and gives all notes to `each`, in batches and in order of path.
+    /// `is_known` tells which keys of paid contexts, of a note or of the archive, the caller knows already.
+    pub(super) fn scan(
         &self,
         is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
         room: &dyn Fn() -> bool,
+        each: &mut dyn FnMut(EncodedNotes),
+    ) -> Result<Scan, Fault> {
+        guarded(|| self.scan_all(is_known, room, each))
+    }
+
+    fn scan_all(
+        &self,
+        is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
+        room: &dyn Fn() -> bool,
+        each: &mut dyn FnMut(EncodedNotes),
     ) -> Result<Scan, Fault> {
         /// Notes after which it is asked whether there is room.
-        const ASK_AFTER: usize = 1024;
+        const ASK_AFTER: u64 = 1024;
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
-        let mut scan = Scan::default();
+        let (mut scan, mut batch) = (Scan::default(), EncodedNotes::default());
         let mut contexts = self.all_of(&self.contexts);
         // On one thread: two were no quicker, and left 10 MB of holes in their arenas.
         for note in self.all_of(&self.notes) {
             let (path, bytes) = note?;
-            if scan.notes.len() % ASK_AFTER == ASK_AFTER - 1 && !room() {
+            // A few notes always fit.
+            if scan.notes % ASK_AFTER == ASK_AFTER - 1 && !room() {
                 return Err(Fault::NoRoom);
             }
             let note = codec::decode_note(&path, &bytes)?;
-            scan.notes.push(&path, &bytes);
+            batch.push(&path, &bytes).into_iter().for_each(&mut *each);
+            scan.notes += 1;
             scan.counters.seq = scan.counters.seq.max(note.seq);
             scan.counters.next_no = scan.counters.next_no.max(note.no.saturating_add(1));
             let (key, bytes) = contexts.next().ok_or_else(torn)??;
@@ -281,6 +304,7 @@ impl Trees {
                 scan.held.push((note, held));
             }
         }
+        each(batch);
         if contexts.next().is_some() {
             return Err(torn());
         }
@@ -289,7 +313,7 @@ impl Trees {
             // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
             value?;
         }
-        scan.counters = self.read_counters(scan.counters, scan.notes.len())?;
+        scan.counters = self.read_counters(scan.counters, scan.notes)?;
         Ok(scan)
     }
 
@@ -323,7 +347,7 @@ impl Trees {
     }
 
     /// The counters, or more where one of so many notes says so: `least` are what they say.
-    fn read_counters(&self, least: Counters, notes: usize) -> Result<Counters, Fault> {
+    fn read_counters(&self, least: Counters, notes: u64) -> Result<Counters, Fault> {
         match self.meta.get(COUNTERS)? {
             Some(bytes) => {
                 let Counters { seq, next_no } = codec::decode_counters(&bytes)?;
@@ -332,18 +356,6 @@ impl Trees {
             None if notes == 0 => Ok(Counters::default()),
             None => Err(Fault::Damaged("the counters are missing".into())),
         }
-    }
-
-    /// All notes in order of path, as they are encoded.
-    pub(super) fn encoded(&self) -> Result<Scanned, Fault> {
-        guarded(|| {
-            let mut notes = Scanned::default();
-            for entry in self.all_of(&self.notes) {
-                let (path, bytes) = entry?;
-                notes.push(&path, &bytes);
-            }
-            Ok(notes)
-        })
     }
 
     /// All notes in order of path.

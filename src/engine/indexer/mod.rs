@@ -1,10 +1,10 @@
-//! An indexer: one generation of one vault, on a thread of its own. It owns store, index and watcher, and everything that
-//! changes comes to it through its inbox; queries read what it publishes.
+//! An indexer serves one generation of one vault on its own thread. It owns store, index and watcher. Every change
+//! reaches it through its inbox; queries read what it publishes.
 //!
-//! What it knows is kept by sub-machines that take what happened and the time, and return what is to be done:
-//! when to look at the disk ([`freshness`]), how far to believe a look ([`deletion_guard`]), what to decide about
-//! ([`work_queue`]), what to write ([`commit`]), what to have written by a model ([`buyer`]), and how to change embedders
-//! ([`migration`]). The turns of its loop ([`turn`]) carry that out; what concerns notes alone is in [`notes`].
+//! Sub-machines hold its state. They take an event and the time, and return what to do: when to look at the disk
+//! ([`freshness`]), how far to believe a look ([`deletion_guard`]), which notes to decide about ([`work_queue`]), what
+//! to write ([`commit`]), what to have a model write ([`buyer`]), and how to change embedders ([`migration`]). The
+//! turns of the loop ([`turn`]) carry that out; [`notes`] has the part that concerns notes alone.
 
 mod batches;
 mod buyer;
@@ -18,6 +18,7 @@ mod failures;
 mod freshness;
 mod migration;
 mod notes;
+mod opening;
 mod reader;
 mod rebuild;
 pub(super) mod scan;
@@ -43,7 +44,7 @@ use super::shared::Stage;
 use super::{EngineError, Shared, VaultShared};
 use crate::settings::Settings;
 use buyer::{At, Buyer, Work};
-use commit::{Committer, open_index};
+use commit::Committer;
 use context::plan::Generation;
 use context::prompt::Prompter;
 use context::settings::{ExpansionChoice, Levels, Provider};
@@ -58,10 +59,11 @@ use migration::EmbedderMigration;
 use note::fingerprint::Fields;
 use note::{NoteRules, VaultPath};
 use notes::NoteIndexer;
+use opening::Opening;
 use provider::{EmbedError, Embedder};
 use reader::Reader;
 use scan::{Extent, Findings};
-use store::{Store, StoreError};
+use store::StoreError;
 use upkeep::Upkeep;
 use vault::Hint;
 use vault::root::{RootId, VaultError};
@@ -70,10 +72,10 @@ use vectors::PendingVectors;
 use watch::VaultWatch;
 use work_queue::WorkQueue;
 
-/// After how long what could not be written or opened is tried again.
+/// Delay before a failed write or a failed opening is retried.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(10);
 
-/// The same of what did not fit into memory: to find that out again takes as long as it does to open it.
+/// The same for a vault that did not fit into memory: finding that out again takes as long as opening it.
 const TRY_MEMORY_AGAIN: Duration = Duration::from_mins(10);
 
 /// Events that are taken in one turn.
@@ -89,32 +91,32 @@ pub(super) enum Event {
     Looked { path: VaultPath, ticket: u64, outcome: Outcome },
     /// A user asks for a look at everything; with `accept_deletes` a doubt is settled.
     Sync { job: u64, accept_deletes: bool },
-    /// A user asks for contexts that should be better to be made anew, of notes that changed since.
+    /// A user asks to have stale contexts written anew; with `since` only those of notes that changed since then.
     Refresh { since: Option<i64> },
-    /// The user agrees that the models are asked by themselves, or takes that back; with `replace` contexts that another
-    /// one wrote are to be written anew.
+    /// The user agrees that the models are asked automatically, or takes that back. With `replace` the model in force
+    /// also rewrites contexts that another one wrote.
     Consent { agreed: bool, replace: bool, reply: Sender<Result<(), CallError>> },
-    /// A user asks for notes to be made anew; `agreed` if that agrees to the model too.
+    /// A user asks for a rebuild of notes; `agreed` says that the user thereby agrees to the model too.
     Rebuild { job: u64, under: Option<VaultPath>, batch: bool, agreed: bool },
     /// A user asks for this generation to be built beside the one that answers.
     Build { job: u64, reply: Sender<Result<(), CallError>> },
-    /// The writer says what came of an order.
+    /// The writer says what came of a job.
     Context { path: VaultPath, event: ContextEvent },
     /// The writer says what came of a batch.
     Batch { ticket: u64, event: BatchEvent },
-    /// Vectors that were ordered have come.
+    /// Vectors that were ordered have arrived, or are given up.
     Embedded(embedding::worker::EmbedEvent),
     /// An embedder that is to take over was opened, or could not be.
     Opened { ticket: u64, result: Result<Arc<embedding::Service>, EmbedError> },
-    /// Notes were looked at with its eyes.
+    /// A dry run has looked at notes for that embedder.
     DryRun { ticket: u64, notes: Vec<DryRun> },
-    /// Something that is shared has changed: a pause, a job that was cancelled, the generation that answers.
+    /// Shared state has changed: a pause, a cancelled job, the generation that answers.
     Wake,
     /// The user says that work is to go on.
     Resume,
     /// Another configuration is in force; this one was.
     Reloaded(Arc<Settings>),
-    /// Close everything and end; what was asked of a model may come until then.
+    /// Close everything and end. Answers that a model still owes may arrive until `drain_until`.
     Stop { drain_until: Instant },
 }
 
@@ -128,17 +130,17 @@ pub(super) struct Seed {
     pub(super) inbox: Sender<Event>,
 }
 
-/// Which vault, which generation, and where its index lies.
+/// Which vault, which generation, and the folder of its index.
 pub(super) struct Place {
     vault: VaultConfig,
-    /// The plain one has no name.
+    /// The generation's name; empty for the plain one.
     generation: String,
     dir: PathBuf,
-    /// The folder of the plain one.
+    /// The folder of the plain generation.
     vault_dir: PathBuf,
 }
 
-/// Whose indexer it is, and how it is reached.
+/// Which vault and generation an indexer serves, and the inbox that reaches it.
 pub(super) struct ActorContext {
     engine: Arc<Shared>,
     shared: Arc<VaultShared>,
@@ -146,12 +148,12 @@ pub(super) struct ActorContext {
     inbox: Sender<Event>,
 }
 
-/// Who decides about notes in bulk, and what came of it.
+/// The threads that decide about notes in bulk, and their results that are not carried out yet.
 struct Workers {
     reader: Reader,
     pool: Pool,
     landed: Vec<(VaultPath, u64, Outcome)>,
-    /// Whether there was work that could wait when it was last asked.
+    /// Whether the last turn found work that can wait.
     had_work: bool,
 }
 
@@ -169,13 +171,13 @@ pub(super) struct Indexer {
 
 /// How an indexer ends.
 enum Exit {
-    /// It was told to.
+    /// It was told to stop.
     Stop,
     /// Its store is to be opened anew.
     Reopen,
 }
 
-/// Runs an indexer until [`Event::Stop`]. What cannot be opened is tried again.
+/// Runs an indexer until [`Event::Stop`]. Retries if the vault cannot be opened.
 pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
     loop {
         seed.shared.set_turn(Some(seed.engine.now_ms()));
@@ -207,7 +209,7 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
 }
 
 impl Seed {
-    /// Waits until opening is tried again; tells whether to stop.
+    /// Waits until it is time to retry opening; returns whether to stop.
     fn wait_closed(&self, inbox: &Receiver<Event>, why: &str, pause: Duration) -> bool {
         let until = machine::now() + pause;
         loop {
@@ -238,8 +240,19 @@ impl Seed {
 }
 
 impl Indexer {
-    /// Opens store and index of a vault and publishes what they hold.
+    /// Opens store and index of a vault and publishes what they hold. A damaged store is moved aside and made anew.
     pub(super) fn open(seed: &Seed) -> Result<Self, EngineError> {
+        let opened = match Self::open_from(seed, Opening::Unscanned) {
+            Err(EngineError::Store(StoreError::Damaged(..))) => Self::open_from(seed, Opening::Scanned),
+            opened => opened,
+        };
+        opened.map_err(|error| match error {
+            EngineError::Store(StoreError::NoRoom) => seed.engine.throttle.no_room(),
+            error => error,
+        })
+    }
+
+    fn open_from(seed: &Seed, opening: Opening) -> Result<Self, EngineError> {
         let Seed { engine, shared, vault, disk, pool, inbox } = seed;
         let plain = engine.config.load_full();
         let config = config_of(&plain, &shared.generation).unwrap_or_else(|| (*plain).clone());
@@ -249,26 +262,8 @@ impl Indexer {
         let (service, asked_for) = serving(engine, &config, (&dir, &plain_dir));
         let embedder = &service.embedder;
         let room = || engine.throttle.find_room();
-        let opened = Store::open_within(&dir, embedder.identity(), embedder.dimensions(), &|| room().is_ok());
-        let (store, opened) = match opened {
-            Err(StoreError::NoRoom) => return Err(engine.throttle.no_room()),
-            opened => opened?,
-        };
-        let lexical = dir.join("lexical");
-        if opened.quarantined.is_some() && lexical.exists() {
-            // The new store counts from the start: its numbers would mean other notes to the old words.
-            std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
-        }
-        let opened_notes = opened.quarantined.iter().map(|(moved_to, why)| {
-            format!(
-                "the store of vault `{}` was damaged ({why}); it was moved to {} and the index is rebuilt; {} contexts \
-                 came back from the journal",
-                vault.name,
-                moved_to.display(),
-                opened.contexts_recovered
-            )
-        });
-        let mut index = open_index(&lexical, embedder.dimensions(), Language::of_code(&config.search.language))?;
+        let language = Language::of_code(&config.search.language);
+        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &|| room().is_ok())?;
         index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref());
         let pipeline = Arc::new(NotePipeline {
@@ -317,7 +312,7 @@ impl Indexer {
             vectors: PendingVectors::default(),
             migration,
             upkeep: Upkeep::new(now),
-            opened: opened_notes.collect(),
+            opened: quarantined.map(|what| what.told(&vault.name)).into_iter().collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
         buyer.read_consent(&notes.actor);
@@ -346,7 +341,7 @@ impl Indexer {
         exit
     }
 
-    /// Begins, and has what is stored answer, however long the first look at the disk takes.
+    /// Begins, and publishes what the store holds, so that searches are answered while the first look at the disk runs.
     pub(super) fn start(&mut self) {
         self.begin();
         self.end_of_tick();
@@ -369,7 +364,8 @@ impl Indexer {
         }
     }
 
-    /// Waits for an event or a deadline, then takes what is there; returns until when to drain if it is to stop.
+    /// Waits for an event or a deadline, then takes the events that are there. Returns the deadline for draining if the
+    /// indexer is to stop.
     fn take_events(&mut self, inbox: &Receiver<Event>) -> Option<Instant> {
         let wake = self.next_wake();
         self.actor.shared.set_turn(None);
@@ -395,7 +391,7 @@ impl Indexer {
         None
     }
 
-    /// Asks for nothing more, and keeps what was asked for and comes in time.
+    /// Asks the model nothing more, and keeps the answers that arrive in time.
     fn drain(&mut self, inbox: &Receiver<Event>, until: Instant) {
         self.begin_drain(until);
         while !self.is_drained() {
@@ -413,7 +409,7 @@ impl Indexer {
         self.end_of_tick();
     }
 
-    /// Whether nothing that was asked of a model is still to come.
+    /// Whether the model owes no more answers.
     pub(super) fn is_drained(&self) -> bool {
         self.buyer.pending.asked() == 0
     }
@@ -474,13 +470,13 @@ fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Gene
         // It depends on the kind of note: see `NotePipeline::contextualizer`.
         _ => "",
     };
-    // Who did not make these vectors is to make them now.
+    // Part of the identity: a note decided without these vectors is decided again and gets them.
     let alone = config.embed.text_vectors && !embedder.is_local_and_fast();
     let alone = if alone { ", texts alone" } else { "" };
     let level = Levels::ALL.iter().find(|(_, levels)| *levels == config.context.levels);
     let levels = level.filter(|(_, levels)| *levels != Levels::default());
     let levels = levels.map_or_else(String::new, |(name, _)| format!(", {name}"));
-    // What is bought of them already takes part at once, or no more.
+    // Part of the identity too: questions that were bought earlier take part in searches at once, or no longer.
     let expansion = match config.context.expansion {
         ExpansionChoice::Off => "",
         ExpansionChoice::Questions => ", questions",
@@ -504,7 +500,7 @@ fn prompter(config: &Settings) -> Result<Option<Arc<Prompter>>, EngineError> {
     Ok(Some(Arc::new(Prompter::new(context, &model))))
 }
 
-/// Where a vault's index lives: named after the folder, told apart by its whole path.
+/// The folder of a vault's index. Its name is made of the vault folder's name and a hash of the whole path.
 pub fn vault_dir(data_dir: &Path, vault: &Path) -> PathBuf {
     let name = vault.file_name().map_or("root".into(), |name| name.to_string_lossy());
     let slug: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(32).collect();
@@ -513,7 +509,7 @@ pub fn vault_dir(data_dir: &Path, vault: &Path) -> PathBuf {
     data_dir.join("vaults").join(format!("{slug}-{short}"))
 }
 
-/// Where a generation that is not the plain one lives.
+/// The folder of a generation's index; for the plain one, which has no name, the vault's own.
 pub(super) fn generation_dir(data_dir: &Path, vault: &Path, generation: &str) -> PathBuf {
     let dir = vault_dir(data_dir, vault);
     if generation.is_empty() { dir } else { dir.join(GENERATIONS).join(generation) }
@@ -522,8 +518,8 @@ pub(super) fn generation_dir(data_dir: &Path, vault: &Path, generation: &str) ->
 /// The folder of the generations beside the plain one.
 pub(super) const GENERATIONS: &str = "generations";
 
-/// Folders of static tables that made the vectors which serve a vault: they go on serving until others take over, though
-/// the configuration may not name them any more.
+/// Folders of the static tables that made the vectors in use for a vault. They keep serving until another embedder
+/// takes over, even if the configuration does not name them any more.
 pub fn served_tables(data_dir: &Path, vault: &Path) -> Vec<PathBuf> {
     let plain = vault_dir(data_dir, vault);
     let beside = std::fs::read_dir(plain.join(GENERATIONS)).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -1,6 +1,7 @@
-//! What is stored comes into the index when a vault is opened: one thread decodes notes and reads their vectors, another
-//! fills tables.
+//! Loads the index from the store when a vault is opened: one thread scans the store, another decodes its notes and reads
+//! their vectors, and the indexer's own fills the tables of the index.
 
+use std::cell::Cell;
 use std::sync::mpsc;
 
 use super::{Committer, warned};
@@ -9,10 +10,10 @@ use crate::decide::note_entry;
 use index::{ChunkEntry, Coder, IndexState, WindowVector};
 use note::VaultPath;
 use note::fingerprint::InputHash;
-use store::VectorCache;
 use store::record::{ChunkRecord, NoteRecord};
+use store::{EncodedNotes, VectorCache};
 
-/// Notes that are decoded while those before them come into the index.
+/// Notes of a batch.
 const AT_ONCE: usize = 64;
 
 /// The vectors that are cached for a note's inputs.
@@ -31,42 +32,46 @@ fn inputs(record: &NoteRecord) -> Vec<InputHash> {
 }
 
 impl Committer {
-    /// Brings the store's notes into the index and publishes them, and shows each record to `each`. Returns those that are to
-    /// be decided again: the index has lost them, or other rules made them.
-    /// An error of `room` ends it, if there are more than a few.
+    /// Scans the store, brings its notes into the index and publishes them, and shows each record to `each`. Returns those
+    /// that are to be decided again: the index has lost them, or other rules made them.
+    ///
+    /// # Errors
+    /// The store is damaged, or `room` says that no more memory may be taken, which is asked unless there are only a few notes.
     pub(crate) fn load(
         &mut self,
-        room: &dyn Fn() -> Result<(), EngineError>,
+        room: &(dyn Fn() -> Result<(), EngineError> + Sync),
         each: &mut dyn FnMut(&NoteRecord),
     ) -> Result<Vec<VaultPath>, EngineError> {
-        let pipeline = self.pipeline.clone();
-        let (mut records, coder) = (pipeline.store.take_scanned()?, self.index.coder());
+        let (pipeline, coder) = (self.pipeline.clone(), self.index.coder());
         let mut again = Vec::new();
         std::thread::scope(|scope| -> Result<(), EngineError> {
-            let (answer, batches) = mpsc::sync_channel(1);
+            // If a thread meets with an error, nobody receives from the one before it or sends to the one behind.
+            let (send, scanned) = mpsc::sync_channel::<EncodedNotes>(1);
+            let (send_on, decoded) = mpsc::sync_channel(1);
             let (give_back, used) = mpsc::channel::<Vec<NoteRecord>>();
-            let read = move |record: &NoteRecord| read_vectors(&pipeline.vectors, &coder, &inputs(record));
+            let (store, vectors) = (pipeline.store.clone(), pipeline.vectors.clone());
+            let scanning = scope.spawn(move || {
+                let stopped = Cell::new(false);
+                let mut pass_on = |notes| stopped.set(send.send(notes).is_err());
+                store.scan(&|| !stopped.get() && room().is_ok(), &mut pass_on)
+            });
             scope.spawn(move || {
-                loop {
-                    let next: Result<Vec<NoteRecord>, _> = records.by_ref().take(AT_ONCE).collect();
-                    if next.as_ref().is_ok_and(Vec::is_empty) {
-                        return;
+                for notes in scanned {
+                    let mut notes = notes.decoded().peekable();
+                    while notes.peek().is_some() {
+                        let records: Vec<NoteRecord> = notes.by_ref().take(AT_ONCE).collect();
+                        let windows = |record| read_vectors(&vectors, &coder, &inputs(record));
+                        let windows: Vec<Windows> = records.iter().map(windows).collect();
+                        if send_on.send((records, windows)).is_err() {
+                            return;
+                        }
+                        // Records are freed on the thread that decoded them: two threads that allocate from one heap and
+                        // free to it wait for each other.
+                        used.try_iter().for_each(drop);
                     }
-                    let batch = next.map(|next| {
-                        let windows: Vec<Windows> = next.iter().map(&read).collect();
-                        (next, windows)
-                    });
-                    // Nobody takes it once the other thread has met with an error.
-                    if answer.send(batch).is_err() {
-                        return;
-                    }
-                    // Notes that are in the index end where they were decoded: what is freed elsewhere than it was allocated
-                    // both threads wait for.
-                    used.try_iter().for_each(drop);
                 }
             });
-            for batch in batches {
-                let (records, windows) = batch?;
+            for (records, windows) in decoded {
                 room()?;
                 for (record, windows) in records.iter().zip(windows) {
                     if !self.load_one(record, windows) {
@@ -77,11 +82,11 @@ impl Committer {
                 // At the end there is nobody to take them.
                 let _ = give_back.send(records);
             }
-            Ok(())
+            Ok(scanning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
         })?;
         self.index.drop_unknown()?;
         self.publish()?;
-        // Vectors went through the hands of two threads, and all records through the database's pages.
+        // Vectors passed through two threads, and all records through the database's page cache.
         self.pipeline.store.drop_pages()?;
         crate::host::give_memory_back();
         Ok(again)

@@ -1,0 +1,68 @@
+//! How store and index of a vault are opened.
+
+use std::path::{Path, PathBuf};
+
+use super::commit::open_index;
+use crate::EngineError;
+use index::{Index, Language};
+use provider::Embedder;
+use store::Store;
+
+/// Whether the store is scanned before it is used.
+#[derive(Clone, Copy)]
+pub(super) enum Opening {
+    /// It is scanned as it is loaded, which takes half the time. A damaged one is an error.
+    Unscanned,
+    /// A damaged one is moved aside.
+    Scanned,
+}
+
+/// A store that was damaged.
+pub(super) struct Quarantined {
+    moved_to: PathBuf,
+    why: String,
+    /// How many contexts came back from the journal.
+    recovered: u64,
+}
+
+impl Opening {
+    /// Opens store and index in `dir`, and says what was moved aside.
+    pub(super) fn open(
+        self,
+        dir: &Path,
+        (embedder, language): (&Embedder, Option<Language>),
+        room: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Store, Index, Option<Quarantined>), EngineError> {
+        let (identity, dimensions) = (embedder.identity(), embedder.dimensions());
+        let lexical = dir.join("lexical");
+        let index = || open_index(&lexical, dimensions, language);
+        match self {
+            Opening::Unscanned => {
+                let (store, index) = Store::open_unscanned(dir, identity, dimensions, room, index)?;
+                Ok((store, index?, None))
+            }
+            Opening::Scanned => {
+                let (store, opened) = Store::open_within(dir, identity, dimensions, room)?;
+                let recovered = opened.contexts_recovered;
+                let quarantined = opened.quarantined.map(|(moved_to, why)| Quarantined { moved_to, why, recovered });
+                if quarantined.is_some() && lexical.exists() {
+                    // The new store counts from the start: its numbers would mean other notes to the old words.
+                    std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
+                }
+                Ok((store, index()?, quarantined))
+            }
+        }
+    }
+}
+
+impl Quarantined {
+    /// What the user is told.
+    pub(super) fn told(&self, vault: &str) -> String {
+        let Quarantined { moved_to, why, recovered } = self;
+        format!(
+            "the store of vault `{vault}` was damaged ({why}); it was moved to {} and the index is rebuilt; {recovered} \
+             contexts came back from the journal",
+            moved_to.display(),
+        )
+    }
+}

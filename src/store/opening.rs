@@ -1,0 +1,246 @@
+//! Opens a store: takes its lock, opens its files, scans the database, and moves a damaged one aside.
+
+use std::fs::{DirBuilder, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
+
+use parking_lot::Mutex;
+use platform::files::Private as _;
+
+use super::cache::VectorCache;
+use super::database::Database;
+use super::encoded::EncodedNotes;
+use super::journal::{Journal, NoteEvent};
+use super::record::NoteRecord;
+use super::salvage::{self, Fault};
+use super::tree::{Scan, Trees, Writes};
+use super::vectors::VectorFile;
+use super::version::sign;
+use super::{JOURNAL, Store, StoreError, compact, mark};
+use context::ContextRecord;
+use note::VaultPath;
+use note::fingerprint::ContextKey;
+
+/// What opening found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// Where a store that did not open or scan was moved to, and why it was.
+    pub quarantined: Option<(PathBuf, String)>,
+    /// Contexts brought back from the journal after that.
+    pub contexts_recovered: u64,
+    /// Damaged journal entries that were passed over.
+    pub journal_damaged: u64,
+    /// Notes in the store.
+    pub notes: u64,
+}
+
+/// The files of a store besides its database and its vectors.
+struct Files {
+    dir: PathBuf,
+    journal: Journal,
+    /// Entries of the journal that were passed over.
+    journal_damaged: u64,
+    lock: File,
+}
+
+impl Files {
+    fn open(dir: &Path) -> Result<Self, StoreError> {
+        let create = DirBuilder::new().recursive(true).private().create(dir);
+        create.map_err(|error| StoreError::io(dir, &error))?;
+        let lock = mark::lock(dir)?;
+        compact::settle(dir)?;
+        let (journal, journal_damaged) = Journal::open(&dir.join(JOURNAL))?;
+        Ok(Files { dir: dir.to_path_buf(), journal, journal_damaged, lock })
+    }
+}
+
+impl Store {
+    /// Opens or creates the store in `dir` for vectors of one embedder, scans all of it, and moves the
+    /// database aside if it does not open or scan; paid contexts are then brought back from the journal.
+    /// A store that is locked, or that cannot be read or written for a reason outside it (rights, space),
+    /// is an error and stays where it is.
+    pub fn open(dir: &Path, embedder_identity: &str, dimensions: usize) -> Result<(Self, Opened), StoreError> {
+        Self::open_within(dir, embedder_identity, dimensions, &|| true)
+    }
+
+    /// As [`Store::open`], given up with [`StoreError::NoRoom`] as soon as `room` says that no more memory may be taken;
+    /// nothing is moved or changed then.
+    pub fn open_within(
+        dir: &Path,
+        embedder_identity: &str,
+        dimensions: usize,
+        room: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Self, Opened), StoreError> {
+        let files = Files::open(dir)?;
+        // Each reads all that it opens.
+        let (opened, vectors) = thread::scope(|scope| {
+            let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
+            let opened = open_or_replace(dir, &files.lock, &files.journal, room);
+            (opened, joined(vectors))
+        });
+        let (trees, scan, quarantined) = opened?;
+        let journal_damaged = files.journal_damaged;
+        let mut opened = Opened { quarantined, contexts_recovered: 0, journal_damaged, notes: scan.notes };
+        let expected = mark::read(&files.lock);
+        let store = Store::of(files, trees, vectors?, expected)?;
+        store.learn(scan)?;
+        if opened.quarantined.is_some() {
+            opened.contexts_recovered = store.bring_back()?;
+        }
+        Ok((store, opened))
+    }
+
+    /// Opens the store as [`Store::open_within`] does but scans nothing: [`Store::scan`] has to be called before anything
+    /// else. `beside` runs on another thread meanwhile, once the store is locked.
+    ///
+    /// # Errors
+    /// A damaged database stays where it is: [`StoreError::Damaged`].
+    pub fn open_unscanned<T: Send>(
+        dir: &Path,
+        embedder_identity: &str,
+        dimensions: usize,
+        room: &(dyn Fn() -> bool + Sync),
+        beside: impl FnOnce() -> T + Send,
+    ) -> Result<(Self, T), StoreError> {
+        let files = Files::open(dir)?;
+        let sled = dir.join(compact::SLED);
+        let expected = if sled.exists() { mark::read(&files.lock) } else { 0 };
+        let (trees, vectors, other) = thread::scope(|scope| {
+            let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
+            let other = scope.spawn(beside);
+            (Trees::open(&sled), joined(vectors), joined(other))
+        });
+        let trees = trees.map_err(|fault| fault.unscanned(&sled))?;
+        Ok((Store::of(files, trees, vectors?, expected)?, other))
+    }
+
+    fn of(files: Files, trees: Trees, vectors: VectorFile, expected: u64) -> Result<Self, StoreError> {
+        let Files { dir, journal, journal_damaged: _, lock } = files;
+        Ok(Store {
+            dir,
+            database: Database::new(trees)?,
+            counters: Mutex::default(),
+            journal,
+            vectors: Mutex::new(Arc::new(VectorCache::new(vectors))),
+            by_section: Mutex::new(None),
+            expected,
+            reclaiming: Mutex::default(),
+            lock,
+        })
+    }
+
+    /// Reads and checks all of the database, and gives all notes to `each`, in batches and in order of path.
+    ///
+    /// # Errors
+    /// The database is damaged ([`StoreError::Damaged`]): the store is of no more use, and is to be dropped and opened with
+    /// [`Store::open_within`]. Or `room` says that no more memory may be taken ([`StoreError::NoRoom`]).
+    pub fn scan(&self, room: &dyn Fn() -> bool, each: &mut dyn FnMut(EncodedNotes)) -> Result<(), StoreError> {
+        let scanned = self.database.with(|trees| trees.scan(is_known(&self.journal), room, each));
+        match scanned.and_then(|scan| scan.reaching(self.expected)) {
+            Ok(scan) => {
+                mark::write(&self.lock, self.expected);
+                compact::remove_old(&self.dir)?;
+                self.learn(scan)
+            }
+            Err(fault) => {
+                if matches!(fault, Fault::Damaged(_)) {
+                    self.database.break_off();
+                }
+                Err(fault.unscanned(&self.dir.join(compact::SLED)))
+            }
+        }
+    }
+
+    /// Takes in what a scan found: the counters, and contexts that only the database knows, as where entries of the journal
+    /// went bad, the file is gone, or it is of a version that did not say which note holds what.
+    fn learn(&self, scan: Scan) -> Result<(), StoreError> {
+        self.journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
+        self.journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
+        *self.counters.lock() = scan.counters;
+        sign(&self.dir);
+        Ok(())
+    }
+
+    /// Archives every context of the journal under its newest key. (Under its other keys
+    /// [`Store::archived`] finds it in the journal.)
+    fn bring_back(&self) -> Result<u64, StoreError> {
+        /// Contexts per transaction.
+        const BATCH: usize = 500;
+        for keys in self.journal.newest_keys().chunks(BATCH) {
+            let mut writes = Writes::default();
+            for &key in keys {
+                // One that went bad since the journal was opened must not keep the others from coming back.
+                if let Ok(Some(context)) = self.journal.get(key) {
+                    writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
+                }
+            }
+            self.commit(&writes).map_err(|fault| self.fault(fault))?;
+        }
+        Ok(self.journal.len() as u64)
+    }
+}
+
+/// What the journal learns of a note that holds contexts.
+fn held<'a>(note: &'a NoteRecord, contexts: &'a [(ContextKey, ContextRecord)]) -> NoteEvent<'a> {
+    let contexts = contexts.iter().map(|(key, context)| (*key, context)).collect();
+    NoteEvent::Held { path: &note.path, tags: &note.tags, contexts }
+}
+
+/// Where a damaged database went, and what was wrong with it.
+type Quarantine = (PathBuf, String);
+
+/// Whether a journal has a paid context, of a note or of the archive, under a key.
+fn is_known(journal: &Journal) -> impl Fn(ContextKey, Option<&VaultPath>) -> bool {
+    move |key, note| match note {
+        Some(path) => journal.contains_of(key, path.as_str()),
+        None => journal.contains(key),
+    }
+}
+
+/// What a thread of a scope answered; its panic is the caller's.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Opens and scans the database; a damaged one is moved aside and replaced, by the one from before a
+/// compaction if that was cut short, else by an empty one.
+fn open_or_replace(
+    dir: &Path,
+    lock: &File,
+    journal: &Journal,
+    room: &dyn Fn() -> bool,
+) -> Result<(Trees, Scan, Option<Quarantine>), StoreError> {
+    let sled = dir.join(compact::SLED);
+    let mut quarantined = None;
+    // Two tries after the first: the one from before a compaction may be damaged too.
+    for _ in 0..3 {
+        let expected = if sled.exists() { mark::read(lock) } else { 0 };
+        let scanned = Trees::open_scanned(&sled, is_known(journal), room);
+        let fault = match scanned {
+            Ok((trees, scan)) => match scan.reaching(expected) {
+                Ok(scan) => {
+                    mark::write(lock, expected);
+                    compact::remove_old(dir)?;
+                    return Ok((trees, scan, quarantined));
+                }
+                Err(fault) => {
+                    salvage::drop_damaged(trees);
+                    fault
+                }
+            },
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Damaged(why) => {
+                salvage::probe(dir)?;
+                quarantined = Some((salvage::move_aside(&sled)?, why));
+                compact::settle(dir)?;
+                salvage::sync_dir(dir)?;
+            }
+            fault => return Err(fault.at(&sled)),
+        }
+    }
+    let message = quarantined.map_or_else(String::new, |(_, why)| why);
+    Err(StoreError::Io { path: sled, message: format!("a new database does not open: {message}") })
+}

@@ -1,0 +1,31 @@
+//! Which version of the program opened a store, for the message of an older one that cannot.
+
+use std::fs;
+use std::path::Path;
+
+/// The file that says it.
+pub(super) const WRITTEN_BY: &str = "version";
+
+/// This version.
+pub(super) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// Writes down which version has opened a store. Without it a message says less, and nothing else changes.
+pub(super) fn sign(dir: &Path) {
+    let file = dir.join(WRITTEN_BY);
+    if fs::read_to_string(&file).is_ok_and(|known| known.trim() == PROGRAM) {
+        return;
+    }
+    if let Err(error) = fs::write(&file, format!("{PROGRAM}\n")) {
+        tracing::debug!(%error, "which version opened the store could not be written down");
+    }
+}
+
+/// Which version of the program opened a store last, whose database is this folder; `None` if none has said so.
+pub(super) fn written_by(database: &Path) -> Option<String> {
+    /// Bytes of a version at most.
+    const LONGEST: usize = 40;
+    let text = fs::read_to_string(database.with_file_name(WRITTEN_BY)).ok()?;
+    let version = text.trim();
+    let is_version = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte));
+    (!version.is_empty() && version.len() <= LONGEST && is_version).then(|| version.to_owned())
+}
