@@ -1,5 +1,5 @@
-//! Who writes the contexts of a generation: its settings, its writer, and whether it is asked at present. Shared by the
-//! indexers of all vaults that have this generation.
+//! What writes the contexts of a generation: its settings, its writer, and whether the model may be asked now. The
+//! indexers of all vaults that have this generation share it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use super::writer::Writer;
 use crate::settings::Settings;
 use provider::Health;
 
-/// How often a provider that was stopped is looked at.
+/// How often the health of a stopped provider is checked.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// What writes the contexts of one generation; the plain one has the empty name.
 pub(super) struct GenerationRuntime {
-    /// The configuration as this generation has it.
+    /// The configuration with this generation's context settings.
     pub(super) config: Arc<Settings>,
     /// Asks the model, if one is configured.
     pub(super) writer: Option<Writer>,
-    /// Why it could not be started.
+    /// Why the writer could not be started.
     failure: Option<String>,
     hold: Mutex<Hold>,
 }
@@ -27,9 +27,9 @@ pub(super) struct GenerationRuntime {
 /// Whether the model may be asked.
 #[derive(Debug, Default)]
 struct Hold {
-    /// Nothing is asked until then, and why.
+    /// Until when nothing is asked, and why.
     until: Option<(Instant, String)>,
-    /// Whether that was logged; forgotten when something is written.
+    /// Whether the hold was logged; reset when something is written.
     logged: bool,
 }
 
@@ -47,7 +47,7 @@ impl GenerationRuntime {
         GenerationRuntime { config, writer: self.writer.clone(), failure: self.failure.clone(), hold: Mutex::default() }
     }
 
-    /// Whether what was asked of the other is asked of this one too.
+    /// Whether both share one writer, so that requests to the other are requests to this one too.
     pub(super) fn has_writer_of(&self, other: &GenerationRuntime) -> bool {
         match (&self.writer, &other.writer) {
             (Some(own), Some(other)) => own.is(other),
@@ -56,7 +56,7 @@ impl GenerationRuntime {
         }
     }
 
-    /// The same settings and nobody to ask.
+    /// The same settings without a writer.
     pub(super) fn without_writer(&self) -> Self {
         GenerationRuntime::new(self.config.clone(), Ok(None))
     }
@@ -65,7 +65,8 @@ impl GenerationRuntime {
         self.hold.lock()
     }
 
-    /// The writer, if the model may be asked now; a hold that is over is forgotten, one whose cause stands is prolonged.
+    /// The writer, if the model may be asked now. Clears a hold that is over, and extends it while the provider is
+    /// stopped.
     pub(super) fn free_writer(&self, now: Instant) -> Option<&Writer> {
         let writer = self.writer.as_ref()?;
         let mut hold = self.hold();
@@ -83,7 +84,7 @@ impl GenerationRuntime {
         Some(writer)
     }
 
-    /// Nothing is asked until then.
+    /// Holds all requests until then.
     pub(super) fn hold_until(&self, until: Instant, why: String) {
         let mut hold = self.hold();
         if !hold.logged {
@@ -93,7 +94,7 @@ impl GenerationRuntime {
         hold.until = Some((until, why));
     }
 
-    /// When a provider that fails is asked again; `None` if it does not fail.
+    /// When a failing provider is asked again; `None` if it does not fail.
     pub(super) fn provider_returns(&self, now: Instant) -> Option<Instant> {
         match self.writer.as_ref()?.author.client.health() {
             Health::Open(wait, _) => Some(now + wait),
@@ -102,7 +103,7 @@ impl GenerationRuntime {
         }
     }
 
-    /// When a model is asked again whose answers are of no use.
+    /// When a model whose answers are useless is asked again.
     pub(super) fn useless_until(&self, now: Instant) -> Instant {
         let pause = self.writer.as_ref().map_or(Duration::ZERO, |writer| writer.author.outcomes.pause());
         now + pause
@@ -113,12 +114,12 @@ impl GenerationRuntime {
         self.hold().until.as_ref().map(|(until, _)| *until)
     }
 
-    /// Something was written: the next hold is news.
+    /// Something was written, so the next hold is logged again.
     pub(super) fn wrote(&self) {
         self.hold().logged = false;
     }
 
-    /// The user says that it works again.
+    /// Ends the hold: the user says that the model works again.
     pub(super) fn resume(&self) {
         self.hold().until = None;
         if let Some(writer) = &self.writer {
@@ -146,7 +147,7 @@ impl GenerationRuntime {
         let hold = self.hold();
         let (until, why) = hold.until.as_ref().filter(|_| waiting > 0)?;
         let wait = until.saturating_duration_since(machine::now());
-        // What waits for seconds, or goes on when a budget does, has no time that anybody could make use of.
+        // A time is of no use to the user when the wait is seconds, or ends when a budget allows more.
         let again = if wait > LOOK_AGAIN && writer.author.outcomes.is_useless() {
             format!("; it is asked again at {}", crate::clock_in(wait))
         } else {
@@ -156,7 +157,7 @@ impl GenerationRuntime {
     }
 }
 
-/// The configuration as a generation has it; `None` if there is none of that name.
+/// The configuration with a generation's context settings; `None` if there is no generation of that name.
 pub(super) fn config_of(config: &Settings, generation: &str) -> Option<Settings> {
     Some(Settings { context: config.context_of(generation)?.clone(), ..config.clone() })
 }

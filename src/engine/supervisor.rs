@@ -1,5 +1,5 @@
-//! Starts, reloads, pauses and stops indexers, and opens one that died again. It owns which vaults are served and by
-//! which generation; it waits for nothing but its inbox, so that no vault can keep it.
+//! The supervisor: starts, reloads, pauses and stops indexers, and restarts one that died. It decides which vaults are
+//! served and by which generation. It blocks on nothing but its inbox, so no vault can block it.
 
 pub(super) mod generations;
 
@@ -33,37 +33,37 @@ mod tests;
 /// The supervisor looks at the clock at least this often: a machine that slept sends no event.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// After how long an indexer that died is opened again; each death doubles it, up to [`REOPEN_LONGEST`].
+/// The first backoff before an indexer that died is opened again; each death doubles it, up to [`REOPEN_LONGEST`].
 const REOPEN_FIRST: Duration = Duration::from_secs(1);
 
-/// The longest such pause.
+/// The longest backoff.
 const REOPEN_LONGEST: Duration = Duration::from_mins(1);
 
-/// An indexer that lived so long died of something new.
+/// The death of an indexer that lived longer than this counts as its first: the cause is probably new.
 const HEALTHY_AFTER: Duration = Duration::from_mins(5);
 
-/// How long an indexer may take to close when the daemon stops, or before another takes its place.
+/// Timeout for an indexer to close, when the daemon stops or another indexer takes its place.
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 /// Everything that can wake the supervisor.
 pub(super) enum Event {
-    /// An indexer has something new to say of itself.
+    /// An indexer's report has changed.
     Changed,
     /// An indexer's thread has ended.
     Ended { id: u64, died: bool },
-    /// A user wants something of a generation.
+    /// A user's request about a generation.
     Generation { vault: u64, name: String, request: GenerationRequest, reply: Reply },
-    /// The contexts of a generation that goes are in the archive of the one that answers, or why they are not.
+    /// The contexts of a generation to be dropped are in the archive of the one that answers, or why they are not.
     Archived { id: u64, result: Result<(), String>, reply: Reply },
-    /// No work until then, or until `Resume`.
+    /// Pauses all work until the given time, or until `Resume`.
     Pause(Until),
-    /// Work again.
+    /// Ends a pause.
     Resume,
-    /// Another configuration is in force; says when its vaults are served by it.
+    /// A new configuration is in force; the supervisor replies on `done` when the vaults are served by it.
     Reload { config: Box<Settings>, done: Sender<()> },
-    /// A watchdog wants to see that the supervisor lives.
+    /// A watchdog checks that the supervisor is alive.
     Beat,
-    /// Close everything and end.
+    /// Closes everything and ends the supervisor.
     Stop,
     #[cfg(test)]
     Panic,
@@ -75,7 +75,7 @@ pub(super) type Reply = Sender<Result<(), CallError>>;
 pub(super) struct Child {
     pub(super) vault: VaultConfig,
     pub(super) shared: Arc<VaultShared>,
-    /// Disconnected when its thread has ended and let go of the store.
+    /// Disconnected when its thread has ended and released the store.
     ended: Receiver<()>,
     opened: Instant,
     /// How often it died lately.
@@ -85,9 +85,9 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Waits until its thread has let go of the store.
+    /// Waits until its thread has released the store, for at most [`CLOSE_WITHIN`].
     pub(super) fn wait_closed(&self) {
-        // Nothing is ever sent: the other end goes with the thread.
+        // Nothing is ever sent: the channel disconnects when the thread ends.
         let _ = self.ended.recv_timeout(CLOSE_WITHIN);
     }
 }
@@ -119,7 +119,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens what is configured; returns when threads are started, before anything is open.
+    /// Opens what is configured; returns when the threads are started, before any vault is open.
     pub(super) fn open(&mut self, config: &Settings) {
         start_runtimes(&self.shared, config);
         for vault in &config.vaults {
@@ -173,7 +173,7 @@ impl Supervisor {
             }
             Event::Reload { config, done } => {
                 self.reload(&config);
-                // Whoever asked may have stopped waiting.
+                // The caller may have stopped waiting.
                 let _ = done.send(());
             }
             #[cfg(test)]
@@ -186,7 +186,7 @@ impl Supervisor {
         self.shared.indexers.send_all(|| indexer::Event::Wake);
     }
 
-    /// A machine that slept sent no events meanwhile: everything is looked at.
+    /// Ends a pause that is over, and rescans all vaults if the machine slept: it sent no events meanwhile.
     fn check_clock(&mut self) {
         if self.shared.throttle.pause_left().is_some_and(|left| left.is_zero()) {
             self.pause(None);
@@ -198,7 +198,7 @@ impl Supervisor {
         }
     }
 
-    /// Tells subscribers of another state of the daemon.
+    /// Tells subscribers when the state of the daemon changes.
     fn tell_state(&mut self) {
         let control = &self.shared.control;
         if !control.has_started() {
@@ -213,7 +213,7 @@ impl Supervisor {
         }
     }
 
-    /// An indexer's thread has ended.
+    /// Handles the end of an indexer's thread: one that died is scheduled to be opened again.
     fn ended(&mut self, id: u64, died: bool) {
         self.shared.indexers.remove(id);
         let Some(child) = self.children.get_mut(&id).filter(|_| died) else { return };
@@ -232,7 +232,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens indexers that died again, when their time has come.
+    /// Opens indexers that died again, when their backoff is over.
     fn reopen_dead(&mut self) {
         let now = Instant::now();
         let due = |child: &Child| child.reopen_at.is_some_and(|at| at <= now);
@@ -243,8 +243,8 @@ impl Supervisor {
         }
     }
 
-    /// Starts an indexer for a vault and for each of its generations that is built. `places` holds the ends of those
-    /// that were there before.
+    /// Starts an indexer for a vault and for each of its generations that is built. `places` holds the ends of the
+    /// indexers that are being replaced.
     fn open_vault(&mut self, config: &Settings, vault: &VaultConfig, places: &mut Places) {
         let answering = active(config, vault);
         let inactive = built(config, vault, &answering);
@@ -284,7 +284,7 @@ impl Supervisor {
         let engine = self.shared.clone();
         let work = move || {
             if let Some(after) = after {
-                // Nothing is ever sent: the other end goes when the store is free.
+                // Nothing is ever sent: the channel disconnects when the store is free.
                 let _ = after.recv_timeout(CLOSE_WITHIN);
             }
             let died = catch_unwind(AssertUnwindSafe(|| indexer::run(&seed, &events))).is_err();
@@ -310,7 +310,7 @@ impl Supervisor {
         self.shared.reranker.store(reranker);
     }
 
-    /// Says which vaults are served, in the order of the configuration: the first is meant when none is named.
+    /// Publishes which vaults are served, in the order of the configuration: the first is the default.
     pub(super) fn publish_vaults(&self) {
         let order = self.shared.config.load_full();
         let place = |vault: &Arc<VaultShared>| order.vaults.iter().position(|other| other.name == vault.name);
@@ -335,7 +335,7 @@ impl Supervisor {
             self.shared.indexers.set_problem(None);
             self.start_reranker(config);
         } else if let Some(reranker) = &*self.shared.reranker.load() {
-            // Its model may have been mended.
+            // The user may have repaired its model.
             reranker.resume();
         }
         self.shared.throttle.configure(&config.host);
@@ -356,7 +356,7 @@ impl Supervisor {
         self.shared.teams.configure(&self.shared, config);
     }
 
-    /// Tells an indexer to end; it goes on until it has kept what it asked for.
+    /// Tells an indexer to end; for up to [`DRAIN`] it still stores answers that a model owes.
     pub(super) fn stop(&mut self, id: u64, why: &str) -> Option<Child> {
         let child = self.children.remove(&id)?;
         self.shared.indexers.send(id, indexer::Event::Stop { drain_until: Instant::now() + DRAIN });
@@ -366,11 +366,11 @@ impl Supervisor {
         Some(child)
     }
 
-    /// Ends all indexers, and waits for them.
+    /// Ends all indexers, and waits for them for at most [`CLOSE_WITHIN`].
     fn stop_all(&mut self) {
         let now = Instant::now();
         self.shared.indexers.send_all(|| indexer::Event::Stop { drain_until: now + DRAIN });
-        // The last handles but the indexers' own: writers end when these have let go.
+        // Drops the last handles except the indexers' own: writers end when the indexers have dropped theirs.
         self.shared.generations.store(Arc::default());
         for (id, child) in std::mem::take(&mut self.children) {
             let left = (now + CLOSE_WITHIN).saturating_duration_since(Instant::now());
@@ -381,8 +381,8 @@ impl Supervisor {
     }
 }
 
-/// Starts asking the models that a configuration names, of every generation. What the ones before have asked comes,
-/// or is given up after [`DRAIN`].
+/// Starts the writers that ask the models of a configuration, for every generation. Answers to requests of the previous
+/// writers still arrive, or are given up after [`DRAIN`].
 pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
     let names = std::iter::once("").chain(config.generations.keys().map(String::as_str));
     let runtime = |name: &str| {
@@ -390,7 +390,7 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
         let engine = Arc::downgrade(shared);
         let tell = move |vault, path, event| {
             if let Some(engine) = engine.upgrade() {
-                // The indexer may have ended; what it told is in the journal.
+                // The indexer may have ended; the journal has what the event reports.
                 engine.indexers.send(vault, indexer::Event::Context { path, event });
             }
         };
@@ -403,7 +403,7 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
     shared.generations.store(Arc::new(names.filter_map(runtime).collect()));
 }
 
-/// Other limits are in force, and nothing else: what is being asked goes on, and what a budget held is asked.
+/// Applies new limits when nothing else changed: requests under way go on, and requests that a budget held are sent.
 pub(super) fn take_limits(shared: &Shared, config: &Settings) {
     let runtimes = shared.generations.load_full();
     let renewed = |(name, runtime): (&String, &Arc<GenerationRuntime>)| {
@@ -413,7 +413,7 @@ pub(super) fn take_limits(shared: &Shared, config: &Settings) {
     shared.generations.store(Arc::new(runtimes.iter().map(renewed).collect()));
 }
 
-/// The ends of indexers by vault and generation: an indexer that takes such a place waits for it.
+/// The ends of indexers by vault and generation: an indexer waits for the end of the one that it replaces.
 pub(super) type Places = BTreeMap<(std::path::PathBuf, String), Receiver<()>>;
 
 /// How long the machine has been asleep since it was started.

@@ -1,8 +1,8 @@
 //! The lexical index's documents: their schema, the one writer, and the view that a snapshot searches.
 //!
 //! Every document carries its note's number and sequence number and its position in the note. Nothing here
-//! decides whether a document counts: the snapshot asks its notes table, so that what a crash left behind,
-//! or what is not deleted yet, is never seen.
+//! decides whether a document counts: the snapshot asks its notes table. So no search sees documents that a crash left
+//! behind or that are not deleted yet.
 
 mod packs;
 mod spellings;
@@ -34,17 +34,17 @@ pub(super) use writer::Bulk;
 use writer::writer;
 
 const ANALYZER: &str = "words";
-/// Text handed to the writer that its threads have not read yet: with more they are made to finish, which ends their
-/// segments, but bounds the queue in front of them.
+/// Bytes of text in the queue of the writer's threads. When more are queued, a commit makes the threads finish. That
+/// ends their segments, but bounds the queue.
 const MOST_QUEUED: u64 = 16 << 20;
-/// Chunks that are handed to the writer with one message: each may wake a thread, and a note has many. Those of a message
-/// get into one segment, one behind the other, and so stay together.
+/// Chunks that one message hands to the writer. Each message may wake a thread, and a note has many chunks. The chunks
+/// of a message get into one segment, one behind the other, and so stay together.
 const AT_ONCE: usize = 64;
 /// Bytes of a document besides a chunk's texts, as a rule: names, headings and numbers.
 const SMALL_FIELDS: usize = 512;
 /// Bytes of packs that are read as one.
 const BLOCK: usize = 4 << 10;
-/// Such blocks that a snapshot keeps at hand, per segment.
+/// Blocks that a snapshot caches per segment.
 const CACHED_BLOCKS: usize = 64;
 /// Languages besides English that a query's words are looked up in: each may cost a lookup per word.
 const MOST_LANGUAGES: usize = 4;
@@ -61,8 +61,8 @@ impl From<std::io::Error> for LexicalError {
     }
 }
 
-/// Runs what reads files that may be damaged: tantivy checks them when they are opened, but a file that is
-/// damaged later can make it panic.
+/// Runs work that reads files which may be damaged, and turns a panic into an error: tantivy checks files when it opens
+/// them, but a file that is damaged later can make it panic.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, LexicalError>) -> Result<T, LexicalError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(LexicalError::Failed("its files are damaged".to_owned())))
@@ -76,24 +76,24 @@ pub(super) struct Fields {
     pub(super) position: Field,
     /// What the chunk and its note say: BM25F in one field ([`weights`]).
     pub(super) words: Field,
-    /// What its context says: a field of its own, so that it can be left out, and because what both say counts for
-    /// more than what one says twice.
+    /// The chunk's context. A separate field, so that a search can leave it out, and because a word in both fields
+    /// counts for more than a word twice in one.
     pub(super) around: Field,
-    /// What questions and terms beside its context say ([`context::Expansion`]): a field of its own, for they are no text
-    /// of the note. Without positions: no phrase is looked for in it.
+    /// The questions and terms beside the chunk's context ([`context::Expansion`]). A separate field, because they are
+    /// not text of the note. Without positions, because no phrase is searched for in it.
     pub(super) expansion: Field,
-    /// The words of titles, aliases and headings, and each word of texts a few times, unstemmed: what a misspelt word may
-    /// have meant (see [`spellings`]).
+    /// The words of titles, aliases and headings, and each word of texts a few times, unstemmed: the candidates for the
+    /// meaning of a misspelt word (see [`spellings`]).
     pub(super) spellings: Field,
     /// Number of the language in [`Language::ALL`].
     pub(super) language: Field,
-    /// How many documents before this one the texts of its chunk are packed.
+    /// How many documents before this one is the document that stores the pack with this chunk's texts.
     pub(super) pack: Field,
-    /// Of the first document of a pack: raw texts and contexts ([`packs`]), stored and not searched.
+    /// The pack, in the document of its first chunk: raw texts and contexts ([`packs`]), stored and not searched.
     pub(super) texts: Field,
 }
 
-/// How often a word counts that stands in one of the fields of BM25F. The simple form of Robertson, Zaragoza and Taylor
+/// How often a word counts in each of the fields of BM25F. The simple form of Robertson, Zaragoza and Taylor
 /// ("Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004): the fields of a document become one, in which the
 /// words of a weighty field stand several times, so that a word saturates once and not once per field. Measured on
 /// three sets: against one BM25 per field, summed, nDCG@10 of the words alone rises from .735 to .772, and body 2 or 3
@@ -104,12 +104,12 @@ mod weights {
     pub(super) const ALIAS: u8 = 2;
     pub(super) const HEADING: u8 = 1;
     pub(super) const TAG: u8 = 1;
-    /// Of the note's first chunk.
+    /// Only the note's first chunk has them.
     pub(super) const PROPERTY: u8 = 1;
 }
 
-/// Calls `each` with the texts whose words a chunk is found by, beside its context, and how often each of their words counts.
-/// Of the chunk it takes the text that is searched and the headings above it.
+/// Calls `each` with the texts whose words find a chunk, except its context, and with how often each of their words
+/// counts. Takes the chunk's searchable text and the headings above it.
 pub(super) fn in_words(
     note: &NoteEntry,
     (searchable, headings): (&str, impl IntoIterator<Item = impl AsRef<str>>),
@@ -155,7 +155,7 @@ struct Stored {
     /// Sum and maximum of the positions: with the count they tell whether exactly 0..count are there.
     sum: u64,
     last: u64,
-    /// Documents of several times: to be written anew.
+    /// Whether its documents have different sequence numbers: the note has to be written again.
     mixed: bool,
 }
 
@@ -178,13 +178,14 @@ impl Stored {
 /// The writer of the lexical index.
 pub(super) struct Documents {
     folder: Folder,
-    /// What notes are stemmed as that do not say; `None`: what each seems to be written in.
+    /// The language for stemming notes that state none; `None` detects it for each note.
     language: Option<Language>,
-    /// Chunks in each language, of notes whose language was plain to see: what others are likely to be in.
+    /// Chunks in each language, of the notes whose language was detected. The other notes are probably in the most
+    /// frequent one.
     plainly: [u64; Language::ALL.len()],
     spellings: Spellings,
     packer: Packer,
-    /// What is being added to a document, as the index reads it.
+    /// Buffer: the text that is being added to a document, in the form that the analyzer reads.
     marked: String,
     index: tantivy::Index,
     /// `None` after a failure, until the next write makes a new one.
@@ -192,26 +193,26 @@ pub(super) struct Documents {
     reader: IndexReader,
     outlines: KnownOutlines,
     fields: Fields,
-    /// How a bulk is written, while there is one.
+    /// How the bulk in progress is written; `None` outside one.
     bulk: Option<Bulk>,
-    /// What was found at start and neither confirmed nor replaced since.
+    /// Documents found at start that were neither confirmed nor replaced since.
     found: HashMap<NoteNo, Stored>,
     /// Whether there is something to commit.
     changed: bool,
-    /// Bytes of text that were handed to the writer, and those of them that its threads have read.
+    /// Bytes of text that were handed to the writer, and how many of them its threads have read (`read`).
     handed: u64,
     read: Arc<AtomicU64>,
     /// Notes written since the last commit.
     uncommitted: Vec<NoteNo>,
-    /// Notes whose documents went down with a failed writer.
+    /// Notes whose documents were lost with a failed writer, until [`Documents::take_lost`] takes them.
     lost: Vec<NoteNo>,
-    /// Those of them that have not been committed since.
+    /// Notes whose documents were lost and not committed since.
     lacking: HashSet<NoteNo>,
 }
 
 impl Documents {
-    /// Opens or makes the index. The second value says why it starts empty, if it should not have.
-    /// `language` is what notes are stemmed as that do not say; `None` finds out for each.
+    /// Opens or makes the index. The second value says why it starts empty, if it should not have. `language` is the
+    /// language for stemming notes that state none; `None` detects it for each note.
     pub(super) fn open(dir: &Path, language: Option<Language>) -> Result<(Self, Option<String>), LexicalError> {
         let rules = format!("language {}", language.map_or("auto", Language::code));
         let (folder, reason) = Folder::open(&dir.join("words"), &rules)?;
@@ -259,7 +260,7 @@ impl Documents {
     fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<Parts, Failure> {
         let open = || -> Result<Parts, Failure> {
             let (schema, fields) = schema();
-            // What is stored is packed already. A thread of its own for it would be started for every save.
+            // What is stored is compressed already. A dedicated thread would be started for every save.
             let settings = IndexSettings {
                 docstore_compression: Compressor::None,
                 docstore_compress_dedicated_thread: false,
@@ -303,7 +304,7 @@ impl Documents {
         current
     }
 
-    /// Deletes what was found at start and belongs to no note, or to another time of a note. Returns how many.
+    /// Deletes the documents found at start that belong to no note, or to another version of one. Returns how many.
     pub(super) fn drop_unconfirmed(&mut self) -> Result<u64, LexicalError> {
         let found = std::mem::take(&mut self.found);
         for no in found.keys() {
@@ -314,14 +315,14 @@ impl Documents {
 
     /// Writes the documents of a note. `known` says that it may have some already.
     pub(super) fn put(&mut self, note: &NoteEntry, chunks: &[ChunkDoc], known: bool) -> Result<(), LexicalError> {
-        // Before anything can fail: what fails is lost, and named as that.
+        // Before anything can fail: a failed write reports its notes as lost.
         self.uncommitted.push(note.no);
         if self.found.remove(&note.no).is_some() || known {
             self.delete(note.no)?;
         }
         let language = self.language(note, chunks);
         if self.bulk.is_none() {
-            // The note brings all its words: another that brought them may have gone since.
+            // The note brings all its words: a note that brought them before may have been removed since.
             self.spellings.forget();
         }
         for (part, some) in chunks.chunks(AT_ONCE).enumerate() {
@@ -346,9 +347,9 @@ impl Documents {
         Ok(())
     }
 
-    /// What a note's words are stemmed as.
+    /// The language in which a note's words are stemmed.
     fn language(&mut self, note: &NoteEntry, chunks: &[ChunkDoc]) -> Language {
-        // Hardly any note says so itself: look before parsing.
+        // Hardly any note states its language: look for the key before parsing.
         let said = note.properties().contains("\"lang").then(|| serde_json::from_str(note.properties()).ok()).flatten();
         let said = said.and_then(|properties: serde_json::Value| {
             let value = properties.get("lang").or_else(|| properties.get("language"))?;
@@ -371,7 +372,7 @@ impl Documents {
         })
     }
 
-    /// What most notes are written in whose language is plain to see.
+    /// The language of most chunks, counting the notes whose language was detected.
     fn usual_language(&self) -> Language {
         let most = Language::ALL.into_iter().rev().max_by_key(|language| self.plainly[*language as usize]);
         most.unwrap_or_default()
@@ -380,7 +381,7 @@ impl Documents {
     fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
         let spellings = self.spellings.missing_of(note.no, &chunk.searchable);
         let f = &self.fields;
-        // As large as it gets: one that grows leaves holes of all sizes, and is twice as large as it need be in the end.
+        // Allocated at full size: a growing buffer leaves holes of all sizes, and ends up twice as large as needed.
         let mut document = TantivyDocument::with_capacity(text_of(chunk) + spellings.len() + SMALL_FIELDS);
         document.add_u64(f.no, note.no.into());
         document.add_u64(f.seq, note.seq);
@@ -418,7 +419,7 @@ impl Documents {
         })
     }
 
-    /// Everything up to now becomes part of the index, and the view shows it.
+    /// Makes all changes so far part of the index, and returns a view that shows them.
     pub(super) fn publish(&mut self, seq: u64) -> Result<View, LexicalError> {
         if self.changed {
             self.commit(seq)?;
@@ -448,20 +449,20 @@ impl Documents {
             if self.changed {
                 self.commit(0)?;
             }
-            // The old writer has the lock; merges that it had begun are begun again by the new one.
+            // The old writer has to release the lock; the new one starts its unfinished merges again.
             self.writer = None;
             self.bulk = bulk;
             self.writer = Some(writer(&self.index, bulk)?);
             self.spellings.forget();
             if bulk.is_none() {
-                // A commit is when it is decided what to merge: without one the many segments of a bulk stay.
+                // tantivy decides at a commit what to merge: without one the many segments of a bulk stay.
                 self.commit(0)?;
             }
         }
         Ok(())
     }
 
-    /// From here on a bulk takes no more memory than saves do; without one nothing changes.
+    /// From here on the bulk in progress takes no more memory than saves do; outside a bulk nothing changes.
     pub(super) fn spare_memory(&mut self) -> Result<(), LexicalError> {
         self.set_bulk(self.bulk.map(|bulk| Bulk { lean: true, ..bulk }))
     }
@@ -479,7 +480,7 @@ impl Documents {
         std::mem::take(&mut self.lost)
     }
 
-    /// Notes whose documents were lost and are not there again; some may be gone since.
+    /// Notes whose documents were lost and not written again; some may have been removed since.
     pub(super) fn lacking(&self) -> impl Iterator<Item = NoteNo> {
         self.lacking.iter().copied()
     }
@@ -499,9 +500,9 @@ impl Documents {
         });
         self.changed = true;
         if done.is_err() {
-            // A writer that failed (a full disk, say) refuses everything after: start a new one next time.
+            // A writer that failed (a full disk, say) refuses all further work: the next write starts a new one.
             self.writer = None;
-            // Its threads have ended, and read no more of what they were handed.
+            // Its threads have ended, and read no more of the queue.
             self.handed = self.read.load(Ordering::Relaxed);
             self.lacking.extend(&self.uncommitted);
             self.lost.append(&mut self.uncommitted);
@@ -521,7 +522,7 @@ type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, Found);
 type Found = (HashMap<NoteNo, Stored>, [u64; Language::ALL.len()]);
 
 enum Failure {
-    /// Another process writes here; nothing is wrong with the files.
+    /// Another process has the index open; nothing is wrong with the files.
     Busy(String),
     Damaged(String),
 }

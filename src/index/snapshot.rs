@@ -1,4 +1,4 @@
-//! [`Index`], the one writer, and [`Snapshot`], what it hands out.
+//! [`Index`], the one writer, and [`Snapshot`], the immutable view that it hands out.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,12 +21,12 @@ use vector::Blocks;
 use vector::Vector;
 use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 
-/// How the lexical index on disk stands to a note of the store.
+/// Whether the lexical index on disk holds a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexState {
     /// All its documents are there.
     Current,
-    /// They are missing or of another time: the note must be put again.
+    /// Its documents are missing or of another version: the note must be put again.
     Lags,
 }
 
@@ -54,15 +54,15 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens or creates the lexical index in `dir`, in a folder of its own; starts with empty tables. A lexical
-    /// index that is damaged, of another version, or not surely on the disk is thrown away
-    /// ([`Index::rebuilt`] tells). Fails if another process has it open or the folder cannot be written.
+    /// Opens or creates the lexical index in a subfolder of `dir`; starts with empty tables. A lexical index that is
+    /// damaged, of another version, or not certainly on the disk is thrown away ([`Index::rebuilt`] tells why). Fails
+    /// if another process has it open or the folder cannot be written.
     pub fn open(dir: &Path, dimensions: usize) -> Result<Self, LexicalError> {
         Index::open_for(dir, dimensions, None)
     }
 
-    /// The same for a vault whose notes are all in one language; `None` finds out for each. Front matter (`lang:`)
-    /// comes before either.
+    /// The same for a vault whose notes are all in one language; `None` detects it for each note. Front matter
+    /// (`lang:`) overrides both.
     pub fn open_for(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
         let (documents, rebuilt) = Documents::open(dir, language)?;
         let tables = Tables {
@@ -78,7 +78,8 @@ impl Index {
         Ok(Index { tables, free_rows, free_slots, documents, rebuilt, seq: 0 })
     }
 
-    /// Where the values of vectors lie that are given with a record from here on; for an index that is still empty.
+    /// Sets the matrix with the values of the vectors that come with a record from now on; for an index that is still
+    /// empty.
     pub fn set_matrix(&mut self, matrix: Arc<dyn Matrix>) {
         self.tables.windows = Windows::new(self.tables.windows.dimensions(), Some(matrix));
     }
@@ -101,14 +102,14 @@ impl Index {
         if current { IndexState::Current } else { IndexState::Lags }
     }
 
-    /// After all `load`s: drops documents that belong to no loaded note, or to another time of it. Returns
+    /// Drops documents that belong to no loaded note, or to another version of one; call it after all `load`s. Returns
     /// how many there were.
     pub fn drop_unknown(&mut self) -> Result<u64, LexicalError> {
         self.documents.drop_unconfirmed()
     }
 
-    /// Adds or replaces a note (by its number). If it fails, the tables have the note all the same, and
-    /// [`Index::take_lost`] names it.
+    /// Adds or replaces a note (by its number). Even if it fails, the tables have the note, and [`Index::take_lost`]
+    /// names it.
     pub fn put(&mut self, mut note: NoteEntry, chunks: Vec<ChunkDoc>) -> Result<(), LexicalError> {
         note.headings = chunks.iter().map(|chunk| &chunk.heading_path).collect();
         let known = self.tables.notes.get(note.no).is_some();
@@ -117,23 +118,23 @@ impl Index {
         written
     }
 
-    /// The notes that are in it now, published or not.
+    /// The notes that the index has now, published or not.
     pub fn notes(&self) -> &NoteTable {
         &self.tables.notes
     }
 
-    /// A note's `stat` differs and nothing else does.
+    /// Takes a note's new `stat`, where nothing else of the note changed.
     pub fn touch(&mut self, note: NoteNo, stat: FileStat) {
         self.tables.notes.amend(note, |note| note.stat = stat);
     }
 
-    /// A note's file may have other bytes than those that are indexed.
+    /// Records that a note's file may differ from what is indexed: its hash becomes unknown.
     pub fn distrust(&mut self, note: NoteNo) {
         self.tables.notes.amend(note, |note| note.hash = TextHash::UNKNOWN);
     }
 
-    /// Puts another embedder's vectors in the place of all those that are there, at once: `vectors_of` gives those of
-    /// each chunk by its note and its position in it, and `matrix` has their values.
+    /// Replaces all vectors by another embedder's, at once: `vectors_of` gives the vectors of a chunk by its note and
+    /// its position in the note, and `matrix` has their values.
     pub fn replace_vectors(
         &mut self,
         dimensions: usize,
@@ -149,7 +150,7 @@ impl Index {
         (self.tables.windows, self.free_slots) = (windows, free);
     }
 
-    /// Takes a note out.
+    /// Removes a note.
     pub fn remove(&mut self, note: NoteNo) -> Result<(), LexicalError> {
         let Some(entry) = self.tables.notes.remove(note) else {
             return Ok(());
@@ -161,9 +162,9 @@ impl Index {
         self.documents.remove(note)
     }
 
-    /// Makes everything since the last call visible as one new snapshot. Never waits for the disk. Fails while notes lack
-    /// the words that [`Index::take_lost`] named: the snapshot before finds them as they were, one without would not
-    /// find them at all.
+    /// Makes everything since the last call visible as one new snapshot. Never waits for the disk. Fails while notes
+    /// that [`Index::take_lost`] named lack their words: the previous snapshot finds these notes as they were, a new
+    /// one would not find them at all.
     pub fn publish(&mut self, seq: u64) -> Result<Arc<Snapshot>, LexicalError> {
         self.seq = seq;
         let words = self.documents.publish(seq)?;
@@ -179,14 +180,14 @@ impl Index {
         self.documents.sync(self.seq)
     }
 
-    /// Prepares for many puts at once: more memory, and more threads, each of which begins with `prepare` (a place to
-    /// lower its priority).
+    /// Prepares for many puts at once, with more memory and more threads. `prepare` runs on the thread that starts them
+    /// and can lower its priority, which they inherit.
     pub fn begin_bulk(&mut self, prepare: fn()) -> Result<(), LexicalError> {
         self.documents.set_bulk(Some(Bulk { prepare, lean: false }))
     }
 
-    /// Lets a bulk go on with as little memory as saves take: a publishing still gathers many puts, as it must, for one of
-    /// each would be written and merged many times over.
+    /// Lets a bulk go on with as little memory as saves take. A publishing still gathers many puts: with one publishing
+    /// per put, everything would be written and merged many times over.
     pub fn spare_memory(&mut self) -> Result<(), LexicalError> {
         self.documents.spare_memory()
     }
@@ -206,7 +207,7 @@ impl Index {
         self.documents.segments()
     }
 
-    /// Brings a note into the tables. Its chunks keep the rows of those that stood at their positions.
+    /// Brings a note into the tables. Its chunks take the rows of the old chunks at the same positions.
     fn place(
         &mut self,
         mut note: NoteEntry,
@@ -220,7 +221,7 @@ impl Index {
         }
         if let Some(old) = &old {
             self.tables.links.remove(old);
-            // All ids of the old chunks go before any new one comes: a chunk may have moved up or down.
+            // All old ids are removed before any new one is added: a chunk may have moved up or down.
             for &row in &rows {
                 self.tables.ids.forget(row, &self.tables.chunks);
             }
@@ -262,12 +263,12 @@ pub struct Snapshot {
     without_contexts: OnceLock<WithoutContexts>,
 }
 
-/// The same index by the vectors of texts alone.
+/// The same index with the vectors of texts without contexts.
 #[derive(Clone)]
 pub struct WithoutContexts {
-    /// What a search without contexts is answered from.
+    /// Answers searches without contexts.
     pub snapshot: Arc<Snapshot>,
-    /// Chunks that have no such vectors: theirs hold the contexts.
+    /// Chunks that have no such vectors: the snapshot uses their vectors with contexts.
     pub lacking: usize,
 }
 
@@ -277,13 +278,13 @@ impl Snapshot {
         self.seq
     }
 
-    /// The same index by vectors of the texts alone, if it was made already.
+    /// The same index with the vectors of the texts alone, if it was made already.
     pub fn known_without_contexts(&self) -> Option<&WithoutContexts> {
         self.without_contexts.get()
     }
 
-    /// The same index by vectors of the texts alone, made when it is first asked for: `vectors_of` gives those of each
-    /// chunk by its note and its position in it, or `None` where there are none.
+    /// The same index with the vectors of the texts alone, made at the first call: `vectors_of` gives the vectors of a
+    /// chunk by its note and its position in the note, or `None` if the chunk has none.
     pub fn without_contexts(
         &self,
         vectors_of: &mut dyn FnMut(&NoteEntry, usize) -> Option<Vec<WindowVector>>,
@@ -304,7 +305,7 @@ impl Snapshot {
         })
     }
 
-    /// The same index with every vector looked at exactly by each search: what two looks are measured against.
+    /// The same index with an exact scan of every vector in each search, as the reference for searches that look twice.
     #[must_use]
     pub fn exact(&self) -> Snapshot {
         let tables = Tables { windows: self.tables.windows.exact(), ..self.tables.clone() };
@@ -376,8 +377,8 @@ impl Snapshot {
         Ok(LexicalHits { rows, meant })
     }
 
-    /// The `k` best chunks by words, best first, on the one scale of a corpus that this is one of; of those that `allowed`
-    /// admits, or all.
+    /// The `k` best chunks by words, best first, scored on the common scale of `corpus`, which includes this snapshot.
+    /// `allowed` limits the chunks; `None` allows all.
     pub fn find_in(
         &self,
         corpus: &Corpus<'_>,
@@ -393,7 +394,7 @@ impl Snapshot {
         self.words.search(query, corpus, (&row, allowed.is_none()), k)
     }
 
-    /// The words of a query, as they were typed, that stand in the questions and terms which a model wrote beside a
+    /// The words of a query, as they were typed, that occur in the questions and terms that a model wrote beside a
     /// chunk's context.
     ///
     /// # Errors
@@ -403,24 +404,24 @@ impl Snapshot {
         place.map_or(Ok(Vec::new()), |place| self.words.in_expansion(query, place))
     }
 
-    /// The `k` best chunks by cosine (best window of each), best first, of those that `allowed` admits, or all. In a large vault some of the last may be others that
-    /// are nearly as good: the nearest are looked for by one bit per value first.
+    /// The `k` best chunks by cosine (best window of each), best first; `allowed` limits them, `None` allows all. In a
+    /// large vault some of the last may be others that are nearly as good: one bit per value chooses the candidates.
     pub fn dense(&self, query: &Vector, allowed: Option<&Allowed<'_>>, k: usize) -> Vec<(Row, f32)> {
         dense(&self.tables.windows.scan(query, k), allowed)
     }
 
-    /// As many chunks as [`Snapshot::dense_among`] is better for than [`Snapshot::dense`], where no others are allowed.
+    /// Up to this many allowed chunks [`Snapshot::dense_among`] is better than [`Snapshot::dense`].
     pub fn few(&self, k: usize) -> usize {
         self.tables.windows.few(k)
     }
 
-    /// The same among these chunks alone, each of which is looked at.
+    /// The `k` best chunks by cosine among `rows`, each of which is scored exactly.
     pub fn dense_among(&self, query: &Vector, rows: &[Row], k: usize) -> Vec<(Row, f32)> {
         self.tables.windows.scan(query, k).among(rows.iter().copied())
     }
 
-    /// [`Snapshot::find_in`] and [`Snapshot::dense`], side by side where the second takes long; if `few` lists the chunks
-    /// that are allowed, [`Snapshot::dense_among`] those.
+    /// Runs [`Snapshot::find_in`] and [`Snapshot::dense`], in parallel if the second takes long. If `few` lists the
+    /// allowed chunks, [`Snapshot::dense_among`] replaces the second.
     pub fn both_in(
         &self,
         corpus: &Corpus<'_>,
@@ -450,13 +451,13 @@ impl Snapshot {
         self.tables.windows.vectors(row).into_iter().map(|window| window.vector).collect()
     }
 
-    /// How many vectors a chunk has, none of which is read.
+    /// How many vectors a chunk has; reads none of them.
     pub fn vector_count(&self, row: Row) -> usize {
         self.tables.windows.count(row)
     }
 
-    /// The chunks whose text has a line that matches, among those that `among` admits, in no order. Each of their texts is
-    /// read: `cancel` ends it.
+    /// The chunks that `among` admits whose text has a line that matches, in no order. Reads each of their texts;
+    /// `cancel` ends it.
     ///
     /// # Errors
     /// The index cannot be read, or the search is cancelled.
@@ -480,7 +481,8 @@ impl Snapshot {
         Ok(ChunkText { text: text.to_owned(), context: context.to_owned(), language: texts.language })
     }
 
-    /// The texts of a chunk, and of its neighbours that come with it at no cost. Fails like [`Snapshot::text`].
+    /// The texts of a chunk, and of the neighbours in the same pack, which cost nothing more. Fails like
+    /// [`Snapshot::text`].
     pub(crate) fn texts_with(&self, row: Row) -> Result<Texts, LexicalError> {
         let chunk = self.chunk(row).ok_or(LexicalError::Lacks)?;
         let note = self.note(chunk.note).ok_or(LexicalError::Lacks)?;
@@ -509,14 +511,14 @@ impl Snapshot {
         self.tables.links.resolve_side(&self.tables.notes, mention, from)
     }
 
-    /// The notes that a user means by a name, of which nothing is known of where it is used: a path without regard to
-    /// case, the end of a path, a title, an alias; of these the first that any note bears, and all notes that bear it,
-    /// the shortest path first. `hides` leaves notes out.
+    /// The notes that a user means by a name, without a linking note to resolve it from. Tries in this order: a path
+    /// without regard to case, the end of a path, a title, an alias. Returns all notes that match the first of these
+    /// that matches any, the shortest path first. `hides` leaves notes out.
     pub fn meant(&self, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
         self.tables.links.meant(&self.tables.notes, name, hides)
     }
 
-    /// The notes whose file name, title or alias is like `name`, the likest first, `most` at most.
+    /// The notes whose file name, title or alias is similar to `name`, the most similar first, `most` at most.
     pub fn named_like(&self, name: &str, most: usize, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<&Arc<NoteEntry>> {
         links::named_like(self.notes().filter(|note| !hides(note)), name, most)
     }
@@ -526,18 +528,18 @@ impl Snapshot {
         self.tables.links.backlinks(&self.tables.notes, no)
     }
 
-    /// The notes of this file name, title or alias, in order of number.
+    /// The notes with this file name, title or alias, in order of number.
     pub fn bearing(&self, name: &str) -> Vec<NoteNo> {
         self.tables.links.bearing(name)
     }
 
-    /// The file names, titles and aliases of several words that begin with this one, in the form in which names are compared,
-    /// each with its note; none if more than `most` begin so.
+    /// The file names, titles and aliases of several words that begin with this word, each in the form that compares
+    /// names and with its note; none if more than `most` begin so.
     pub fn beginning(&self, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
         self.tables.links.beginning(&self.tables.notes, word, most)
     }
 
-    /// The graph of its links, without measures; `None` if `go_on` said no.
+    /// The graph of the snapshot's links, without measures; `None` if `go_on` said no.
     pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
         Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
@@ -551,7 +553,7 @@ impl<'a> Corpus<'a> {
     }
 }
 
-/// What a scan finds, by two threads where that is quicker: one core alone does not read memory as fast as it can be read.
+/// Runs a scan, on two threads where that is faster: one core alone does not use the full memory bandwidth.
 fn dense(scan: &Scan<'_>, allowed: Option<&Allowed<'_>>) -> Vec<(Row, f32)> {
     let found = match scan.halves() {
         None => scan.part(scan.whole(), allowed),
@@ -563,7 +565,7 @@ fn dense(scan: &Scan<'_>, allowed: Option<&Allowed<'_>>) -> Vec<(Row, f32)> {
     scan.finish(found)
 }
 
-/// Does one thing on a thread of its own while this one does the other; gives back the other's, then the one's.
+/// Runs `one` on another thread while this thread runs `other`; returns the result of `other`, then that of `one`.
 fn aside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (B, A) {
     std::thread::scope(|scope| {
         let one = scope.spawn(one);

@@ -2,9 +2,9 @@
 //!
 //! The database is copied into `sled.new` and read back, then the names are swapped: `sled` becomes `sled.old`,
 //! `sled.new` becomes `sled`, and `sled.old` is removed once the new one has opened under its name. A crash leaves one
-//! of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the swap was cut in half: the old one is
-//! put back), both (the old one goes after a good scan, or stands in for a damaged one), and a `sled.new` that nobody
-//! needs.
+//! of three states, and [`settle`] knows them all: no `sled` but a `sled.old` (the swap was interrupted: the old one is
+//! put back), both (the old one is removed after a good scan, or replaces a damaged `sled`), and a `sled.new` that
+//! nobody needs.
 
 use std::collections::HashSet;
 use std::fs;
@@ -47,7 +47,7 @@ pub fn compact(dir: &Path) -> Result<CompactReport, StoreError> {
     Ok(CompactReport { before: before + taken, after: bytes_in(dir) })
 }
 
-/// An input, and that of its text without the context.
+/// An input, and the input of its text without the context.
 pub(super) fn with_text_alone(input: InputHash) -> [InputHash; 2] {
     [input, hash_without_context(input)]
 }
@@ -66,7 +66,7 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), S
         live.extend(chunks.flat_map(|chunk| chunk.inputs).flat_map(with_text_alone));
     };
     let trees = Trees::open(&sled).map_err(at)?;
-    // Every paid context counts as known, for none is looked up here.
+    // Every paid context counts as known, because nothing here needs the unknown ones.
     let scan = match trees.scan(|_, _| true, &|| true, &mut name) {
         Ok(scan) => scan,
         Err(fault) => {
@@ -97,7 +97,7 @@ pub(super) fn copy(dir: &Path, trees: &Trees) -> Result<(), StoreError> {
         if trees.holds_the_same_as(&Trees::open(&new)?)? { Ok(()) } else { Err(differs()) }
     });
     copied.map_err(|fault| {
-        // The original was only read. A half copy must not take the space that was to be gained.
+        // The original was only read. A partial copy must not take the space that compacting is to free.
         let _ = fs::remove_dir_all(&new);
         fault.at(&new)
     })
@@ -127,7 +127,7 @@ pub(super) fn swap(dir: &Path) -> Result<Trees, StoreError> {
     }
 }
 
-/// Ends a compaction that was cut short, as far as that is possible without looking at the data.
+/// Finishes or undoes an interrupted compaction, as far as that is possible without reading the data.
 pub(super) fn settle(dir: &Path) -> Result<(), StoreError> {
     let (sled, new, old) = (dir.join(SLED), dir.join(NEW), dir.join(OLD));
     if !sled.exists() && old.exists() {
@@ -140,7 +140,7 @@ pub(super) fn settle(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes the database from before a compaction, now that the one after it is known to be good.
+/// Removes the database from before a compaction, once the new one is known to be good.
 pub(super) fn remove_old(dir: &Path) -> Result<(), StoreError> {
     let old = dir.join(OLD);
     if old.exists() {

@@ -8,8 +8,8 @@ use super::salvage::{self, Fault};
 use super::tree::{Trees, Writes};
 use super::{Store, StoreError, bytes_in, compact};
 
-/// From this many bytes of pages in sled's cache on, it is worthwhile to close the database for a moment: opening one
-/// of 360 MB again took 40 ms.
+/// From this many bytes of pages in sled's cache on, it is worthwhile to close the database for a moment: reopening one
+/// of 360 MB took 40 ms.
 const PAGES: u64 = 8 << 20;
 
 /// The same in a simulation, whose vaults are small.
@@ -50,14 +50,14 @@ impl Database {
         }
     }
 
-    /// Lets go of a database that is damaged. From here on everything fails.
+    /// Drops a damaged database. From then on every use of it fails.
     pub(super) fn break_off(&self) {
         if let Some(open) = self.open.write().take() {
             salvage::drop_damaged(open);
         }
     }
 
-    /// Carries out all writes or none; they are on the disk a moment later.
+    /// Carries out all writes or none; they reach the disk a moment later.
     pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
         self.with_open(|open| {
             open.trees.commit(writes)?;
@@ -74,7 +74,7 @@ impl Store {
     /// was done.
     ///
     /// # Errors
-    /// The database cannot be opened again: then everything fails until the store is opened anew.
+    /// The database cannot be opened again: then everything fails until the store is reopened.
     pub fn drop_pages(&self) -> Result<bool, StoreError> {
         let cached = self.database.with(|trees| Ok(trees.cached_at_most())).map_err(|fault| self.fault(fault))?;
         let many = if machine::is_simulated() { FEW_PAGES } else { PAGES };
@@ -101,7 +101,7 @@ impl Store {
         if open.is_none() {
             let trees = Trees::open(&self.dir.join(compact::SLED)).map_err(|fault| self.fault(fault))?;
             let opened = open.insert(Open::new(trees)?);
-            // A context may have come between the flush and the lock.
+            // A context may have been committed between the flush and the lock.
             opened.flusher.committed();
         }
         done

@@ -1,5 +1,5 @@
-//! Notes of a scan, still encoded: decoded they take four times as much, in many small pieces. The thread that scans
-//! allocates the pages of the database; pieces of notes between them would leave holes that cannot be given back.
+//! Notes of a scan, still encoded: decoded notes take four times as much memory, in many small pieces. The thread that
+//! scans allocates the pages of the database; pieces of notes between them would leave holes that cannot be given back.
 
 use super::codec::decode_note;
 use super::damage::Damage;
@@ -9,24 +9,24 @@ use crate::record::NoteRecord;
 /// freed.
 const FULL: usize = 1 << 20;
 
-/// Bytes of a length.
+/// Bytes of a length field.
 const LENGTH: usize = 4;
 
 /// A batch of notes, in order of path.
 #[derive(Default)]
 pub struct EncodedNotes {
-    /// Of each note the length of its path, that of its record, and then both.
+    /// For each note the length of its path, the length of its record, the path, and the record.
     bytes: Vec<u8>,
 }
 
 impl EncodedNotes {
-    /// Adds a note; a batch that has no room for it is returned, and the next one begun.
+    /// Adds a note. If the batch has no room for it, returns the batch and begins the next one with the note.
     pub(super) fn push(&mut self, path: &[u8], record: &[u8]) -> Option<EncodedNotes> {
         let needed = 2 * LENGTH + path.len() + record.len();
         let has_room = self.bytes.len() + needed <= self.bytes.capacity();
         let full = (!has_room).then(|| std::mem::replace(&mut self.bytes, Vec::with_capacity(needed.max(FULL))));
         for part in [path, record] {
-            // A path of the file system and a value of the database are far from 4 GiB.
+            // Paths of the file system and values of the database are far smaller than 4 GiB.
             self.bytes.extend_from_slice(&(part.len() as u32).to_le_bytes());
         }
         self.bytes.extend_from_slice(path);
@@ -34,7 +34,7 @@ impl EncodedNotes {
         full.filter(|bytes| !bytes.is_empty()).map(|bytes| EncodedNotes { bytes })
     }
 
-    /// The notes. The scan has decoded each of them already, so there is none that does not decode.
+    /// The notes. The scan has decoded each of them already, so all of them decode.
     pub fn decoded(&self) -> impl Iterator<Item = NoteRecord> {
         self.results().flatten()
     }

@@ -1,14 +1,14 @@
 //! What survives a restart. The only place that names sled and bincode.
 //!
-//! A store is a folder: the database in `sled/` (notes, contexts, archive, counters), the journal of paid
-//! contexts in `contexts.journal`, one `vectors-….bin` per embedder, and `store.lock`, held while the store
-//! is open. The vault is the truth and the database can be made again from it; what cannot is in the
-//! journal. So a database that does not open and scan is moved aside, never deleted, and
-//! [`Store::archived`] goes on finding every context that was paid for.
+//! A store is a folder: the database in `sled/` (notes, contexts, archive, counters), the journal of paid contexts in
+//! `contexts.journal`, one `vectors-….bin` per embedder, and `store.lock`, held while the store is open. The vault is
+//! the source of truth, and the database can be rebuilt from it; what cannot be rebuilt is in the journal. So a
+//! database that does not open and scan is moved aside, never deleted, and [`Store::archived`] still finds every
+//! context that was paid for.
 //!
-//! Invariants: a paid context is in the journal, on the disk, before any transaction names it; a note, its
-//! contexts, what it archives and the sequence number change in one transaction or not at all; nothing
-//! here panics for what lies on the disk.
+//! Invariants: a paid context is in the journal, on the disk, before any transaction names it; a note, its contexts,
+//! what it archives and the sequence number change in one transaction or not at all; nothing here panics because of
+//! what is on the disk.
 
 mod cache;
 mod codec;
@@ -74,10 +74,10 @@ const LOCK: &str = "store.lock";
 /// The store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process holds it.
+    /// Another process holds the store.
     #[error("the store {0} is in use by another process")]
     Locked(PathBuf),
-    /// It cannot be read or written.
+    /// The store cannot be read or written.
     #[error("the store {path}: {message}{}", advice(message))]
     Io {
         /// Which file or folder.
@@ -85,7 +85,7 @@ pub enum StoreError {
         /// What happened.
         message: String,
     },
-    /// There is no memory to open it with: see [`Store::open_within`].
+    /// There is not enough memory to open the store: see [`Store::open_within`].
     #[error("the store does not fit into the memory that may be taken")]
     NoRoom,
     /// The database of a store that was opened without a scan is damaged; [`Store::open_within`] moves it aside.
@@ -93,7 +93,7 @@ pub enum StoreError {
     Damaged(PathBuf, String),
 }
 
-/// What to do about an error of the system that the user can mend.
+/// Advice about a system error that the user can fix.
 fn advice(message: &str) -> &'static str {
     match () {
         () if message.contains("(os error 13)") => {
@@ -105,7 +105,7 @@ fn advice(message: &str) -> &'static str {
 }
 
 impl StoreError {
-    /// What happened to a file or folder of the store.
+    /// The error for a file or folder of the store.
     fn io(path: &Path, error: &std::io::Error) -> Self {
         StoreError::Io { path: path.to_path_buf(), message: error.to_string() }
     }
@@ -116,26 +116,26 @@ impl StoreError {
 pub struct NoteWrite {
     /// The record and its chunks' contexts (same order and length), or `None` to remove the note.
     pub put: Option<(NoteRecord, Vec<ContextRecord>)>,
-    /// Where the note was before, if it moved: that record goes in the same transaction.
+    /// Where the note was before, if it moved: that record is removed in the same transaction.
     pub moved_from: Option<VaultPath>,
     /// Contexts that no chunk holds any more: they go to the archive.
     pub archive: Vec<(ContextKey, ContextRecord)>,
 }
 
-/// One vault's store. What its mutexes guard is changed only after what can fail is done, so a panic of a holder leaves
-/// nothing half done.
+/// One vault's store. Code changes what the mutexes guard only after every step that can fail, so a panic of a holder
+/// leaves nothing half done.
 pub struct Store {
     dir: PathBuf,
     database: Database,
     counters: Mutex<Counters>,
     journal: Journal,
     vectors: Mutex<Arc<VectorCache>>,
-    /// Which notes had a section at a sequence number; made when a context is found that nobody knows the note of.
+    /// Which notes had a section at a sequence number; made when a context is found whose note is unknown.
     by_section: Mutex<Option<(u64, Arc<keep::BySection>)>>,
     /// The sequence number that the database has to reach; checked when it is scanned.
     expected: u64,
     reclaiming: Mutex<Reclaiming>,
-    /// Held while the store is open, and with the mark in it. Last, so that it is let go last.
+    /// The lock file with the mark in it; locked while the store is open. Last field, so that it is released last.
     lock: File,
 }
 
@@ -153,7 +153,7 @@ fn bytes_in(dir: &Path) -> u64 {
 }
 
 impl Store {
-    /// Carries out all writes or none; they are on the disk a moment later.
+    /// Carries out all writes or none; they reach the disk a moment later.
     fn commit(&self, writes: &Writes) -> Result<(), Fault> {
         self.database.commit(writes)
     }
@@ -180,7 +180,7 @@ impl Store {
         Ok(contexts)
     }
 
-    /// A context of the archive, with what was written beside it.
+    /// A context of the archive, with the expansion that was written beside it.
     fn archived_under(&self, key: ContextKey) -> Result<Option<ContextRecord>, StoreError> {
         let mut archived = self.database.with(|trees| trees.archived_under(key)).map_err(|fault| self.fault(fault))?;
         self.journal.expand(archived.as_mut_slice());
@@ -188,18 +188,18 @@ impl Store {
     }
 
     /// Applies a change as one transaction under the next sequence number, and returns the record as stored:
-    /// its `seq` (and `no`, if it is 0) are filled in. For a removal that is the record that went, under the
-    /// removal's number. Does not wait for the disk; a paid context that is new is in the journal, fsynced,
-    /// before the transaction.
+    /// its `seq` (and `no`, if it is 0) are filled in. For a removal it is the removed record, under the
+    /// removal's number. Does not wait for the disk; a new paid context is in the journal, fsynced, before the
+    /// transaction.
     pub fn apply(&self, path: &VaultPath, write: NoteWrite) -> Result<NoteRecord, StoreError> {
         let mut records = self.apply_many(vec![(path.clone(), write)])?;
         // One write gives one record; the other arm is for the compiler.
         records.pop().map_or_else(|| Ok(nothing_at(path)), Ok)
     }
 
-    /// Applies several changes, each under a sequence number of its own, as one transaction: all of them or
-    /// none. Much faster than one by one; a few hundred at a time are enough, for all are held in memory.
-    /// Returns a record for each, as [`Store::apply`] does.
+    /// Applies several changes, each under its own sequence number, as one transaction: all of them or none. Much
+    /// faster than one by one. A few hundred at a time are enough: all are held in memory. Returns a record for each,
+    /// as [`Store::apply`] does.
     pub fn apply_many(&self, changes: Vec<(VaultPath, NoteWrite)>) -> Result<Vec<NoteRecord>, StoreError> {
         let mut counters = self.counters.lock();
         self.journal_paid(&changes)?;
@@ -220,8 +220,8 @@ impl Store {
         Ok(records)
     }
 
-    /// Journals every paid context of the changes under the key that its chunk has now, with the note that holds it,
-    /// and what becomes of the notes.
+    /// Journals every paid context of the changes under the key that its chunk has now, with the note that holds it;
+    /// also journals moves and removals of notes.
     fn journal_paid(&self, changes: &[(VaultPath, NoteWrite)]) -> Result<(), StoreError> {
         let gone: Vec<Vec<String>> = changes.iter().map(|change| self.last_tags(change)).collect::<Result<_, _>>()?;
         let mut events = Vec::with_capacity(changes.len());
@@ -234,7 +234,7 @@ impl Store {
             };
             let moved = change.moved_from.as_ref().filter(|from| *from != path);
             events.extend(moved.map(|from| NoteEvent::Moved { from, to: path }));
-            // Only those have a place in the journal, and in a first index there are none.
+            // Only paid contexts belong in the journal, and a first index has none.
             let paid = note.chunks.iter().zip(contexts).filter(|(_, context)| context.is_paid());
             let paid = paid.map(|(chunk, context)| (context_key(&chunk.keys, chunk.hash), context));
             let contexts = archived.chain(paid).collect();
@@ -243,7 +243,7 @@ impl Store {
         self.journal.record(events).map(drop)
     }
 
-    /// The tags that a note which is removed had.
+    /// The tags of a note that the change removes; empty for other changes.
     fn last_tags(&self, (path, change): &(VaultPath, NoteWrite)) -> Result<Vec<String>, StoreError> {
         let record = if change.put.is_none() { self.note(path)? } else { None };
         Ok(record.map_or_else(Vec::new, |record| record.tags))
@@ -304,7 +304,7 @@ impl Store {
         self.vectors().len()
     }
 
-    /// Caches vectors: appended to the flat file, not fsynced. Inputs that have one keep it.
+    /// Caches vectors: writes them to the flat file, without fsync. Inputs that have a vector keep it.
     pub fn put_vectors(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
         self.vectors().put(vectors)
     }
@@ -314,7 +314,7 @@ impl Store {
         self.flush_at(self.seq(), durable)
     }
 
-    /// Writes what is buffered, the last of which is the change of this number.
+    /// Writes what is buffered, up to the change with this sequence number.
     fn flush_at(&self, seq: u64, durable: bool) -> Result<(), StoreError> {
         if durable {
             self.journal.sync()?;
@@ -339,7 +339,7 @@ impl Store {
     }
 }
 
-/// The record of a note that is not known.
+/// An empty record, for a note that is not known.
 fn nothing_at(path: &VaultPath) -> NoteRecord {
     NoteRecord {
         path: path.clone(),

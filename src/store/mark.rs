@@ -25,8 +25,8 @@ pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Remembers that everything up to `seq` is on the disk. It is no error if the mark does not get there: the one of the
-/// flush before is then in force.
+/// Records that everything up to `seq` is on the disk. A failed write is no error: then the mark of the previous flush
+/// stays in force.
 pub(super) fn write(file: &File, seq: u64) {
     let number = seq.to_le_bytes();
     let mut bytes = [0; 16];
@@ -35,7 +35,7 @@ pub(super) fn write(file: &File, seq: u64) {
     let _ = write_all_at(file, &bytes, 0);
 }
 
-/// The last number that was remembered, 0 if there is none.
+/// The last number that was recorded, 0 if there is none.
 pub(super) fn read(file: &File) -> u64 {
     let (mut number, mut sum) = ([0; 8], [0; 8]);
     let read = read_exact_at(file, &mut number, 0).and_then(|()| read_exact_at(file, &mut sum, 8));

@@ -1,4 +1,4 @@
-//! Opens a store: takes its lock, opens its files, scans the database, and moves a damaged one aside.
+//! Opens a store: takes its lock, opens its files, scans the database, and moves a damaged database aside.
 
 use std::fs::{DirBuilder, File};
 use std::path::{Path, PathBuf};
@@ -25,11 +25,11 @@ use note::fingerprint::ContextKey;
 /// What opening found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
-    /// Where a store that did not open or scan was moved to, and why it was.
+    /// Where a database that did not open or scan was moved to, and why.
     pub quarantined: Option<(PathBuf, String)>,
-    /// Contexts brought back from the journal after that.
+    /// Contexts brought back from the journal after that move.
     pub contexts_recovered: u64,
-    /// Damaged journal entries that were passed over.
+    /// Damaged journal entries that were skipped.
     pub journal_damaged: u64,
     /// Notes in the store.
     pub notes: u64,
@@ -39,7 +39,7 @@ pub struct Opened {
 struct Files {
     dir: PathBuf,
     journal: Journal,
-    /// Entries of the journal that were passed over.
+    /// Damaged entries of the journal that were skipped.
     journal_damaged: u64,
     lock: File,
 }
@@ -64,8 +64,8 @@ impl Store {
         Self::open_within(dir, embedder_identity, dimensions, &|| true)
     }
 
-    /// As [`Store::open`], given up with [`StoreError::NoRoom`] as soon as `room` says that no more memory may be taken;
-    /// nothing is moved or changed then.
+    /// As [`Store::open`], but fails with [`StoreError::NoRoom`] as soon as `room` says that no more memory may be
+    /// taken; then nothing is moved or changed.
     pub fn open_within(
         dir: &Path,
         embedder_identity: &str,
@@ -73,7 +73,7 @@ impl Store {
         room: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Self, Opened), StoreError> {
         let files = Files::open(dir)?;
-        // Each reads all that it opens.
+        // Both threads read everything that they open.
         let (opened, vectors) = thread::scope(|scope| {
             let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
             let opened = open_or_replace(dir, &files.lock, &files.journal, room);
@@ -91,8 +91,8 @@ impl Store {
         Ok((store, opened))
     }
 
-    /// Opens the store as [`Store::open_within`] does but scans nothing: [`Store::scan`] has to be called before anything
-    /// else. `beside` runs on another thread meanwhile, once the store is locked.
+    /// Opens the store as [`Store::open_within`] does but scans nothing: [`Store::scan`] has to be called before
+    /// anything else. `beside` runs on another thread meanwhile, once the store is locked.
     ///
     /// # Errors
     /// A damaged database stays where it is: [`StoreError::Damaged`].
@@ -133,8 +133,8 @@ impl Store {
     /// Reads and checks all of the database, and gives all notes to `each`, in batches and in order of path.
     ///
     /// # Errors
-    /// The database is damaged ([`StoreError::Damaged`]): the store is of no more use, and is to be dropped and opened with
-    /// [`Store::open_within`]. Or `room` says that no more memory may be taken ([`StoreError::NoRoom`]).
+    /// The database is damaged ([`StoreError::Damaged`]): the store is unusable, and the caller has to drop it and open
+    /// it with [`Store::open_within`]. Or `room` says that no more memory may be taken ([`StoreError::NoRoom`]).
     pub fn scan(&self, room: &dyn Fn() -> bool, each: &mut dyn FnMut(EncodedNotes)) -> Result<(), StoreError> {
         let scanned = self.database.with(|trees| trees.scan(is_known(&self.journal), room, each));
         match scanned.and_then(|scan| scan.reaching(self.expected)) {
@@ -152,8 +152,8 @@ impl Store {
         }
     }
 
-    /// Takes in what a scan found: the counters, and contexts that only the database knows, as where entries of the journal
-    /// went bad, the file is gone, or it is of a version that did not say which note holds what.
+    /// Takes the results of a scan: the counters, and contexts that only the database knows. The journal lacks them if
+    /// its entries were damaged, its file is gone, or its version did not say which note holds what.
     fn learn(&self, scan: Scan) -> Result<(), StoreError> {
         self.journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
         self.journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
@@ -170,7 +170,7 @@ impl Store {
         for keys in self.journal.newest_keys().chunks(BATCH) {
             let mut writes = Writes::default();
             for &key in keys {
-                // One that went bad since the journal was opened must not keep the others from coming back.
+                // An entry that was damaged since the journal was opened must not keep the others from coming back.
                 if let Ok(Some(context)) = self.journal.get(key) {
                     writes.archive(key, &context).map_err(|fault| self.fault(fault))?;
                 }
@@ -181,7 +181,7 @@ impl Store {
     }
 }
 
-/// What the journal learns of a note that holds contexts.
+/// The journal's event for a note that holds contexts.
 fn held<'a>(note: &'a NoteRecord, contexts: &'a [(ContextKey, ContextRecord)]) -> NoteEvent<'a> {
     let contexts = contexts.iter().map(|(key, context)| (*key, context)).collect();
     NoteEvent::Held { path: &note.path, tags: &note.tags, contexts }
@@ -198,13 +198,13 @@ fn is_known(journal: &Journal) -> impl Fn(ContextKey, Option<&VaultPath>) -> boo
     }
 }
 
-/// What a thread of a scope answered; its panic is the caller's.
+/// Joins a scoped thread and returns its result; its panic goes on in the caller.
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Opens and scans the database; a damaged one is moved aside and replaced, by the one from before a
-/// compaction if that was cut short, else by an empty one.
+/// Opens and scans the database. A damaged one is moved aside and replaced: by the database from before a compaction,
+/// if that was interrupted, else by an empty one.
 fn open_or_replace(
     dir: &Path,
     lock: &File,
@@ -213,7 +213,7 @@ fn open_or_replace(
 ) -> Result<(Trees, Scan, Option<Quarantine>), StoreError> {
     let sled = dir.join(compact::SLED);
     let mut quarantined = None;
-    // Two tries after the first: the one from before a compaction may be damaged too.
+    // Two retries: the database from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
         let scanned = Trees::open_scanned(&sled, is_known(journal), room);

@@ -1,8 +1,8 @@
 //! The database: seven sled trees, their full scan, and the one transaction.
 //!
-//! An open that succeeds proves nothing, so every value is decoded once at start. sled keeps its lock for
-//! a moment after the last handle is gone (its threads hold the file), which is why taking it is retried:
-//! another process of this program would already have been stopped at the store's own lock.
+//! A successful open proves nothing, so every value is decoded once at start. sled keeps its lock for a moment after
+//! the last handle is dropped (its threads hold the file), so taking it is retried. It cannot be another process of
+//! this program: that would already have failed at the store's own lock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,25 +27,25 @@ use note::fingerprint::{ContextKey, context_key};
 mod archive;
 mod copy;
 
-/// sled's page cache. Everything that is asked for often is in the index, so the cache only has to hold
-/// the pages that are being written; sled's default is a gigabyte. sled drops a page only once 64 accesses have come
-/// to one of its 256 queues (`lru.rs`): up to some 60 MB stay whatever is said here, until the database is closed
+/// The size of sled's page cache. Frequent reads go to the index, so the cache only has to hold the pages that are
+/// being written; sled's default is a gigabyte. sled drops a page only after 64 accesses to one of its 256 queues
+/// (`lru.rs`): up to some 60 MB stay whatever this size is, until the database is closed
 /// ([`super::Store::drop_pages`]).
 const CACHE_BYTES: u64 = 8 << 20;
 
-/// What reading or writing one value may bring into sled's cache beside it: a page with its neighbours.
+/// Bytes that reading or writing one value may bring into sled's cache in addition: a page with its neighbours.
 const PAGE_BYTES: u64 = 4 << 10;
 
-/// How often sled's own thread cleans up behind what was overwritten. What is committed our own puts on the disk
-/// ([`super::flush`]), so that nobody wakes while nothing happens.
+/// How often sled's own thread cleans up overwritten data. Our own thread flushes commits ([`super::flush`]), so no
+/// thread wakes while nothing happens.
 const CLEAN_EVERY_MS: u64 = 60_000;
 
-/// How late sled's threads may wake from a wait that has a limit: seven of them look every second whether there is
-/// work, without any need, for they are woken when there is.
+/// How late sled's threads may wake from a wait with a timeout. Seven of them check for work every second, without
+/// need: they are woken when there is work.
 #[cfg(target_os = "linux")]
 const SLACK: Duration = Duration::from_mins(5);
 
-/// Bytes that one step of a survey looks at: some milliseconds, for which a save may have to wait.
+/// Bytes that one step of a survey reads. It takes some milliseconds, and a save may have to wait for it.
 const SURVEYED: u64 = 256 << 10;
 
 /// The same in a simulation, whose vaults are small.
@@ -65,15 +65,15 @@ pub(super) struct Trees {
     archive: sled::Tree,
     /// Archived contexts by name ([`codec::id`]).
     archived: sled::Tree,
-    /// The names of those that were archived last, by key.
+    /// The name of the context that was archived last under each key.
     archive_keys: sled::Tree,
     values: sled::Tree,
     path: PathBuf,
-    /// Bytes that came into sled's cache since the database was opened, at most.
+    /// Upper bound of the bytes that came into sled's cache since the database was opened.
     touched: Arc<AtomicU64>,
 }
 
-/// Which tree an operation is about.
+/// The tree that a write goes to.
 #[derive(Clone, Copy)]
 enum Tree {
     Meta,
@@ -83,14 +83,14 @@ enum Tree {
     ArchiveKeys,
 }
 
-/// What a transaction does.
+/// The writes of a transaction: tree, key, and value; `None` removes the key.
 #[derive(Default)]
 pub(super) struct Writes(Vec<(Tree, Vec<u8>, Option<Vec<u8>>)>);
 
 /// What a scan found.
 #[derive(Default)]
 pub(super) struct Scan {
-    /// Counters, at least as high as every record says.
+    /// The counters, at least as high as any record needs.
     pub counters: Counters,
     /// How many notes there are.
     pub notes: u64,
@@ -101,7 +101,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Fails if changes are missing up to one that is known to have been on the disk.
+    /// Fails if the scan ends before `expected`, the last change that is known to have been on the disk.
     pub(super) fn reaching(self, expected: u64) -> Result<Self, Fault> {
         let Counters { seq, .. } = self.counters;
         if seq < expected {
@@ -111,7 +111,7 @@ impl Scan {
     }
 }
 
-/// How far a survey has come: which tree is looked at, and behind which key.
+/// How far a survey has come: which tree it reads, and after which key it continues.
 #[derive(Debug, Default)]
 pub(super) struct SurveyPlace {
     tree: usize,
@@ -122,7 +122,7 @@ pub(super) struct SurveyPlace {
 pub(super) struct Surveyed {
     /// Bytes of keys and values.
     pub(super) bytes: u64,
-    /// Where it goes on; `None` at the end.
+    /// Where the next step continues; `None` at the end.
     pub(super) next: Option<SurveyPlace>,
 }
 
@@ -156,7 +156,7 @@ impl Writes {
     }
 }
 
-/// While it lives, what the calling thread starts is in no hurry to wake up by itself.
+/// A guard: while it lives, threads that the calling thread starts get a large timer slack (`SLACK`).
 struct Lazy {
     #[cfg(target_os = "linux")]
     before: Option<std::num::NonZeroU64>,
@@ -167,7 +167,7 @@ impl Lazy {
     fn begin() -> Self {
         use rustix::thread::{current_timer_slack, set_current_timer_slack};
         let before = current_timer_slack().ok().and_then(std::num::NonZeroU64::new);
-        // A kernel that does not want to makes threads wake more often than they need, no more.
+        // If the kernel refuses, threads wake more often than they need to, and nothing else happens.
         let _ = set_current_timer_slack(std::num::NonZeroU64::new(SLACK.as_nanos() as u64));
         Lazy { before }
     }
@@ -185,10 +185,10 @@ impl Drop for Lazy {
     }
 }
 
-/// Whether the system gives as many threads as sled starts for itself. It waits for ever for those that it does not get
-/// when the first database is opened (`threadpool.rs`), and keeps those that it gets.
+/// Checks that the system allows as many threads as sled starts for itself. When the first database is opened, sled
+/// waits forever for threads that it does not get (`threadpool.rs`); it keeps those that it gets.
 fn threads_can_be_had() -> Result<(), Fault> {
-    /// Seven for its pool, and one that flushes.
+    /// Seven for sled's pool, and one that flushes.
     const THREADS: usize = 8;
     static THERE: AtomicBool = AtomicBool::new(false);
     if THERE.load(Ordering::Relaxed) {
@@ -196,7 +196,7 @@ fn threads_can_be_had() -> Result<(), Fault> {
     }
     let gate = Mutex::new(());
     thread::scope(|scope| {
-        // They live side by side until it is let go.
+        // All of them live at the same time, until the gate is unlocked.
         let _closed = gate.lock();
         (0..THREADS).try_for_each(|_| {
             let thread = thread::Builder::new().name("store-try".to_owned()).spawn_scoped(scope, || drop(gate.lock()));
@@ -223,9 +223,10 @@ impl Trees {
 
     fn open_once(path: &Path) -> Result<Self, Fault> {
         threads_can_be_had()?;
-        // Threads inherit it from the thread that starts them; sled starts all of its when a database is opened.
+        // Threads inherit the slack from the thread that starts them. sled starts all its threads when it opens a
+        // database.
         let _lazy = Lazy::begin();
-        // `Config::mode` is read by nothing in this version of sled, so it is not set.
+        // Nothing in this version of sled reads `Config::mode`, so it is not set.
         let db =
             sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(Some(CLEAN_EVERY_MS)).open()?;
         db.flush()?;
@@ -259,8 +260,9 @@ impl Trees {
         }
     }
 
-    /// Decodes everything, as long as `room` says that there is memory, and gives all notes to `each`, in batches and in order of path.
-    /// `is_known` tells which keys of paid contexts, of a note or of the archive, the caller knows already.
+    /// Decodes everything, as long as `room` says that there is memory, and gives all notes to `each`, in batches and
+    /// in order of path. `is_known` says whether the caller knows a key of a paid context already, of a note or of the
+    /// archive.
     pub(super) fn scan(
         &self,
         is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
@@ -276,12 +278,12 @@ impl Trees {
         room: &dyn Fn() -> bool,
         each: &mut dyn FnMut(EncodedNotes),
     ) -> Result<Scan, Fault> {
-        /// Notes after which it is asked whether there is room.
+        /// The scan checks for room after every so many notes.
         const ASK_AFTER: u64 = 1024;
         let torn = || Fault::Damaged("a note and its contexts do not belong together".into());
         let (mut scan, mut batch) = (Scan::default(), EncodedNotes::default());
         let mut contexts = self.all_of(&self.contexts);
-        // On one thread: two were no quicker, and left 10 MB of holes in their arenas.
+        // On one thread: two were no faster, and left 10 MB of holes in their arenas.
         for note in self.all_of(&self.notes) {
             let (path, bytes) = note?;
             // A few notes always fit.
@@ -310,29 +312,29 @@ impl Trees {
         }
         scan.unknown = self.scan_archive(|key| is_known(key, None))?;
         for value in self.all_of(&self.values) {
-            // One that does not decode reads as absent; pages that cannot be read at all are damage here too.
+            // A value that does not decode counts as absent; pages that cannot be read at all are damage here too.
             value?;
         }
         scan.counters = self.read_counters(scan.counters, scan.notes)?;
         Ok(scan)
     }
 
-    /// Bytes that sled may hold of the database's pages.
+    /// Upper bound of the bytes of pages in sled's cache.
     pub(super) fn cached_at_most(&self) -> u64 {
         self.touched.load(Ordering::Relaxed)
     }
 
-    /// One value was read or written.
+    /// Counts one value that was read or written towards sled's cache.
     fn touched_one(&self, bytes: &[u8]) {
         self.touched.fetch_add(PAGE_BYTES + bytes.len() as u64, Ordering::Relaxed);
     }
 
-    /// All values of a tree are read, which is counted as they come.
+    /// All entries of a tree; each is counted towards sled's cache when it is read.
     fn all_of<'a>(&'a self, tree: &'a sled::Tree) -> impl Iterator<Item = sled::Result<(sled::IVec, sled::IVec)>> + 'a {
         self.rest_of(tree, None)
     }
 
-    /// The same of those behind a key.
+    /// The entries of a tree after a key, counted the same way.
     fn rest_of<'a>(
         &'a self,
         tree: &'a sled::Tree,
@@ -346,7 +348,7 @@ impl Trees {
         })
     }
 
-    /// The counters, or more where one of so many notes says so: `least` are what they say.
+    /// The counters, raised to `least`, which the records of the `notes` notes need at least.
     fn read_counters(&self, least: Counters, notes: u64) -> Result<Counters, Fault> {
         match self.meta.get(COUNTERS)? {
             Some(bytes) => {
@@ -383,7 +385,7 @@ impl Trees {
     pub(super) fn contexts(&self, path: &VaultPath) -> Result<Vec<ContextRecord>, Fault> {
         let key = path.as_str().as_bytes();
         guarded(|| {
-            // Both as one transaction left them.
+            // One transaction reads both, so that they belong together.
             let both = (&self.notes, &self.contexts)
                 .transaction(|(notes, contexts)| Ok((notes.get(key)?, contexts.get(key)?)));
             let (Some(note), Some(contexts)) = both.map_err(aborted)? else { return Ok(Vec::new()) };
@@ -454,8 +456,8 @@ impl Trees {
         })
     }
 
-    /// Goes on from a place through all trees until it has seen some [`SURVEYED`] bytes, and shows notes to `note`. What is
-    /// written meanwhile is seen or not.
+    /// Reads on from a place through all trees until it has seen some [`SURVEYED`] bytes, and shows notes to `note`. It
+    /// may or may not see what is written meanwhile.
     pub(super) fn survey(&self, from: SurveyPlace, mut note: impl FnMut(NoteRecord)) -> Result<Surveyed, Fault> {
         let most = if machine::is_simulated() { FEW_SURVEYED } else { SURVEYED };
         guarded(|| {
@@ -484,7 +486,7 @@ impl Trees {
     }
 }
 
-/// Why a transaction failed; none aborts by itself.
+/// Why a transaction failed; no transaction here aborts by itself.
 fn aborted(error: TransactionError<()>) -> Fault {
     match error {
         TransactionError::Storage(error) => error.into(),

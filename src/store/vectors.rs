@@ -2,10 +2,10 @@
 //!
 //! A header (magic, format version, dimensions, identity, checksum), then records of one size: the input's
 //! hash, the scale as a little-endian `f32`, one byte per dimension, four bytes of checksum. Records are
-//! appended, or take the place of one that was given up long ago ([`VectorFile::give_up`]), and are not fsynced: a vector
-//! can be made again, a lost one costs microseconds. Memory holds a map from input to record ([`inputs`]); the vectors stay
-//! on disk, where the index looks at them through a map of the file ([`index::Matrix`]). A checksum is looked at when its record
-//! is asked for: a search takes records as they are.
+//! appended, or overwrite one that was given up long ago ([`VectorFile::give_up`]), and are not fsynced: a vector
+//! can be made again, a lost one costs microseconds. Memory holds a map from input to record ([`inputs`]). The vectors
+//! stay on disk, and the index reads them through a memory map of the file ([`index::Matrix`]). Getting a record checks
+//! its checksum; a search takes records as they are.
 
 mod inputs;
 
@@ -24,7 +24,7 @@ pub(super) use inputs::Records;
 use inputs::{Inputs, Slot};
 use note::fingerprint::InputHash;
 
-/// Vectors that no note names and that are kept whatever the number of those that are named.
+/// Vectors without a note that are kept in any case, however few vectors notes name.
 pub(super) const SPARE: usize = 1000;
 
 const MAGIC: [u8; 8] = *b"SITUVEC\x01";
@@ -37,18 +37,18 @@ pub(super) struct VectorFile {
     dimensions: usize,
     records: u32,
     inputs: Inputs,
-    /// The file up to its last record; `None` where the system does not show files as memory.
+    /// The memory map of the file up to its last record; `None` where the system cannot map files.
     mapped: Option<Mapped>,
     dirty: bool,
-    /// Records that are written over next, the oldest first.
+    /// Free records, which are overwritten next, the oldest first.
     free: VecDeque<u32>,
-    /// Records that were given up last: a search that is under way may still look at them.
+    /// Records that the last call of [`VectorFile::give_up`] gave up: a search under way may still read them.
     resting: Vec<u32>,
-    /// Where the oldest record is looked for: records are given up, and so written over, in a ring.
+    /// Where the search for the oldest record starts: records are given up, and so overwritten, in a ring.
     hand: u32,
 }
 
-/// Name of the file: readable, and unique by a hash of the identity.
+/// The name of the file: readable, and unique because of a hash of the identity.
 fn file_name(identity: &str, dimensions: usize) -> String {
     let slug: String = identity.chars().take(40).map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let hash = blake3::hash(identity.as_bytes()).to_hex();
@@ -116,8 +116,8 @@ fn vector_of(record: &[u8], input: InputHash) -> Option<Vector> {
     Some(Vector { values: values.iter().map(|v| v.cast_signed()).collect(), scale: f32::from_le_bytes(*scale) })
 }
 
-/// Writes the header where it is not as it must be. A crash while the file was made can leave a part of it. A whole file with
-/// a damaged header is read all the same: its name says what it must be, and records have checksums.
+/// Writes the header if it is wrong. A crash while the file was made can leave a part of it. A whole file with a
+/// damaged header is still read: its name says what the header must be, and records have checksums.
 fn mend_header(file: &File, head: &[u8]) -> io::Result<()> {
     let mut found = vec![0; head.len()];
     if file.metadata()?.len() < head.len() as u64 {
@@ -129,8 +129,8 @@ fn mend_header(file: &File, head: &[u8]) -> io::Result<()> {
 }
 
 impl VectorFile {
-    /// Opens or creates the file of an embedder in `dir`, as long as `room` says that there is memory for it. A torn last
-    /// record is cut off.
+    /// Opens or creates the file of an embedder in `dir`, as long as `room` says that there is memory for it. A torn
+    /// last record is cut off.
     pub(super) fn open(
         dir: &Path,
         identity: &str,
@@ -173,18 +173,18 @@ impl VectorFile {
         self.head + u64::from(record) * record_size(self.dimensions) as u64
     }
 
-    /// Has all records in the map.
+    /// Maps all records into memory.
     fn map(&mut self) {
         let end = self.place(self.records) as usize;
         let mapped = self.mapped.as_ref().map_or_else(|| Mapped::of(&self.file, end), |mapped| mapped.grown(end));
-        // Where it cannot be: what is there already stays, and the rest is read.
+        // If that fails, the old map stays, and records outside it are read from the file.
         self.mapped =
             mapped.inspect_err(|error| tracing::debug!(%error, "vectors are not mapped")).ok().or(self.mapped.take());
     }
 
-    /// Fills the map from inputs to records, of which the last of an input counts. A few there is always room for.
+    /// Fills the map from inputs to records; the last record of an input counts. A few records always fit into memory.
     fn read_inputs(&mut self, room: &dyn Fn() -> bool) -> Result<(), StoreError> {
-        /// Records after which it is asked whether there is room.
+        /// Checks for room after every so many records.
         const ASK_AFTER: usize = 1 << 16;
         let mut slots = Vec::with_capacity(self.records as usize);
         for first in (0..self.records).step_by(ASK_AFTER) {
@@ -200,8 +200,8 @@ impl VectorFile {
         Ok(())
     }
 
-    /// The input that a record names, if the file has it; nobody has asked whether the record is good. With `mapped` it is
-    /// looked at in the map, of whose file somebody has just seen that it is whole.
+    /// The input that a record names, if the file has the record; its checksum is not checked. With `mapped` it is read
+    /// from the memory map: the caller has just checked that the file is not cut.
     fn input_at(&self, record: u32, mapped: bool) -> Option<InputHash> {
         let at = self.place(record);
         let mut input = [0; 16];
@@ -218,8 +218,8 @@ impl VectorFile {
         self.inputs.get(input, |record| self.input_at(record, mapped) == Some(input))
     }
 
-    /// The records as rows of an index's matrix; `None` if the file is not shown as memory. Nobody has asked whether it is
-    /// whole.
+    /// The records as rows of an index's matrix; `None` if the file is not mapped. Does not check that the file is not
+    /// cut.
     pub(super) fn rows(&self) -> Option<Rows> {
         let bytes = self.mapped.clone()?;
         let (stride, dimensions) = (record_size(self.dimensions), self.dimensions);
@@ -236,8 +236,8 @@ impl VectorFile {
         self.inputs.len()
     }
 
-    /// The vector of an input, and which record has it; `None` as well if its record went bad on disk, which is
-    /// forgotten then. With `mapped` it is looked at in the map, of whose file somebody has just seen that it is whole.
+    /// The vector of an input, and which record has it. If the record is damaged on disk, forgets it and returns
+    /// `None`. For `mapped` see [`VectorFile::input_at`].
     pub(super) fn get(&mut self, input: InputHash, mapped: bool) -> Option<(u32, Vector)> {
         let record = self.record_of(input, mapped)?;
         let (at, size) = (self.place(record), record_size(self.dimensions));
@@ -278,7 +278,7 @@ impl VectorFile {
         }
         bytes.clear();
         appended.iter().for_each(|(input, vector)| encode(*input, vector, &mut bytes));
-        // Written at its place, not at the file's end: what a failed write left behind is written over.
+        // Written at their place, not at the file's end: this overwrites what a failed write left behind.
         write_all_at(&self.file, &bytes, self.place(self.records)).map_err(|error| fail(error.to_string()))?;
         self.dirty = true;
         machine::wrote(&self.path);
@@ -291,9 +291,9 @@ impl VectorFile {
         Ok(())
     }
 
-    /// Gives up the oldest vectors that are not `named`, beyond half as many as are and [`SPARE`]: the newest of them make
-    /// undo and branch switches cheap. Those of the call before are written over from here on. Nobody may be about to
-    /// name one that is not named.
+    /// Gives up the oldest vectors that are not `named`. The newest of them stay, half as many as are named plus
+    /// [`SPARE`]: they make undo and branch switches cheap. From now on writes overwrite the records that the previous
+    /// call gave up. No one may be about to name a vector that is not in `named`.
     pub(super) fn give_up(&mut self, named: &Records) {
         self.free.extend(self.resting.drain(..));
         let mut idle: Vec<u32> = self.inputs.records().filter(|record| !named.has(*record)).collect();
@@ -319,10 +319,10 @@ impl VectorFile {
     }
 }
 
-/// Rewrites every vector file in `dir`: without damaged and repeated records, and without the oldest of
-/// those that no note names any more, as far as there are more than twice as many of them as of the
-/// others. Those that stay make undo and branch switches cheap. Of an embedder that is not in force no note names
-/// anything: twice as many of its newest stay as there are inputs, so that switching back is cheap too.
+/// Rewrites every vector file in `dir` without damaged and repeated records. Of the vectors that no note names any
+/// more, the newest stay, up to twice as many as notes name: they make undo and branch switches cheap. No note names
+/// vectors of an embedder that is not in force: of these the newest stay, up to twice as many as there are inputs, so
+/// that switching back is cheap too.
 pub(super) fn compact(dir: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError> {
     let fail = |error: io::Error| StoreError::io(dir, &error);
     for entry in fs::read_dir(dir).map_err(fail)? {
@@ -338,7 +338,7 @@ pub(super) fn compact(dir: &Path, live: &HashSet<InputHash>) -> Result<(), Store
 fn compact_file(path: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError> {
     let fail = |error: io::Error| StoreError::io(path, &error);
     let bytes = fs::read(path).map_err(fail)?;
-    // Without its header the file does not say what it is; opening it under its name mends that.
+    // Without a good header the file does not say what it is. Opening it under its name repairs the header.
     let Some((head, dimensions)) = read_header(&bytes) else {
         return Ok(());
     };

@@ -1,15 +1,15 @@
-//! Which version of the program opened a store, for the message of an older one that cannot.
+//! The version of the program that opened a store, for the message of an older version that cannot open it.
 
 use std::fs;
 use std::path::Path;
 
-/// The file that says it.
+/// The file with the version.
 pub(super) const WRITTEN_BY: &str = "version";
 
 /// This version.
 pub(super) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// Writes down which version has opened a store. Without it a message says less, and nothing else changes.
+/// Records which version has opened a store. If that fails, a message says less, and nothing else changes.
 pub(super) fn sign(dir: &Path) {
     let file = dir.join(WRITTEN_BY);
     if fs::read_to_string(&file).is_ok_and(|known| known.trim() == PROGRAM) {
@@ -20,9 +20,9 @@ pub(super) fn sign(dir: &Path) {
     }
 }
 
-/// Which version of the program opened a store last, whose database is this folder; `None` if none has said so.
+/// Which version of the program last opened the store with this database folder; `None` if no version recorded it.
 pub(super) fn written_by(database: &Path) -> Option<String> {
-    /// Bytes of a version at most.
+    /// Most bytes of a version.
     const LONGEST: usize = 40;
     let text = fs::read_to_string(database.with_file_name(WRITTEN_BY)).ok()?;
     let version = text.trim();

@@ -1,5 +1,5 @@
-//! Carries decisions out: store, then index, then snapshot. It alone writes store and index, and knows which notes are in
-//! them.
+//! The committer carries decisions out: store, then index, then snapshot. Only it writes store and index, and it knows
+//! which notes are in them.
 
 use crate::host;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,47 +24,47 @@ mod load;
 
 use super::migration::{Fill, forget_run, with_embedder};
 
-/// A bulk index is first published after this time, so that what is done can be found.
+/// A bulk is first published after this time, so that searches find what is indexed so far.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
-/// And never less often than this, however long it takes: by then the memory of a bulk is full many times over, so that
-/// publishing ends hardly a segment early.
+/// The longest time between two publishings, however long the bulk takes. In this time the memory of a bulk fills up
+/// many times, so publishing ends hardly any segment early.
 const PUBLISH_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 
 /// Notes with warnings that `status` names.
 const MOST_WARNED: usize = 100;
 
-/// Copies of sync conflicts that it names.
+/// Copies of sync conflicts that `status` names.
 const MOST_CONFLICTS: usize = 100;
 
-/// A decision that is carried out.
+/// A decision that was carried out.
 pub(crate) struct Committed {
     pub(crate) record: NoteRecord,
     pub(crate) moved_from: Option<VaultPath>,
-    /// What a slow embedder has not made vectors of yet, by document.
+    /// Inputs that a slow embedder has not embedded yet, by document.
     pub(crate) missing: Vec<Vec<Input>>,
-    /// In the words of the protocol, if it is told.
+    /// The decision in the terms of the protocol, if it is reported.
     pub(crate) decision: Option<Decision>,
 }
 
 /// A vault that has changed over to another embedder.
 pub(crate) struct ChangedOver {
-    /// Notes whose records have yet to say so.
+    /// Notes whose records do not name the new embedder yet.
     pub(crate) records: Vec<(VaultPath, Vec<Vec<InputHash>>)>,
-    /// Notes that could not be looked at and have no vectors now: the next look at them makes these.
+    /// Notes that could not be read and have no vectors now: they get vectors when they are read next.
     pub(crate) unseen: Vec<VaultPath>,
 }
 
-/// A note that was taken out.
+/// A note that was removed.
 pub(crate) struct Removed {
     pub(crate) path: VaultPath,
     pub(crate) no: Option<u32>,
     pub(crate) decision: Option<Decision>,
 }
 
-/// Store and index of one vault; what is in the index is known.
+/// The writer of one vault's store and index.
 pub(crate) struct Committer {
-    /// What decides, and holds the store.
+    /// Makes the decisions, and holds the store.
     pub(crate) pipeline: Arc<NotePipeline>,
     shared: Arc<VaultShared>,
     pub(super) index: Index,
@@ -81,14 +81,14 @@ struct Pace {
     published: Instant,
     /// Since when the index is in bulk mode.
     bulk_since: Option<Instant>,
-    /// Whether the segments of a bulk may still be merged behind the snapshot's back.
+    /// Whether segments of a bulk may still be merged without the published snapshot showing it.
     merging: bool,
     /// Segments of the lexical index when the last snapshot was published.
     segments: usize,
     dirty: bool,
 }
 
-/// What `status` says of a note with warnings.
+/// What `status` reports of a note with warnings.
 fn warned(record: &NoteRecord) -> Option<WarnedNote> {
     let (line, message) = record.warnings.first()?;
     Some(WarnedNote { path: record.path.to_string(), line: *line, message: message.clone() })
@@ -105,8 +105,8 @@ impl Committer {
         Committer { pipeline, shared, index, warned: HashMap::new(), counts: BTreeMap::new(), changed_at: None, pace }
     }
 
-    /// Carries decisions out: vectors, one store transaction, then the index. Nothing is visible before it is published.
-    /// `told` says whether anybody hears of each.
+    /// Carries decisions out: vectors, one store transaction, then the index. Nothing is visible before it is
+    /// published. `told` says whether each decision is reported.
     pub(crate) fn apply(
         &mut self,
         decided: Vec<(VaultPath, Decided)>,
@@ -122,7 +122,7 @@ impl Committer {
             rest.push((path.clone(), write.moved_from.clone(), plan, entry, docs, missing, before));
             writes.push((path, write));
         }
-        // Those that searches look at lie side by side, without those of texts alone between them.
+        // The vectors that searches read are adjacent, without the vectors of texts alone between them.
         let named: HashSet<InputHash> = writes.iter().flat_map(inputs_of).collect();
         vectors.sort_by_key(|(input, _)| !named.contains(input));
         // Vectors first: a record that names an input whose vector is missing would have to be decided again.
@@ -139,7 +139,7 @@ impl Committer {
             self.count(&plan);
             let decision = told.then(|| decision(&self.shared.name, &path, &plan, &record, &before, began));
             self.index.put(entry, docs)?;
-            // The note that moved keeps its number; one that was at the old path nevertheless is there no longer.
+            // The moved note keeps its number; another note that was still at the old path is removed.
             if let Some(no) = moved_from.as_ref().and_then(|old| self.number(old)) {
                 self.index.remove(no)?;
             }
@@ -149,7 +149,7 @@ impl Committer {
         Ok(committed)
     }
 
-    /// Takes notes out of store and index.
+    /// Removes notes from store and index.
     pub(crate) fn remove(&mut self, paths: &[VaultPath], began: Instant) -> Result<Vec<Removed>, EngineError> {
         if paths.is_empty() {
             return Ok(Vec::new());
@@ -185,7 +185,7 @@ impl Committer {
         Ok(removed)
     }
 
-    /// The text is the same, `stat` is not: only that is written.
+    /// Writes a note's new `stat`, where its text is the same.
     pub(crate) fn touch(&mut self, path: &VaultPath, stat: FileStat) -> Result<(), EngineError> {
         self.pipeline.store.touch(path, stat)?;
         if let Some(no) = self.number(path) {
@@ -195,14 +195,15 @@ impl Committer {
         Ok(())
     }
 
-    /// A note that is known cannot be indexed now: it is read again when its `stat` changes.
+    /// Records that a known note cannot be indexed now, so that it is read again when its `stat` changes.
     pub(crate) fn distrust(&mut self, path: &VaultPath) {
         if let Some(no) = self.number(path) {
             self.index.distrust(no);
         }
     }
 
-    /// A decision of this time (seconds since 1970) is in the index: as its record says, so that a restart says the same.
+    /// Records that a decision of this time (seconds since 1970) is in the index. The time is the one in the note's
+    /// record, so that `status` says the same after a restart.
     fn changed(&mut self, decided: i64) {
         self.pace.dirty = true;
         self.changed_at = self.changed_at.max(Some(decided));
@@ -214,7 +215,7 @@ impl Committer {
         }
     }
 
-    /// The notes that are known, from what is indexed of each. A walk may hold a copy.
+    /// The known notes, each as it is indexed. A walk may hold a copy.
     pub(crate) fn known(&self) -> &NoteTable {
         self.index.notes()
     }
@@ -223,10 +224,11 @@ impl Committer {
         self.known().at(path).map(|note| note.no)
     }
 
-    /// Publishes if there is something new and, in a bulk, if the last time is long enough ago.
+    /// Publishes if there is something new and, in a bulk, if the last publishing is long enough ago.
     pub(crate) fn publish_if_due(&mut self, bulk: bool) -> Result<(), EngineError> {
-        // Every publishing ends segments of the lexical index early, which have to be merged then: a bulk does it when it has
-        // taken twice as long as the last time, as long as that is what ends them and not their memory.
+        // Every publishing ends segments of the lexical index early, and they have to be merged then. So a bulk
+        // publishes when it has taken twice as long as at the last publishing, until full memory ends the segments
+        // anyway.
         let half = self.pace.bulk_since.map(|since| machine::since(since) / 2);
         let pause = half.unwrap_or_default().clamp(PUBLISH_EVERY, PUBLISH_AT_LEAST_EVERY);
         if !self.pace.dirty || (bulk && machine::since(self.pace.published) < pause) {
@@ -235,7 +237,7 @@ impl Committer {
         self.publish()
     }
 
-    /// Has what is indexed answer from now on.
+    /// Publishes what is indexed: searches see it from now on.
     pub(crate) fn publish(&mut self) -> Result<(), EngineError> {
         let snapshot = self.index.publish(self.pipeline.store.seq())?;
         {
@@ -261,7 +263,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Notes whose words a failed write (a full disk) has cost: they are to be decided again.
+    /// Notes whose words were lost in a failed write (a full disk, say): they have to be decided again.
     pub(crate) fn take_lost(&mut self) -> Vec<VaultPath> {
         let lost = self.index.take_lost();
         if lost.is_empty() {
@@ -271,12 +273,12 @@ impl Committer {
         lost.iter().filter_map(|no| self.known().get(*no)).map(|note| note.path.clone()).collect()
     }
 
-    /// Whether the index writes much at once.
+    /// Whether the index writes in bulk.
     pub(crate) fn is_bulk(&self) -> bool {
         self.pace.bulk_since.is_some()
     }
 
-    /// Chooses how the index writes: much at once, or a note at a time.
+    /// Chooses how the index writes: in bulk, or a note at a time.
     pub(crate) fn bulk(&mut self, bulk: bool) {
         if bulk == self.is_bulk() {
             return;
@@ -292,7 +294,7 @@ impl Committer {
         warn_unchanged(self.index.spare_memory());
     }
 
-    /// The segments that a bulk leaves are merged while the loop goes on: what is searched then answers faster.
+    /// Publishes again once segments of a bulk were merged while the loop went on: searches are faster then.
     pub(crate) fn follow_merges(&mut self) -> Result<(), EngineError> {
         if self.pace.merging && !self.pace.dirty && self.index.segments() < self.pace.segments {
             self.publish()?;
@@ -301,20 +303,20 @@ impl Committer {
         Ok(())
     }
 
-    /// Puts everything on the disk for a clean stop.
+    /// Waits until everything is on the disk, for a clean stop.
     pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
         self.pipeline.store.flush(true)?;
         self.index.sync()?;
         Ok(())
     }
 
-    /// Has another embedder serve from here on. Returns the notes whose records have yet to say so.
+    /// Makes another embedder serve from now on. Returns the notes whose records do not name it yet.
     pub(super) fn change_embedder(&mut self, fill: Fill, dir: &Path) -> Result<ChangedOver, EngineError> {
         let Fill { service, pipeline, done, .. } = fill;
         let cache = pipeline.vectors.clone();
         cache.sync()?;
-        // From here on a restart finds the new one in force; records that do not say so yet are decided again then,
-        // from the cache.
+        // From here on a restart finds the new embedder in force. It decides records that do not name it yet again,
+        // with vectors from the cache.
         Serving::of(&service.config(), &service.embedder).write(dir).map_err(|error| EngineError::io(dir, &error))?;
         let by_number: HashMap<u32, &Vec<Vec<InputHash>>> =
             done.iter().filter_map(|(path, inputs)| Some((self.number(path)?, inputs.as_ref()?))).collect();
@@ -325,7 +327,7 @@ impl Committer {
         self.index.replace_vectors(service.embedder.dimensions(), cache.clone(), &mut vectors_of);
         self.pipeline.store.serve_vectors(cache);
         self.pipeline = pipeline;
-        // The pair of snapshot and embedder is published as one.
+        // Snapshot and embedder are published together.
         self.publish()?;
         forget_run(&self.pipeline)?;
         let (seen, unseen): (Vec<_>, Vec<_>) = done.into_iter().partition(|(_, inputs)| inputs.is_some());
@@ -335,13 +337,13 @@ impl Committer {
         })
     }
 
-    /// Another handle of the embedder that serves, which makes the same vectors.
+    /// Takes another handle of the embedder that serves, which makes the same vectors.
     pub(super) fn take_service(&mut self, service: &Arc<Service>) -> Result<(), EngineError> {
         self.pipeline = with_embedder(&self.pipeline, service, self.pipeline.vectors.clone());
         self.publish()
     }
 
-    /// Brings records up to date with the vectors that serve; what is indexed of the notes does not change.
+    /// Makes records name the embedder that serves; what is indexed of the notes does not change.
     pub(super) fn amend_embedder(&self, records: &[(VaultPath, Vec<Vec<InputHash>>)]) -> Result<(), EngineError> {
         let embedder = &self.pipeline.generation.embedder;
         for (path, inputs) in records {
@@ -356,7 +358,7 @@ impl Committer {
     }
 }
 
-/// A plan in the words of the protocol.
+/// A plan in the terms of the protocol.
 pub(crate) fn decision(
     vault: &str,
     path: &VaultPath,
@@ -389,7 +391,7 @@ pub(crate) fn decision(
     }
 }
 
-/// The index could not be told to write in another way.
+/// Logs that the index could not change how it writes.
 fn warn_unchanged(changed: Result<(), index::LexicalError>) {
     if let Err(error) = changed {
         tracing::warn!(%error, "the index goes on writing as it did");

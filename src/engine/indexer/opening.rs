@@ -1,4 +1,4 @@
-//! How store and index of a vault are opened.
+//! Opens the store and the index of a vault.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use store::Store;
 /// Whether the store is scanned before it is used.
 #[derive(Clone, Copy)]
 pub(super) enum Opening {
-    /// It is scanned as it is loaded, which takes half the time. A damaged one is an error.
+    /// No: it is scanned while it is loaded, which takes half the time. A damaged store is an error.
     Unscanned,
-    /// A damaged one is moved aside.
+    /// Yes: a damaged store is moved aside.
     Scanned,
 }
 
-/// A store that was damaged.
+/// A damaged store that was moved aside.
 pub(super) struct Quarantined {
     moved_to: PathBuf,
     why: String,
@@ -46,7 +46,7 @@ impl Opening {
                 let recovered = opened.contexts_recovered;
                 let quarantined = opened.quarantined.map(|(moved_to, why)| Quarantined { moved_to, why, recovered });
                 if quarantined.is_some() && lexical.exists() {
-                    // The new store counts from the start: its numbers would mean other notes to the old words.
+                    // The new store numbers notes from the start: its numbers would match the old words of other notes.
                     std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
                 }
                 Ok((store, index()?, quarantined))
@@ -56,7 +56,7 @@ impl Opening {
 }
 
 impl Quarantined {
-    /// What the user is told.
+    /// The message for the user.
     pub(super) fn told(&self, vault: &str) -> String {
         let Quarantined { moved_to, why, recovered } = self;
         format!(

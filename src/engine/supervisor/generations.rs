@@ -1,8 +1,8 @@
-//! Generations side by side: contexts of another model or prompt are written into an index of their own beside
-//! the one that answers, compared with it, put in its place at once, and put back.
+//! Generations side by side: contexts of another model or prompt are written into a separate index beside the one that
+//! answers. The user can compare the two, switch to the other at once, and switch back.
 //!
-//! Each generation has an indexer of its own over the same vault, with a folder of its own. One that is inactive follows
-//! every save with free contexts and what it has, and buys only while it is being built.
+//! Each generation has its own indexer and folder for the same vault. An inactive one follows every save with free
+//! contexts and those it has, and buys contexts only while it is being built.
 
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
@@ -18,17 +18,17 @@ use crate::settings::Settings;
 use protocol::generations::DEFAULT_GENERATION;
 use vault::settings::VaultConfig;
 
-/// Names the generation that answers, in the vault's folder; absent for the plain one.
+/// The file in the vault's folder that names the generation that answers; absent for the plain one.
 const ACTIVE: &str = "active";
 
-/// What a user wants of a generation.
+/// A user's request about a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GenerationRequest {
-    /// That it is built beside the one that answers, under this job.
+    /// Builds it beside the one that answers, under this job.
     Build(u64),
-    /// That it answers.
+    /// Makes it answer.
     Use,
-    /// That it goes; contexts that were paid for stay.
+    /// Removes it; contexts that were paid for stay.
     Drop,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn active(config: &Settings, vault: &VaultConfig) -> String {
     if config.generations.contains_key(name) { name.to_owned() } else { String::new() }
 }
 
-/// The generations of a vault that have an index, but for the one that answers.
+/// The generations of a vault that have an index, except the one that answers.
 pub(super) fn built(config: &Settings, vault: &VaultConfig, answering: &str) -> Vec<String> {
     let plain = generation_dir(&config.data_dir, &vault.path, "");
     let is_built = |name: &&String| plain.join(GENERATIONS).join(name).is_dir();
@@ -59,14 +59,14 @@ fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
 }
 
 impl Supervisor {
-    /// Does what a user wants of a generation of the vault that `main` answers for, and replies.
+    /// Carries out a user's request about a generation of the vault that `main` answers for, and replies.
     pub(super) fn generation(&mut self, main: u64, name: &str, request: GenerationRequest, reply: Reply) {
         let refused = match self.find(main, name, request) {
             Ok(Found::Already) => Ok(()),
             Ok(Found::Other(vault, other)) => return self.carry_out(main, &vault, name, other, request, reply),
             Err(error) => Err(error),
         };
-        // The caller may have gone.
+        // The caller may have stopped waiting.
         let _ = reply.send(refused);
     }
 
@@ -104,7 +104,7 @@ impl Supervisor {
                 let id = other.unwrap_or_else(|| self.start(vault, name, true, &mut Places::new()));
                 self.publish_vaults();
                 self.shared.jobs.hand_over(job, main, id);
-                // It replies when it is open.
+                // The indexer replies when it is open.
                 self.shared.indexers.send(id, indexer::Event::Build { job, reply });
                 return;
             }
@@ -119,7 +119,7 @@ impl Supervisor {
         let _ = reply.send(done);
     }
 
-    /// Has the other generation answer from here on.
+    /// Makes the other generation answer from now on.
     fn swap(&mut self, main: u64, other: u64) -> Result<(), CallError> {
         let (Some(answering), Some(chosen)) = (self.children.get(&main), self.children.get(&other)) else {
             return Err(CallError::NotReady);
@@ -133,7 +133,7 @@ impl Supervisor {
             .map_err(|error| CallError::Storage(format!("the choice cannot be kept: {error}")))?;
         answering.shared.set_inactive(true);
         chosen.shared.set_inactive(false);
-        // That it answers now, its indexer tells.
+        // Its indexer announces that it answers now.
         chosen.shared.mark_unannounced();
         self.publish_vaults();
         for id in [main, other] {
@@ -142,7 +142,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Puts the contexts of a generation that goes into the archive of the one that answers, on a thread of its own.
+    /// Archives the contexts of a generation to be dropped in the one that answers, on a separate thread.
     fn archive(&mut self, main: u64, other: u64, reply: Reply) {
         let refused = match (self.children.get(&main), self.children.get(&other)) {
             (Some(_), Some(from)) if from.shared.generation.is_empty() => Some(CallError::Invalid(format!(
@@ -173,7 +173,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes a generation away whose contexts are in the archive of the one that answers.
+    /// Drops a generation, once its contexts are in the archive of the one that answers.
     pub(super) fn archived(&mut self, id: u64, result: Result<(), String>, reply: &Reply) {
         if let Err(why) = result {
             let _ = reply.send(Err(CallError::Storage(format!("the generation stays: {why}"))));
@@ -199,7 +199,7 @@ impl Supervisor {
 }
 
 enum Found {
-    /// It is as asked for.
+    /// The generation answers already: nothing is to be done.
     Already,
     /// The vault, and the indexer of the generation if it has one.
     Other(Box<VaultConfig>, Option<u64>),

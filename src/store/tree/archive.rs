@@ -1,6 +1,6 @@
 //! The archive: contexts that no chunk holds any more, or not yet, and the keys that find them.
 //!
-//! The archive has each context once, under its name, however many keys find it: chunks give the same context up with
+//! The archive has each context once, under its name, however many keys find it: chunks give up the same context with
 //! one text after another. Older programs put a copy under each key. Those copies are still found, but what was
 //! archived under their keys since comes first. Such a program does not see a context under its name, and finds it in
 //! the journal.

@@ -6,7 +6,7 @@ use super::Trees;
 use crate::salvage::{Fault, guarded};
 
 impl Trees {
-    /// Copies every tree into a new database in `path`, on the disk when this returns.
+    /// Copies every tree into a new database in `path`, and waits until it is on the disk.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
         /// Keys per batch, which is built in memory. With 11,000 contexts, smaller and larger batches made a larger
         /// copy (64 keys by 2 %, 16 by 8 %, 2,048 by 27 %).

@@ -1,6 +1,6 @@
-//! Which record holds the vector of which input. Only 32 bits of an input are kept, for the record has all of it. Most
-//! inputs are in one sorted list, with eight bytes per input where a table of two million took eighteen. A table has
-//! the inputs that came since the list was made.
+//! The map from inputs to the records of their vectors. Only 32 bits of an input are kept: the record has all of it.
+//! Most inputs are in one sorted list, with eight bytes per input, where a hash table of two million took eighteen. A
+//! hash table has the inputs that were added since the list was made.
 
 use hashbrown::HashTable;
 
@@ -9,7 +9,7 @@ use note::fingerprint::InputHash;
 /// Records by the inputs that they were made of.
 #[derive(Default)]
 pub(super) struct Inputs {
-    /// Sorted by prefix. A slot that is [`GONE`] stays until the list is made anew.
+    /// Sorted by prefix. A slot that is [`GONE`] stays until the list is rebuilt.
     listed: Vec<Slot>,
     gone: usize,
     added: HashTable<Slot>,
@@ -18,7 +18,7 @@ pub(super) struct Inputs {
 /// Stands for a record that was removed.
 const GONE: u32 = u32::MAX;
 
-/// The list is made anew once so many inputs have been added, or an eighth of the list if that is more.
+/// The list is rebuilt once so many inputs have been added, or an eighth of the list if that is more.
 const FEW: usize = 1 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ impl Slot {
         Slot { prefix: u32::from_le_bytes([a, b, c, d]), record }
     }
 
-    /// An input is a hash already, but a table looks at the highest bits too.
+    /// The prefix twice: an input is a hash already, but the hash table uses the highest bits too.
     fn hash(self) -> u64 {
         u64::from(self.prefix) << 32 | u64::from(self.prefix)
     }
@@ -58,8 +58,8 @@ impl Inputs {
         Inputs { listed, ..Inputs::default() }
     }
 
-    /// Where the slots of a prefix begin in the list. Prefixes are spread evenly, so the search starts where it should
-    /// be.
+    /// Where the slots of a prefix begin in the list. Prefixes are spread evenly, so the search starts at the
+    /// expected place.
     fn begin(&self, prefix: u32) -> usize {
         let count = self.listed.len();
         let is_before = |at: usize| self.listed.get(at).is_some_and(|slot| slot.prefix < prefix);
@@ -104,7 +104,7 @@ impl Inputs {
         self.added.insert_unique(new.hash(), new, |slot| slot.hash());
     }
 
-    /// Makes the list anew, of all slots.
+    /// Rebuilds the list from all slots.
     fn list(&mut self) {
         let mut listed = Vec::with_capacity(self.len());
         listed.extend(self.slots());
@@ -140,7 +140,7 @@ impl Inputs {
         self.slots().map(|slot| slot.record)
     }
 
-    /// How many there are.
+    /// Number of records.
     pub(super) fn len(&self) -> usize {
         self.listed.len() - self.gone + self.added.len()
     }
@@ -151,7 +151,7 @@ impl Inputs {
 pub(in super::super) struct Records(Vec<u64>);
 
 impl Records {
-    /// Adds one.
+    /// Adds a record.
     pub(in super::super) fn add(&mut self, record: u32) {
         let at = (record / u64::BITS) as usize;
         if at >= self.0.len() {
@@ -160,7 +160,7 @@ impl Records {
         self.0[at] |= 1 << (record % u64::BITS);
     }
 
-    /// Whether it is in there.
+    /// Whether the set has a record.
     pub(super) fn has(&self, record: u32) -> bool {
         self.0.get((record / u64::BITS) as usize).is_some_and(|word| word >> (record % u64::BITS) & 1 == 1)
     }
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Some of these differ in what is not kept of them alone.
+    /// Some of these inputs differ only in bits that are not kept.
     fn input(n: u8) -> InputHash {
         InputHash([n % 5, 1, 2, 3, n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     }
@@ -183,7 +183,7 @@ mod tests {
         #[test]
         fn it_is_a_map(ops in proptest::collection::vec((0u8..40, 0u8..4), 0..300)) {
             let (mut inputs, mut map) = (Inputs::default(), BTreeMap::<u8, u32>::new());
-            // What the file would say of each record.
+            // The input that the file would have for each record.
             let mut file: HashMap<u32, u8> = HashMap::new();
             for (record, (n, op)) in (0..).zip(ops) {
                 if n == 0 {

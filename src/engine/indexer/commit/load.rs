@@ -1,5 +1,5 @@
-//! Loads the index from the store when a vault is opened: one thread scans the store, another decodes its notes and reads
-//! their vectors, and the indexer's own fills the tables of the index.
+//! Loads the index from the store when a vault is opened: one thread scans the store, another decodes its notes and
+//! reads their vectors, and the indexer's thread fills the tables of the index.
 
 use std::cell::Cell;
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ use note::fingerprint::InputHash;
 use store::record::{ChunkRecord, NoteRecord};
 use store::{EncodedNotes, VectorCache};
 
-/// Notes of a batch.
+/// Notes per batch.
 const AT_ONCE: usize = 64;
 
 /// The vectors that are cached for a note's inputs.
@@ -26,17 +26,18 @@ fn read_vectors(cache: &VectorCache, coder: &Coder, inputs: &[InputHash]) -> Win
     windows
 }
 
-/// What the vectors of a note's chunks were made of.
+/// The inputs that the vectors of a note's chunks were made from.
 fn inputs(record: &NoteRecord) -> Vec<InputHash> {
     record.chunks.iter().flat_map(|chunk| &chunk.inputs).copied().collect()
 }
 
 impl Committer {
-    /// Scans the store, brings its notes into the index and publishes them, and shows each record to `each`. Returns those
-    /// that are to be decided again: the index has lost them, or other rules made them.
+    /// Scans the store, brings its notes into the index and publishes them, and shows each record to `each`. Returns
+    /// the notes that have to be decided again: the index lacks words or vectors of them, or other rules made their
+    /// records.
     ///
     /// # Errors
-    /// The store is damaged, or `room` says that no more memory may be taken, which is asked unless there are only a few notes.
+    /// The store is damaged, or `room` says that no more memory may be taken.
     pub(crate) fn load(
         &mut self,
         room: &(dyn Fn() -> Result<(), EngineError> + Sync),
@@ -45,7 +46,7 @@ impl Committer {
         let (pipeline, coder) = (self.pipeline.clone(), self.index.coder());
         let mut again = Vec::new();
         std::thread::scope(|scope| -> Result<(), EngineError> {
-            // If a thread meets with an error, nobody receives from the one before it or sends to the one behind.
+            // A thread that fails drops its ends of the channels, so the threads before and behind it stop too.
             let (send, scanned) = mpsc::sync_channel::<EncodedNotes>(1);
             let (send_on, decoded) = mpsc::sync_channel(1);
             let (give_back, used) = mpsc::channel::<Vec<NoteRecord>>();
@@ -65,8 +66,8 @@ impl Committer {
                         if send_on.send((records, windows)).is_err() {
                             return;
                         }
-                        // Records are freed on the thread that decoded them: two threads that allocate from one heap and
-                        // free to it wait for each other.
+                        // Records are freed on the thread that decoded them: two threads that allocate from and free to
+                        // one heap make each other wait.
                         used.try_iter().for_each(drop);
                     }
                 }
@@ -79,20 +80,20 @@ impl Committer {
                     }
                     each(record);
                 }
-                // At the end there is nobody to take them.
+                // At the end the other thread is gone and receives nothing.
                 let _ = give_back.send(records);
             }
             Ok(scanning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
         })?;
         self.index.drop_unknown()?;
         self.publish()?;
-        // Vectors passed through two threads, and all records through the database's page cache.
+        // Loading left memory behind: vectors went through two threads, and all records through sled's page cache.
         self.pipeline.store.drop_pages()?;
         crate::host::give_memory_back();
         Ok(again)
     }
 
-    /// Brings a note into the index; tells whether that has all of it, as the present rules make it.
+    /// Brings a note into the index; returns whether the index has all of it, made by the present rules.
     fn load_one(&mut self, record: &NoteRecord, windows: Windows) -> bool {
         let has_vectors = windows.iter().all(Option::is_some) || self.pipeline.withholds_vectors(record);
         let mut note = note_entry(record, &self.pipeline.rules);
