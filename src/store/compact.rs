@@ -65,15 +65,8 @@ fn compact_sled(dir: &Path, on_disk: u64) -> Result<(HashSet<InputHash>, u64), S
         let chunks = notes.decoded().flat_map(|note| note.chunks);
         live.extend(chunks.flat_map(|chunk| chunk.inputs).flat_map(with_text_alone));
     };
-    let trees = Trees::open(&sled).map_err(at)?;
     // Every paid context counts as known, because nothing here needs the unknown ones.
-    let scan = match trees.scan(|_, _| true, &|| true, &mut name) {
-        Ok(scan) => scan,
-        Err(fault) => {
-            salvage::drop_damaged(trees);
-            return Err(at(fault));
-        }
-    };
+    let (trees, scan) = Trees::open_scanned(&sled, |_, _| true, &|| true, &mut name).map_err(at)?;
     let opened = bytes_in(&sled);
     if scan.counters.seq < on_disk {
         return Err(at(Fault::Damaged("changes that had been on the disk are missing".into())));

@@ -67,13 +67,15 @@ mod tests {
 
     #[test]
     fn notes_come_back_in_order_and_in_several_batches() {
-        let records: Vec<NoteRecord> = (0..1000).map(|at| note(&format!("{at:04}.md"), 40, 0).0).collect();
+        // One that is larger than a batch, and enough small ones for several.
+        let mut records: Vec<NoteRecord> = (0..1000).map(|at| note(&format!("{at:04}.md"), 40, 0).0).collect();
+        records[7].title = "long ".repeat(FULL / 4);
         let (mut batch, mut batches) = (EncodedNotes::default(), Vec::new());
         for record in &records {
             batches.extend(batch.push(record.path.as_str().as_bytes(), &encode_note(record).unwrap()));
         }
         batches.push(batch);
-        assert!(batches.len() > 2);
+        assert!(batches.len() > 4, "the large one, what is before it, and several behind");
         assert_eq!(batches.iter().flat_map(EncodedNotes::decoded).collect::<Vec<_>>(), records);
     }
 

@@ -216,7 +216,7 @@ fn open_or_replace(
     // Two retries: the database from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        let scanned = Trees::open_scanned(&sled, is_known(journal), room);
+        let scanned = Trees::open_scanned(&sled, is_known(journal), room, &mut drop);
         let fault = match scanned {
             Ok((trees, scan)) => match scan.reaching(expected) {
                 Ok(scan) => {

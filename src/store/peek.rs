@@ -66,8 +66,8 @@ pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
     let made =
         std::fs::DirBuilder::new().private().create(&copy).and_then(|()| copy_files(&original, &copy.join("db")));
     let looked = made.map_err(|error| format!("it cannot be copied to {}: {error}", copy.display())).and_then(|()| {
-        let scanned =
-            Trees::open_scanned(&copy.join("db"), |_, _| true, &|| true).map_err(|fault| format!("{fault:?}"));
+        let scanned = Trees::open_scanned(&copy.join("db"), |_, _| true, &|| true, &mut drop)
+            .map_err(|fault| format!("{fault:?}"));
         let expected = std::fs::File::open(dir.join(super::LOCK)).map_or(0, |lock| super::mark::read(&lock));
         let (_, scan) = scanned?;
         if scan.counters.seq < expected {

@@ -58,9 +58,7 @@ impl Fault {
             }
         }
     }
-}
 
-impl Fault {
     /// As an error about `path`, for when the database was opened without a scan.
     pub(super) fn unscanned(self, path: &Path) -> StoreError {
         match self {

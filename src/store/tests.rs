@@ -210,10 +210,14 @@ fn a_store_is_scanned_after_it_was_opened() {
     drop(store);
 
     let (store, beside) = Store::open_unscanned(dir.path(), EMBEDDER, DIMENSIONS, &|| true, || 7).unwrap();
-    assert_eq!((scanned(&store), store.seq(), beside), (vec![record], 1, 7));
+    assert_eq!((scanned(&store), store.seq(), beside), (vec![record.clone()], 1, 7));
     let (at, write) = put("b.md", 1, 0);
-    assert_eq!(store.apply(&at, write).unwrap().no, 2);
-    assert_eq!(scanned(&store).len(), 2);
+    let second = store.apply(&at, write).unwrap();
+    assert_eq!(
+        (second.no, scanned(&store)),
+        (2, vec![record, second.clone()]),
+        "what was applied since is scanned too"
+    );
 }
 
 #[test]

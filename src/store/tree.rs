@@ -244,14 +244,15 @@ impl Trees {
         })
     }
 
-    /// Opens the database and scans it.
+    /// Opens the database and scans it ([`Trees::scan`]).
     pub(super) fn open_scanned(
         path: &Path,
         is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
         room: &dyn Fn() -> bool,
+        each: &mut dyn FnMut(EncodedNotes),
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
-        match trees.scan(is_known, room, &mut drop) {
+        match trees.scan(is_known, room, each) {
             Ok(scan) => Ok((trees, scan)),
             Err(fault) => {
                 salvage::drop_damaged(trees);
