@@ -182,7 +182,7 @@ pub(super) struct Documents {
     language: Option<Language>,
     /// Chunks in each language, of the notes whose language was detected. The other notes are probably in the most
     /// frequent one.
-    plainly: [u64; Language::ALL.len()],
+    plainly: InLanguages,
     spellings: Spellings,
     packer: Packer,
     /// Buffer: the text that is being added to a document, in the form that the analyzer reads.
@@ -195,6 +195,9 @@ pub(super) struct Documents {
     fields: Fields,
     /// How the bulk in progress is written; `None` outside one.
     bulk: Option<Bulk>,
+    /// Whether all files have been read: see [`Documents::check`].
+    checked: bool,
+    rebuilt: Option<String>,
     /// Documents found at start that were neither confirmed nor replaced since.
     found: HashMap<NoteNo, Stored>,
     /// Whether there is something to commit.
@@ -211,84 +214,87 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    /// Opens or makes the index. The second value says why it starts empty, if it should not have. `language` is the
-    /// language for stemming notes that state none; `None` detects it for each note.
-    pub(super) fn open(dir: &Path, language: Option<Language>) -> Result<(Self, Option<String>), LexicalError> {
+    /// Opens or makes the index; [`Documents::check`] has to be called before anything is confirmed or written, and a
+    /// view that is published before may fail. `language` is the language for stemming notes that state none; `None`
+    /// detects it for each note.
+    pub(super) fn open_unchecked(dir: &Path, language: Option<Language>) -> Result<Self, LexicalError> {
         let rules = format!("language {}", language.map_or("auto", Language::code));
-        let (folder, reason) = Folder::open(&dir.join("words"), &rules)?;
+        let (folder, mut rebuilt) = Folder::open(&dir.join("words"), &rules)?;
         let read = Arc::default();
-        match Self::open_folder(&folder, &read) {
-            Ok(parts) => Ok((Self::new(folder, parts, language, read), reason)),
-            Err(Failure::Busy(message)) => Err(LexicalError::Failed(message)),
+        let (index, reader, fields) = match open_folder(&folder, &read) {
             Err(Failure::Damaged(message)) => {
                 folder.empty()?;
-                let parts = Self::open_folder(&folder, &read).map_err(|e| LexicalError::Failed(e.message()))?;
-                Ok((Self::new(folder, parts, language, read), Some(message)))
+                rebuilt = Some(message);
+                open_folder(&folder, &read)
             }
-        }
-    }
-
-    fn new(
-        folder: Folder,
-        (index, writer, reader, fields, (found, plainly)): Parts,
-        language: Option<Language>,
-        read: Arc<AtomicU64>,
-    ) -> Self {
-        Documents {
+            opened => opened,
+        }?;
+        Ok(Documents {
             folder,
             language,
-            plainly,
+            plainly: [0; Language::ALL.len()],
             spellings: Spellings::default(),
             packer: Packer::default(),
             marked: String::new(),
             index,
-            writer: Some(writer),
+            writer: None,
             reader,
             outlines: KnownOutlines::default(),
             fields,
             bulk: None,
-            found,
+            checked: false,
+            rebuilt,
+            found: HashMap::new(),
             changed: false,
             handed: 0,
             read,
             uncommitted: Vec::new(),
             lost: Vec::new(),
             lacking: HashSet::new(),
-        }
+        })
     }
 
-    fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<Parts, Failure> {
-        let open = || -> Result<Parts, Failure> {
-            let (schema, fields) = schema();
-            // What is stored is compressed already. A dedicated thread would be started for every save.
-            let settings = IndexSettings {
-                docstore_compression: Compressor::None,
-                docstore_compress_dedicated_thread: false,
-                docstore_blocksize: BLOCK,
-                ..IndexSettings::default()
-            };
-            let directory = folder.directory()?;
-            let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
-            index.tokenizers().register(ANALYZER, Analyzer::counting(read.clone()));
-            let damaged = index.validate_checksum()?;
+    /// Reads all files, and what they hold of each note, once. An index that is damaged is thrown away and begins empty
+    /// ([`Documents::rebuilt`]).
+    pub(super) fn check(&mut self) -> Result<(), LexicalError> {
+        if self.checked {
+            return Ok(());
+        }
+        let (writer, found, plainly) = match self.read_all() {
+            Err(Failure::Damaged(message)) => {
+                self.folder.empty()?;
+                self.rebuilt = Some(message);
+                (self.index, self.reader, self.fields) = open_folder(&self.folder, &self.read)?;
+                self.outlines = KnownOutlines::default();
+                self.read_all()
+            }
+            read => read,
+        }?;
+        (self.writer, self.found, self.plainly, self.checked) = (Some(writer), found, plainly, true);
+        Ok(())
+    }
+
+    /// Checks the checksums of all files, and only then starts the writer: a merge would give damaged data a new one.
+    fn read_all(&self) -> Result<(IndexWriter, HashMap<NoteNo, Stored>, InLanguages), Failure> {
+        undamaged(|| {
+            // Through mappings of its own: the pages of those that searches read would stay in memory.
+            let damaged = tantivy::Index::open(self.folder.directory()?)?.validate_checksum()?;
             if !damaged.is_empty() {
                 return Err(Failure::Damaged(format!("{} of its files are damaged", damaged.len())));
             }
-            let writer = writer(&index, None)?;
-            let reader = index
-                .reader_builder()
-                .reload_policy(ReloadPolicy::Manual)
-                .doc_store_cache_num_blocks(CACHED_BLOCKS)
-                .try_into()?;
-            let view = View::new(&reader, fields, &mut KnownOutlines::default())?;
+            let writer = writer(&self.index, None)?;
+            let view = View::new(&self.reader, self.fields, &mut KnownOutlines::default())?;
             let mut plainly = [0; Language::ALL.len()];
             for (count, language) in plainly.iter_mut().zip(Language::ALL) {
                 *count = view.chunks_in(language)?;
             }
-            Ok((index, writer, reader, fields, (scan(&view), plainly)))
-        };
-        catch_unwind(AssertUnwindSafe(open))
-            .unwrap_or_else(|_| Err(Failure::Damaged("its files are damaged".to_owned())))
+            Ok((writer, scan(&view), plainly))
+        })
+    }
+
+    /// Why the index began empty, if it should not have.
+    pub(super) fn rebuilt(&self) -> Option<&str> {
+        self.rebuilt.as_deref()
     }
 
     /// Whether the folder already holds exactly the documents of a note with `count` chunks.
@@ -516,10 +522,35 @@ fn text_of(chunk: &ChunkDoc) -> usize {
     chunk.searchable.len() + chunk.context.len() + chunk.expansion.len()
 }
 
-type Parts = (tantivy::Index, IndexWriter, IndexReader, Fields, Found);
+/// How many chunks are in each language.
+type InLanguages = [u64; Language::ALL.len()];
 
-/// What a folder holds at start: its notes, and its chunks in each language.
-type Found = (HashMap<NoteNo, Stored>, [u64; Language::ALL.len()]);
+fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<(tantivy::Index, IndexReader, Fields), Failure> {
+    undamaged(|| {
+        let (schema, fields) = schema();
+        // What is stored is compressed already. A dedicated thread would be started for every save.
+        let settings = IndexSettings {
+            docstore_compression: Compressor::None,
+            docstore_compress_dedicated_thread: false,
+            docstore_blocksize: BLOCK,
+            ..IndexSettings::default()
+        };
+        let directory = folder.directory()?;
+        let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
+        index.tokenizers().register(ANALYZER, Analyzer::counting(read.clone()));
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(CACHED_BLOCKS)
+            .try_into()?;
+        Ok((index, reader, fields))
+    })
+}
+
+/// Runs work that panics if the files are damaged, as [`guarded`] does.
+fn undamaged<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Failure::Damaged("its files are damaged".to_owned())))
+}
 
 enum Failure {
     /// Another process has the index open; nothing is wrong with the files.
@@ -527,10 +558,10 @@ enum Failure {
     Damaged(String),
 }
 
-impl Failure {
-    fn message(self) -> String {
-        match self {
-            Failure::Busy(message) | Failure::Damaged(message) => message,
+impl From<Failure> for LexicalError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Busy(message) | Failure::Damaged(message) => LexicalError::Failed(message),
         }
     }
 }

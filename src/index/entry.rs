@@ -1,8 +1,11 @@
 //! What the tables keep of a note. For a vault of 200,000 notes these entries are most of the memory besides the
 //! vectors' bits, so what a note says of itself is in one allocation and not in seven.
 
+mod saved;
+
 use std::fmt;
 
+pub(super) use self::saved::taken;
 use super::packed::{LONGEST_NUMBER, PackedIter, packed_length, put_number, put_text, take_bytes};
 use super::{HeadingPaths, NoteNo, Row};
 use note::fingerprint::TextHash;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
-use self::names::{Bearer, NameKey, Names};
+use self::names::{Bearer, NameKeys, Names};
 use super::{NoteEntry, NoteNo, NoteTable};
 use note::VaultPath;
 
@@ -61,6 +61,7 @@ pub(super) fn sides(mention: &str) -> (&str, Option<&str>) {
 /// The names of all notes and the targets of all links.
 #[derive(Clone, Default)]
 pub(super) struct Links {
+    keys: NameKeys,
     /// Normalised name → the notes that bear it.
     names: Names<Bearer>,
     /// Normalised target, and its last component → the notes that link to it.
@@ -71,26 +72,44 @@ impl Links {
     /// Brings in a note's names and links.
     pub(super) fn add(&mut self, note: &NoteEntry) {
         for (kind, name) in names(note) {
-            self.names.add(NameKey::of(&name), Bearer::new(kind, note.no));
+            self.names.add(self.keys.of(&name), Bearer::new(kind, note.no));
         }
         for mention in mentions(note) {
-            self.mentions.add(NameKey::of(&mention), note.no);
+            self.mentions.add(self.keys.of(&mention), note.no);
         }
     }
 
     /// Takes a note's names and links out; `note` must be what was added.
     pub(super) fn remove(&mut self, note: &NoteEntry) {
         for (_, name) in names(note) {
-            self.names.take(NameKey::of(&name), note.no);
+            self.names.take(self.keys.of(&name), note.no);
         }
         for mention in mentions(note) {
-            self.mentions.take(NameKey::of(&mention), note.no);
+            self.mentions.take(self.keys.of(&mention), note.no);
         }
+    }
+
+    /// Appends all of it to `out`.
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        self.keys.save(out);
+        self.names.save(out);
+        self.mentions.save(out);
+    }
+
+    /// What [`Links::save`] wrote; `None` if it is cut.
+    pub(super) fn restored(mut bytes: &[u8]) -> Option<Self> {
+        let bytes = &mut bytes;
+        let links = Links {
+            keys: NameKeys::restored(bytes)?,
+            names: Names::restored(bytes)?,
+            mentions: Names::restored(bytes)?,
+        };
+        bytes.is_empty().then_some(links)
     }
 
     /// The notes that bear a normalised name, and how.
     fn bearers<'a>(&'a self, name: &str) -> impl Iterator<Item = (Kind, NoteNo)> + use<'a> {
-        self.names.all(NameKey::of(name)).flat_map(|bearer| bearer.kinds().map(move |kind| (kind, bearer.no)))
+        self.names.all(self.keys.of(name)).flat_map(|bearer| bearer.kinds().map(move |kind| (kind, bearer.no)))
     }
 
     /// The note that a mention ([`note::Link::mention`]) names, seen from the note at `from`.
@@ -121,7 +140,7 @@ impl Links {
         // Nearly every target is a name that one note bears, or none. Then it means the same in every linking note.
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
-            let mut bearers = self.names.all(NameKey::of(&name));
+            let mut bearers = self.names.all(self.keys.of(&name));
             let bearer = bearers.next()?;
             if bearers.next().is_none() {
                 return bearer.kinds().next().map(|kind| (kind.rank(), bearer.no));
@@ -203,7 +222,7 @@ impl Links {
     /// are compared, each with its note; none if more than `most` notes have such a name.
     pub(super) fn beginning(&self, notes: &NoteTable, word: &str, most: usize) -> Vec<(NoteNo, Box<str>)> {
         let first = format!("{} ", key(word));
-        let mut bearers: Vec<NoteNo> = self.names.all(NameKey::of(&first)).map(|bearer| bearer.no).collect();
+        let mut bearers: Vec<NoteNo> = self.names.all(self.keys.of(&first)).map(|bearer| bearer.no).collect();
         if bearers.len() > most {
             return Vec::new();
         }
@@ -223,7 +242,7 @@ impl Links {
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
-            .flat_map(|(_, name)| self.mentions.all(NameKey::of(&name)))
+            .flat_map(|(_, name)| self.mentions.all(self.keys.of(&name)))
             .collect();
         linking.sort_unstable();
         linking.dedup();

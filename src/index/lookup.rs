@@ -69,6 +69,14 @@ impl Lookup {
         self.0[shard(hash)].find(hash, |no| has(items, *no, key)).copied()
     }
 
+    /// Makes room for so many numbers; the items of those that are there already are `items`.
+    pub(super) fn reserve<T: Keyed>(&mut self, count: usize, items: &Blocks<T>) {
+        for table in &mut self.0 {
+            let hash = |no: &u32| items.get(*no).map_or(0, |item| T::hash(item.key()));
+            Arc::make_mut(table).reserve(count.div_ceil(SHARDS), hash);
+        }
+    }
+
     /// Makes this the number that is found by its item's key, whichever was before.
     pub(super) fn insert<T: Keyed>(&mut self, no: u32, items: &Blocks<T>) {
         let Some(key) = items.get(no).map(Keyed::key) else { return };

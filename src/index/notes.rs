@@ -49,6 +49,11 @@ impl NoteTable {
         self.count == 0
     }
 
+    /// Makes room for so many notes.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.paths.reserve(count, &self.notes);
+    }
+
     /// Puts a note in place of the one with its number, and takes over its path from whichever note had it.
     pub(super) fn put(&mut self, note: NoteEntry) {
         let no = note.no;

@@ -48,6 +48,16 @@ impl<T: AsRef<str>> FromIterator<T> for PackedStrings {
 }
 
 impl HeadingPaths {
+    /// The paths as they are packed.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Paths that [`HeadingPaths::bytes`] gave.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        HeadingPaths(bytes.into())
+    }
+
     /// The path of the chunk at this position; empty if there is none.
     pub fn get(&self, position: u32) -> Vec<String> {
         self.path(position).unwrap_or_default().into_iter().map(str::to_owned).collect()
@@ -91,8 +101,13 @@ pub(super) fn put_number(mut number: usize, bytes: &mut Vec<u8>) {
 }
 
 pub(super) fn put_text(text: &str, bytes: &mut Vec<u8>) {
-    put_number(text.len(), bytes);
-    bytes.extend_from_slice(text.as_bytes());
+    put_bytes(text.as_bytes(), bytes);
+}
+
+/// Appends bytes, preceded by their number.
+pub(super) fn put_bytes(some: &[u8], bytes: &mut Vec<u8>) {
+    put_number(some.len(), bytes);
+    bytes.extend_from_slice(some);
 }
 
 /// Bytes that texts take when they are packed one behind the other.
@@ -101,7 +116,7 @@ pub(super) fn packed_length(texts: &[impl AsRef<str>]) -> usize {
     texts.iter().map(|text| length(text.as_ref().len())).sum()
 }
 
-fn take_number(bytes: &mut &[u8]) -> Option<usize> {
+pub(super) fn take_number(bytes: &mut &[u8]) -> Option<usize> {
     let (mut number, mut shift) = (0, 0);
     loop {
         let (byte, rest) = bytes.split_first()?;
@@ -114,7 +129,7 @@ fn take_number(bytes: &mut &[u8]) -> Option<usize> {
     }
 }
 
-fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+pub(super) fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
     std::str::from_utf8(take_bytes(bytes)?).ok()
 }
 

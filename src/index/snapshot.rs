@@ -1,8 +1,10 @@
 //! [`Index`], the one writer, and [`Snapshot`], the immutable view that it hands out.
 
+mod saved;
+
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::analyze;
@@ -20,6 +22,8 @@ use note::{FileStat, VaultPath};
 use vector::Blocks;
 use vector::Vector;
 use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
+
+pub use saved::Stamp;
 
 /// Whether the lexical index on disk holds a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +53,9 @@ pub struct Index {
     free_rows: Vec<Row>,
     free_slots: FreeSlots,
     documents: Documents,
-    rebuilt: Option<String>,
     seq: u64,
+    /// Where the tables are saved.
+    saved: PathBuf,
 }
 
 impl Index {
@@ -64,7 +69,16 @@ impl Index {
     /// The same for a vault whose notes are all in one language; `None` detects it for each note. Front matter
     /// (`lang:`) overrides both.
     pub fn open_for(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
-        let (documents, rebuilt) = Documents::open(dir, language)?;
+        let mut index = Index::open_unchecked(dir, dimensions, language)?;
+        index.check()?;
+        Ok(index)
+    }
+
+    /// The same, but does not read the files of the lexical index, which takes time: [`Index::check`] has to be called
+    /// before anything is loaded or changed. Only [`Index::restore`] and [`Index::publish`] may come before that, and
+    /// searches that find damage fail.
+    pub fn open_unchecked(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
+        let documents = Documents::open_unchecked(dir, language)?;
         let tables = Tables {
             notes: NoteTable::default(),
             chunks: Blocks::default(),
@@ -75,7 +89,12 @@ impl Index {
             windows: Windows::new(dimensions, None),
         };
         let (free_rows, free_slots) = (Vec::new(), FreeSlots::default());
-        Ok(Index { tables, free_rows, free_slots, documents, rebuilt, seq: 0 })
+        Ok(Index { tables, free_rows, free_slots, documents, seq: 0, saved: saved::file_in(dir) })
+    }
+
+    /// Reads the files of the lexical index, if [`Index::open_unchecked`] did not. A damaged one is thrown away.
+    pub fn check(&mut self) -> Result<(), LexicalError> {
+        self.documents.check()
     }
 
     /// Sets the matrix with the values of the vectors that come with a record from now on; for an index that is still
@@ -90,16 +109,21 @@ impl Index {
     }
 
     /// Why [`Index::open`] threw the lexical index away and started with an empty one; `None` if it did not.
-    pub fn rebuilt(&self) -> Option<String> {
-        self.rebuilt.clone()
+    pub fn rebuilt(&self) -> Option<&str> {
+        self.documents.rebuilt()
     }
 
     /// Restart: brings a note of the store into the tables without touching the lexical index, and says
     /// whether that already holds its documents. Vectors of another length than the index's are left out.
     pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<WindowVector>)>) -> IndexState {
-        let current = self.documents.confirm(note.no, note.seq, chunks.len());
+        let state = self.confirm(note.no, note.seq, chunks.len());
         self.place(note, chunks.len(), chunks.into_iter());
-        if current { IndexState::Current } else { IndexState::Lags }
+        state
+    }
+
+    /// As [`Index::load`], for a note that was restored and is as the store has it, with so many chunks.
+    pub fn confirm(&mut self, note: NoteNo, seq: u64, chunks: usize) -> IndexState {
+        if self.documents.confirm(note, seq, chunks) { IndexState::Current } else { IndexState::Lags }
     }
 
     /// Drops documents that belong to no loaded note, or to another version of one; call it after all `load`s. Returns

@@ -3,6 +3,7 @@
 mod expansion;
 mod memory;
 mod restart;
+mod saved;
 mod words;
 
 use std::collections::BTreeMap;

@@ -41,6 +41,23 @@ impl VectorCache {
         inputs.iter().map(get).collect()
     }
 
+    /// The records of inputs whose vectors are whole and shown as rows, in order; those of other inputs are left out.
+    pub fn records(&self, inputs: &[InputHash]) -> Vec<u32> {
+        let Some(rows) = self.rows() else { return Vec::new() };
+        let mut file = self.file.lock();
+        let records = inputs.iter().filter_map(|input| file.whole_record_of(*input, true));
+        records.filter(|record| rows.get(*record).is_some()).collect()
+    }
+
+    /// Changes whenever records change, also if another program changes them: how many there are, and when the file was
+    /// written last, in nanoseconds since 1970 (UTC).
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn version(&self) -> Result<(u32, i64), StoreError> {
+        self.file.lock().version()
+    }
+
     /// Sets the records of a chunk's windows, which say where their vectors are. `inputs` are all inputs of the chunk,
     /// in order; `windows` belong to those that have vectors.
     pub fn place(&self, windows: &mut [WindowVector], inputs: &[InputHash]) {

@@ -92,7 +92,8 @@ impl Store {
     }
 
     /// Opens the store as [`Store::open_within`] does but scans nothing: [`Store::scan`] has to be called before
-    /// anything else. `beside` runs on another thread meanwhile, once the store is locked.
+    /// anything is written. What is read before that may be damaged. `beside` runs on another thread meanwhile, once
+    /// the store is locked.
     ///
     /// # Errors
     /// A damaged database stays where it is: [`StoreError::Damaged`].
@@ -112,7 +113,11 @@ impl Store {
             (Trees::open(&sled), joined(vectors), joined(other))
         });
         let trees = trees.map_err(|fault| fault.unscanned(&sled))?;
-        Ok((Store::of(files, trees, vectors?, expected)?, other))
+        // If they cannot be read, the scan says so.
+        let counters = trees.counters().unwrap_or_default();
+        let store = Store::of(files, trees, vectors?, expected)?;
+        *store.counters.lock() = counters;
+        Ok((store, other))
     }
 
     fn of(files: Files, trees: Trees, vectors: VectorFile, expected: u64) -> Result<Self, StoreError> {

@@ -349,6 +349,11 @@ impl Trees {
         })
     }
 
+    /// The counters, which a scan may raise.
+    pub(super) fn counters(&self) -> Result<Counters, Fault> {
+        guarded(|| self.read_counters(Counters::default(), 0))
+    }
+
     /// The counters, raised to `least`, which the records of the `notes` notes need at least.
     fn read_counters(&self, least: Counters, notes: u64) -> Result<Counters, Fault> {
         match self.meta.get(COUNTERS)? {

@@ -239,20 +239,37 @@ impl VectorFile {
     /// The vector of an input, and which record has it. If the record is damaged on disk, forgets it and returns
     /// `None`. For `mapped` see [`VectorFile::input_at`].
     pub(super) fn get(&mut self, input: InputHash, mapped: bool) -> Option<(u32, Vector)> {
+        self.read(input, mapped, |record| vector_of(record, input))
+    }
+
+    /// Which record has the vector of an input, if it is whole. Otherwise as [`VectorFile::get`].
+    pub(super) fn whole_record_of(&mut self, input: InputHash, mapped: bool) -> Option<u32> {
+        self.read(input, mapped, |record| (input_of(record)? == input).then_some(())).map(|(record, ())| record)
+    }
+
+    /// Reads something from the record of an input; if that gives `None`, the record is damaged and is forgotten.
+    fn read<T>(&mut self, input: InputHash, mapped: bool, read: impl Fn(&[u8]) -> Option<T>) -> Option<(u32, T)> {
         let record = self.record_of(input, mapped)?;
         let (at, size) = (self.place(record), record_size(self.dimensions));
         let place = at as usize..at as usize + size;
         let seen = self.mapped.as_ref().filter(|_| mapped).and_then(|mapped| mapped.get(place));
-        let vector = if let Some(bytes) = seen {
-            vector_of(bytes, input)
+        let found = if let Some(bytes) = seen {
+            read(bytes)
         } else {
             let mut bytes = vec![0; size];
-            read_exact_at(&self.file, &mut bytes, at).ok().and_then(|()| vector_of(&bytes, input))
+            read_exact_at(&self.file, &mut bytes, at).ok().and_then(|()| read(&bytes))
         };
-        if vector.is_none() {
+        if found.is_none() {
             self.inputs.remove(input, record);
         }
-        Some((record, vector?))
+        Some((record, found?))
+    }
+
+    /// How many records the file has, and when it was written last, in nanoseconds since 1970 (UTC). While both are the
+    /// same, so is what the records have.
+    pub(super) fn version(&self) -> Result<(u32, i64), StoreError> {
+        let meta = self.file.metadata().map_err(|error| StoreError::io(&self.path, &error))?;
+        Ok((self.records, platform::files::times(&meta).0))
     }
 
     /// Keeps the vectors of inputs that have none yet.

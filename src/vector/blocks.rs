@@ -50,9 +50,31 @@ impl<T: Clone> Blocks<T> {
         std::mem::replace(&mut items[place], item)
     }
 
+    /// A number that all items are below; there is room up to it.
+    pub fn end(&self) -> u32 {
+        (self.blocks.len() * BLOCK) as u32
+    }
+
+    /// All items with their numbers, in order.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
+        let items =
+            self.blocks.iter().zip((0..).step_by(BLOCK)).filter_map(|(block, first)| Some((first, block.as_ref()?)));
+        items.flat_map(|(first, block)| (first..).zip(&**block)).filter_map(|(at, item)| Some((at, item.as_ref()?)))
+    }
+
     /// All items, in order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.blocks.iter().flatten().flat_map(|block| block.iter().flatten())
+    }
+}
+
+impl<T> FromIterator<Option<T>> for Blocks<T> {
+    /// The items of the numbers from 0 on.
+    fn from_iter<I: IntoIterator<Item = Option<T>>>(items: I) -> Self {
+        let mut items = items.into_iter();
+        let block = || Some(items.by_ref().take(BLOCK).collect::<Vec<_>>()).filter(|block| !block.is_empty());
+        let has_item = |block: Vec<Option<T>>| block.iter().any(Option::is_some).then(|| Arc::new(block));
+        Blocks { blocks: std::iter::from_fn(block).map(has_item).collect() }
     }
 }
 

@@ -20,6 +20,7 @@ mod fuzz;
 mod int8;
 mod matrix;
 mod rotation;
+mod saved;
 mod scan;
 mod wide;
 
@@ -254,6 +255,11 @@ impl Windows {
     /// How many vectors a chunk has.
     pub fn count(&self, row: Row) -> usize {
         self.numbers(row).count()
+    }
+
+    /// The rows of the matrix with a chunk's vectors, in the order they were given; `None` for one that is here.
+    pub fn records(&self, row: Row) -> impl Iterator<Item = Option<u32>> {
+        self.slots(row).map(|(block, at)| Some(block.slots[at].record).filter(|record| *record != HERE))
     }
 
     /// What the matrix shows now.

@@ -65,6 +65,23 @@ impl Matrix for Table {
     }
 }
 
+/// The windows, and the free slots, as another process reads them.
+fn saved_and_restored(windows: &Windows) -> (Windows, FreeSlots) {
+    let mut bytes = Vec::new();
+    windows.save(&mut bytes).unwrap();
+    let mut rest = &*bytes;
+    let restored = windows.restored(&mut rest).expect("what was saved");
+    assert!(rest.is_empty());
+    for cut in 0..bytes.len().min(40) {
+        assert!(
+            windows.restored(&mut &bytes[..cut]).is_none()
+                && windows.restored(&mut &bytes[..bytes.len() - cut - 1]).is_none()
+        );
+    }
+    assert!(Windows::new(DIMENSIONS + 1, None).restored(&mut &*bytes).is_none());
+    restored
+}
+
 /// A filter.
 const NO_THIRD: &Allowed<'_> = &|row| !row.is_multiple_of(3);
 
@@ -153,10 +170,11 @@ proptest! {
         let mut windows = Windows::new(DIMENSIONS, Some(table.clone()));
         let (mut free, mut rows) = (FreeSlots::default(), BTreeMap::new());
         let half = edits.len() / 2;
-        let mut kept = None;
+        let (mut kept, mut restored) = (None, None);
         for (i, (row, vectors)) in edits.into_iter().enumerate() {
             if i == half {
                 kept = Some((windows.clone(), rows.clone()));
+                restored = Some(saved_and_restored(&windows));
             }
             let mut given = table.add(&vectors);
             if i % 2 == 1 {
@@ -164,9 +182,13 @@ proptest! {
                 given.iter_mut().for_each(|window| windows.coder().prepare(window));
             }
             windows.set(row, &given, &mut free);
+            if let Some((windows, free)) = &mut restored {
+                windows.set(row, &given, free);
+            }
             rows.insert(row, vectors);
         }
-        for (windows, rows) in kept.into_iter().chain([(windows, rows)]) {
+        let restored = restored.map(|(windows, _)| (windows, rows.clone()));
+        for (windows, rows) in kept.into_iter().chain(restored).chain([(windows, rows)]) {
             let allowed = filtered.then_some(NO_THIRD);
             let expected = brute(&rows, &query, k, allowed);
             prop_assert_eq!(&found_of(&windows, &query, k, None, parts, allowed), &expected);

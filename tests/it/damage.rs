@@ -75,6 +75,44 @@ fn a_folder_in_a_files_place_is_named_with_what_to_do_and_once_it_is_gone_the_va
     daemon.wait_holding("badger", &["a.md"]);
 }
 
+/// The tables of the index, which a clean stop saves and the next start reads.
+#[test]
+fn saved_tables_serve_one_start_and_what_is_in_their_place_is_not_in_the_way() {
+    let place = small();
+    place.start().stop();
+    let tables = index(&place).join("lexical/tables");
+    let saved = fs::read(&tables).unwrap();
+    let starts = || {
+        let mut daemon = place.start();
+        assert_eq!(daemon.holding("badger"), ["a.md"]);
+        daemon.wait_for("it is at rest", |status| status.state == RunState::Idle);
+        daemon
+    };
+    let daemon = starts();
+    assert!(!tables.exists(), "the start has read them");
+    daemon.kill();
+    starts().stop();
+    assert!(tables.exists(), "after a kill too");
+
+    let mut wrong = saved.clone();
+    wrong[saved.len() / 2] ^= 1;
+    for bytes in [&wrong[..], &saved[..saved.len() - 1], b"", &saved[..]] {
+        fs::write(&tables, bytes).unwrap();
+        starts().stop();
+    }
+    fs::remove_file(&tables).unwrap();
+    fs::create_dir(&tables).unwrap();
+    starts().stop();
+
+    // What has changed while nobody looked.
+    fs::remove_dir(&tables).unwrap();
+    starts().stop();
+    place.write("a.md", "# A\n\nan otter\n");
+    let mut daemon = place.start();
+    daemon.wait_holding("otter", &["a.md"]);
+    assert!(daemon.holding("badger").is_empty());
+}
+
 /// A client reads the lock and the discovery file too.
 #[test]
 fn a_client_does_not_wait_for_a_pipe() {

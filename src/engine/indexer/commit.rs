@@ -307,7 +307,7 @@ impl Committer {
     pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
         self.pipeline.store.flush(true)?;
         self.index.sync()?;
-        Ok(())
+        self.save_tables()
     }
 
     /// Makes another embedder serve from now on. Returns the notes whose records do not name it yet.
@@ -404,12 +404,19 @@ pub(crate) fn open_index(
     dimensions: usize,
     language: Option<index::Language>,
 ) -> Result<Index, EngineError> {
-    match Index::open_for(dir, dimensions, language) {
+    let open = || -> Result<Index, index::LexicalError> {
+        let mut index = Index::open_unchecked(dir, dimensions, language)?;
+        if !index.is_saved() {
+            index.check()?;
+        }
+        Ok(index)
+    };
+    match open() {
         Ok(index) => Ok(index),
         Err(error) if dir.exists() => {
             tracing::warn!(%error, "the word index cannot be used and is made anew");
             std::fs::remove_dir_all(dir).map_err(|error| EngineError::io(dir, &error))?;
-            Ok(Index::open_for(dir, dimensions, language)?)
+            Ok(open()?)
         }
         Err(error) => Err(error.into()),
     }

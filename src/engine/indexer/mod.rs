@@ -242,8 +242,16 @@ impl Seed {
 impl Indexer {
     /// Opens store and index of a vault and publishes what they hold. A damaged store is moved aside and made anew.
     pub(super) fn open(seed: &Seed) -> Result<Self, EngineError> {
-        let opened = match Self::open_from(seed, Opening::Unscanned) {
-            Err(EngineError::Store(StoreError::Damaged(..))) => Self::open_from(seed, Opening::Scanned),
+        let open = |opening| {
+            let opened = Self::open_from(seed, opening);
+            if opened.is_err() {
+                // What was restored may have answered queries already.
+                seed.shared.withdraw();
+            }
+            opened
+        };
+        let opened = match open(Opening::Unscanned) {
+            Err(EngineError::Store(StoreError::Damaged(..))) => open(Opening::Scanned),
             opened => opened,
         };
         opened.map_err(|error| match error {

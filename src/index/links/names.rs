@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+
 use hashbrown::HashTable;
 use hashbrown::hash_table::OccupiedEntry;
+use siphasher::sip::SipHasher13;
 
 use super::Kind;
 use crate::NoteNo;
-use crate::hash::keyed;
+use crate::entry::taken;
 use crate::lookup::{SHARDS, shard};
+use crate::packed::{put_number, take_number};
 
 /// Most notes of one name in the hash table itself. If there are more, such as a thousand called `index`, the rest is
 /// in a list; otherwise the table would look through all of them for each new note.
@@ -16,13 +21,46 @@ const FEW: usize = 4;
 
 /// A normalised name in the tables: its hash, since names are only looked up there and never read, and their texts
 /// would take 40 MB for a million chunks. Among a million names, two have the same hash with a probability of 3 in 100
-/// million. Each process has its own key for the hash, so nobody can construct two that collide.
+/// million.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct NameKey([u32; 2]);
 
+/// Makes the keys of names, with a secret of its own, so that nobody can construct two names that collide (SipHash-1-3:
+/// Aumasson and Bernstein, INDOCRYPT 2012). Tables that are saved take the secret with them.
+#[derive(Clone, Copy)]
+pub(super) struct NameKeys(SipHasher13);
+
+impl Default for NameKeys {
+    fn default() -> Self {
+        let random = RandomState::new();
+        NameKeys::new([0, 1].map(|number: u64| random.hash_one(number)))
+    }
+}
+
+impl NameKeys {
+    fn new([one, other]: [u64; 2]) -> Self {
+        NameKeys(SipHasher13::new_with_keys(one, other))
+    }
+
+    /// The key of a normalised name.
+    pub(super) fn of(self, name: &str) -> NameKey {
+        NameKey::of_hash(self.0.hash(name.as_bytes()))
+    }
+
+    /// Appends the secret to `out`.
+    pub(super) fn save(self, out: &mut Vec<u8>) {
+        let (one, other) = self.0.keys();
+        [one, other].iter().for_each(|half| out.extend(half.to_le_bytes()));
+    }
+
+    /// Takes a secret that [`NameKeys::save`] wrote from the beginning of `bytes`.
+    pub(super) fn restored(bytes: &mut &[u8]) -> Option<Self> {
+        Some(NameKeys::new([u64::from_le_bytes(taken(bytes)?), u64::from_le_bytes(taken(bytes)?)]))
+    }
+}
+
 impl NameKey {
-    pub(super) fn of(name: &str) -> Self {
-        let hash = keyed(name);
+    fn of_hash(hash: u64) -> Self {
         NameKey([hash as u32, (hash >> 32) as u32])
     }
 
@@ -37,6 +75,12 @@ pub(super) trait Listed: Copy {
 
     /// Merges another entry of the same note.
     fn join(&mut self, other: Self);
+
+    /// What it says besides the note.
+    fn mark(self) -> u8;
+
+    /// The entry of a note that says this besides.
+    fn marked(note: NoteNo, mark: u8) -> Self;
 }
 
 impl Listed for NoteNo {
@@ -45,6 +89,14 @@ impl Listed for NoteNo {
     }
 
     fn join(&mut self, _: NoteNo) {}
+
+    fn mark(self) -> u8 {
+        0
+    }
+
+    fn marked(note: NoteNo, _: u8) -> Self {
+        note
+    }
 }
 
 /// A note that bears a name, in one way or several.
@@ -73,6 +125,14 @@ impl Listed for Bearer {
 
     fn join(&mut self, other: Bearer) {
         self.kinds |= other.kinds;
+    }
+
+    fn mark(self) -> u8 {
+        self.kinds
+    }
+
+    fn marked(no: NoteNo, kinds: u8) -> Self {
+        Bearer { no, kinds }
     }
 }
 
@@ -146,6 +206,50 @@ impl<T: Listed> Names<T> {
             shard.few.insert_unique(key.hash(), (key, listed), |(name, _)| name.hash());
         }
     }
+
+    /// Appends all of it to `out`: for each table the number of its entries, and these.
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        for shard in &self.0 {
+            put_number(shard.few.len(), out);
+            shard.few.iter().for_each(|(name, listed)| save_entry(*name, *listed, out));
+            put_number(shard.rest.iter().map(|(_, rest)| rest.len()).sum(), out);
+            let rest = shard.rest.iter().flat_map(|(name, rest)| rest.iter().map(|listed| (*name, *listed)));
+            rest.for_each(|(name, listed)| save_entry(name, listed, out));
+        }
+    }
+
+    /// Takes names that [`Names::save`] wrote from the beginning of `bytes`; `None` if they are cut.
+    pub(super) fn restored(bytes: &mut &[u8]) -> Option<Self> {
+        let mut shards = Vec::with_capacity(SHARDS);
+        for _ in 0..SHARDS {
+            let mut shard = Shard { few: HashTable::new(), rest: HashTable::new() };
+            let few = take_number(bytes)?;
+            shard.few.reserve(few.min(bytes.len()), |(name, _): &(NameKey, T)| name.hash());
+            for _ in 0..few {
+                let (name, listed) = restored_entry(bytes)?;
+                shard.few.insert_unique(name.hash(), (name, listed), |(name, _)| name.hash());
+            }
+            for _ in 0..take_number(bytes)? {
+                let (name, listed) = restored_entry(bytes)?;
+                let rest = shard.rest.entry(name.hash(), |(of, _)| *of == name, |(name, _)| name.hash());
+                rest.or_insert_with(|| (name, Vec::new())).get_mut().1.push(listed);
+            }
+            shards.push(Arc::new(shard));
+        }
+        Some(Names(shards))
+    }
+}
+
+fn save_entry<T: Listed>(name: NameKey, listed: T, out: &mut Vec<u8>) {
+    out.extend(name.hash().to_le_bytes());
+    out.extend(listed.note().to_le_bytes());
+    out.push(listed.mark());
+}
+
+fn restored_entry<T: Listed>(bytes: &mut &[u8]) -> Option<(NameKey, T)> {
+    let name = NameKey::of_hash(u64::from_le_bytes(taken(bytes)?));
+    let (no, [mark]) = (NoteNo::from_le_bytes(taken(bytes)?), taken(bytes)?);
+    Some((name, T::marked(no, mark)))
 }
 
 #[cfg(test)]
@@ -190,6 +294,11 @@ mod tests {
                     kept.push((names.clone(), map.clone()));
                 }
             }
+            let mut bytes = Vec::new();
+            names.save(&mut bytes);
+            let restored = Names::restored(&mut &*bytes).unwrap();
+            prop_assert!(Names::<Bearer>::restored(&mut &bytes[..bytes.len() - 1]).is_none());
+            kept.push((restored, map.clone()));
             kept.push((names, map));
             for (names, map) in &kept {
                 let all: Map = (0..6).flat_map(|name| of(names, name)).collect();
@@ -201,22 +310,22 @@ mod tests {
     #[test]
     fn a_name_without_notes_takes_no_room() {
         let mut names = Names::<NoteNo>::default();
-        (0..10).for_each(|no| names.add(NameKey::of("index"), no));
-        names.take(NameKey::of("other"), 1);
-        assert_eq!(names.all(NameKey::of("index")).collect::<BTreeSet<_>>(), (0..10).collect());
-        (0..10).for_each(|no| names.take(NameKey::of("index"), no));
+        (0..10).for_each(|no| names.add(NameKeys(SipHasher13::new()).of("index"), no));
+        names.take(NameKeys(SipHasher13::new()).of("other"), 1);
+        assert_eq!(names.all(NameKeys(SipHasher13::new()).of("index")).collect::<BTreeSet<_>>(), (0..10).collect());
+        (0..10).for_each(|no| names.take(NameKeys(SipHasher13::new()).of("index"), no));
         assert!(names.0.iter().all(|shard| shard.few.is_empty() && shard.rest.is_empty()));
     }
 
     #[test]
     fn a_change_copies_one_table_and_what_is_not_there_none() {
         let mut names = Names::<NoteNo>::default();
-        (0..1000).for_each(|no| names.add(NameKey::of(&no.to_string()), no));
+        (0..1000).for_each(|no| names.add(NameKeys(SipHasher13::new()).of(&no.to_string()), no));
         let before = names.clone();
         let copied = |names: &Names<NoteNo>| names.0.iter().zip(&before.0).filter(|(a, b)| !Arc::ptr_eq(a, b)).count();
-        names.take(NameKey::of("7"), 8);
+        names.take(NameKeys(SipHasher13::new()).of("7"), 8);
         assert_eq!(copied(&names), 0);
-        names.take(NameKey::of("7"), 7);
+        names.take(NameKeys(SipHasher13::new()).of("7"), 7);
         assert_eq!(copied(&names), 1);
     }
 }

@@ -117,7 +117,7 @@ fn backlinks_follow_renames_without_touching_the_linking_note() {
 
     links.remove(&notes.remove(1).unwrap());
     assert_eq!(links.backlinks(&notes, 2), [3]);
-    assert!(links.bearers("home").next().is_none() && links.mentions.all(NameKey::of("nowhere")).next().is_none());
+    assert!(links.bearers("home").next().is_none() && links.mentions.all(links.keys.of("nowhere")).next().is_none());
 }
 
 #[test]

@@ -25,6 +25,10 @@ proptest! {
             for at in 0..2000 {
                 prop_assert_eq!(blocks.get(at), map.get(&at));
             }
+            prop_assert!(blocks.numbered().map(|(at, item)| (at, *item)).eq(map.iter().map(|(at, item)| (*at, *item))));
+            prop_assert!(map.keys().all(|at| *at < blocks.end()));
+            let again: Blocks<u16> = (0..blocks.end()).map(|at| blocks.get(at).copied()).collect();
+            prop_assert!(again.numbered().eq(blocks.numbered()));
         }
     }
 }
