@@ -204,13 +204,13 @@ impl Throttle {
         self.state().measure()
     }
 
-    /// Whether there is memory to open a vault with.
+    /// Whether there is memory to open a vault with, so many bytes of it at once.
     ///
     /// # Errors
     /// [`EngineError::NoRoom`].
-    pub(super) fn find_room(&self) -> Result<(), EngineError> {
+    pub(super) fn find_room(&self, bytes: u64) -> Result<(), EngineError> {
         let limit = self.state().limits.opens;
-        if unbacked_bytes() > limit { Err(self.no_room()) } else { Ok(()) }
+        if unbacked_bytes().saturating_add(bytes) > limit { Err(self.no_room()) } else { Ok(()) }
     }
 
     /// The error if there is none.

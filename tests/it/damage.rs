@@ -104,9 +104,15 @@ fn saved_tables_serve_one_start_and_what_is_in_their_place_is_not_in_the_way() {
     fs::create_dir(&tables).unwrap();
     starts().stop();
 
-    // What has changed while nobody looked.
+    // Words that cannot be used.
     fs::remove_dir(&tables).unwrap();
     starts().stop();
+    replace(&index(&place).join("lexical/words/.tantivy-writer.lock"), |at| fs::create_dir(at).unwrap());
+    starts().stop();
+    fs::write(index(&place).join("lexical/words/meta.json"), "{").unwrap();
+    starts().stop();
+
+    // What has changed while nobody looked.
     place.write("a.md", "# A\n\nan otter\n");
     let mut daemon = place.start();
     daemon.wait_holding("otter", &["a.md"]);

@@ -406,7 +406,7 @@ pub(crate) fn open_index(
 ) -> Result<Index, EngineError> {
     let open = || -> Result<Index, index::LexicalError> {
         let mut index = Index::open_unchecked(dir, dimensions, language)?;
-        if !index.is_saved() {
+        if index.saved_bytes() == 0 {
             index.check()?;
         }
         Ok(index)

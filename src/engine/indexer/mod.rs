@@ -252,6 +252,9 @@ impl Indexer {
         };
         let opened = match open(Opening::Unscanned) {
             Err(EngineError::Store(StoreError::Damaged(..))) => open(Opening::Scanned),
+            // Words that could not be used once restored tables had answered. A second opening restores nothing, and
+            // makes such words anew.
+            Err(EngineError::Index(_)) => open(Opening::Unscanned),
             opened => opened,
         };
         opened.map_err(|error| match error {
@@ -269,9 +272,9 @@ impl Indexer {
         let plain_dir = vault_dir(&config.data_dir, &vault.path);
         let (service, asked_for) = serving(engine, &config, (&dir, &plain_dir));
         let embedder = &service.embedder;
-        let room = || engine.throttle.find_room();
+        let room = |bytes| engine.throttle.find_room(bytes);
         let language = Language::of_code(&config.search.language);
-        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &|| room().is_ok())?;
+        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &|| room(0).is_ok())?;
         index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref());
         let pipeline = Arc::new(NotePipeline {

@@ -158,9 +158,9 @@ impl Index {
         written
     }
 
-    /// Whether there is a file that [`Index::restore`] may read.
-    pub fn is_saved(&self) -> bool {
-        self.saved.exists()
+    /// How many bytes [`Index::restore`] may read; 0 if there is nothing to restore.
+    pub fn saved_bytes(&self) -> u64 {
+        fs::metadata(&self.saved).map_or(0, |meta| meta.len())
     }
 
     /// Reads the tables that [`Index::save`] wrote, and removes the file; for an index that is still empty. Returns

@@ -21,6 +21,12 @@ use store::{EncodedNotes, VectorCache};
 /// Notes per batch.
 const AT_ONCE: usize = 64;
 
+/// Bytes of memory that restoring takes for each byte of the file: what it reads, and the tables.
+const RESTORED: u64 = 4;
+
+/// Whether so many more bytes of memory may be taken; [`EngineError::NoRoom`] if they may not.
+type Room<'a> = dyn Fn(u64) -> Result<(), EngineError> + Sync + 'a;
+
 /// The vectors that are cached for a note's inputs.
 type Windows = Vec<Option<WindowVector>>;
 
@@ -68,10 +74,11 @@ impl Committer {
         Ok(())
     }
 
-    /// Publishes the tables that the last stop saved, if nothing has changed since.
-    fn restore(&mut self) -> Result<Option<Arc<Snapshot>>, EngineError> {
+    /// Publishes the tables that the last stop saved, if nothing has changed since and there is room for them.
+    fn restore(&mut self, room: &Room<'_>) -> Result<Option<Arc<Snapshot>>, EngineError> {
+        let has_room = room(self.index.saved_bytes().saturating_mul(RESTORED)).is_ok();
         let stamp = self.stamp()?;
-        if !self.index.restore(&stamp) {
+        if !has_room || !self.index.restore(&stamp) {
             return Ok(None);
         }
         if self.publish().is_err() {
@@ -90,11 +97,11 @@ impl Committer {
     /// The store is damaged, or `room` says that no more memory may be taken.
     pub(crate) fn load(
         &mut self,
-        room: &(dyn Fn() -> Result<(), EngineError> + Sync),
+        room: &Room<'_>,
         each: &mut dyn FnMut(&NoteRecord),
     ) -> Result<Vec<VaultPath>, EngineError> {
         let (pipeline, coder) = (self.pipeline.clone(), self.index.coder());
-        let restored = self.restore()?;
+        let restored = self.restore(room)?;
         self.index.check()?;
         let mut seen: HashSet<NoteNo> = HashSet::new();
         let mut again = Vec::new();
@@ -107,7 +114,7 @@ impl Committer {
             let scanning = scope.spawn(move || {
                 let stopped = Cell::new(false);
                 let mut pass_on = |notes| stopped.set(send.send(notes).is_err());
-                store.scan(&|| !stopped.get() && room().is_ok(), &mut pass_on)
+                store.scan(&|| !stopped.get() && room(0).is_ok(), &mut pass_on)
             });
             scope.spawn(move || {
                 for notes in scanned {
@@ -129,7 +136,7 @@ impl Committer {
                 }
             });
             for (records, windows) in decoded {
-                room()?;
+                room(0)?;
                 for (record, windows) in records.iter().zip(windows) {
                     if !self.load_one(record, windows) {
                         again.push(record.path.clone());
