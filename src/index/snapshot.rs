@@ -4,7 +4,7 @@ mod saved;
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::analyze;
@@ -23,6 +23,7 @@ use vector::Blocks;
 use vector::Vector;
 use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 
+use saved::Saved;
 pub use saved::Stamp;
 
 /// Whether the lexical index on disk holds a note of the store.
@@ -54,8 +55,7 @@ pub struct Index {
     free_slots: FreeSlots,
     documents: Documents,
     seq: u64,
-    /// Where the tables are saved.
-    saved: PathBuf,
+    saved: Saved,
 }
 
 impl Index {
@@ -75,7 +75,7 @@ impl Index {
     }
 
     /// The same, but does not read the files of the lexical index, which takes time: [`Index::check`] has to be called
-    /// before anything is loaded or changed. Only [`Index::restore`] and [`Index::publish`] may come before that, and
+    /// before anything is loaded or changed. Only what restores tables and [`Index::publish`] may come before that, and
     /// searches that find damage fail.
     pub fn open_unchecked(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
         let documents = Documents::open_unchecked(dir, language)?;
@@ -89,7 +89,7 @@ impl Index {
             windows: Windows::new(dimensions, None),
         };
         let (free_rows, free_slots) = (Vec::new(), FreeSlots::default());
-        Ok(Index { tables, free_rows, free_slots, documents, seq: 0, saved: saved::file_in(dir) })
+        Ok(Index { tables, free_rows, free_slots, documents, seq: 0, saved: Saved::in_folder(dir) })
     }
 
     /// Reads the files of the lexical index, if [`Index::open_unchecked`] did not. A damaged one is thrown away.

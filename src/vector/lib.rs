@@ -141,6 +141,12 @@ impl Windows {
         Windows { blocks: Vec::new(), first: Blocks::default(), jumps: Blocks::default(), ..self.clone() }
     }
 
+    /// The same windows, whose values are in the matrix of `other`.
+    #[must_use]
+    pub fn in_matrix_of(self, other: &Windows) -> Self {
+        Windows { matrix: other.matrix.clone(), ..self }
+    }
+
     /// The same windows, to be scanned exactly however many there are.
     #[must_use]
     pub fn exact(&self) -> Self {

@@ -31,6 +31,12 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 /// many times, so publishing ends hardly any segment early.
 const PUBLISH_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 
+/// Bytes of memory that restoring takes for each byte of the file: what it reads, and the tables.
+const RESTORED: u64 = 4;
+
+/// Whether so many more bytes of memory may be taken; [`EngineError::NoRoom`] if they may not.
+pub(super) type Room<'a> = dyn Fn(u64) -> Result<(), EngineError> + Sync + 'a;
+
 /// Notes with warnings that `status` names.
 const MOST_WARNED: usize = 100;
 
@@ -398,16 +404,20 @@ fn warn_unchanged(changed: Result<(), index::LexicalError>) {
     }
 }
 
-/// Opens the lexical index in `dir`. It is a cache of the store, so one that cannot be used is made anew.
+/// Opens the lexical index in `dir`, and reads the tables that the last stop saved, if there is room for them. It is a
+/// cache of the store, so one that cannot be used is made anew.
 pub(crate) fn open_index(
     dir: &Path,
     dimensions: usize,
     language: Option<index::Language>,
+    room: &Room<'_>,
 ) -> Result<Index, EngineError> {
     let open = || -> Result<Index, index::LexicalError> {
         let mut index = Index::open_unchecked(dir, dimensions, language)?;
         if index.saved_bytes() == 0 {
             index.check()?;
+        } else if room(index.saved_bytes().saturating_mul(RESTORED)).is_ok() {
+            index.read_saved();
         }
         Ok(index)
     };

@@ -274,7 +274,7 @@ impl Indexer {
         let embedder = &service.embedder;
         let room = |bytes| engine.throttle.find_room(bytes);
         let language = Language::of_code(&config.search.language);
-        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &|| room(0).is_ok())?;
+        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &room)?;
         index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref());
         let pipeline = Arc::new(NotePipeline {

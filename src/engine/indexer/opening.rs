@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::commit::open_index;
+use super::commit::{Room, open_index};
 use crate::EngineError;
 use index::{Index, Language};
 use provider::Embedder;
@@ -31,18 +31,19 @@ impl Opening {
         self,
         dir: &Path,
         (embedder, language): (&Embedder, Option<Language>),
-        room: &(dyn Fn() -> bool + Sync),
+        room: &Room<'_>,
     ) -> Result<(Store, Index, Option<Quarantined>), EngineError> {
         let (identity, dimensions) = (embedder.identity(), embedder.dimensions());
         let lexical = dir.join("lexical");
-        let index = || open_index(&lexical, dimensions, language);
+        let has_room = || room(0).is_ok();
+        let index = || open_index(&lexical, dimensions, language, room);
         match self {
             Opening::Unscanned => {
-                let (store, index) = Store::open_unscanned(dir, identity, dimensions, room, index)?;
+                let (store, index) = Store::open_unscanned(dir, identity, dimensions, &has_room, index)?;
                 Ok((store, index?, None))
             }
             Opening::Scanned => {
-                let (store, opened) = Store::open_within(dir, identity, dimensions, room)?;
+                let (store, opened) = Store::open_within(dir, identity, dimensions, &has_room)?;
                 let recovered = opened.contexts_recovered;
                 let quarantined = opened.quarantined.map(|(moved_to, why)| Quarantined { moved_to, why, recovered });
                 if quarantined.is_some() && lexical.exists() {

@@ -48,6 +48,7 @@ impl Section {
 
 /// What the file ends with.
 struct Ending {
+    stamp: Stamp,
     sections: [Section; SECTIONS],
     /// How many notes and chunks there are.
     notes: u32,
@@ -58,39 +59,41 @@ struct Ending {
 
 impl Ending {
     /// Bytes of an ending with its checksum.
-    const SIZE: usize = SECTIONS * Section::SIZE + 3 * size_of::<u32>() + blake3::OUT_LEN;
+    const SIZE: usize = size_of::<Stamp>() + SECTIONS * Section::SIZE + 3 * size_of::<u32>() + blake3::OUT_LEN;
 
-    /// The ending as bytes. Its checksum includes version and stamp.
-    fn bytes(&self, stamp: &Stamp) -> Vec<u8> {
+    /// The ending as bytes. Its checksum includes the version.
+    fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(Ending::SIZE);
+        bytes.extend(self.stamp);
         for Section { length, sum } in &self.sections {
             bytes.extend(length.to_le_bytes());
             bytes.extend(sum);
         }
         [self.notes, self.chunks, self.rows].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
-        let sum = Ending::sum(&bytes, stamp);
+        let sum = Ending::sum(&bytes);
         bytes.extend(sum);
         bytes
     }
 
-    fn sum(ending: &[u8], stamp: &Stamp) -> [u8; blake3::OUT_LEN] {
-        *blake3::Hasher::new().update(MAGIC).update(stamp).update(ending).finalize().as_bytes()
+    fn sum(ending: &[u8]) -> [u8; blake3::OUT_LEN] {
+        *blake3::Hasher::new().update(MAGIC).update(ending).finalize().as_bytes()
     }
 
-    /// Reads the ending of a file; `None` if it is damaged, or of a file with another version or stamp.
-    fn read(file: &File, stamp: &Stamp) -> Option<Ending> {
+    /// Reads the ending of a file; `None` if it is damaged, or of a file of another version.
+    fn read(file: &File) -> Option<Ending> {
         let begin = file.metadata().ok()?.len().checked_sub(Ending::SIZE as u64)?;
         let mut bytes = [0; Ending::SIZE];
         read_exact_at(file, &mut bytes, begin).ok()?;
         let (ending, sum) = bytes.split_last_chunk()?;
-        if Ending::sum(ending, stamp) != *sum {
+        if Ending::sum(ending) != *sum {
             return None;
         }
         let mut rest = ending;
+        let stamp = taken(&mut rest)?;
         let mut section = || Some(Section { length: u64::from_le_bytes(taken(&mut rest)?), sum: taken(&mut rest)? });
         let sections = [section()?, section()?, section()?];
         let mut number = || Some(u32::from_le_bytes(taken(&mut rest)?));
-        let ending = Ending { sections, notes: number()?, chunks: number()?, rows: number()? };
+        let ending = Ending { stamp, sections, notes: number()?, chunks: number()?, rows: number()? };
         // The sections are all that is before the ending.
         let length = ending.sections.iter().try_fold(0u64, |sum, section| sum.checked_add(section.length))?;
         (length == begin).then_some(ending)
@@ -137,9 +140,18 @@ fn section(
     Ok(section)
 }
 
-/// The file in an index's folder.
-pub(super) fn file_in(dir: &Path) -> PathBuf {
-    dir.join(NAME)
+/// Tables that were saved.
+pub(super) struct Saved {
+    file: PathBuf,
+    /// Those that were read, until they are restored.
+    read: Option<(Stamp, Tables, FreeSlots)>,
+}
+
+impl Saved {
+    /// In an index's folder.
+    pub(super) fn in_folder(dir: &Path) -> Self {
+        Saved { file: dir.join(NAME), read: None }
+    }
 }
 
 impl Index {
@@ -149,8 +161,9 @@ impl Index {
     /// # Errors
     /// What the system says, as when the disk is full; then there is no file.
     pub fn save(&self, stamp: &Stamp) -> io::Result<()> {
-        let new = self.saved.with_extension("new");
-        let written = self.tables.write(&new, stamp).and_then(|()| fs::rename(&new, &self.saved));
+        let file = &self.saved.file;
+        let new = file.with_extension("new");
+        let written = self.tables.write(&new, *stamp).and_then(|()| fs::rename(&new, file));
         if written.is_err() {
             // If it cannot be removed either, the next one replaces it.
             let _ = fs::remove_file(&new);
@@ -158,21 +171,29 @@ impl Index {
         written
     }
 
-    /// How many bytes [`Index::restore`] may read; 0 if there is nothing to restore.
+    /// How many bytes [`Index::read_saved`] may read; 0 if nothing is saved.
     pub fn saved_bytes(&self) -> u64 {
-        fs::metadata(&self.saved).map_or(0, |meta| meta.len())
+        fs::metadata(&self.saved.file).map_or(0, |meta| meta.len())
     }
 
-    /// Reads the tables that [`Index::save`] wrote, and removes the file; for an index that is still empty. Returns
-    /// `false` if there are none, they are damaged, of another version, or have another stamp, or if the words were
-    /// thrown away: then nothing has changed.
-    pub fn restore(&mut self, stamp: &Stamp) -> bool {
-        let Ok(file) = open_at_once(&self.saved) else { return false };
-        let restored = if self.rebuilt().is_none() { self.tables.read(&file, stamp) } else { None };
+    /// Reads the tables that [`Index::save`] wrote, and removes the file. Tables that are damaged or of another version
+    /// are as good as none; so are all if the words were thrown away.
+    pub fn read_saved(&mut self) {
+        let Ok(file) = open_at_once(&self.saved.file) else { return };
+        if self.rebuilt().is_none() {
+            self.saved.read = self.tables.read(&file);
+        }
         drop(file);
         // One that stays has an old stamp as soon as something changes.
-        let _ = fs::remove_file(&self.saved);
-        let Some((tables, free_slots)) = restored else { return false };
+        let _ = fs::remove_file(&self.saved.file);
+    }
+
+    /// Puts the tables that were read in place of those of this index, which is still empty, if they have this stamp.
+    /// Returns `false` if there are none: then nothing has changed.
+    pub fn restore(&mut self, stamp: &Stamp) -> bool {
+        let read = self.saved.read.take().filter(|(read, ..)| read == stamp);
+        let Some((_, mut tables, free_slots)) = read else { return false };
+        tables.windows = tables.windows.in_matrix_of(&self.tables.windows);
         self.free_rows = (0..tables.rows).filter(|row| tables.chunks.get(*row).is_none()).collect();
         (self.tables, self.free_slots) = (tables, free_slots);
         true
@@ -200,7 +221,7 @@ impl Snapshot {
 }
 
 impl Tables {
-    fn write(&self, path: &Path, stamp: &Stamp) -> io::Result<()> {
+    fn write(&self, path: &Path, stamp: Stamp) -> io::Result<()> {
         // Whatever is there, as a pipe that nobody reads, is not written to.
         if let Err(error) = fs::remove_file(path)
             && error.kind() != io::ErrorKind::NotFound
@@ -224,13 +245,14 @@ impl Tables {
         let links = section(out, |out| out.write_all(&bytes))?;
         let sections = [notes, links, section(out, |out| self.windows.save(out))?];
         let (notes, chunks) = (self.notes.len() as u32, self.chunk_count as u32);
-        out.write_all(&Ending { sections, notes, chunks, rows: self.rows }.bytes(stamp))?;
+        out.write_all(&Ending { stamp, sections, notes, chunks, rows: self.rows }.bytes())?;
         out.flush()
     }
 
-    /// The tables in a file, with the slots that are free. These tables are empty ones of the same dimensions.
-    fn read(&self, file: &File, stamp: &Stamp) -> Option<(Tables, FreeSlots)> {
-        let ending = Ending::read(file, stamp)?;
+    /// The tables in a file, with their stamp and the slots that are free. These tables are empty ones of the same
+    /// dimensions.
+    fn read(&self, file: &File) -> Option<(Stamp, Tables, FreeSlots)> {
+        let ending = Ending::read(file)?;
         let (tables, others) = thread::scope(|scope| {
             let others = scope.spawn(|| {
                 let links = Links::restored(&ending.section(file, 1)?)?;
@@ -244,7 +266,7 @@ impl Tables {
             (tables, others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let (links, (windows, free)): (Links, (Windows, FreeSlots)) = others?;
-        Some((Tables { links, windows, ..tables? }, free))
+        Some((ending.stamp, Tables { links, windows, ..tables? }, free))
     }
 
     /// These tables with the notes of a file.

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, mpsc};
 
-use super::{Committer, warned};
+use super::{Committer, Room, warned};
 use crate::EngineError;
 use crate::decide::note_entry;
 use index::{ChunkEntry, Coder, IndexState, NoteNo, Snapshot, Stamp, WindowVector};
@@ -20,12 +20,6 @@ use store::{EncodedNotes, VectorCache};
 
 /// Notes per batch.
 const AT_ONCE: usize = 64;
-
-/// Bytes of memory that restoring takes for each byte of the file: what it reads, and the tables.
-const RESTORED: u64 = 4;
-
-/// Whether so many more bytes of memory may be taken; [`EngineError::NoRoom`] if they may not.
-type Room<'a> = dyn Fn(u64) -> Result<(), EngineError> + Sync + 'a;
 
 /// The vectors that are cached for a note's inputs.
 type Windows = Vec<Option<WindowVector>>;
@@ -74,11 +68,10 @@ impl Committer {
         Ok(())
     }
 
-    /// Publishes the tables that the last stop saved, if nothing has changed since and there is room for them.
-    fn restore(&mut self, room: &Room<'_>) -> Result<Option<Arc<Snapshot>>, EngineError> {
-        let has_room = room(self.index.saved_bytes().saturating_mul(RESTORED)).is_ok();
+    /// Publishes the tables that the last stop saved, if nothing has changed since.
+    fn restore(&mut self) -> Result<Option<Arc<Snapshot>>, EngineError> {
         let stamp = self.stamp()?;
-        if !has_room || !self.index.restore(&stamp) {
+        if !self.index.restore(&stamp) {
             return Ok(None);
         }
         if self.publish().is_err() {
@@ -101,7 +94,7 @@ impl Committer {
         each: &mut dyn FnMut(&NoteRecord),
     ) -> Result<Vec<VaultPath>, EngineError> {
         let (pipeline, coder) = (self.pipeline.clone(), self.index.coder());
-        let restored = self.restore(room)?;
+        let restored = self.restore()?;
         self.index.check()?;
         let mut seen: HashSet<NoteNo> = HashSet::new();
         let mut again = Vec::new();

@@ -49,14 +49,14 @@ fn load_within(bench: &mut Bench, most: u64) -> (Vec<VaultPath>, Vec<Option<usiz
     let dimensions = pipeline.service.embedder.dimensions();
     // The old one has to go before the new one opens the same files.
     drop(std::mem::replace(&mut notes.commit.index, Index::open(&dir.join("none"), dimensions).unwrap()));
-    notes.commit.index = open_index(&dir, dimensions, None).unwrap();
+    let room = |bytes| if bytes > most { Err(EngineError::NoRoom(most)) } else { Ok(()) };
+    notes.commit.index = open_index(&dir, dimensions, None, &room).unwrap();
     notes.commit.index.set_matrix(pipeline.vectors.clone());
     let vault = bench.vault.clone();
     let mut answered = Vec::new();
-    let again =
-        notes.commit.load(&|bytes| if bytes > most { Err(EngineError::NoRoom(most)) } else { Ok(()) }, &mut |_| {
-            answered.push(vault.snapshot().map(|snapshot| snapshot.note_count()));
-        });
+    let again = notes.commit.load(&room, &mut |_| {
+        answered.push(vault.snapshot().map(|snapshot| snapshot.note_count()));
+    });
     (again.unwrap(), answered)
 }
 
