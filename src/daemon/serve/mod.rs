@@ -30,7 +30,7 @@ mod tests;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
@@ -49,6 +49,9 @@ const DRAIN: Duration = Duration::from_millis(1200);
 
 /// How long a stopping daemon still looks for clients that connected, and for requests that arrived, just before.
 const SWEEP: Duration = Duration::from_millis(20);
+
+/// How long it looks for clients at most: if the socket cannot be removed, they may go on connecting for ever.
+const LONGEST_SWEEP: Duration = Duration::from_millis(200);
 
 /// Most refused clients that are given time to read why; more are closed at once.
 const REFUSALS: usize = 16;
@@ -157,7 +160,10 @@ async fn next(renewed: &mut Option<mpsc::Receiver<Listener>>) -> Option<Listener
 impl Server {
     /// Accepts clients that connected while the socket was still there.
     async fn sweep(&mut self, listener: &Listener) {
-        while let Ok(Ok(stream)) = tokio::time::timeout(SWEEP, local::accept(listener)).await {
+        let until = Instant::now() + LONGEST_SWEEP;
+        while Instant::now() < until
+            && let Ok(Ok(stream)) = tokio::time::timeout(SWEEP, local::accept(listener)).await
+        {
             self.accept(stream);
         }
     }

@@ -494,3 +494,20 @@ async fn a_stop_loses_no_request_that_was_sent() {
     tokio::time::timeout(PATIENCE, daemon.server).await.unwrap().unwrap().unwrap();
     assert!(UnixStream::connect(daemon.dir.path().join("s")).await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_ends_while_clients_go_on_connecting() {
+    let fake = Fake::new();
+    // Nobody removes its socket.
+    let daemon = Daemon::start(&fake, ServeConfig::default());
+    let socket = daemon.dir.path().join("s");
+    assert!(ping(&mut daemon.connect().await).await.is_some());
+    let knocking = tokio::spawn(async move {
+        while UnixStream::connect(&socket).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    daemon.stop.send(()).unwrap();
+    tokio::time::timeout(PATIENCE, daemon.server).await.expect("it ends").unwrap().unwrap();
+    knocking.await.unwrap();
+}
