@@ -64,8 +64,12 @@ impl From<std::io::Error> for LexicalError {
 /// Runs work that reads files which may be damaged, and turns a panic into an error: tantivy checks files when it opens
 /// them, but a file that is damaged later can make it panic.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, LexicalError>) -> Result<T, LexicalError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(LexicalError::Failed("its files are damaged".to_owned())))
+    caught(work, LexicalError::Failed)
+}
+
+/// The same with an error of the caller's.
+fn caught<T, E>(work: impl FnOnce() -> Result<T, E>, error: fn(String) -> E) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(error("its files are damaged".to_owned())))
 }
 
 /// The fields of a document.
@@ -276,20 +280,23 @@ impl Documents {
 
     /// Checks the checksums of all files, and only then starts the writer: a merge would give damaged data a new one.
     fn read_all(&self) -> Result<(IndexWriter, HashMap<NoteNo, Stored>, InLanguages), Failure> {
-        undamaged(|| {
-            // Through mappings of its own: the pages of those that searches read would stay in memory.
-            let damaged = tantivy::Index::open(self.folder.directory()?)?.validate_checksum()?;
-            if !damaged.is_empty() {
-                return Err(Failure::Damaged(format!("{} of its files are damaged", damaged.len())));
-            }
-            let writer = writer(&self.index, None)?;
-            let view = View::new(&self.reader, self.fields, &mut KnownOutlines::default())?;
-            let mut plainly = [0; Language::ALL.len()];
-            for (count, language) in plainly.iter_mut().zip(Language::ALL) {
-                *count = view.chunks_in(language)?;
-            }
-            Ok((writer, scan(&view), plainly))
-        })
+        caught(
+            || {
+                // Through mappings of its own: the pages of those that searches read would stay in memory.
+                let damaged = tantivy::Index::open(self.folder.directory()?)?.validate_checksum()?;
+                if !damaged.is_empty() {
+                    return Err(Failure::Damaged(format!("{} of its files are damaged", damaged.len())));
+                }
+                let writer = writer(&self.index, None)?;
+                let view = View::new(&self.reader, self.fields, &mut KnownOutlines::default())?;
+                let mut plainly = [0; Language::ALL.len()];
+                for (count, language) in plainly.iter_mut().zip(Language::ALL) {
+                    *count = view.chunks_in(language)?;
+                }
+                Ok((writer, scan(&view), plainly))
+            },
+            Failure::Damaged,
+        )
     }
 
     /// Why the index began empty, if it should not have.
@@ -526,30 +533,28 @@ fn text_of(chunk: &ChunkDoc) -> usize {
 type InLanguages = [u64; Language::ALL.len()];
 
 fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<(tantivy::Index, IndexReader, Fields), Failure> {
-    undamaged(|| {
-        let (schema, fields) = schema();
-        // What is stored is compressed already. A dedicated thread would be started for every save.
-        let settings = IndexSettings {
-            docstore_compression: Compressor::None,
-            docstore_compress_dedicated_thread: false,
-            docstore_blocksize: BLOCK,
-            ..IndexSettings::default()
-        };
-        let directory = folder.directory()?;
-        let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
-        index.tokenizers().register(ANALYZER, Analyzer::counting(read.clone()));
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(CACHED_BLOCKS)
-            .try_into()?;
-        Ok((index, reader, fields))
-    })
-}
-
-/// Runs work that panics if the files are damaged, as [`guarded`] does.
-fn undamaged<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Failure::Damaged("its files are damaged".to_owned())))
+    caught(
+        || {
+            let (schema, fields) = schema();
+            // What is stored is compressed already. A dedicated thread would be started for every save.
+            let settings = IndexSettings {
+                docstore_compression: Compressor::None,
+                docstore_compress_dedicated_thread: false,
+                docstore_blocksize: BLOCK,
+                ..IndexSettings::default()
+            };
+            let directory = folder.directory()?;
+            let index = tantivy::Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
+            index.tokenizers().register(ANALYZER, Analyzer::counting(read.clone()));
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .doc_store_cache_num_blocks(CACHED_BLOCKS)
+                .try_into()?;
+            Ok((index, reader, fields))
+        },
+        Failure::Damaged,
+    )
 }
 
 enum Failure {

@@ -5,7 +5,6 @@ mod saved;
 
 use std::fmt;
 
-pub(super) use self::saved::taken;
 use super::packed::{LONGEST_NUMBER, PackedIter, packed_length, put_number, put_text, take_bytes};
 use super::{HeadingPaths, NoteNo, Row};
 use note::fingerprint::TextHash;

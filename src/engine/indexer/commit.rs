@@ -414,10 +414,10 @@ pub(crate) fn open_index(
 ) -> Result<Index, EngineError> {
     let open = || -> Result<Index, index::LexicalError> {
         let mut index = Index::open_unchecked(dir, dimensions, language)?;
-        if index.saved_bytes() == 0 {
-            index.check()?;
-        } else if room(index.saved_bytes().saturating_mul(RESTORED)).is_ok() {
-            index.read_saved();
+        match index.saved_bytes() {
+            0 => index.check()?,
+            bytes if room(bytes.saturating_mul(RESTORED)).is_ok() => index.read_saved(),
+            _ => {}
         }
         Ok(index)
     };

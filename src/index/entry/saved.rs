@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::{NoteEntry, NoteTexts};
 use crate::HeadingPaths;
-use crate::packed::{put_bytes, put_number, put_text, take_bytes, take_number, take_text};
+use crate::packed::{put_bytes, put_number, put_text, take_bytes, take_number, take_text, taken};
 use note::fingerprint::TextHash;
 use note::{FileStat, OwnDays, VaultPath};
 
@@ -51,13 +51,6 @@ impl NoteEntry {
         let stat = FileStat { size, mtime_ns, ctime_ns, dev, ino };
         Some(NoteEntry { no, seq, path, stat, hash, texts, days, conflict, rows: rows.into(), headings })
     }
-}
-
-/// Takes so many bytes.
-pub(crate) fn taken<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (taken, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(*taken)
 }
 
 fn taken_numbers<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {

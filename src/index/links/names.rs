@@ -11,9 +11,8 @@ use siphasher::sip::SipHasher13;
 
 use super::Kind;
 use crate::NoteNo;
-use crate::entry::taken;
 use crate::lookup::{SHARDS, shard};
-use crate::packed::{put_number, take_number};
+use crate::packed::{put_number, take_number, taken};
 
 /// Most notes of one name in the hash table itself. If there are more, such as a thousand called `index`, the rest is
 /// in a list; otherwise the table would look through all of them for each new note.

@@ -12,9 +12,8 @@ use std::thread;
 use platform::files::{Private as _, open_at_once, read_exact_at};
 
 use super::{Index, Snapshot, Tables};
-use crate::entry::taken;
 use crate::links::Links;
-use crate::packed::{put_number, take_number};
+use crate::packed::{put_number, take_number, taken};
 use crate::{ChunkEntry, NoteEntry, NoteNo, Row};
 use note::fingerprint::{ChunkId, TextHash};
 use note::{FileStat, VaultPath};

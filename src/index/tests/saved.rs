@@ -67,12 +67,7 @@ fn what_was_saved_is_restored_once_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = built(dir.path());
     let before = index.publish(5).unwrap();
-    index.sync().unwrap();
-    index.save(&STAMP).unwrap();
-    drop(index);
-
-    let mut index = open(dir.path());
-    assert!(restores(&mut index, &STAMP));
+    let mut index = saved_and_restored(index, dir.path());
     let restored = index.publish(5).unwrap();
     assert_eq!(shown(&restored), shown(&before));
     assert_eq!(finds(&restored, "rich more apples"), ["2:0", "2:1", "4:1"]);
@@ -94,6 +89,15 @@ fn what_was_saved_is_restored_once_and_goes_on() {
 fn restores(index: &mut Index, stamp: &Stamp) -> bool {
     index.read_saved();
     index.restore(stamp)
+}
+
+/// The index after a clean stop and a start, with the tables that were saved.
+fn saved_and_restored(mut index: Index, dir: &Path) -> Index {
+    index.sync().unwrap();
+    index.save(&STAMP).unwrap();
+    let mut index = open_again(index, dir);
+    assert!(restores(&mut index, &STAMP));
+    index
 }
 
 fn open_again(index: Index, dir: &Path) -> Index {
@@ -210,11 +214,7 @@ proptest! {
             }
         }
         let before = index.publish(99).unwrap();
-        index.sync().unwrap();
-        index.save(&STAMP).unwrap();
-        drop(index);
-        let mut index = open(dir.path());
-        prop_assert!(restores(&mut index, &STAMP));
+        let mut index = saved_and_restored(index, dir.path());
         prop_assert_eq!(shown(&index.publish(99).unwrap()), shown(&before));
     }
 }
