@@ -2,30 +2,23 @@
 //!
 //! Of a rotated vector `o` only the signs `s` and one factor are kept. `⟨s, q⟩ · ⟨o, o⟩ / ⟨s, o⟩` then estimates
 //! `⟨o, q⟩`: exact for a query in the direction of `o`, right on average for all others, off by some .75 / √dimensions.
-//! The query's values are rounded to 15 steps, which adds a fiftieth to that error, and turns the product into four
-//! counts of bits.
+//! The query's values are rounded to 15 steps, which adds a fiftieth to that error, and lets the product be looked up
+//! ([`Lookup`]).
 
 #![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
 
 use super::BLOCK;
+use super::lookup::{Column, GREATEST, Lookup};
 use super::rotation::Rotation;
 use super::wide::{LINE, Width, fetch, widened};
 use crate::Vector;
 
-/// The greatest value of a rounded query. It fits into four bits with its sign, and the range is symmetric, so that the
-/// number of a vector's set bits need not be known.
-const GREATEST: f32 = 7.0;
-/// Slots whose counts stay in registers.
-const STRIP: usize = 16;
-
-/// One word of every slot of a block.
-pub(super) type Column = [u64; BLOCK];
-
 /// What is kept of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Code {
-    /// The signs of the rotated values, 1 for those above 0; the first in the lowest bit.
-    pub(super) words: Vec<u64>,
+    /// The signs of the rotated values, 1 for those above 0; the first in the lowest bit of the first byte. A multiple
+    /// of eight bytes.
+    pub(super) signs: Vec<u8>,
     /// Factor of a product with the signs.
     pub(super) factor: f32,
 }
@@ -35,25 +28,25 @@ impl Code {
     pub(super) fn of(vector: &Vector, rotation: &Rotation, width: Width) -> Code {
         let mut rotated = Vec::new();
         rotation.rotate(width, &vector.values, &mut rotated);
-        let (mut words, mut length) = (vec![0; rotated.len() / 64], 0.0);
-        signs(width, rotated.as_chunks().0, &mut words, &mut length);
+        let (mut signs, mut length) = (vec![0; rotated.len() / 8], 0.0);
+        signs_of(width, rotated.as_chunks().0, signs.as_chunks_mut().0, &mut length);
         let square: i32 = vector.values.iter().map(|value| i32::from(*value) * i32::from(*value)).sum();
         let factor = if length > 0.0 { vector.scale * (square as f32 / length) } else { 0.0 };
-        Code { words, factor }
+        Code { signs, factor }
     }
 }
 
 widened! {
-    /// The signs of `rotated`, one word per 64 values, and the sum of the absolute values.
-    fn signs(rotated: &[[f32; 64]], words: &mut [u64], length: &mut f32) as each_word
+    /// The signs of `rotated`, eight bytes per 64 values, and the sum of the absolute values.
+    fn signs_of(rotated: &[[f32; 64]], signs: &mut [[u8; 8]], length: &mut f32) as each_word
 }
 
 /// Sums in one order on every machine: each of 16 sums takes every sixteenth value.
 #[inline(always)]
-fn each_word(rotated: &[[f32; 64]], words: &mut [u64], length: &mut f32) {
+fn each_word(rotated: &[[f32; 64]], signs: &mut [[u8; 8]], length: &mut f32) {
     let mut sums = [0f32; 16];
-    for (values, word) in rotated.iter().zip(words) {
-        *word = (0..64).zip(values).fold(0, |word, (at, value)| word | u64::from(*value > 0.0) << at);
+    for (values, signs) in rotated.iter().zip(signs) {
+        *signs = (0..64).zip(values).fold(0, |word, (at, value)| word | u64::from(*value > 0.0) << at).to_le_bytes();
         for values in values.as_chunks::<16>().0 {
             sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value.abs());
         }
@@ -63,10 +56,9 @@ fn each_word(rotated: &[[f32; 64]], words: &mut [u64], length: &mut f32) {
 
 /// A query, made ready to be compared with codes.
 pub(super) struct Asked {
-    /// Four bit planes of the values for each word of a code: ones, twos, fours, and the bit that stands for minus
-    /// eight.
-    planes: Vec<[u64; 4]>,
-    /// The sum of the values.
+    /// Sums of the rounded values.
+    lookup: Lookup,
+    /// The sum of all of them.
     sum: i32,
     /// What a step is worth, the query's own factor included.
     unit: f32,
@@ -74,25 +66,20 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Rotates and rounds a query.
+    /// Rotates and rounds a query. The range of rounded values is symmetric, so that the number of a vector's set bits
+    /// need not be known.
     pub(super) fn new(query: &Vector, rotation: &Rotation, width: Width) -> Asked {
         let mut rotated = Vec::new();
         rotation.rotate(width, &query.values, &mut rotated);
         let greatest = rotated.iter().fold(0f32, |greatest, value| greatest.max(value.abs()));
-        let step = if greatest > 0.0 { greatest / GREATEST } else { 1.0 };
-        let (mut planes, mut sum) = (Vec::new(), 0);
-        for values in rotated.as_chunks::<64>().0 {
-            let mut four = [0; 4];
-            for (at, value) in (0..64).zip(values) {
-                let value = (value / step + 0.5f32.copysign(*value)) as i32;
-                sum += value;
-                for (bit, plane) in (0..).zip(&mut four) {
-                    *plane |= (value as u64 >> bit & 1) << at;
-                }
-            }
-            planes.push(four);
-        }
-        Asked { planes, sum, unit: step * query.scale, width }
+        let step = if greatest > 0.0 { greatest / f32::from(GREATEST) } else { 1.0 };
+        let rounded = |value: &f32| (value / step + 0.5f32.copysign(*value)) as i8;
+        Asked::of(&rotated.iter().map(rounded).collect::<Vec<_>>(), step * query.scale, width)
+    }
+
+    fn of(rounded: &[i8], unit: f32, width: Width) -> Asked {
+        let sum = rounded.iter().map(|value| i32::from(*value)).sum();
+        Asked { lookup: Lookup::new(rounded, width), sum, unit, width }
     }
 
     /// Fills `estimates` with the estimated cosine of the query and each slot of a block: NaN where the factor is NaN.
@@ -105,7 +92,7 @@ impl Asked {
 /// The codes of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Codes<'a> {
-    /// As [`Code::words`], by word.
+    /// As [`Code::signs`]: strip by strip, and byte by byte.
     pub(super) columns: &'a [Column],
     /// As [`Code::factor`], by slot.
     pub(super) factors: &'a [f32; BLOCK],
@@ -120,29 +107,9 @@ widened! {
 fn each_slot(asked: &Asked, codes: Codes<'_>, next: Codes<'_>, estimates: &mut [f32; BLOCK]) {
     let mut products = [0; BLOCK];
     next.factors.chunks(LINE / size_of::<f32>()).for_each(fetch);
-    each_product(&asked.planes, codes.columns, next.columns, &mut products);
+    asked.lookup.sum(codes.columns, next.columns, &mut products);
     for ((estimate, product), factor) in estimates.iter_mut().zip(products).zip(codes.factors) {
         *estimate = (2 * product - asked.sum) as f32 * asked.unit * factor;
-    }
-}
-
-/// Sums, for each slot, the query's values where the slot's bit is set. Between two sums a little of `next` is
-/// prefetched: if all of it were requested at once, the sums would wait for it.
-#[inline(always)]
-fn each_product(planes: &[[u64; 4]], columns: &[Column], next: &[Column], products: &mut [i32; BLOCK]) {
-    // All blocks have the same number of columns. A `next` with another number would cut the sums short below, so it is
-    // not prefetched.
-    let next = if next.len() == columns.len() { next } else { columns };
-    for (at, strip) in products.as_chunks_mut::<STRIP>().0.iter_mut().enumerate() {
-        let mut sums = [0i64; STRIP];
-        for ((planes, column), next) in planes.iter().zip(columns).zip(next) {
-            for (sum, word) in sums.iter_mut().zip(&column.as_chunks::<STRIP>().0[at]) {
-                let [ones, twos, fours, eights] = planes.map(|plane| i64::from((word & plane).count_ones()));
-                *sum += ones + 2 * twos + 4 * fours - 8 * eights;
-            }
-            next.as_chunks::<STRIP>().0[at].chunks(LINE / size_of::<u64>()).for_each(fetch);
-        }
-        strip.iter_mut().zip(sums).for_each(|(product, sum)| *product = sum as i32);
     }
 }
 

@@ -26,7 +26,7 @@ fn each_row(query: &[i8], rows: &[i8], products: &mut Vec<i32>) {
 }
 
 /// Rows whose cache lines are fetched together.
-const TOGETHER: usize = 64;
+pub(super) const TOGETHER: usize = 64;
 
 #[inline(always)]
 fn each_of(query: &[i8], rows: &[&[i8]], products: &mut Vec<i32>) {

@@ -18,6 +18,7 @@ mod dot;
 #[path = "../../tests/fuzz/bodies/kernels.rs"]
 mod fuzz;
 mod int8;
+mod lookup;
 mod matrix;
 mod rotation;
 mod saved;
@@ -27,8 +28,9 @@ mod wide;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use self::code::{Code, Codes, Column};
+use self::code::{Code, Codes};
 use self::dot::dot;
+use self::lookup::{Column, STRIP};
 use self::matrix::HERE;
 use self::rotation::Rotation;
 use self::wide::Width;
@@ -83,8 +85,8 @@ impl Slot {
 struct Block {
     /// The factor of each slot's signs; NaN for a free slot.
     factors: [f32; BLOCK],
-    /// The signs of the slots' rotated values: the first word of every slot, then the second word of every slot, so
-    /// that slots are compared side by side.
+    /// The signs of the slots' rotated values: of each strip of slots the first byte of every slot, then the second byte
+    /// of every slot. So slots are compared side by side, and memory is read from end to end.
     signs: Vec<Column>,
     slots: [Slot; BLOCK],
     /// How many slots have ever been used; all behind them are free.
@@ -236,8 +238,9 @@ impl Windows {
         block.slots[at] = Slot { record: record.unwrap_or(HERE), owner: row | more };
         self.jumps.set(slot, next.filter(|next| next + 1 != slot));
         block.factors[at] = code.factor;
-        block.signs.resize(code.words.len(), [0; BLOCK]);
-        block.signs.iter_mut().zip(code.words).for_each(|(column, word)| column[at] = word);
+        block.signs.resize(BLOCK / STRIP * code.signs.len(), [0; STRIP]);
+        let columns = &mut block.signs[at / STRIP * code.signs.len()..];
+        columns.iter_mut().zip(code.signs).for_each(|(column, signs)| column[at % STRIP] = signs);
         slot
     }
 
@@ -252,10 +255,13 @@ impl Windows {
     }
 
     fn slots(&self, row: Row) -> impl Iterator<Item = (&Block, usize)> {
-        self.numbers(row).map(|slot| {
-            let (block, at) = place(slot);
-            (&*self.blocks[block], at)
-        })
+        self.numbers(row).map(|slot| self.slot(slot))
+    }
+
+    /// The block of a slot, and its place there.
+    fn slot(&self, slot: u32) -> (&Block, usize) {
+        let (block, at) = place(slot);
+        (&self.blocks[block], at)
     }
 
     /// How many vectors a chunk has.

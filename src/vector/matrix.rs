@@ -6,7 +6,7 @@ use platform::files::Mapped;
 
 use super::code::Code;
 use super::rotation::Rotation;
-use super::wide::Width;
+use super::wide::{LINE, Width, fetch};
 use crate::Vector;
 
 /// The record of a window whose values are in no matrix.
@@ -79,13 +79,20 @@ pub struct Rows {
 impl Rows {
     /// The values of a row and their factor; `None` if there is no such row.
     pub fn get(&self, record: u32) -> Option<(&[i8], f32)> {
-        let begin = self.first.checked_add((record as usize).checked_mul(self.stride)?)?;
-        let row =
-            self.bytes.as_ref()?.get(begin.checked_sub(size_of::<f32>())?..begin.checked_add(self.dimensions)?)?;
-        let (scale, bytes) = row.split_first_chunk()?;
+        let (scale, bytes) = self.bytes_of(record)?.split_first_chunk()?;
         // SAFETY: a byte is a valid `i8`, of the same size and alignment.
         #[allow(unsafe_code)]
         let values = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) };
         Some((values, f32::from_le_bytes(*scale)))
+    }
+
+    /// Prefetches what [`Rows::get`] gives.
+    pub(super) fn fetch(&self, record: u32) {
+        self.bytes_of(record).unwrap_or_default().chunks(LINE).for_each(fetch);
+    }
+
+    fn bytes_of(&self, record: u32) -> Option<&[u8]> {
+        let begin = self.first.checked_add((record as usize).checked_mul(self.stride)?)?;
+        self.bytes.as_ref()?.get(begin.checked_sub(size_of::<f32>())?..begin.checked_add(self.dimensions)?)
     }
 }

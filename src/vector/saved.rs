@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 
+use crate::lookup::STRIP;
 use crate::{BLOCK, Block, FreeSlots, NONE, Slot, Windows};
 
 impl Windows {
@@ -58,9 +59,8 @@ impl Block {
             put(out, slot.record)?;
             put(out, slot.owner)?;
         }
-        for word in self.signs.iter().flat_map(|column| &column[..self.used]) {
-            out.write_all(&word.to_le_bytes())?;
-        }
+        let strips = self.used.div_ceil(STRIP) * self.signs.len() / (BLOCK / STRIP);
+        out.write_all(self.signs[..strips].as_flattened())?;
         self.scales.iter().try_for_each(|scale| put(out, scale.to_bits()))?;
         let values: Vec<u8> = self.values.iter().map(|value| value.cast_unsigned()).collect();
         out.write_all(&values)
@@ -69,18 +69,16 @@ impl Block {
     fn restored(bytes: &mut &[u8], dimensions: usize) -> Option<Block> {
         let mut block = Block::empty();
         block.used = take(bytes).map(|used| used as usize).filter(|used| *used <= BLOCK)?;
-        let (columns, scales) = (take(bytes)? as usize, take(bytes)? as usize);
+        let most = dimensions.next_multiple_of(64);
+        let columns = take(bytes).map(|columns| columns as usize).filter(|columns| *columns <= most)?;
+        let scales = take(bytes)? as usize;
         for (factor, slot) in block.factors.iter_mut().zip(&mut block.slots).take(block.used) {
             *factor = f32::from_bits(take(bytes)?);
             *slot = Slot { record: take(bytes)?, owner: take(bytes)? };
         }
-        block.signs.reserve_exact(columns.min(dimensions));
-        for _ in 0..columns {
-            let mut column = [0; BLOCK];
-            let words = bytes.split_off(..block.used * 8)?.as_chunks().0;
-            column.iter_mut().zip(words).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
-            block.signs.push(column);
-        }
+        let strips = block.used.div_ceil(STRIP) * columns / (BLOCK / STRIP);
+        let signs = bytes.split_off(..strips.checked_mul(STRIP)?)?.as_chunks().0;
+        block.signs = signs.iter().copied().chain(std::iter::repeat([0; STRIP])).take(columns).collect();
         let scaled = bytes.split_off(..scales.checked_mul(4)?)?.as_chunks().0;
         block.scales = scaled.iter().map(|scale| f32::from_bits(u32::from_le_bytes(*scale))).collect();
         let values = bytes.split_off(..scales.checked_mul(dimensions)?)?;

@@ -1,7 +1,8 @@
 //! How wide the loops over vectors are: which of the processor's instructions they are compiled for.
 //!
-//! The loops are plain ones. Each is compiled once for every [`Width`], inlined into a function that may use the
-//! instructions of that width. All of them give the same numbers, bit for bit: none sums in another order.
+//! The loops are plain ones, but for lookups ([`super::lookup`]). Each is compiled once for every [`Width`], inlined
+//! into a function that may use the instructions of that width. All of them give the same numbers, bit for bit: none
+//! sums in another order.
 
 #![allow(clippy::inline_always)] // A prefetch belongs between two steps of a loop, so it must be inlined there.
 
@@ -17,11 +18,11 @@ pub(super) struct Width(Level);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// What every processor of the target has: on 64-bit Arm this includes NEON with its count of bits.
+    /// What every processor of the target has: on 64-bit Arm this includes NEON.
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// With the dot products of VNNI and the counts of bits of VPOPCNTDQ.
+    /// With the dot products of VNNI.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -51,14 +52,9 @@ impl Width {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
-            if has!("avx2") && has!("popcnt") {
+            if has!("avx2") {
                 all.push(Width(Level::Avx2));
-                if has!("avx512f")
-                    && has!("avx512bw")
-                    && has!("avx512vl")
-                    && has!("avx512vnni")
-                    && has!("avx512vpopcntdq")
-                {
+                if has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vnni") {
                     all.push(Width(Level::Avx512));
                 }
             }
@@ -66,8 +62,7 @@ impl Width {
         all
     }
 
-    /// For [`widened`].
-    #[cfg(target_arch = "x86_64")]
+    /// For [`widened`], and for loops that are written for each level.
     pub(super) fn level(self) -> Level {
         self.0
     }
@@ -98,11 +93,11 @@ macro_rules! widened {
         pub(super) fn $name(width: $crate::wide::Width, $($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx2,popcnt")]
+                #[target_feature(enable = "avx2")]
                 fn with_avx2($($argument: $type),*) {
                     $plain($($argument),*);
                 }
-                #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni,avx512vpopcntdq")]
+                #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vnni")]
                 fn with_avx512($($argument: $type),*) {
                     $plain($($argument),*);
                 }

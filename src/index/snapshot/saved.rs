@@ -23,7 +23,7 @@ use vector::{FreeSlots, Windows};
 const NAME: &str = "tables";
 
 /// The version of the format and of what entries say.
-const MAGIC: &[u8] = b"situated tables 1\n";
+const MAGIC: &[u8] = b"situated tables 2\n";
 
 /// Bytes that are written at once.
 const AT_ONCE: usize = 1 << 18;

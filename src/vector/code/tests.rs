@@ -1,29 +1,28 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::lookup::{LEAST, STRIP};
 
 proptest! {
     #[test]
-    fn products_are_those_of_a_plain_count(
-        words in 1usize..8,
-        planes in proptest::collection::vec(any::<[u64; 4]>(), 8),
-        bits in proptest::collection::vec(any::<u64>(), 8),
+    fn estimates_are_the_same_with_every_width(
+        values in proptest::collection::vec(LEAST..=GREATEST, 1..10),
+        bytes in proptest::collection::vec(any::<u8>(), 64),
+        unit in -1f32..1.0,
     ) {
-        let columns: Vec<Column> =
-            bits[..words].iter().map(|bits| std::array::from_fn(|slot| bits.rotate_left(slot as u32) ^ slot as u64)).collect();
-        let value = |word: usize, bit: usize| {
-            let four = planes[word].map(|plane| (plane >> bit & 1) as i32);
-            four[0] + 2 * four[1] + 4 * four[2] - 8 * four[3]
-        };
-        let expected: [i32; BLOCK] = std::array::from_fn(|slot| {
-            let set = (0..words * 64).filter(|at| columns[at / 64][slot] >> (at % 64) & 1 == 1);
-            set.map(|at| value(at / 64, at % 64)).sum()
+        let values: Vec<i8> = values.iter().cycle().take(64).copied().collect();
+        let column = |at: usize| -> Column { std::array::from_fn(|slot| bytes[at % 64] ^ bytes[slot]) };
+        let columns: Vec<Column> = (0..BLOCK / STRIP * 8).map(column).collect();
+        let factors: [f32; BLOCK] = std::array::from_fn(|slot| slot as f32 / 7.0);
+        let expected: [f32; BLOCK] = std::array::from_fn(|slot| {
+            let sign = |at: usize| if columns[slot / STRIP * 8 + at / 8][slot % STRIP] >> (at % 8) & 1 == 1 { 1 } else { -1 };
+            let product: i32 = values.iter().enumerate().map(|(at, value)| sign(at) * i32::from(*value)).sum();
+            product as f32 * unit * factors[slot]
         });
+        let codes = Codes { columns: &columns, factors: &factors };
         for width in Width::all() {
-            let asked = Asked { planes: planes[..words].to_vec(), sum: 3, unit: 0.5, width };
-            let (mut estimates, factors) = ([7.0; BLOCK], [0.25; BLOCK]);
-            let expected = expected.map(|product| (2 * product - 3) as f32 / 8.0);
-            let codes = Codes { columns: &columns, factors: &factors };
+            let asked = Asked::of(&values, unit, width);
+            let mut estimates = [7.0; BLOCK];
             for next in [codes, Codes { columns: &[], factors: &[f32::NAN; BLOCK] }] {
                 asked.estimates(codes, next, &mut estimates);
                 prop_assert!(estimates.iter().zip(&expected).all(|(one, other)| one.to_bits() == other.to_bits()));
@@ -38,7 +37,7 @@ proptest! {
         rotation.rotate(Width::all()[0], &vector.values, &mut rotated);
         for width in Width::all() {
             let code = Code::of(&vector, &rotation, width);
-            let signs = (0..rotated.len()).map(|at| code.words[at / 64] >> (at % 64) & 1 == 1);
+            let signs = (0..rotated.len()).map(|at| code.signs[at / 8] >> (at % 8) & 1 == 1);
             prop_assert!(signs.eq(rotated.iter().map(|value| *value > 0.0)));
             prop_assert_eq!(code.factor.to_bits(), Code::of(&vector, &rotation, Width::all()[0]).factor.to_bits());
         }
@@ -58,7 +57,7 @@ proptest! {
         let [one, other] = [&one, &other].map(|values| scaled(values).expect("numbers"));
         let rotation = Rotation::new(one.values.len());
         let code = Code::of(&one, &rotation, Width::chosen());
-        let columns: Vec<Column> = code.words.iter().map(|word| [*word; BLOCK]).collect();
+        let columns = code.signs.iter().map(|signs| [*signs; STRIP]).collect::<Vec<Column>>().repeat(BLOCK / STRIP);
         let mut estimates = [0.0; BLOCK];
         let asked = Asked::new(&other, &rotation, Width::chosen());
         let codes = Codes { columns: &columns, factors: &[code.factor; BLOCK] };
@@ -75,7 +74,7 @@ proptest! {
 fn a_vector_without_values_is_estimated_at_nothing() {
     let (rotation, zero) = (Rotation::new(3), Vector { values: [0, 0, 0].into(), scale: 1.0 });
     let code = Code::of(&zero, &rotation, Width::chosen());
-    let (columns, mut estimates) = ([[code.words[0]; BLOCK]], [7.0; BLOCK]);
+    let (columns, mut estimates) = ([[code.signs[0]; STRIP]; BLOCK / STRIP * 8], [7.0; BLOCK]);
     let asked = Asked::new(&zero, &rotation, Width::chosen());
     let mut factors = [1.0; BLOCK];
     (factors[0], factors[1]) = (code.factor, f32::NAN);

@@ -1,9 +1,10 @@
 //! The loops over vectors, for each set of instructions that this processor has, against plain ones.
 
 use super::BLOCK;
-use super::code::{Asked, Code, Codes, Column};
+use super::code::{Asked, Code, Codes};
 use super::dot::{dots, dots_of};
 use super::int8::Vector;
+use super::lookup::{Column, STRIP};
 use super::rotation::Rotation;
 use super::wide::Width;
 
@@ -66,12 +67,13 @@ fn codes(query: Vec<i8>, rows: Vec<Vec<i8>>) {
         };
         let codes: Vec<Code> = vectors.iter().map(|vector| Code::of(vector, &rotation, width)).collect();
         for (vector, code) in vectors.iter().zip(&codes) {
-            let signs = (0..rotation.length()).map(|at| code.words[at / 64] >> (at % 64) & 1 == 1);
+            let signs = (0..rotation.length()).map(|at| code.signs[at / 8] >> (at % 8) & 1 == 1);
             assert!(signs.eq(rotated(vector).iter().map(|value| *value > 0.0)), "{width:?}");
         }
-        let mut columns: Vec<Column> = vec![[0; BLOCK]; rotation.length() / 64];
+        let mut columns: Vec<Column> = vec![[0; STRIP]; BLOCK / STRIP * rotation.length() / 8];
         for (slot, code) in codes.iter().enumerate() {
-            columns.iter_mut().zip(&code.words).for_each(|(column, word)| column[slot] = *word);
+            let columns = columns[slot / STRIP * code.signs.len()..].iter_mut();
+            columns.zip(&code.signs).for_each(|(column, signs)| column[slot % STRIP] = *signs);
         }
         let mut factors = [f32::NAN; BLOCK];
         factors.iter_mut().zip(&codes).for_each(|(factor, code)| *factor = code.factor);
