@@ -10,9 +10,10 @@ use std::sync::Arc;
 const BLOCK: usize = 256;
 
 /// A sparse list indexed by number. A number that was never set reads as `None`, and so does one that was cleared; a
-/// block without items takes only the room of its pointer.
+/// block without items takes only the room of its pointer. An item lies where its block does: a search follows as few
+/// pointers as there can be, for it waits for memory at each.
 pub struct Blocks<T> {
-    blocks: Vec<Option<Arc<Vec<Option<T>>>>>,
+    blocks: Vec<Option<Arc<[Option<T>; BLOCK]>>>,
 }
 
 impl<T> Default for Blocks<T> {
@@ -31,7 +32,7 @@ impl<T: Clone> Blocks<T> {
     /// The item at `at`.
     pub fn get(&self, at: u32) -> Option<&T> {
         let at = at as usize;
-        self.blocks.get(at / BLOCK)?.as_ref()?.get(at % BLOCK)?.as_ref()
+        self.blocks.get(at / BLOCK)?.as_ref()?[at % BLOCK].as_ref()
     }
 
     /// Puts `item` at `at`, or clears the place, and returns what was there. Clearing a place that has none copies nothing.
@@ -43,11 +44,8 @@ impl<T: Clone> Blocks<T> {
         if block >= self.blocks.len() {
             self.blocks.resize(block + 1, None);
         }
-        let items = Arc::make_mut(self.blocks[block].get_or_insert_with(|| Arc::new(Vec::new())));
-        if place >= items.len() {
-            items.resize(place + 1, None);
-        }
-        std::mem::replace(&mut items[place], item)
+        let items = self.blocks[block].get_or_insert_with(|| Arc::new([const { None }; BLOCK]));
+        std::mem::replace(&mut Arc::make_mut(items)[place], item)
     }
 
     /// A number that all items are below; there is room up to it.
@@ -59,7 +57,7 @@ impl<T: Clone> Blocks<T> {
     pub fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
         let items =
             self.blocks.iter().zip((0..).step_by(BLOCK)).filter_map(|(block, first)| Some((first, block.as_ref()?)));
-        items.flat_map(|(first, block)| (first..).zip(&**block)).filter_map(|(at, item)| Some((at, item.as_ref()?)))
+        items.flat_map(|(first, block)| (first..).zip(block.iter())).filter_map(|(at, item)| Some((at, item.as_ref()?)))
     }
 
     /// All items, in order of their numbers.
@@ -71,9 +69,9 @@ impl<T: Clone> Blocks<T> {
 impl<T> FromIterator<Option<T>> for Blocks<T> {
     /// The items of the numbers from 0 on.
     fn from_iter<I: IntoIterator<Item = Option<T>>>(items: I) -> Self {
-        let mut items = items.into_iter();
-        let block = || Some(items.by_ref().take(BLOCK).collect::<Vec<_>>()).filter(|block| !block.is_empty());
-        let has_item = |block: Vec<Option<T>>| block.iter().any(Option::is_some).then(|| Arc::new(block));
+        let mut items = items.into_iter().fuse().peekable();
+        let block = || items.peek().is_some().then(|| std::array::from_fn(|_| items.next().flatten()));
+        let has_item = |block: [Option<T>; BLOCK]| block.iter().any(Option::is_some).then(|| Arc::new(block));
         Blocks { blocks: std::iter::from_fn(block).map(has_item).collect() }
     }
 }

@@ -99,10 +99,12 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offs
     };
     let weigher = Weigher { near, offset, boosts };
     let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
-    for hit in ranked {
-        let Some(note) = snapshot.chunk(hit.candidate.row).and_then(|chunk| snapshot.note(chunk.note)) else {
-            continue;
-        };
+    // Chunks and then notes lie anywhere in memory. Side by side the processor waits for many of them at once.
+    let chunks: Vec<_> = ranked.iter().map(|hit| snapshot.chunk(hit.candidate.row)).collect();
+    let numbers: Vec<_> = chunks.into_iter().map(|chunk| chunk.map(|chunk| chunk.note)).collect();
+    let notes: Vec<_> = numbers.into_iter().map(|no| no.and_then(|no| snapshot.note(no))).collect();
+    for (hit, note) in ranked.iter_mut().zip(notes) {
+        let Some(note) = note else { continue };
         hit.boosted = *known.entry(note.no).or_insert_with(|| weigher.weigh(note));
         hit.score = boosted(hit.fused, sum(hit.boosted));
     }
