@@ -69,25 +69,27 @@ impl Lookup {
         self.0[shard(hash)].find(hash, |no| has(items, *no, key)).copied()
     }
 
-    /// Makes room for so many numbers; the items of those that are there already are `items`.
-    pub(super) fn reserve<T: Keyed>(&mut self, count: usize, items: &Blocks<T>) {
-        for table in &mut self.0 {
-            let hash = |no: &u32| items.get(*no).map_or(0, |item| T::hash(item.key()));
-            Arc::make_mut(table).reserve(count.div_ceil(SHARDS), hash);
+    /// The numbers of all items. Of those with the same key the last one is found.
+    pub(super) fn of<T: Keyed>(items: &Blocks<T>) -> Self {
+        // Sorted by table first, since one table fits into the processor's cache and all of them do not.
+        let mut hashed = vec![Vec::new(); SHARDS];
+        for (no, item) in items.numbered() {
+            let hash = T::hash(item.key());
+            hashed[shard(hash)].push((hash, no));
         }
+        let table = |hashed: Vec<(u64, u32)>| {
+            let mut table = HashTable::with_capacity(hashed.len());
+            hashed.into_iter().for_each(|(hash, no)| put(&mut table, hash, no, items));
+            Arc::new(table)
+        };
+        Lookup(hashed.into_iter().map(table).collect())
     }
 
     /// Makes this the number that is found by its item's key, whichever was before.
     pub(super) fn insert<T: Keyed>(&mut self, no: u32, items: &Blocks<T>) {
         let Some(key) = items.get(no).map(Keyed::key) else { return };
         let hash = T::hash(key);
-        let table = Arc::make_mut(&mut self.0[shard(hash)]);
-        if let Some(old) = table.find_mut(hash, |no| has(items, *no, key)) {
-            *old = no;
-            return;
-        }
-        // Every number in the table still has its item: it is forgotten before its item goes.
-        table.insert_unique(hash, no, |no| items.get(*no).map_or(0, |item| T::hash(item.key())));
+        put(Arc::make_mut(&mut self.0[shard(hash)]), hash, no, items);
     }
 
     /// Forgets a number whose item is about to be removed, unless another number has taken over its key.
@@ -102,6 +104,18 @@ impl Lookup {
             found.remove();
         }
     }
+}
+
+/// Puts the number of an item with this hash into a table, in place of another with the same key. Looks at the item's
+/// key only if the table has a hash like this one: items lie far apart in memory.
+fn put<T: Keyed>(table: &mut HashTable<u32>, hash: u64, no: u32, items: &Blocks<T>) {
+    let key = || items.get(no).map(Keyed::key);
+    if let Some(old) = table.find_mut(hash, |other| key().is_some_and(|key| has(items, *other, key))) {
+        *old = no;
+        return;
+    }
+    // Every number in the table still has its item: it is forgotten before its item goes.
+    table.insert_unique(hash, no, |no| items.get(*no).map_or(0, |item| T::hash(item.key())));
 }
 
 fn has<T: Keyed>(items: &Blocks<T>, no: u32, key: &T::Key) -> bool {
@@ -152,6 +166,11 @@ mod tests {
             if at % 32 == 0 {
                 kept.push((lookup.clone(), items.clone(), map.clone()));
             }
+        }
+        let all = Lookup::of(&items);
+        for one in (0..60).map(item) {
+            let last = items.numbered().filter(|(_, item)| item.key() == one.key()).last();
+            assert_eq!(all.get(one.key(), &items), last.map(|(no, _)| no));
         }
         kept.push((lookup, items, map));
         for (lookup, items, map) in &kept {

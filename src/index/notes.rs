@@ -49,9 +49,11 @@ impl NoteTable {
         self.count == 0
     }
 
-    /// Makes room for so many notes.
-    pub(super) fn reserve(&mut self, count: usize) {
-        self.paths.reserve(count, &self.notes);
+    /// A table of these notes, each at its number.
+    pub(super) fn of(notes: Blocks<Arc<NoteEntry>>) -> Self {
+        let conflicts = notes.iter().filter(|note| note.conflict).map(|note| note.no).collect();
+        let (paths, count) = (Lookup::of(&notes), notes.iter().count());
+        NoteTable { notes, paths, count, conflicts: Arc::new(conflicts) }
     }
 
     /// Puts a note in place of the one with its number, and takes over its path from whichever note had it.
@@ -123,6 +125,7 @@ mod tests {
         let numbers = |notes: &NoteTable| notes.conflicts().map(|note| note.no).collect::<Vec<_>>();
         let mut notes: NoteTable = [copy(3, true), copy(1, true), copy(2, false)].into_iter().collect();
         let before = notes.clone();
+        assert_eq!(numbers(&NoteTable::of(notes.notes.clone())), numbers(&notes));
         notes.put(copy(1, false));
         notes.put(copy(2, true));
         notes.remove(3);

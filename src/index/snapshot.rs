@@ -24,7 +24,7 @@ use vector::Vector;
 use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 
 use saved::Saved;
-pub use saved::Stamp;
+pub use saved::{Stamp, has_saved};
 
 /// Whether the lexical index on disk holds a note of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use platform::files::Mapped;
 
 use super::vectors::{Records, VectorFile};
@@ -24,15 +24,31 @@ impl VectorCache {
         VectorCache { file: Mutex::new(file), rows }
     }
 
+    /// The file, once it is known which inputs it has: whoever needs that first reads them, if the store has not. Of a
+    /// file that was cut none are known.
+    fn file(&self) -> MutexGuard<'_, VectorFile> {
+        let mut file = self.file.lock();
+        if let Err(error) = file.read_inputs(&|| true) {
+            tracing::warn!(%error, "the vectors cannot be read");
+            file.know_none();
+        }
+        file
+    }
+
+    /// Reads which inputs have vectors.
+    pub(super) fn read_inputs(&self, room: &dyn Fn() -> bool) -> Result<(), StoreError> {
+        self.file.lock().read_inputs(room)
+    }
+
     /// The vector of an input.
     pub fn get(&self, input: InputHash) -> Option<Vector> {
-        self.file.lock().get(input, false).map(|(_, vector)| vector)
+        self.file().get(input, false).map(|(_, vector)| vector)
     }
 
     /// The vectors of many inputs, in their order, for an index whose matrix this cache is.
     pub fn windows(&self, inputs: &[InputHash]) -> Vec<Option<WindowVector>> {
         let rows = self.rows();
-        let mut file = self.file.lock();
+        let mut file = self.file();
         let get = |&input| {
             let (record, vector) = file.get(input, rows.is_some())?;
             let shown = rows.as_ref().is_some_and(|rows| rows.get(record).is_some());
@@ -44,7 +60,7 @@ impl VectorCache {
     /// The records of inputs whose vectors are whole and shown as rows, in order; those of other inputs are left out.
     pub fn records(&self, inputs: &[InputHash]) -> Vec<u32> {
         let Some(rows) = self.rows() else { return Vec::new() };
-        let mut file = self.file.lock();
+        let mut file = self.file();
         let records = inputs.iter().filter_map(|input| file.whole_record_of(*input, true));
         records.filter(|record| rows.get(*record).is_some()).collect()
     }
@@ -62,7 +78,7 @@ impl VectorCache {
     /// in order; `windows` belong to those that have vectors.
     pub fn place(&self, windows: &mut [WindowVector], inputs: &[InputHash]) {
         let rows = self.rows();
-        let file = self.file.lock();
+        let file = self.file();
         let held: Vec<u32> = inputs.iter().filter_map(|input| file.record_of(*input, rows.is_some())).collect();
         if held.len() == windows.len() {
             for (window, record) in windows.iter_mut().zip(held) {
@@ -81,12 +97,12 @@ impl VectorCache {
 
     /// Whether an input has a vector, without reading it.
     pub fn holds(&self, input: InputHash) -> bool {
-        self.file.lock().holds(input)
+        self.file().holds(input)
     }
 
     /// Keeps vectors, not fsynced. Inputs that have one keep it.
     pub fn put(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        let mut file = self.file.lock();
+        let mut file = self.file();
         file.put(vectors)?;
         *self.rows.write() = file.rows();
         Ok(())
@@ -95,13 +111,13 @@ impl VectorCache {
     /// Adds the records of `inputs` to `named`.
     pub(super) fn name(&self, inputs: impl Iterator<Item = InputHash>, named: &mut Records) {
         let is_whole = self.rows().is_some();
-        let file = self.file.lock();
+        let file = self.file();
         inputs.filter_map(|input| file.record_of(input, is_whole)).for_each(|record| named.add(record));
     }
 
     /// See [`VectorFile::give_up`].
     pub(super) fn give_up(&self, named: &Records) {
-        self.file.lock().give_up(named);
+        self.file().give_up(named);
     }
 
     /// Lets the system reclaim the memory that shows the vectors: nobody will look at them for a while.
@@ -113,7 +129,7 @@ impl VectorCache {
 
     /// How many inputs have a vector.
     pub fn len(&self) -> usize {
-        self.file.lock().len()
+        self.file().len()
     }
 
     /// Whether no input has a vector.
@@ -142,7 +158,7 @@ impl Store {
 
     /// Opens or creates the vectors of another embedder. Only one cache of an embedder may be open at a time.
     pub fn vectors_of(&self, identity: &str, dimensions: usize) -> Result<Arc<VectorCache>, StoreError> {
-        let file = VectorFile::open(&self.dir, identity, dimensions, &|| true)?;
+        let file = VectorFile::open_and_read(&self.dir, identity, dimensions, &|| true)?;
         Ok(Arc::new(VectorCache::new(file)))
     }
 

@@ -63,7 +63,7 @@ pub use encoded::EncodedNotes;
 pub use exchange::ImportReport;
 pub use journal::Holder;
 pub use keep::ArchivedAll;
-pub use opening::Opened;
+pub use opening::{Opened, ReadInputs};
 pub use peek::{Looked, journaled, look, rehearse};
 pub use reclaim::Reclaimed;
 

@@ -35,6 +35,15 @@ pub struct Opened {
     pub notes: u64,
 }
 
+/// When a store that is opened reads which inputs have vectors: a step through the whole file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadInputs {
+    /// While it is opened, on a thread of its own.
+    AtOnce,
+    /// Before it is scanned, or when somebody needs to know it.
+    Later,
+}
+
 /// The files of a store besides its database and its vectors.
 struct Files {
     dir: PathBuf,
@@ -75,7 +84,7 @@ impl Store {
         let files = Files::open(dir)?;
         // Both threads read everything that they open.
         let (opened, vectors) = thread::scope(|scope| {
-            let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
+            let vectors = scope.spawn(|| VectorFile::open_and_read(dir, embedder_identity, dimensions, room));
             let opened = open_or_replace(dir, &files.lock, &files.journal, room);
             (opened, joined(vectors))
         });
@@ -92,8 +101,8 @@ impl Store {
     }
 
     /// Opens the store as [`Store::open_within`] does but scans nothing: [`Store::scan`] has to be called before
-    /// anything is written. What is read before that may be damaged. `beside` runs on another thread meanwhile, once
-    /// the store is locked.
+    /// anything is written. What is read before that may be damaged. `inputs` says when it is read which vectors there
+    /// are. `beside` runs on another thread meanwhile, once the store is locked.
     ///
     /// # Errors
     /// A damaged database stays where it is: [`StoreError::Damaged`].
@@ -102,13 +111,17 @@ impl Store {
         embedder_identity: &str,
         dimensions: usize,
         room: &(dyn Fn() -> bool + Sync),
+        inputs: ReadInputs,
         beside: impl FnOnce() -> T + Send,
     ) -> Result<(Self, T), StoreError> {
         let files = Files::open(dir)?;
         let sled = dir.join(compact::SLED);
         let expected = if sled.exists() { mark::read(&files.lock) } else { 0 };
         let (trees, vectors, other) = thread::scope(|scope| {
-            let vectors = scope.spawn(|| VectorFile::open(dir, embedder_identity, dimensions, room));
+            let vectors = scope.spawn(|| match inputs {
+                ReadInputs::AtOnce => VectorFile::open_and_read(dir, embedder_identity, dimensions, room),
+                ReadInputs::Later => VectorFile::open(dir, embedder_identity, dimensions),
+            });
             let other = scope.spawn(beside);
             (Trees::open(&sled), joined(vectors), joined(other))
         });
@@ -141,6 +154,7 @@ impl Store {
     /// The database is damaged ([`StoreError::Damaged`]): the store is unusable, and the caller has to drop it and open
     /// it with [`Store::open_within`]. Or `room` says that no more memory may be taken ([`StoreError::NoRoom`]).
     pub fn scan(&self, room: &dyn Fn() -> bool, each: &mut dyn FnMut(EncodedNotes)) -> Result<(), StoreError> {
+        self.vectors().read_inputs(room)?;
         let scanned = self.database.with(|trees| trees.scan(is_known(&self.journal), room, each));
         match scanned.and_then(|scan| scan.reaching(self.expected)) {
             Ok(scan) => {

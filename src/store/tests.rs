@@ -9,7 +9,7 @@ use context::plan::{Action, PendingContext, Reason};
 use context::prompt::Form;
 use context::quality::Scores;
 use context::{Making, Origin, Spent};
-use note::fingerprint::{ChunkId, SectionKey, Sketch, text_hash};
+use note::fingerprint::{ChunkId, InputHash, SectionKey, Sketch, text_hash};
 
 mod damage;
 mod expansion;
@@ -209,7 +209,8 @@ fn a_store_is_scanned_after_it_was_opened() {
     store.flush(true).unwrap();
     drop(store);
 
-    let (store, beside) = Store::open_unscanned(dir.path(), EMBEDDER, DIMENSIONS, &|| true, || 7).unwrap();
+    let (store, beside) =
+        Store::open_unscanned(dir.path(), EMBEDDER, DIMENSIONS, &|| true, ReadInputs::AtOnce, || 7).unwrap();
     assert_eq!((scanned(&store), store.seq(), beside), (vec![record.clone()], 1, 7));
     let (at, write) = put("b.md", 1, 0);
     let second = store.apply(&at, write).unwrap();
@@ -218,6 +219,28 @@ fn a_store_is_scanned_after_it_was_opened() {
         (2, vec![record, second.clone()]),
         "what was applied since is scanned too"
     );
+}
+
+#[test]
+fn inputs_are_read_when_somebody_needs_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let vectors = |numbers: [u8; 2]| numbers.map(|n| (InputHash([n; 16]), vector(n)));
+    store.vectors().put(&vectors([1, 2])).unwrap();
+    let version = store.vectors().version().unwrap();
+    drop(store);
+
+    let later = || {
+        let opened = Store::open_unscanned(dir.path(), EMBEDDER, DIMENSIONS, &|| true, ReadInputs::Later, || ());
+        opened.unwrap().0.vectors()
+    };
+    let cache = later();
+    assert_eq!(cache.version().unwrap(), version);
+    cache.put(&vectors([2, 3])).unwrap();
+    assert_eq!(cache.get(InputHash([1; 16])), Some(vector(1)));
+    assert_eq!((cache.len(), cache.version().unwrap().0), (3, 3), "the second one was there already");
+    drop(cache);
+    assert_eq!(later().len(), 3);
 }
 
 #[test]

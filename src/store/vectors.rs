@@ -37,6 +37,8 @@ pub(super) struct VectorFile {
     dimensions: usize,
     records: u32,
     inputs: Inputs,
+    /// Whether `inputs` has those that were in the file when it was opened.
+    is_read: bool,
     /// The memory map of the file up to its last record; `None` where the system cannot map files.
     mapped: Option<Mapped>,
     dirty: bool,
@@ -129,14 +131,9 @@ fn mend_header(file: &File, head: &[u8]) -> io::Result<()> {
 }
 
 impl VectorFile {
-    /// Opens or creates the file of an embedder in `dir`, as long as `room` says that there is memory for it. A torn
-    /// last record is cut off.
-    pub(super) fn open(
-        dir: &Path,
-        identity: &str,
-        dimensions: usize,
-        room: &dyn Fn() -> bool,
-    ) -> Result<Self, StoreError> {
+    /// Opens or creates the file of an embedder in `dir`. A torn last record is cut off. Nothing is known of its inputs
+    /// until [`VectorFile::read_inputs`] has read them.
+    pub(super) fn open(dir: &Path, identity: &str, dimensions: usize) -> Result<Self, StoreError> {
         let path = dir.join(file_name(identity, dimensions));
         let fail = |error: io::Error| StoreError::io(&path, &error);
         let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -157,6 +154,7 @@ impl VectorFile {
             dimensions,
             records,
             inputs: Inputs::default(),
+            is_read: false,
             mapped: None,
             dirty: false,
             free: VecDeque::new(),
@@ -164,6 +162,17 @@ impl VectorFile {
             hand: 0,
         };
         file.map();
+        Ok(file)
+    }
+
+    /// The same, and reads its inputs.
+    pub(super) fn open_and_read(
+        dir: &Path,
+        identity: &str,
+        dimensions: usize,
+        room: &dyn Fn() -> bool,
+    ) -> Result<Self, StoreError> {
+        let mut file = VectorFile::open(dir, identity, dimensions)?;
         file.read_inputs(room)?;
         Ok(file)
     }
@@ -182,10 +191,16 @@ impl VectorFile {
             mapped.inspect_err(|error| tracing::debug!(%error, "vectors are not mapped")).ok().or(self.mapped.take());
     }
 
-    /// Fills the map from inputs to records; the last record of an input counts. A few records always fit into memory.
-    fn read_inputs(&mut self, room: &dyn Fn() -> bool) -> Result<(), StoreError> {
+    /// Fills the map from inputs to records, unless that was done before; the last record of an input counts.
+    ///
+    /// # Errors
+    /// `room` says that there is no memory for it, though a few records always fit; or the file is cut.
+    pub(super) fn read_inputs(&mut self, room: &dyn Fn() -> bool) -> Result<(), StoreError> {
         /// Checks for room after every so many records.
         const ASK_AFTER: usize = 1 << 16;
+        if self.is_read {
+            return Ok(());
+        }
         let mut slots = Vec::with_capacity(self.records as usize);
         for first in (0..self.records).step_by(ASK_AFTER) {
             if first > 0 && !room() {
@@ -197,7 +212,13 @@ impl VectorFile {
             }
         }
         self.inputs = Inputs::of(slots, |one, other| self.input_at(one, true) == self.input_at(other, true));
+        self.is_read = true;
         Ok(())
+    }
+
+    /// Goes on as if no input had a vector.
+    pub(super) fn know_none(&mut self) {
+        self.is_read = true;
     }
 
     /// The input that a record names, if the file has the record; its checksum is not checked. With `mapped` it is read

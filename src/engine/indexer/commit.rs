@@ -31,8 +31,8 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 /// many times, so publishing ends hardly any segment early.
 const PUBLISH_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 
-/// Bytes of memory that restoring takes for each byte of the file: what it reads, and the tables.
-const RESTORED: u64 = 4;
+/// Bytes of memory that restored tables take for each byte of the file.
+const RESTORED: u64 = 2;
 
 /// Whether so many more bytes of memory may be taken; [`EngineError::NoRoom`] if they may not.
 pub(super) type Room<'a> = dyn Fn(u64) -> Result<(), EngineError> + Sync + 'a;

@@ -6,7 +6,7 @@ use super::commit::{Room, open_index};
 use crate::EngineError;
 use index::{Index, Language};
 use provider::Embedder;
-use store::Store;
+use store::{ReadInputs, Store};
 
 /// Whether the store is scanned before it is used.
 #[derive(Clone, Copy)]
@@ -39,7 +39,9 @@ impl Opening {
         let index = || open_index(&lexical, dimensions, language, room);
         match self {
             Opening::Unscanned => {
-                let (store, index) = Store::open_unscanned(dir, identity, dimensions, &has_room, index)?;
+                // What the last stop saved answers queries without that.
+                let inputs = if index::has_saved(&lexical) { ReadInputs::Later } else { ReadInputs::AtOnce };
+                let (store, index) = Store::open_unscanned(dir, identity, dimensions, &has_room, inputs, index)?;
                 Ok((store, index?, None))
             }
             Opening::Scanned => {

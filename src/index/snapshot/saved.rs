@@ -7,17 +7,20 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
-use platform::files::{Private as _, open_at_once, read_exact_at};
+use platform::files::{Mapped, Private as _, open_at_once};
 
 use super::{Index, Snapshot, Tables};
 use crate::links::Links;
+use crate::lookup::Lookup;
+use crate::notes::NoteTable;
 use crate::packed::{put_number, take_number, taken};
 use crate::{ChunkEntry, NoteEntry, NoteNo, Row};
 use note::fingerprint::{ChunkId, TextHash};
 use note::{FileStat, VaultPath};
-use vector::{FreeSlots, Windows};
+use vector::{Blocks, FreeSlots, Windows};
 
 /// The name of the file.
 const NAME: &str = "tables";
@@ -49,16 +52,13 @@ impl Section {
 struct Ending {
     stamp: Stamp,
     sections: [Section; SECTIONS],
-    /// How many notes and chunks there are.
-    notes: u32,
-    chunks: u32,
     /// [`Tables::rows`].
     rows: u32,
 }
 
 impl Ending {
     /// Bytes of an ending with its checksum.
-    const SIZE: usize = size_of::<Stamp>() + SECTIONS * Section::SIZE + 3 * size_of::<u32>() + blake3::OUT_LEN;
+    const SIZE: usize = size_of::<Stamp>() + SECTIONS * Section::SIZE + size_of::<u32>() + blake3::OUT_LEN;
 
     /// The ending as bytes. Its checksum includes the version.
     fn bytes(&self) -> Vec<u8> {
@@ -68,7 +68,7 @@ impl Ending {
             bytes.extend(length.to_le_bytes());
             bytes.extend(sum);
         }
-        [self.notes, self.chunks, self.rows].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes.extend(self.rows.to_le_bytes());
         let sum = Ending::sum(&bytes);
         bytes.extend(sum);
         bytes
@@ -78,33 +78,28 @@ impl Ending {
         *blake3::Hasher::new().update(MAGIC).update(ending).finalize().as_bytes()
     }
 
-    /// Reads the ending of a file; `None` if it is damaged, or of a file of another version.
-    fn read(file: &File) -> Option<Ending> {
-        let begin = file.metadata().ok()?.len().checked_sub(Ending::SIZE as u64)?;
-        let mut bytes = [0; Ending::SIZE];
-        read_exact_at(file, &mut bytes, begin).ok()?;
-        let (ending, sum) = bytes.split_last_chunk()?;
-        if Ending::sum(ending) != *sum {
+    /// The ending of a file; `None` if it is damaged, or of a file of another version.
+    fn of(file: &[u8]) -> Option<Ending> {
+        let (before, ending) = file.split_at(file.len().checked_sub(Ending::SIZE)?);
+        let (mut rest, sum) = ending.split_last_chunk()?;
+        if Ending::sum(rest) != *sum {
             return None;
         }
-        let mut rest = ending;
         let stamp = taken(&mut rest)?;
         let mut section = || Some(Section { length: u64::from_le_bytes(taken(&mut rest)?), sum: taken(&mut rest)? });
         let sections = [section()?, section()?, section()?];
-        let mut number = || Some(u32::from_le_bytes(taken(&mut rest)?));
-        let ending = Ending { stamp, sections, notes: number()?, chunks: number()?, rows: number()? };
+        let ending = Ending { stamp, sections, rows: u32::from_le_bytes(taken(&mut rest)?) };
         // The sections are all that is before the ending.
         let length = ending.sections.iter().try_fold(0u64, |sum, section| sum.checked_add(section.length))?;
-        (length == begin).then_some(ending)
+        (length == before.len() as u64).then_some(ending)
     }
 
-    /// Reads a section; `None` if it is damaged.
-    fn section(&self, file: &File, at: usize) -> Option<Vec<u8>> {
-        let begin = self.sections[..at].iter().map(|section| section.length).sum();
+    /// A section of the file; `None` if it is damaged.
+    fn section<'a>(&self, file: &'a [u8], at: usize) -> Option<&'a [u8]> {
+        let begin: u64 = self.sections[..at].iter().map(|section| section.length).sum();
         let Section { length, sum } = self.sections[at];
-        let mut bytes = vec![0; usize::try_from(length).ok()?];
-        read_exact_at(file, &mut bytes, begin).ok()?;
-        (*blake3::hash(&bytes).as_bytes() == sum).then_some(bytes)
+        let bytes = file.get(begin as usize..)?.get(..length as usize)?;
+        (*blake3::hash(bytes).as_bytes() == sum).then_some(bytes)
     }
 }
 
@@ -153,6 +148,11 @@ impl Saved {
     }
 }
 
+/// Whether tables are saved in an index's folder.
+pub fn has_saved(dir: &Path) -> bool {
+    dir.join(NAME).exists()
+}
+
 impl Index {
     /// Writes the tables beside the words, for the next start; for a clean stop. They are not synced: a power cut may
     /// leave a part of the file, which is not restored.
@@ -180,9 +180,11 @@ impl Index {
     pub fn read_saved(&mut self) {
         let Ok(file) = open_at_once(&self.saved.file) else { return };
         if self.rebuilt().is_none() {
-            self.saved.read = self.tables.read(&file);
+            // Shown as memory and not read into it, which would take as long as making the tables of it.
+            let length = file.metadata().map_or(0, |meta| meta.len());
+            let shown = Mapped::of(&Arc::new(file), length as usize);
+            self.saved.read = shown.ok().and_then(|file| self.tables.read(&file));
         }
-        drop(file);
         // One that stays has an old stamp as soon as something changes.
         let _ = fs::remove_file(&self.saved.file);
     }
@@ -243,48 +245,56 @@ impl Tables {
         self.links.save(&mut bytes);
         let links = section(out, |out| out.write_all(&bytes))?;
         let sections = [notes, links, section(out, |out| self.windows.save(out))?];
-        let (notes, chunks) = (self.notes.len() as u32, self.chunk_count as u32);
-        out.write_all(&Ending { stamp, sections, notes, chunks, rows: self.rows }.bytes())?;
+        out.write_all(&Ending { stamp, sections, rows: self.rows }.bytes())?;
         out.flush()
     }
 
     /// The tables in a file, with their stamp and the slots that are free. These tables are empty ones of the same
     /// dimensions.
-    fn read(&self, file: &File) -> Option<(Stamp, Tables, FreeSlots)> {
-        let ending = Ending::read(file)?;
-        let (tables, others) = thread::scope(|scope| {
+    fn read(&self, file: &[u8]) -> Option<(Stamp, Tables, FreeSlots)> {
+        let ending = Ending::of(file)?;
+        let (entries, others) = thread::scope(|scope| {
             let others = scope.spawn(|| {
-                let links = Links::restored(&ending.section(file, 1)?)?;
-                let windows = ending.section(file, 2)?;
-                let mut rest = &*windows;
+                let links = Links::restored(ending.section(file, 1)?)?;
+                let mut rest = ending.section(file, 2)?;
                 let windows = self.windows.restored(&mut rest).filter(|_| rest.is_empty())?;
                 Some((links, windows))
             });
-            let notes = ending.section(file, 0);
-            let tables = notes.and_then(|notes| self.clone().with_notes(&ending, &notes));
-            (tables, others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            let entries = ending.section(file, 0).and_then(|bytes| restored_entries(ending.rows, bytes));
+            (entries, joined(others))
         });
         let (links, (windows, free)): (Links, (Windows, FreeSlots)) = others?;
-        Some((ending.stamp, Tables { links, windows, ..tables? }, free))
+        let (notes, chunks) = entries?;
+        let (notes, ids) = thread::scope(|scope| {
+            let notes = scope.spawn(|| NoteTable::of(notes));
+            let ids = Lookup::of(&chunks);
+            (joined(notes), ids)
+        });
+        let chunk_count = chunks.iter().count();
+        let tables = Tables { notes, chunks, chunk_count, rows: ending.rows, ids, links, windows };
+        Some((ending.stamp, tables, free))
     }
+}
 
-    /// These tables with the notes of a file.
-    fn with_notes(mut self, ending: &Ending, mut bytes: &[u8]) -> Option<Tables> {
-        self.rows = ending.rows;
-        self.notes.reserve(ending.notes as usize);
-        self.ids.reserve(ending.chunks as usize, &self.chunks);
-        while !bytes.is_empty() {
-            let note = NoteEntry::restored(&mut bytes)?;
-            for (position, row) in (0..).zip(note.rows.iter()) {
-                let chunk = restored_chunk(&mut bytes, note.no, position).filter(|_| row < self.rows)?;
-                self.chunks.set(row, Some(chunk));
-                self.ids.insert(row, &self.chunks);
-                self.chunk_count += 1;
-            }
-            self.notes.put(note);
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Notes and chunks, each at its number.
+type Entries = (Blocks<Arc<NoteEntry>>, Blocks<ChunkEntry>);
+
+/// The notes of a file, with their chunks in rows below `rows`.
+fn restored_entries(rows: u32, mut bytes: &[u8]) -> Option<Entries> {
+    let (mut notes, mut chunks) = Entries::default();
+    while !bytes.is_empty() {
+        let note = NoteEntry::restored(&mut bytes)?;
+        for (position, row) in (0..).zip(note.rows.iter()) {
+            let chunk = restored_chunk(&mut bytes, note.no, position).filter(|_| row < rows)?;
+            chunks.set(row, Some(chunk));
         }
-        Some(self)
+        notes.set(note.no, Some(Arc::new(note)));
     }
+    Some((notes, chunks))
 }
 
 fn save_chunk(chunk: &ChunkEntry, out: &mut Vec<u8>) {

@@ -42,7 +42,7 @@ fn written(dir: &Path) -> Store {
 /// Whether a store that is opened without a scan is found to be whole by the scan that follows.
 fn is_whole(dir: &Path) -> bool {
     let mut notes = Vec::new();
-    let opened = Store::open_unscanned(dir, EMBEDDER, DIMENSIONS, &|| true, || ());
+    let opened = Store::open_unscanned(dir, EMBEDDER, DIMENSIONS, &|| true, ReadInputs::AtOnce, || ());
     match opened
         .and_then(|(store, ())| store.scan(&|| true, &mut |batch| notes.extend(batch.decoded().map(|note| note.path))))
     {

@@ -6,7 +6,7 @@ fn input(n: u8) -> InputHash {
 }
 
 fn open(dir: &Path) -> VectorFile {
-    VectorFile::open(dir, EMBEDDER, DIMENSIONS, &|| true).unwrap()
+    VectorFile::open_and_read(dir, EMBEDDER, DIMENSIONS, &|| true).unwrap()
 }
 
 fn put(file: &mut VectorFile, which: impl IntoIterator<Item = u8>) {
@@ -64,7 +64,7 @@ fn another_embedder_has_another_file() {
     let names: HashSet<_> = names.iter().map(|(identity, dims)| file_name(identity, *dims)).collect();
     assert_eq!(names.len(), 4);
     assert!(names.iter().all(|name| name.is_ascii() && !name.contains('/')), "{names:?}");
-    assert_eq!(VectorFile::open(dir.path(), "other", DIMENSIONS, &|| true).unwrap().len(), 0);
+    assert_eq!(VectorFile::open_and_read(dir.path(), "other", DIMENSIONS, &|| true).unwrap().len(), 0);
     assert_has(&mut open(dir.path()), 0..3);
 }
 
@@ -121,7 +121,7 @@ fn a_file_that_memory_has_no_room_for_is_left_as_it_is() {
     let input = |n: u32| InputHash([n.to_le_bytes(); 4].concat().try_into().unwrap());
     let vectors: Vec<_> = (0..70_000).map(|n| (input(n), vector(n as u8))).collect();
     open(dir.path()).put(&vectors).unwrap();
-    let refused = VectorFile::open(dir.path(), EMBEDDER, DIMENSIONS, &|| false);
+    let refused = VectorFile::open_and_read(dir.path(), EMBEDDER, DIMENSIONS, &|| false);
     assert!(matches!(refused, Err(StoreError::NoRoom)));
     assert_eq!(open(dir.path()).len(), vectors.len());
 }

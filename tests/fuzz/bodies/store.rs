@@ -230,8 +230,10 @@ pub fn vectors(bytes: &[u8]) {
     const DIMENSIONS: usize = 4;
     let mut input = Input(bytes);
     let folder = Folder::new("vectors");
-    let open =
-        || VectorFile::open(folder.path(), "test", DIMENSIONS, &|| true).expect("the file opens whatever is in it");
+    let open = || {
+        VectorFile::open_and_read(folder.path(), "test", DIMENSIONS, &|| true)
+            .expect("the file opens whatever is in it")
+    };
     let of = |number: u8| InputHash([number % 16; 16]);
     let vector = |number: u8, with: u8| Vector { values: [number, with, 1, 2].map(u8::cast_signed).into(), scale: 0.5 };
     let (mut file, mut put, mut damaged) = (open(), HashMap::<InputHash, Vec<Vector>>::new(), false);
