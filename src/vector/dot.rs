@@ -41,6 +41,6 @@ fn each_of(query: &[i8], rows: &[&[i8]], products: &mut Vec<i32>) {
 
 /// The dot product of two vectors of one length.
 #[inline(always)]
-pub(super) fn dot(a: &[i8], b: &[i8]) -> i32 {
+fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
 }

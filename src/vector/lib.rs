@@ -29,7 +29,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use self::code::{Code, Codes};
-use self::dot::dot;
 use self::lookup::{Column, STRIP};
 use self::matrix::HERE;
 use self::rotation::Rotation;
@@ -299,19 +298,6 @@ impl Windows {
             WindowVector::at(Some(record).filter(|record| *record != HERE), vector)
         };
         self.slots(row).map(window).filter(|window| self.usable(&window.vector)).collect()
-    }
-
-    /// The best cosine of `query` with any window of each chunk; 0 if either has no vector.
-    pub fn cosines(&self, query: &Vector, chunks: &[Row]) -> Vec<f32> {
-        if !self.usable(query) {
-            return vec![0.0; chunks.len()];
-        }
-        let rows = self.rows();
-        let cosine = |(block, at): (&Block, usize)| {
-            let (values, scale) = self.row(block, at, &rows);
-            dot(&query.values, values) as f32 * scale * query.scale
-        };
-        chunks.iter().map(|&row| self.slots(row).map(cosine).reduce(f32::max).unwrap_or(0.0)).collect()
     }
 
     /// A search for the `k` chunks that are nearest to `query`.

@@ -135,7 +135,8 @@ impl<'a> Scan<'a> {
         if matches!(self.look, Look::None) {
             return Vec::new();
         }
-        let mut slots: Vec<u32> = rows.flat_map(|row| self.windows.numbers(row)).collect();
+        let numbers = self.windows.slots_of(&rows.collect::<Vec<_>>());
+        let mut slots: Vec<u32> = numbers.into_iter().map(|(_, slot)| slot).collect();
         slots.sort_unstable();
         self.best_of(&slots)
     }
@@ -193,27 +194,68 @@ impl<'a> Scan<'a> {
 
     /// The best chunks of these slots.
     fn best_of(&self, slots: &[u32]) -> Vec<(Row, f32)> {
-        let (mut best, mut shown) = (Best::new(self.k), Shown::default());
+        let mut best = Best::new(self.k);
+        self.windows.compare((self.query, self.width), slots, &self.rows, |_, row, cosine| {
+            if let Some(row) = row.filter(|_| cosine >= best.threshold) {
+                best.push(row, cosine);
+            }
+        });
+        best.finish()
+    }
+}
+
+impl Windows {
+    /// The best cosine of `query` with any window of each chunk; 0 if either has no vector.
+    pub fn cosines(&self, query: &Vector, chunks: &[Row]) -> Vec<f32> {
+        let mut best = vec![None; chunks.len()];
+        if self.usable(query) {
+            let (of, slots): (Vec<usize>, Vec<u32>) = self.slots_of(chunks).into_iter().unzip();
+            self.compare((query, Width::chosen()), &slots, &self.rows(), |at, _, cosine| {
+                let best: &mut Option<f32> = &mut best[of[at]];
+                *best = Some(best.map_or(cosine, |best| best.max(cosine)));
+            });
+        }
+        best.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    /// The numbers of all slots of these chunks, each with the index of its chunk. It prefetches, like
+    /// [`Windows::compare`].
+    fn slots_of(&self, chunks: &[Row]) -> Vec<(usize, u32)> {
+        for first in chunks.iter().filter_map(|row| self.first.get(*row)) {
+            let (block, at) = self.slot(first.get() - 1);
+            fetch(&block.slots[at]);
+        }
+        let numbers = |(at, row): (usize, &Row)| self.numbers(*row).map(move |slot| (at, slot));
+        chunks.iter().enumerate().flat_map(numbers).collect()
+    }
+
+    /// Calls `each` with the index of each slot whose values the matrix shows, the chunk that owns it, and its cosine
+    /// with the query. Slots lie anywhere in memory, so each step prefetches what the next one reads: otherwise that
+    /// would wait for one slot after another.
+    fn compare(
+        &self,
+        (query, width): (&Vector, Width),
+        slots: &[u32],
+        rows: &Rows,
+        mut each: impl FnMut(usize, Option<Row>, f32),
+    ) {
         let (mut products, mut places) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
-        for slots in slots.chunks(TOGETHER) {
+        let mut shown = Shown::default();
+        for (slots, begin) in slots.chunks(TOGETHER).zip((0..).step_by(TOGETHER)) {
             places.clear();
-            places.extend(slots.iter().map(|slot| self.windows.slot(*slot)));
-            // Each step prefetches what the next one reads: otherwise that would wait for one slot after another.
+            places.extend(slots.iter().map(|slot| self.slot(*slot)));
             places.iter().for_each(|(block, at)| fetch(&block.slots[*at]));
-            places.iter().for_each(|(block, at)| self.rows.fetch(block.slots[*at].record));
+            places.iter().for_each(|(block, at)| rows.fetch(block.slots[*at].record));
             shown.clear();
-            shown.extend(places.iter().map(|(block, at)| self.row(block, *at)));
-            dots_of(self.width, &self.query.values, &shown.rows, &mut products);
+            shown.extend(places.iter().map(|(block, at)| self.row(block, *at, rows)));
+            dots_of(width, &query.values, &shown.rows, &mut products);
             let seen = products.iter().zip(&shown.scales).zip(&shown.rows);
-            for ((block, at), ((product, scale), values)) in places.iter().zip(seen) {
-                let cosine = *product as f32 * scale * self.query.scale;
-                let reaches = cosine >= best.threshold && !values.is_empty();
-                if let Some(row) = block.slots[*at].row().filter(|_| reaches) {
-                    best.push(row, cosine);
+            for (number, ((block, at), ((product, scale), values))) in (begin..).zip(places.iter().zip(seen)) {
+                if !values.is_empty() {
+                    each(number, block.slots[*at].row(), *product as f32 * scale * query.scale);
                 }
             }
         }
-        best.finish()
     }
 }
 
