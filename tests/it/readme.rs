@@ -1,4 +1,5 @@
-//! The README says nothing that is not so: what it shows was printed, its commands exist, its configurations are taken.
+//! The README, and the pages that it sends its readers to, say nothing that is not so: what they show was printed, their
+//! commands exist, their configurations are taken.
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
@@ -6,13 +7,24 @@ use clap::error::ErrorKind;
 use crate::commands::{err, out};
 use crate::support::Place;
 
-const README: &str = include_str!("../../README.md");
+/// A page for users, and the folder that it is in.
+struct Page {
+    folder: &'static str,
+    text: &'static str,
+}
+
+const PAGES: [Page; 4] = [
+    Page { folder: "", text: include_str!("../../README.md") },
+    Page { folder: "src", text: include_str!("../../src/MODELS.md") },
+    Page { folder: "src/service", text: include_str!("../../src/service/INSTALL.md") },
+    Page { folder: "src/team", text: include_str!("../../src/team/TEAM.md") },
+];
 
 /// The code blocks of a language.
 fn blocks(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     let rest = |part: &'static str| part.split_once("\n```").map(|(block, _)| block);
-    README.split(fence.as_str()).skip(1).filter_map(rest).collect()
+    PAGES.iter().flat_map(|page| page.text.split(fence.as_str()).skip(1).filter_map(rest)).collect()
 }
 
 /// The words of an output, but for what differs from run to run: numbers, places, ages.
@@ -25,7 +37,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().filter(|word| !differs(word)).collect()
 }
 
-/// The arguments of a command as a shell takes them, as far as the README needs a shell.
+/// The arguments of a command as a shell takes them, as far as the pages need a shell.
 fn arguments(command: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (n, part) in command.split('\'').enumerate() {
@@ -64,8 +76,9 @@ fn what_is_shown_was_printed() {
 
 #[test]
 fn every_command_exists() {
-    let inline = README.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
-    let lines = README.split("```").skip(1).step_by(2).flat_map(str::lines);
+    let apart = |from: usize| PAGES.iter().flat_map(move |page| page.text.split("```").skip(from).step_by(2));
+    let inline = apart(0).flat_map(|text| text.split('`').skip(1).step_by(2));
+    let lines = apart(1).flat_map(str::lines);
     let spans = inline.map(|span| span.replace('\n', " ")).chain(lines.map(str::to_owned));
     let mut count = 0;
     for span in spans {
@@ -97,10 +110,13 @@ fn every_configuration_is_taken() {
 #[test]
 fn every_file_that_is_linked_is_there() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let links = README.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    let local: Vec<&str> = links.filter(|link| !link.contains("://") && !link.starts_with('#')).collect();
-    assert!(local.len() > 5);
-    for link in local {
-        assert!(root.join(link.split('#').next().unwrap_or_default()).exists(), "{link}");
+    let mut count = 0;
+    for Page { folder, text } in PAGES {
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            assert!(root.join(folder).join(link.split('#').next().unwrap_or_default()).exists(), "{folder}: {link}");
+            count += 1;
+        }
     }
+    assert!(count > 10, "{count}");
 }
