@@ -8,7 +8,7 @@
 #![allow(clippy::inline_always)] // An iterator belongs into the loop of its width.
 
 use super::BLOCK;
-use super::wide::{LINE, Level, Width, fetch};
+use super::wide::{LINE, Level, Width};
 
 /// Slots whose sums stay in registers: a cache line of one byte each.
 pub(super) const STRIP: usize = LINE;
@@ -99,6 +99,7 @@ fn one_by_one(bytes: &[[u16; 256]], columns: &[Column]) -> [u16; STRIP] {
 }
 
 /// Columns two at a time, with their tables and the columns to prefetch: two bytes of four sums of four fit into one.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 fn pairs<'a>(
     halves: &'a [[Sums; 2]],

@@ -4,7 +4,8 @@
 #[allow(clippy::wildcard_imports, reason = "the names say whose they are")]
 use std::arch::x86_64::*;
 
-use super::{Column, STRIP, Sums, fetch, pairs};
+use super::{Column, STRIP, Sums, pairs};
+use crate::wide::fetch;
 
 /// See [`super::Kernel`].
 pub(super) fn avx2(halves: &[[Sums; 2]], columns: &[Column], next: &[Column]) -> [u16; STRIP] {
