@@ -8,11 +8,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
 
 use platform::files::{Mapped, Private as _, open_at_once};
 
-use super::{Index, Snapshot, Tables};
+use super::{Index, Snapshot, Tables, aside};
 use crate::links::Links;
 use crate::lookup::Lookup;
 use crate::notes::NoteTable;
@@ -253,31 +252,20 @@ impl Tables {
     /// dimensions.
     fn read(&self, file: &[u8]) -> Option<(Stamp, Tables, FreeSlots)> {
         let ending = Ending::of(file)?;
-        let (entries, others) = thread::scope(|scope| {
-            let others = scope.spawn(|| {
-                let links = Links::restored(ending.section(file, 1)?)?;
-                let mut rest = ending.section(file, 2)?;
-                let windows = self.windows.restored(&mut rest).filter(|_| rest.is_empty())?;
-                Some((links, windows))
-            });
-            let entries = ending.section(file, 0).and_then(|bytes| restored_entries(ending.rows, bytes));
-            (entries, joined(others))
-        });
-        let (links, (windows, free)): (Links, (Windows, FreeSlots)) = others?;
-        let (notes, chunks) = entries?;
-        let (notes, ids) = thread::scope(|scope| {
-            let notes = scope.spawn(|| NoteTable::of(notes));
-            let ids = Lookup::of(&chunks);
-            (joined(notes), ids)
-        });
+        let others = || -> Option<(Links, (Windows, FreeSlots))> {
+            let links = Links::restored(ending.section(file, 1)?)?;
+            let mut rest = ending.section(file, 2)?;
+            let windows = self.windows.restored(&mut rest).filter(|_| rest.is_empty())?;
+            Some((links, windows))
+        };
+        let entries = || restored_entries(ending.rows, ending.section(file, 0)?);
+        let (entries, others) = aside(others, entries);
+        let ((notes, chunks), (links, (windows, free))) = (entries?, others?);
+        let (ids, notes) = aside(|| NoteTable::of(notes), || Lookup::of(&chunks));
         let chunk_count = chunks.iter().count();
         let tables = Tables { notes, chunks, chunk_count, rows: ending.rows, ids, links, windows };
         Some((ending.stamp, tables, free))
     }
-}
-
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Notes and chunks, each at its number.
