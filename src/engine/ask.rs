@@ -33,6 +33,16 @@ pub(super) enum Stopped {
 /// The outcome of a question for each passage that it asked for.
 pub(super) type Answers = Vec<(u32, Result<ContextRecord, Stopped>)>;
 
+/// What the model answered to a question, at what time.
+#[derive(Clone, Copy)]
+struct Answer<'a> {
+    sketches: &'a HashMap<u32, Sketch>,
+    prompt: &'a Prompt,
+    completion: &'a Completion,
+    /// Seconds since 1970.
+    at: i64,
+}
+
 /// Asks the model in force. Clones share everything.
 #[derive(Clone)]
 pub(super) struct Author {
@@ -109,7 +119,7 @@ impl Author {
         }
     }
 
-    /// Judges an answer. The records are dated now.
+    /// Judges an answer. Its contexts are all dated now, because they were written together.
     pub(super) fn read(
         &self,
         document: &Document,
@@ -127,12 +137,13 @@ impl Author {
         let mut shares = Shares::new(completion.usage, micro_dollars, prompt.wanted.len());
         let mut out = Vec::with_capacity(prompt.wanted.len());
         let mut read: HashMap<u32, _> = captions(prompt, &completion.text).into_iter().collect();
+        let answer = Answer { sketches, prompt, completion, at: now_s() };
         for n in prompt.wanted.iter().copied() {
             let Some(passage) = document.passages.iter().find(|p| p.n == n) else { continue };
             let caption = read.remove(&n).unwrap_or(Err(Unread::Missing));
             let (verdict, beside) = self.judged(caption, ending, document, passage);
             let spent = shares.next();
-            let record = self.record(document, sketches, prompt, passage, verdict, spent, completion);
+            let record = self.record(&answer, document, passage, verdict, spent);
             out.push((n, record.map(|record| ContextRecord { expansion: beside, ..record })));
         }
         self.outcomes.answered(prompt.form, out.iter().any(|(_, outcome)| outcome.is_ok()));
@@ -190,17 +201,15 @@ impl Author {
         })
     }
 
-    #[allow(clippy::too_many_arguments)] // all parts of one record, each from another place
     fn record(
         &self,
+        answer: &Answer<'_>,
         document: &Document,
-        sketches: &HashMap<u32, Sketch>,
-        prompt: &Prompt,
         passage: &Passage,
         verdict: Verdict,
         spent: Spent,
-        completion: &Completion,
     ) -> Result<ContextRecord, Stopped> {
+        let Answer { sketches, prompt, completion, at } = *answer;
         match verdict {
             Verdict::Taken { text, score, scores, weak } => {
                 self.outcomes.taken(prompt.form, weak);
@@ -216,7 +225,7 @@ impl Author {
                     written_for: passage.hash,
                     sketch: sketches.get(&passage.n).cloned().unwrap_or_default(),
                     quality: score,
-                    written_at: now_s(),
+                    written_at: at,
                     spent,
                     making: Some(Making { form: prompt.form, cut: prompt.cut, weak, tries: 1, took_ms, scores }),
                     expansion: Expansion::default(),
