@@ -33,9 +33,9 @@ pub(super) enum Stopped {
 /// The outcome of a question for each passage that it asked for.
 pub(super) type Answers = Vec<(u32, Result<ContextRecord, Stopped>)>;
 
-/// What the model answered to a question, at what time.
+/// One completion, and what else the records of all its contexts are made of.
 #[derive(Clone, Copy)]
-struct Answer<'a> {
+struct Completed<'a> {
     sketches: &'a HashMap<u32, Sketch>,
     prompt: &'a Prompt,
     completion: &'a Completion,
@@ -137,13 +137,13 @@ impl Author {
         let mut shares = Shares::new(completion.usage, micro_dollars, prompt.wanted.len());
         let mut out = Vec::with_capacity(prompt.wanted.len());
         let mut read: HashMap<u32, _> = captions(prompt, &completion.text).into_iter().collect();
-        let answer = Answer { sketches, prompt, completion, at: now_s() };
+        let completed = Completed { sketches, prompt, completion, at: now_s() };
         for n in prompt.wanted.iter().copied() {
             let Some(passage) = document.passages.iter().find(|p| p.n == n) else { continue };
             let caption = read.remove(&n).unwrap_or(Err(Unread::Missing));
             let (verdict, beside) = self.judged(caption, ending, document, passage);
             let spent = shares.next();
-            let record = self.record(&answer, document, passage, verdict, spent);
+            let record = self.record(completed, document, passage, verdict, spent);
             out.push((n, record.map(|record| ContextRecord { expansion: beside, ..record })));
         }
         self.outcomes.answered(prompt.form, out.iter().any(|(_, outcome)| outcome.is_ok()));
@@ -203,13 +203,13 @@ impl Author {
 
     fn record(
         &self,
-        answer: &Answer<'_>,
+        completed: Completed<'_>,
         document: &Document,
         passage: &Passage,
         verdict: Verdict,
         spent: Spent,
     ) -> Result<ContextRecord, Stopped> {
-        let Answer { sketches, prompt, completion, at } = *answer;
+        let Completed { sketches, prompt, completion, at } = completed;
         match verdict {
             Verdict::Taken { text, score, scores, weak } => {
                 self.outcomes.taken(prompt.form, weak);
