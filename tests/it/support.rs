@@ -20,6 +20,23 @@ use tempfile::TempDir;
 /// How long anything may take before a test gives up: long, for the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
+/// A wait for a condition that is looked at ever more seldom: what is waited for needs the processor, too.
+struct Wait(Instant);
+
+impl Wait {
+    fn begin() -> Self {
+        Wait(Instant::now())
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.elapsed() > PATIENCE
+    }
+
+    fn pause(&self) {
+        std::thread::sleep((self.0.elapsed() / 16).clamp(Duration::from_millis(5), Duration::from_millis(40)));
+    }
+}
+
 /// A temporary place with a vault in it, and everything a daemon of its own needs.
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
@@ -243,11 +260,11 @@ impl Daemon {
 
     /// Waits until a condition on the status holds; returns the status.
     pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Status) -> bool) -> Status {
-        let until = Instant::now() + PATIENCE;
+        let wait = Wait::begin();
         let mut last = None;
         loop {
             assert!(self.child.try_wait().unwrap().is_none(), "the daemon ended: {}", self.log());
-            if UnixStream::connect(&self.socket).is_ok()
+            if (self.client.is_some() || UnixStream::connect(&self.socket).is_ok())
                 && let Ok(status) = self.try_ask(&StatusRequest::default())
             {
                 if holds(&status) {
@@ -255,8 +272,8 @@ impl Daemon {
                 }
                 last = Some((status.state, status.problems, status.contexts));
             }
-            assert!(Instant::now() < until, "not {what} in time: {last:?}\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(5));
+            assert!(!wait.is_over(), "not {what} in time: {last:?}\n{}", self.log());
+            wait.pause();
         }
     }
 
@@ -295,14 +312,14 @@ impl Daemon {
 
     /// Waits until exactly these notes hold a word.
     pub(crate) fn wait_holding(&mut self, word: &str, paths: &[&str]) {
-        let until = Instant::now() + PATIENCE;
+        let wait = Wait::begin();
         loop {
             let found = self.holding(word);
             if found == paths {
                 return;
             }
-            assert!(Instant::now() < until, "`{word}` is in {found:?}, not in {paths:?}: {}", self.log());
-            std::thread::sleep(Duration::from_millis(5));
+            assert!(!wait.is_over(), "`{word}` is in {found:?}, not in {paths:?}: {}", self.log());
+            wait.pause();
         }
     }
 
@@ -405,10 +422,10 @@ pub(crate) fn make_fifo(path: &Path) {
 
 /// Waits for a condition.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let wait = Wait::begin();
     while !holds() {
-        assert!(Instant::now() < until, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        assert!(!wait.is_over(), "not in time: {what}");
+        wait.pause();
     }
 }
 
@@ -510,17 +527,17 @@ pub(crate) fn assert_like_fresh(place: &Place, daemon: &mut Daemon, queries: &[&
     }
     let expected = view(&mut fresh.start(), queries);
     assert!(expected.len() > 1, "the queries find nothing, so nothing would be compared");
-    let until = Instant::now() + PATIENCE;
+    let wait = Wait::begin();
     loop {
         let found = view(daemon, queries);
         if found == expected {
             return;
         }
-        if Instant::now() > until {
+        if wait.is_over() {
             let lost: Vec<_> = expected.difference(&found).take(5).collect();
             let more: Vec<_> = found.difference(&expected).take(5).collect();
             panic!("not like a fresh index: missing {lost:#?}, too many {more:#?}\n{}", daemon.log());
         }
-        std::thread::sleep(Duration::from_millis(20));
+        wait.pause();
     }
 }
