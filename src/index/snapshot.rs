@@ -12,7 +12,6 @@ use super::documents::{Bulk, Documents, Texts, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Side};
-use super::lookup::Lookup;
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
     NoteEntry, NoteNo, NoteTable, Row,
@@ -43,7 +42,6 @@ struct Tables {
     chunk_count: usize,
     /// One more than the highest row ever used.
     rows: u32,
-    ids: Lookup,
     links: Links,
     windows: Windows,
 }
@@ -84,7 +82,6 @@ impl Index {
             chunks: Blocks::default(),
             chunk_count: 0,
             rows: 0,
-            ids: Lookup::default(),
             links: Links::default(),
             windows: Windows::new(dimensions, None),
         };
@@ -245,10 +242,6 @@ impl Index {
         }
         if let Some(old) = &old {
             self.tables.links.remove(old);
-            // All old ids are removed before any new one is added: a chunk may have moved up or down.
-            for &row in &rows {
-                self.tables.ids.forget(row, &self.tables.chunks);
-            }
         }
         while rows.len() < count {
             rows.push(self.free_rows.pop().unwrap_or_else(|| {
@@ -262,7 +255,6 @@ impl Index {
             if self.tables.chunks.set(row, Some(entry)).is_none() {
                 self.tables.chunk_count += 1;
             }
-            self.tables.ids.insert(row, &self.tables.chunks);
         }
         note.rows = rows.into();
         self.tables.links.add(&note);
@@ -270,7 +262,6 @@ impl Index {
     }
 
     fn free(&mut self, row: Row) {
-        self.tables.ids.forget(row, &self.tables.chunks);
         self.tables.windows.clear(row, &mut self.free_slots);
         if self.tables.chunks.set(row, None).is_some() {
             self.tables.chunk_count -= 1;
@@ -377,9 +368,10 @@ impl Snapshot {
         self.tables.rows as usize
     }
 
-    /// A chunk by id.
+    /// A chunk by id. Looks at all of them: who asks names one chunk, and a table of ids would cost every save and every
+    /// start.
     pub fn row_of(&self, id: ChunkId) -> Option<Row> {
-        self.tables.ids.get(&id, &self.tables.chunks)
+        self.tables.chunks.numbered().find(|(_, chunk)| chunk.id == id).map(|(row, _)| row)
     }
 
     /// The `k` best chunks by words, best first; `allowed` is asked before a chunk takes a place. A query

@@ -13,7 +13,6 @@ use platform::files::{Mapped, Private as _, open_at_once};
 
 use super::{Index, Snapshot, Tables, aside};
 use crate::links::Links;
-use crate::lookup::Lookup;
 use crate::notes::NoteTable;
 use crate::packed::{put_number, take_number, taken};
 use crate::{ChunkEntry, NoteEntry, NoteNo, Row};
@@ -260,29 +259,31 @@ impl Tables {
         };
         let entries = || restored_entries(ending.rows, ending.section(file, 0)?);
         let (entries, others) = aside(others, entries);
-        let ((notes, chunks), (links, (windows, free))) = (entries?, others?);
-        let (ids, notes) = aside(|| NoteTable::of(notes), || Lookup::of(&chunks));
-        let chunk_count = chunks.iter().count();
-        let tables = Tables { notes, chunks, chunk_count, rows: ending.rows, ids, links, windows };
+        let (Entries { notes, chunks, chunk_count }, (links, (windows, free))) = (entries?, others?);
+        let tables = Tables { notes, chunks, chunk_count, rows: ending.rows, links, windows };
         Some((ending.stamp, tables, free))
     }
 }
 
 /// Notes and chunks, each at its number.
-type Entries = (Blocks<Arc<NoteEntry>>, Blocks<ChunkEntry>);
+struct Entries {
+    notes: NoteTable,
+    chunks: Blocks<ChunkEntry>,
+    chunk_count: usize,
+}
 
 /// The notes of a file, with their chunks in rows below `rows`.
 fn restored_entries(rows: u32, mut bytes: &[u8]) -> Option<Entries> {
-    let (mut notes, mut chunks) = Entries::default();
+    let (mut notes, mut chunks, mut chunk_count) = (Blocks::default(), Blocks::default(), 0);
     while !bytes.is_empty() {
         let note = NoteEntry::restored(&mut bytes)?;
         for (position, row) in (0..).zip(note.rows.iter()) {
             let chunk = restored_chunk(&mut bytes, note.no, position).filter(|_| row < rows)?;
-            chunks.set(row, Some(chunk));
+            chunk_count += usize::from(chunks.set(row, Some(chunk)).is_none());
         }
         notes.set(note.no, Some(Arc::new(note)));
     }
-    Some((notes, chunks))
+    Some(Entries { notes: NoteTable::of(notes), chunks, chunk_count })
 }
 
 fn save_chunk(chunk: &ChunkEntry, out: &mut Vec<u8>) {
