@@ -103,10 +103,11 @@ impl GenerationRuntime {
         }
     }
 
-    /// When a model whose answers are useless is asked again.
-    pub(super) fn useless_until(&self, now: Instant) -> Instant {
-        let pause = self.writer.as_ref().map_or(Duration::ZERO, |writer| writer.author.outcomes.pause());
-        now + pause
+    /// When a model whose answers are useless is asked again; `None` if it is being tried again already: a question may
+    /// end after the user's word, or after the wait, with what it saw before.
+    pub(super) fn useless_until(&self, now: Instant) -> Option<Instant> {
+        let outcomes = &self.writer.as_ref()?.author.outcomes;
+        outcomes.is_useless().then(|| now + outcomes.pause())
     }
 
     /// Until when nothing is asked.

@@ -141,11 +141,13 @@ impl Buyer {
             Interrupted::Budget(OverBudget::Io(_)) => now + TRY_AGAIN,
             // Reservations that are not used up return to the budget, so it is tried again before the day is over.
             Interrupted::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
-            Interrupted::Useless => self.pending.runtime.useless_until(now),
-            Interrupted::Provider(_) => match self.pending.runtime.provider_returns(now) {
-                Some(until) => until,
-                None => return Ok(()),
-            },
+            Interrupted::Useless | Interrupted::Provider(_) => {
+                let runtime = &self.pending.runtime;
+                let is_useless = matches!(held, Interrupted::Useless);
+                let until = if is_useless { runtime.useless_until(now) } else { runtime.provider_returns(now) };
+                let Some(until) = until else { return Ok(()) };
+                until
+            }
         };
         let why = match held {
             Interrupted::Budget(refused) => budget_message(refused),
