@@ -134,21 +134,17 @@ impl Buyer {
     fn hold(&mut self, at: &At<'_>, held: &Interrupted) -> Result<(), EngineError> {
         let now = machine::now();
         let until = match held {
-            Interrupted::Changed | Interrupted::Draining => return Ok(()),
+            Interrupted::Changed | Interrupted::Draining => None,
             Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }) => {
                 return self.stop_run(at, &held.to_string());
             }
-            Interrupted::Budget(OverBudget::Io(_)) => now + TRY_AGAIN,
+            Interrupted::Budget(OverBudget::Io(_)) => Some(now + TRY_AGAIN),
             // Reservations that are not used up return to the budget, so it is tried again before the day is over.
-            Interrupted::Budget(_) => now + until_midnight().min(BUDGET_AGAIN),
-            Interrupted::Useless | Interrupted::Provider(_) => {
-                let runtime = &self.pending.runtime;
-                let is_useless = matches!(held, Interrupted::Useless);
-                let until = if is_useless { runtime.useless_until(now) } else { runtime.provider_returns(now) };
-                let Some(until) = until else { return Ok(()) };
-                until
-            }
+            Interrupted::Budget(_) => Some(now + until_midnight().min(BUDGET_AGAIN)),
+            Interrupted::Useless => self.pending.runtime.useless_until(now),
+            Interrupted::Provider(_) => self.pending.runtime.provider_returns(now),
         };
+        let Some(until) = until else { return Ok(()) };
         let why = match held {
             Interrupted::Budget(refused) => budget_message(refused),
             other => other.to_string(),
