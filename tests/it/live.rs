@@ -107,6 +107,27 @@ fn what_is_taken_along_is_printed() {
 
 #[test]
 #[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
+fn a_key_that_comes_with_another_size_is_not_lost() {
+    let place = vault();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_vault("indexed", |vault| vault.notes == 3);
+    let mut live = Live::start(&place, 80, 24, &[]);
+    live.press("b");
+    live.wait("a key", |screen| screen.contains("› b\n"));
+    // Each is alone: another one would bring it along.
+    for _ in 0..50 {
+        for (key, shown) in [("r", "› br\n"), ("\u{7f}", "› b\n")] {
+            live.signal(Signal::WINCH);
+            live.press(key);
+            live.wait("it is seen", |screen| screen.contains(shown));
+        }
+    }
+    live.press("\u{1b}");
+    assert_eq!(live.ended(), Some(0));
+}
+
+#[test]
+#[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
 fn a_daemon_that_is_away_and_comes() {
     let place = vault();
     // All is indexed when it comes: a hit that is alone for a moment stays the selected one.
