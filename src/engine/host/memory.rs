@@ -38,6 +38,20 @@ pub fn tune_allocator() {
     }
 }
 
+/// The contrary, for simulations: each save allocates some ten MB and frees them at once, which would be mapped anew
+/// for the next one. 300 seeds take a quarter less time with it, and a third of the kernel's.
+#[cfg(test)]
+pub(crate) fn keep_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: as above.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 128 << 20);
+        libc::mallopt(libc::M_TOP_PAD, 16 << 20);
+    }
+}
+
 /// Thresholds of the memory of this process that no file backs, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {

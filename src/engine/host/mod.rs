@@ -7,6 +7,8 @@ mod replace;
 pub mod sandbox;
 mod threads;
 
+#[cfg(test)]
+pub(crate) use memory::keep_memory;
 pub use memory::{MemoryLimits, give_memory_back, tune_allocator};
 pub use platform::process::{resident_bytes, unbacked_bytes};
 pub(crate) use replace::replace;

@@ -105,5 +105,7 @@ fn watched(seed: u64) -> Result<(), String> {
             let _ = writeln!(std::io::stderr(), "{}", told(seed, "goes on and on"));
         }
     });
+    // Tests beside this one start an engine, which asks for the contrary.
+    crate::host::keep_memory();
     play::play(seed)
 }
