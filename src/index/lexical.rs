@@ -176,7 +176,7 @@ impl View {
         for phrase in &query.phrases {
             clauses.extend(self.phrase(phrase, query.contextual)?.map(|phrase| (Occur::Must, phrase)));
         }
-        for word in asked(&query.words, self.languages()?, query.prefix) {
+        for word in self.looked_up(query, corpus)? {
             self.word(&word, query, corpus, &mut clauses)?;
             match word.as_what {
                 As::Unfinished => self.completed(&word, query, meant, &mut clauses),
@@ -185,6 +185,23 @@ impl View {
             }
         }
         Ok((!clauses.is_empty()).then(|| Box::new(BooleanQuery::new(clauses)) as Box<dyn Query>))
+    }
+
+    /// The words of a query that are looked up.
+    fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
+        let asked = asked(&query.words, self.languages()?, query.prefix);
+        let Some(most) = query.rarest.filter(|most| *most < asked.len()) else { return Ok(asked) };
+        let mut counted: Vec<(u64, AskedWord)> = Vec::with_capacity(asked.len());
+        for word in asked {
+            let forms = word.forms.iter().map(|form| corpus.count(&Term::from_field_text(self.fields.words, form)));
+            let chunks = forms.sum::<Result<u64, _>>()?;
+            // What a single chunk has leads to no other.
+            if chunks > 1 {
+                counted.push((chunks, word));
+            }
+        }
+        counted.sort_by_key(|(chunks, _)| *chunks);
+        Ok(counted.into_iter().take(most).map(|(_, word)| word).collect())
     }
 
     /// Adds a word as it was typed.

@@ -48,6 +48,8 @@ pub struct LexicalQuery {
     pub expansion: f32,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
+    /// Of more words than these, only so many are looked up: those that the fewest chunks have.
+    pub rarest: Option<usize>,
     /// Once it is raised, the search ends with [`LexicalError::Cancelled`](super::LexicalError::Cancelled).
     pub cancel: Cancel,
 }

@@ -56,31 +56,36 @@ pub(super) fn run(
     let few = allowed.and_then(|rows| rows.few(snapshot.few(depth)));
     let only = allowed.map(|rows| |row: Row| rows.contains(row));
     let only = only.as_ref().map(|only| only as &Allowed<'_>);
-    let near = |vector| match &few {
-        Some(rows) => snapshot.dense_among(vector, rows, depth),
-        None => snapshot.dense(vector, only, depth),
-    };
-    let (lexical, dense) = match (mode, vector) {
-        (Mode::Dense, vector) => (Vec::new(), vector.map(near)),
-        (Mode::Hybrid, Some(vector)) => {
-            let (lexical, dense) = snapshot.both_in(corpus, words, vector, (only, few.as_deref()), depth)?;
-            (lexical, Some(dense))
+    match (mode, vector) {
+        (Mode::Dense, vector) => {
+            let near = |vector| match &few {
+                Some(rows) => snapshot.dense_among(vector, rows, depth),
+                None => snapshot.dense(vector, only, depth),
+            };
+            Ok(joined(snapshot, Vec::new(), vector.map(|vector| (vector, near(vector)))))
         }
-        (Mode::Hybrid | Mode::Lexical, _) => (snapshot.find_in(corpus, words, only, depth)?, None),
-    };
-    Ok(joined(snapshot, lexical, vector.zip(dense)))
+        (mode, vector) => {
+            let vector = vector.filter(|_| mode == Mode::Hybrid);
+            both(snapshot, corpus, words, vector, (only, few.as_deref()), depth)
+        }
+    }
 }
 
-/// What the lexical lane found, and beside it the best `depth` of the dense one, if there is a vector.
-pub(super) fn beside(
+/// Asks both lanes for `depth` chunks each, or the lexical one alone if there is no vector. `only` says which rows take
+/// a place; `few` lists them if they are few.
+pub(super) fn both(
     snapshot: &Snapshot,
-    lexical: Vec<(Row, f32)>,
+    corpus: &Corpus<'_>,
+    words: (&LexicalQuery, &Meant),
     vector: Option<&Vector>,
-    allowed: &Allowed<'_>,
+    (only, few): (Option<&Allowed<'_>>, Option<&[Row]>),
     depth: usize,
-) -> Vec<Candidate> {
-    let dense = vector.map(|vector| (vector, snapshot.dense(vector, Some(allowed), depth)));
-    joined(snapshot, lexical, dense)
+) -> Result<Vec<Candidate>, LexicalError> {
+    let Some(vector) = vector else {
+        return Ok(joined(snapshot, snapshot.find_in(corpus, words, only, depth)?, None));
+    };
+    let (lexical, dense) = snapshot.both_in(corpus, words, vector, (only, few), depth)?;
+    Ok(joined(snapshot, lexical, Some((vector, dense))))
 }
 
 /// Both lists as one; rows that only the lexical lane found get their cosine.

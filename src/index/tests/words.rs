@@ -200,6 +200,23 @@ fn a_title_counts_for_more_than_a_text_and_both_for_more_than_either() {
 
 /// The character that tells the index how to read a value means nothing in a text.
 #[test]
+fn of_many_words_those_are_looked_up_that_few_chunks_have() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts = ["salt pepper leeks", "salt pepper", "salt yeti", "salt", "leeks"];
+    index.put(note(1, 1, "a.md"), chunks(1, &texts)).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let found = |rarest| {
+        let query = LexicalQuery { rarest, ..query("salt pepper leeks yeti nowhere", false) };
+        super::found(&snapshot, &query)
+    };
+    // "yeti" leads nowhere else: one chunk has it.
+    assert_eq!(found(Some(2)), ["1:0", "1:1", "1:4"]);
+    assert_eq!(found(Some(3)).len(), 5);
+    assert_eq!((found(None), found(Some(5))), (found(Some(3)), found(Some(3))));
+}
+
+#[test]
 fn no_text_can_say_how_it_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
