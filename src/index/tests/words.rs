@@ -198,7 +198,6 @@ fn a_title_counts_for_more_than_a_text_and_both_for_more_than_either() {
     assert_eq!(order.len(), 4);
 }
 
-/// The character that tells the index how to read a value means nothing in a text.
 #[test]
 fn of_many_words_those_are_looked_up_that_few_chunks_have() {
     let dir = tempfile::tempdir().unwrap();
@@ -216,6 +215,7 @@ fn of_many_words_those_are_looked_up_that_few_chunks_have() {
     assert_eq!((found(None), found(Some(5))), (found(Some(3)), found(Some(3))));
 }
 
+/// The character that tells the index how to read a value means nothing in a text.
 #[test]
 fn no_text_can_say_how_it_is_read() {
     let dir = tempfile::tempdir().unwrap();
