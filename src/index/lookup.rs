@@ -34,22 +34,6 @@ impl Lookup {
         self.0[shard(hash)].find(hash, |no| has(notes, *no, path)).copied()
     }
 
-    /// The numbers of all notes. Of those with the same path the last one is found.
-    pub(super) fn of(notes: &Notes) -> Self {
-        // Sorted by table first, since one table fits into the processor's cache and all of them do not.
-        let mut hashed = vec![Vec::new(); SHARDS];
-        for (no, note) in notes.numbered() {
-            let hash = hash(&note.path);
-            hashed[shard(hash)].push((hash, no));
-        }
-        let table = |hashed: Vec<(u64, u32)>| {
-            let mut table = HashTable::with_capacity(hashed.len());
-            hashed.into_iter().for_each(|(hash, no)| put(&mut table, hash, no, notes));
-            Arc::new(table)
-        };
-        Lookup(hashed.into_iter().map(table).collect())
-    }
-
     /// Makes this the number that is found by its note's path, whichever was before.
     pub(super) fn insert(&mut self, no: u32, notes: &Notes) {
         let Some(note) = notes.get(no) else { return };
@@ -68,6 +52,41 @@ impl Lookup {
         if let Ok(found) = table.find_entry(hash, |other| *other == no) {
             found.remove();
         }
+    }
+}
+
+/// What a [`Lookup`] of many notes is made from: their numbers with the hashes of their paths, by the table that will
+/// have them. One table fits into the processor's cache, and all of them do not.
+pub(super) struct Hashed(Vec<Vec<(u64, u32)>>);
+
+impl Default for Hashed {
+    fn default() -> Self {
+        Hashed(vec![Vec::new(); SHARDS])
+    }
+}
+
+impl Hashed {
+    /// Adds the number of the note at this path; at best while the path is at hand, for notes lie far apart in memory.
+    pub(super) fn add(&mut self, no: u32, path: &VaultPath) {
+        let hash = hash(path);
+        self.0[shard(hash)].push((hash, no));
+    }
+
+    /// Adds all that another one has.
+    pub(super) fn append(&mut self, others: Hashed) {
+        for (hashed, mut others) in self.0.iter_mut().zip(others.0) {
+            hashed.append(&mut others);
+        }
+    }
+
+    /// The numbers of these notes. Of those with the same path the one that was added last is found.
+    pub(super) fn lookup(self, notes: &Notes) -> Lookup {
+        let table = |hashed: Vec<(u64, u32)>| {
+            let mut table = HashTable::with_capacity(hashed.len());
+            hashed.into_iter().for_each(|(hash, no)| put(&mut table, hash, no, notes));
+            Arc::new(table)
+        };
+        Lookup(self.0.into_iter().map(table).collect())
     }
 }
 
@@ -135,7 +154,9 @@ mod tests {
                     kept.push((lookup.clone(), notes.clone(), map.clone()));
                 }
             }
-            let all = Lookup::of(&notes);
+            let mut hashed = Hashed::default();
+            notes.numbered().for_each(|(no, note)| hashed.add(no, &note.path));
+            let all = hashed.lookup(&notes);
             for one in (0..60).map(named) {
                 let last = notes.numbered().filter(|(_, note)| note.path == one.path).last();
                 prop_assert_eq!(all.get(&one.path, &notes), last.map(|(no, _)| no));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::lookup::Lookup;
+use super::lookup::{Hashed, Lookup};
 use super::{NoteEntry, NoteNo};
 use note::VaultPath;
 use vector::Blocks;
@@ -16,6 +16,43 @@ pub struct NoteTable {
     count: usize,
     /// Those that look like a sync conflict's copy: few, if any.
     conflicts: Arc<BTreeSet<NoteNo>>,
+}
+
+/// A [`NoteTable`] that is made of many notes at once, which is cheaper than putting one after the other.
+#[derive(Default)]
+pub(super) struct NoteTableBuilder {
+    notes: Blocks<Arc<NoteEntry>>,
+    paths: Hashed,
+    count: usize,
+    conflicts: BTreeSet<NoteNo>,
+}
+
+impl NoteTableBuilder {
+    /// Adds a note at its number, which no other one may have.
+    pub(super) fn add(&mut self, note: NoteEntry) {
+        let no = note.no;
+        self.paths.add(no, &note.path);
+        if note.conflict {
+            self.conflicts.insert(no);
+        }
+        self.count += 1;
+        self.notes.set(no, Some(Arc::new(note)));
+    }
+
+    /// Adds the notes of another one.
+    pub(super) fn append(&mut self, others: NoteTableBuilder) {
+        let NoteTableBuilder { notes, paths, count, mut conflicts } = others;
+        self.notes.append(notes);
+        self.paths.append(paths);
+        self.count += count;
+        self.conflicts.append(&mut conflicts);
+    }
+
+    /// The table of these notes.
+    pub(super) fn build(self) -> NoteTable {
+        let NoteTableBuilder { notes, paths, count, conflicts } = self;
+        NoteTable { paths: paths.lookup(&notes), notes, count, conflicts: Arc::new(conflicts) }
+    }
 }
 
 impl NoteTable {
@@ -47,13 +84,6 @@ impl NoteTable {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
-    }
-
-    /// A table of these notes, each at its number.
-    pub(super) fn of(notes: Blocks<Arc<NoteEntry>>) -> Self {
-        let conflicts = notes.iter().filter(|note| note.conflict).map(|note| note.no).collect();
-        let (paths, count) = (Lookup::of(&notes), notes.iter().count());
-        NoteTable { notes, paths, count, conflicts: Arc::new(conflicts) }
     }
 
     /// Puts a note in place of the one with its number, and takes over its path from whichever note had it.
@@ -125,7 +155,13 @@ mod tests {
         let numbers = |notes: &NoteTable| notes.conflicts().map(|note| note.no).collect::<Vec<_>>();
         let mut notes: NoteTable = [copy(3, true), copy(1, true), copy(2, false)].into_iter().collect();
         let before = notes.clone();
-        assert_eq!(numbers(&NoteTable::of(notes.notes.clone())), numbers(&notes));
+        let (mut builder, mut others) = (NoteTableBuilder::default(), NoteTableBuilder::default());
+        notes.iter().take(2).for_each(|note| builder.add((**note).clone()));
+        notes.iter().skip(2).for_each(|note| others.add((**note).clone()));
+        builder.append(others);
+        let built = builder.build();
+        assert_eq!((numbers(&built), built.len()), (numbers(&notes), 3));
+        assert!(notes.iter().all(|note| built.at(&note.path).is_some_and(|at| at.no == note.no)));
         notes.put(copy(1, false));
         notes.put(copy(2, true));
         notes.remove(3);

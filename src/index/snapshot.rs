@@ -91,6 +91,7 @@ impl Index {
 
     /// Reads the files of the lexical index, if [`Index::open_unchecked`] did not. A damaged one is thrown away.
     pub fn check(&mut self) -> Result<(), LexicalError> {
+        self.saved.clear();
         self.documents.check()
     }
 

@@ -54,7 +54,8 @@ impl VaultPath {
 
     /// From its text form, as users and clients write it; `None` as for [`VaultPath::from_relative`].
     pub fn parse(text: &str) -> Option<Self> {
-        let normal = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        // By bytes, for a start does this for each note.
+        let normal = text.as_bytes().split(|byte| *byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."));
         // On Windows, `\` separates names, and `:` belongs to a drive or a stream.
         let foreign = cfg!(windows) && text.contains(['\\', ':']);
         (normal && !foreign && !text.contains('\0')).then(|| VaultPath(text.into()))

@@ -48,6 +48,24 @@ impl<T: Clone> Blocks<T> {
         std::mem::replace(&mut Arc::make_mut(items)[place], item)
     }
 
+    /// Takes the items of another table, in place of those that are at their numbers. A block that only the other one
+    /// has is not copied.
+    pub fn append(&mut self, others: Blocks<T>) {
+        if self.blocks.len() < others.blocks.len() {
+            self.blocks.resize(others.blocks.len(), None);
+        }
+        for (block, others) in self.blocks.iter_mut().zip(others.blocks) {
+            match (block.as_mut(), others) {
+                (Some(block), Some(others)) => {
+                    let items = Arc::make_mut(block).iter_mut().zip(others.iter());
+                    items.filter(|(_, other)| other.is_some()).for_each(|(item, other)| item.clone_from(other));
+                }
+                (None, others) => *block = others,
+                (Some(_), None) => {}
+            }
+        }
+    }
+
     /// A number that all items are below; there is room up to it.
     pub fn end(&self) -> u32 {
         (self.blocks.len() * BLOCK) as u32

@@ -100,6 +100,14 @@ fn saved_tables_serve_one_start_and_what_is_in_their_place_is_not_in_the_way() {
         fs::write(&tables, bytes).unwrap();
         starts().stop();
     }
+
+    // Folders in their place, and in that of tables that were read.
+    let used = tables.with_extension("used");
+    fs::create_dir(&used).unwrap();
+    let daemon = starts();
+    assert!(!tables.exists(), "the start has read them");
+    daemon.stop();
+    fs::remove_dir(&used).unwrap();
     fs::remove_file(&tables).unwrap();
     fs::create_dir(&tables).unwrap();
     starts().stop();

@@ -42,7 +42,9 @@ impl NoteEntry {
         let days = OwnDays { about: day()?, created: day()?, modified: day()? };
         let conflict = taken(bytes)? != [0];
         let headings = HeadingPaths::of_bytes(take_bytes(bytes)?);
-        let (count, mut rows, mut next) = (take_number(bytes)?, Vec::new(), 0u32);
+        let (count, mut next) = (take_number(bytes)?, 0u32);
+        // A row takes a byte at least: bytes that are cut do not ask for more memory than they take.
+        let mut rows = Vec::with_capacity(count.min(bytes.len()));
         for _ in 0..count {
             let row = next.wrapping_add(take_number(bytes)? as u32);
             rows.push(row);
@@ -68,6 +70,10 @@ fn saved_day(day: Option<Date>) -> i32 {
 }
 
 fn restored_day(number: i32) -> Option<Date> {
+    // Most notes name no day, and an error of `Date` would allocate.
+    if number == 0 {
+        return None;
+    }
     let (year, rest) = (number.div_euclid(10_000), number.rem_euclid(10_000));
     Date::new(i16::try_from(year).ok()?, (rest / 100) as i8, (rest % 100) as i8).ok()
 }

@@ -70,6 +70,10 @@ fn what_was_saved_is_restored_once_and_goes_on() {
     let mut index = saved_and_restored(index, dir.path());
     let restored = index.publish(5).unwrap();
     assert_eq!(shown(&restored), shown(&before));
+    let used = dir.path().join("tables.used");
+    let was_there = used.exists();
+    index.check().unwrap();
+    assert!(was_there && !used.exists(), "the check removes what was read");
     assert_eq!(finds(&restored, "rich more apples"), ["2:0", "2:1", "4:1"]);
     assert_eq!((index.confirm(2, 5, 2), index.confirm(4, 4, 2)), (IndexState::Current, IndexState::Current));
     assert_eq!(index.drop_unknown().unwrap(), 0);
@@ -125,7 +129,7 @@ fn what_is_not_what_was_saved_is_not_restored() {
     assert!(!restores_from(&mut index, b"", &STAMP) && !restores_from(&mut index, &[0; 999], &STAMP));
     for at in 0..saved.len() {
         let mut wrong = saved.clone();
-        wrong[at] ^= 1;
+        wrong[at] ^= 0x81;
         assert!(!restores_from(&mut index, &wrong, &STAMP), "byte {at}");
         assert!(!restores_from(&mut index, &saved[..at], &STAMP), "{at} bytes");
     }

@@ -33,6 +33,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn the_items_of_another_table_take_the_places_of_those_that_are_there(
+        mut ours in proptest::collection::btree_map(0u32..2000, any::<u16>(), 0..60),
+        others in proptest::collection::btree_map(0u32..2000, any::<u16>(), 0..60),
+    ) {
+        let blocks = |map: &BTreeMap<u32, u16>| {
+            let mut blocks = Blocks::default();
+            map.iter().for_each(|(at, item)| assert_eq!(blocks.set(*at, Some(*item)), None));
+            blocks
+        };
+        let (mut all, before) = (blocks(&ours), blocks(&ours));
+        let copy = all.clone();
+        all.append(blocks(&others));
+        ours.extend(others);
+        prop_assert!(all.numbered().eq(blocks(&ours).numbered()));
+        prop_assert!(copy.numbered().eq(before.numbered()), "a clone does not change");
+    }
+}
+
 #[test]
 fn a_change_copies_one_block_only() {
     let mut blocks = Blocks::default();
