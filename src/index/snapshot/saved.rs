@@ -297,8 +297,8 @@ impl Tables {
         let next = AtomicUsize::new(0);
         let entries = || -> Option<Entries> {
             let mut entries = Entries::default();
-            let parts = iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|part| *part < PARTS));
-            parts.map(|part| entries.take(ending.section(file, part)?, ending.rows)).collect::<Option<()>>()?;
+            let mut parts = iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|part| *part < PARTS));
+            parts.try_for_each(|part| entries.take(ending.section(file, part)?, ending.rows))?;
             Some(entries)
         };
         let others = || -> Option<(Links, (Windows, FreeSlots), Entries)> {
