@@ -271,6 +271,10 @@ mod tests {
                 prop_assert_eq!((kept.len(), kept.is_empty()), (rows.len(), rows.is_empty()));
                 prop_assert!((0..9).all(|row| kept.contains(row) == rows.contains(&row)));
                 prop_assert!((0..9).all(|at| kept.get(at) == rows.get(at as usize).copied()));
+                let mut bytes = Vec::new();
+                kept.save(&mut bytes);
+                prop_assert_eq!(ChunkRows::restored(&mut &bytes[..]), Some(kept));
+                prop_assert_eq!(ChunkRows::restored(&mut &bytes[..bytes.len() - 1]), None);
             }
         }
     }

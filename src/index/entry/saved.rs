@@ -2,11 +2,15 @@
 
 use jiff::civil::Date;
 
-use super::{NoteEntry, NoteTexts};
+use super::{ChunkRows, NoteEntry, NoteTexts, Order};
 use crate::HeadingPaths;
 use crate::packed::{put_bytes, put_number, put_text, take_bytes, take_number, take_text, taken};
 use note::fingerprint::TextHash;
 use note::{FileStat, OwnDays, VaultPath};
+
+/// How rows are saved.
+const RUN: u8 = 0;
+const ANY: u8 = 1;
 
 impl NoteEntry {
     /// Appends the entry to `out`.
@@ -22,12 +26,7 @@ impl NoteEntry {
         [about, created, modified].iter().for_each(|day| out.extend(saved_day(*day).to_le_bytes()));
         out.push(self.conflict.into());
         put_bytes(self.headings.bytes(), out);
-        put_number(self.rows.len(), out);
-        // The rows are nearly always consecutive: then each but the first is a zero.
-        self.rows.iter().fold(0u32, |next, row| {
-            put_number(row.wrapping_sub(next) as usize, out);
-            row.wrapping_add(1)
-        });
+        self.rows.save(out);
     }
 
     /// Takes an entry that [`NoteEntry::save`] wrote from the beginning of `bytes`; `None` if it is cut.
@@ -42,16 +41,37 @@ impl NoteEntry {
         let days = OwnDays { about: day()?, created: day()?, modified: day()? };
         let conflict = taken(bytes)? != [0];
         let headings = HeadingPaths::of_bytes(take_bytes(bytes)?);
-        let (count, mut next) = (take_number(bytes)?, 0u32);
-        // A row takes a byte at least: bytes that are cut do not ask for more memory than they take.
-        let mut rows = Vec::with_capacity(count.min(bytes.len()));
-        for _ in 0..count {
-            let row = next.wrapping_add(take_number(bytes)? as u32);
-            rows.push(row);
-            next = row.wrapping_add(1);
-        }
+        let rows = ChunkRows::restored(bytes)?;
         let stat = FileStat { size, mtime_ns, ctime_ns, dev, ino };
-        Some(NoteEntry { no, seq, path, stat, hash, texts, days, conflict, rows: rows.into(), headings })
+        Some(NoteEntry { no, seq, path, stat, hash, texts, days, conflict, rows, headings })
+    }
+}
+
+impl ChunkRows {
+    /// Appends the number of rows; then whether they are consecutive; then the first one, or each.
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        put_number(self.len(), out);
+        match &self.0 {
+            Order::Run { first, .. } => {
+                out.push(RUN);
+                put_number(*first as usize, out);
+            }
+            Order::Any(rows) => {
+                out.push(ANY);
+                rows.iter().for_each(|row| put_number(*row as usize, out));
+            }
+        }
+    }
+
+    /// Takes rows that [`ChunkRows::save`] wrote from the beginning of `bytes`; `None` if they are cut.
+    pub(super) fn restored(bytes: &mut &[u8]) -> Option<ChunkRows> {
+        let count = take_number(bytes)?;
+        let order = taken(bytes)?;
+        let mut row = || Some(take_number(bytes)? as u32);
+        Some(ChunkRows(match order {
+            [RUN] => Order::Run { first: row()?, count: count as u32 },
+            _ => Order::Any((0..count).map(|_| row()).collect::<Option<_>>()?),
+        }))
     }
 }
 
