@@ -20,6 +20,7 @@ mod fuzz;
 mod int8;
 mod lookup;
 mod matrix;
+mod random;
 mod rotation;
 mod saved;
 mod scan;
@@ -39,6 +40,7 @@ pub use blocks::Blocks;
 pub use fuzz::kernels as fuzz_kernels;
 pub use int8::Vector;
 pub use matrix::{Coder, Matrix, Rows, WindowVector};
+pub use random::SplitMix64;
 pub use scan::{Found, Scan};
 
 /// A chunk's place in the snapshot's tables. Valid within one snapshot only.

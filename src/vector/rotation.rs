@@ -9,6 +9,7 @@
 
 #![allow(clippy::inline_always)] // A loop is as wide as the function that it is inlined into.
 
+use super::random::SplitMix64;
 use super::wide::{Width, widened};
 
 /// Rounds: how often signs are drawn and a whole transform is made. A vector with few values far from 0 needs the
@@ -32,8 +33,8 @@ impl Rotation {
     /// as 0.
     pub(super) fn new(dimensions: usize) -> Self {
         let length = dimensions.next_multiple_of(64);
-        let mut random = Random(0x5157_4154_4544_0001);
-        let signs = (0..length * ROUNDS).map(|_| if random.next() >> 63 == 0 { 1.0 } else { -1.0 }).collect();
+        let mut random = SplitMix64::new(0x5157_4154_4544_0001);
+        let signs = (0..length * ROUNDS).map(|_| if random.bits() >> 63 == 0 { 1.0 } else { -1.0 }).collect();
         Rotation { length, steps: length.next_power_of_two().trailing_zeros(), signs }
     }
 
@@ -70,19 +71,6 @@ fn rounds(signs: &[f32], steps: u32, values: &mut Vec<f32>, other: &mut Vec<f32>
             }
             std::mem::swap(values, other);
         }
-    }
-}
-
-/// Numbers that are the same everywhere and always (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{GoOn, Rows, SLICE};
 use crate::NoteNo;
+use vector::SplitMix64;
 
 /// The chance to follow a link rather than to begin anew, as in Page, Brin, Motwani, Winograd, "The PageRank
 /// Citation Ranking", 1999.
@@ -160,15 +161,9 @@ fn clustering(both: &Rows, go_on: GoOn<'_>) -> Vec<f32> {
     triangles.iter().enumerate().map(share).collect()
 }
 
-/// The nodes in an order that is independent of the graph and that a new note does not reshuffle: by a hash of their
-/// numbers (the finaliser of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+/// The nodes in an order that is independent of the graph and that a new note does not reshuffle: by their numbers, mixed.
 fn order(notes: &[NoteNo]) -> Vec<u32> {
-    let mixed = |no: NoteNo| {
-        let mut z = u64::from(no).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
+    let mixed = |no: NoteNo| SplitMix64::new(no.into()).bits();
     let mut order: Vec<(u64, u32)> = (0..).zip(notes).map(|(node, no)| (mixed(*no), node)).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, node)| node).collect()
