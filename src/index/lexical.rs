@@ -187,21 +187,23 @@ impl View {
         Ok((!clauses.is_empty()).then(|| Box::new(BooleanQuery::new(clauses)) as Box<dyn Query>))
     }
 
-    /// The words of a query that are looked up.
+    /// The words of a query that are looked up: of many the rarest, and all that no chunk has as they are.
     fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
         let asked = asked(&query.words, self.languages()?, query.prefix);
         let Some(most) = query.rarest.filter(|most| *most < asked.len()) else { return Ok(asked) };
         let mut counted: Vec<(u64, AskedWord)> = Vec::with_capacity(asked.len());
         for word in asked {
             let forms = word.forms.iter().map(|form| corpus.count(&Term::from_field_text(self.fields.words, form)));
-            let chunks = forms.sum::<Result<u64, _>>()?;
-            // What a single chunk has leads to no other.
-            if chunks > 1 {
+            // What is still being typed may become a rare word.
+            let chunks = if word.as_what == As::Unfinished { 0 } else { forms.sum::<Result<u64, _>>()? };
+            if chunks > 1 || !query.alike {
                 counted.push((chunks, word));
             }
         }
         counted.sort_by_key(|(chunks, _)| *chunks);
-        Ok(counted.into_iter().take(most).map(|(_, word)| word).collect())
+        let unknown = counted.partition_point(|(chunks, _)| *chunks == 0);
+        counted.truncate(unknown + most);
+        Ok(counted.into_iter().map(|(_, word)| word).collect())
     }
 
     /// Adds a word as it was typed.

@@ -50,6 +50,9 @@ pub struct LexicalQuery {
     pub prefix: bool,
     /// Of more words than these, only so many are looked up: those that the fewest chunks have.
     pub rarest: Option<usize>,
+    /// Whether chunks like the one that the words are from are sought: then of many words those that only one chunk has are
+    /// left out, for they lead to no other.
+    pub alike: bool,
     /// Once it is raised, the search ends with [`LexicalError::Cancelled`](super::LexicalError::Cancelled).
     pub cancel: Cancel,
 }

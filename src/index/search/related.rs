@@ -179,7 +179,7 @@ impl<'a> Around<'a> {
         let depth = depth(options.limit.min(MAX_HITS));
         let (contextual, cancel) = (options.contextual, options.cancel.clone());
         let (words, rarest) = (self.words.clone(), Some(RAREST));
-        let query = LexicalQuery { words, contextual, rarest, cancel, ..LexicalQuery::default() };
+        let query = LexicalQuery { words, contextual, rarest, alike: true, cancel, ..LexicalQuery::default() };
         let meant = corpus.meant(&query)?;
         let allowed = |row: Row| self.allows(row);
         lanes::both(self.near.snapshot, corpus, (&query, &meant), self.vector.as_ref(), (Some(&allowed), None), depth)
