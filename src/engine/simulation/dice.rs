@@ -1,25 +1,23 @@
 //! The numbers that a seed gives.
 
-/// A generator of numbers (splitmix64): the same seed gives the same numbers, everywhere.
+use index::eval::Rng;
+
+/// A generator of numbers: the same seed gives the same numbers, everywhere.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub(super) struct Dice(Rng);
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
-        Dice(seed)
+        Dice(Rng::new(seed))
     }
 
     /// Separate dice, so that one part of a schedule does not draw the numbers of another.
     pub(super) fn split(&mut self) -> Dice {
-        Dice(self.next())
+        Dice::new(self.next())
     }
 
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// A number below `n`, which is not 0.

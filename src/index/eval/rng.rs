@@ -13,7 +13,7 @@ impl Rng {
     }
 
     /// The next 64 bits.
-    pub(super) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0.bits()
     }
 
