@@ -98,19 +98,19 @@ async fn every_provider_is_asked_in_its_own_form() {
     }
 }
 
+/// Two texts' vectors from a server that answers with this.
+async fn answered_with(body: String, dimensions: Option<usize>) -> Result<Embedded, Failure> {
+    let server = FaultyServer::script(vec![Answer::new(200, body)]);
+    let client = Embeddings::new(&config(EmbedProvider::OpenAi, "m", &server.url())).unwrap();
+    let texts = documents(&[&["a"], &["b"]]);
+    client.embed(&texts, TextKind::Document, dimensions, false, &account()).await.map_err(provider)
+}
+
 #[tokio::test]
 async fn what_is_no_answer_is_told() {
-    let ask = async |body: &str, dimensions: Option<usize>| {
-        let server = FaultyServer::script(vec![Answer::new(200, body)]);
-        let client = Embeddings::new(&config(EmbedProvider::OpenAi, "m", &server.url())).unwrap();
-        client
-            .embed(&documents(&[&["a"], &["b"]]), TextKind::Document, dimensions, false, &account())
-            .await
-            .map_err(provider)
-    };
     let item = |index: u32, vector: &str| format!("{{\"index\":{index},\"embedding\":{vector}}}");
     let data = |items: &[String]| format!("{{\"data\":[{}]}}", items.join(","));
-    for (body, expected) in [
+    let cases = [
         (data(&[item(0, "[1,2]")]), "2 texts were sent, and 1 vectors came"),
         (data(&[item(0, "[1,2]"), item(0, "[1,2]")]), "which vector is whose"),
         (data(&[item(0, "[1,2]"), item(1, "[1]")]), "differ in their dimensions"),
@@ -121,15 +121,19 @@ async fn what_is_no_answer_is_told() {
         ("[[1]]".to_owned(), "holds no vectors"),
         ("{\"error\":{\"message\":\"x\"}}".to_owned(), "in spite of its status"),
         (String::new(), "is empty"),
-    ] {
-        let failure = ask(&body, None).await.unwrap_err();
+    ];
+    // Side by side: each is asked again after two seconds.
+    let asked = cases.map(|(body, expected)| (tokio::spawn(answered_with(body.clone(), None)), body, expected));
+    for (asked, body, expected) in asked {
+        let failure = asked.await.unwrap().unwrap_err();
         assert!(failure.message.contains(expected) && failure.kind == FailureKind::Unavailable, "{body}: {failure}");
     }
-    let failure = ask(&data(&[item(0, "[1,2]"), item(1, "[1,2]")]), Some(3)).await.unwrap_err();
+    let failure = answered_with(data(&[item(0, "[1,2]"), item(1, "[1,2]")]), Some(3)).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::UnknownModel);
     assert!(failure.message.contains("of 2 dimensions, not of 3; set `embed.dimensions` to 2"), "{failure}");
     // As an infinity server sends it when asked for nothing else.
-    let whole = ask(&data(&[item(1, "\"AACAPwAAAEA=\""), item(0, "\"AABAQAAAgEA=\"")]), Some(2)).await.unwrap();
+    let exact = data(&[item(1, "\"AACAPwAAAEA=\""), item(0, "\"AABAQAAAgEA=\"")]);
+    let whole = answered_with(exact, Some(2)).await.unwrap();
     assert_eq!(whole.vectors, [[3.0, 4.0], [1.0, 2.0]]);
     assert!(whole.estimated && whole.tokens > 0);
 }
