@@ -101,10 +101,10 @@ pub enum EngineError {
     #[error("{0}")]
     Store(StoreError),
     /// The index failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Index(#[from] LexicalError),
     /// The vault cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Vault(#[from] VaultError),
     /// The settings of the model make no sense.
     #[error("{0}")]

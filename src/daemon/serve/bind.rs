@@ -174,7 +174,7 @@ fn bind_in(around: &Surroundings, configured: Option<&Path>, lock: DataLock) -> 
 fn remove_stale(path: &Path) -> Result<(), BindError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(BindError::Create { path: path.to_owned(), source }),
+        Err(why) => Err(BindError::Create { path: path.to_owned(), why }),
         Ok(meta) if !meta.file_type().is_socket() => Err(BindError::NotASocket(path.to_owned())),
         Ok(_) => {
             if answers(path) {

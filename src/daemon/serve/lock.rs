@@ -63,12 +63,12 @@ pub enum BindError {
     #[error("the socket that was handed over (LISTEN_FDS) cannot be served: {0}")]
     HandedOver(String),
     /// The system refused.
-    #[error("cannot create {}: {source}", .path.display())]
+    #[error("cannot create {}: {why}", .path.display())]
     Create {
         /// What.
         path: PathBuf,
-        /// Why.
-        source: io::Error,
+        /// Why. Not a source, for what prints an error with its sources would say it twice.
+        why: io::Error,
     },
 }
 
@@ -81,14 +81,14 @@ impl BindError {
             BindError::Permission { .. } => 77,
             // It would fail again in the same way, so it must not be restarted.
             BindError::HandedOver(_) => 78,
-            BindError::Create { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => 77,
+            BindError::Create { why, .. } if why.kind() == io::ErrorKind::PermissionDenied => 77,
             BindError::Create { .. } => 73,
         }
     }
 
     pub(super) fn create(path: &Path) -> impl FnOnce(io::Error) -> BindError {
         let path = path.to_owned();
-        move |source| BindError::Create { path, source }
+        move |why| BindError::Create { path, why }
     }
 }
 
@@ -109,8 +109,8 @@ impl DataLock {
                 return Ok(lock);
             }
         }
-        let source = io::Error::other("the folder is moved or removed again and again");
-        Err(BindError::Create { path: data_dir.to_owned(), source })
+        let why = io::Error::other("the folder is moved or removed again and again");
+        Err(BindError::Create { path: data_dir.to_owned(), why })
     }
 
     /// Takes the lock of a folder that is there; `None` if it is not, or was moved away while we waited.
@@ -123,11 +123,17 @@ impl DataLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => {
                 return Ok(None);
             }
-            Err(source) => return Err(BindError::Create { path, source }),
+            Err(error) => {
+                let why = match error.kind() {
+                    io::ErrorKind::NotFound => in_the_way("a link that leads nowhere"),
+                    io::ErrorKind::IsADirectory => in_the_way("a folder"),
+                    _ => error,
+                };
+                return Err(BindError::Create { path, why });
+            }
         };
         if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-            let source = io::Error::other("a pipe, a socket or a device stands there: move it away and start again");
-            return Err(BindError::Create { path, source });
+            return Err(BindError::Create { path, why: in_the_way("a pipe, a socket or a device") });
         }
         let start = Instant::now();
         loop {
@@ -140,7 +146,7 @@ impl DataLock {
                     let running = locate::read_running(&path);
                     return Err(BindError::AlreadyRunning { running, data_dir: data_dir.to_owned() });
                 }
-                Err(TryLockError::Error(source)) => return Err(BindError::Create { path, source }),
+                Err(TryLockError::Error(why)) => return Err(BindError::Create { path, why }),
             }
         }
         // The lock belongs to the file, wherever that is now; our file has to be the one that others find here.
@@ -189,6 +195,10 @@ impl DataLock {
         file.rewind()?;
         file.write_all(&serde_json::to_vec(running)?)
     }
+}
+
+fn in_the_way(what: &str) -> io::Error {
+    io::Error::other(format!("{what} stands there: move it away and start again"))
 }
 
 /// Whether `path` leads to the open file.

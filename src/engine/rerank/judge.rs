@@ -17,9 +17,9 @@ use provider::{Account, Billed, Health, RerankScores, Unanswered};
 /// Why there are no scores.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum Unjudged {
-    #[error("{0}")]
+    #[error(transparent)]
     Unanswered(#[from] Unanswered),
-    #[error("{0}")]
+    #[error(transparent)]
     Model(#[from] TransformerError),
     /// The model is not on this machine; a search downloads nothing.
     #[error("{0}")]

@@ -74,10 +74,10 @@ impl Purchase {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     /// The budget did not allow the call, or another attempt at it.
-    #[error("{0}")]
+    #[error(transparent)]
     Budget(#[from] OverBudget),
     /// The provider.
-    #[error("{0}")]
+    #[error(transparent)]
     Provider(#[from] Failure),
 }
 

@@ -30,10 +30,10 @@ impl Bound {
     /// # Errors
     /// [`BindError`]: another process has the pipe, or the system refuses.
     pub fn listener(&self) -> io::Result<Listener> {
-        Listener::bind(self.path.clone()).map_err(|source| {
-            io::Error::other(match source.kind() {
+        Listener::bind(self.path.clone()).map_err(|why| {
+            io::Error::other(match why.kind() {
                 io::ErrorKind::PermissionDenied => BindError::SocketInUse(self.path.clone()),
-                _ => BindError::Create { path: self.path.clone(), source },
+                _ => BindError::Create { path: self.path.clone(), why },
             })
         })
     }
