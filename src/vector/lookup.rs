@@ -79,7 +79,7 @@ type Kernel = fn(&[[Sums; 2]], &[Column], &[Column]) -> [u16; STRIP];
 /// The kernel of a width; `None` if it has no instruction that looks up many bytes.
 fn kernel(width: Width) -> Option<Kernel> {
     match width.level() {
-        // With AVX-512 a search already waits for memory more than for these.
+        // With registers of 64 bytes a search was no faster, for it waits for memory.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::Avx512 => Some(x86::avx2),
         #[cfg(target_arch = "aarch64")]

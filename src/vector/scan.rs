@@ -20,8 +20,8 @@ const AGAIN: usize = 10;
 const EXACT: usize = 6;
 /// Windows that are compared in order in the time of one at a random place: .014 against .036 µs.
 const APART: usize = 3;
-/// Slots that are skipped at once if none of them reaches the threshold, as most do not in a large matrix.
-const STRIP: usize = 32;
+/// Slots whose bits a word has.
+const WORD: usize = u32::BITS as usize;
 /// From this many bytes of vectors, or of signs, on, two threads share a search. One thread takes half a millisecond
 /// for so many of vectors, and a thread starts in a twentieth of that. For so many of signs it takes one; with 6.7 MB
 /// of them, on two cores with nothing else to do, two threads were no faster, and took .35 ms more of processor time.
@@ -169,7 +169,7 @@ impl<'a> Scan<'a> {
 
     fn first(&self, asked: &Asked, most: usize, blocks: Range<usize>, allowed: Option<&Allowed<'_>>) -> Likely {
         let (mut likely, mut estimates) = (Likely::new(most), [0.0; BLOCK]);
-        let (mut hits, mut count) = ([0; BLOCK], 0);
+        let mut words = [0; BLOCK / WORD];
         let begins = (blocks.start * BLOCK..).step_by(BLOCK);
         let blocks = self.windows.blocks.get(blocks).unwrap_or_default();
         for (at, (block, begin)) in blocks.iter().zip(begins).enumerate() {
@@ -177,8 +177,8 @@ impl<'a> Scan<'a> {
             blocks.get(at + 2).into_iter().for_each(|later| fetch(&later.signs));
             let next = blocks.get(at + 1).unwrap_or(block);
             asked.estimates(block.codes(), next.codes(), &mut estimates);
-            reaching(self.width, likely.threshold, &estimates, &mut hits, &mut count);
-            for at in hits[..count].iter().map(|at| usize::from(*at)) {
+            reaching(self.width, likely.threshold, &estimates, &mut words);
+            for at in ones(&words) {
                 // The estimate of a free slot is NaN, so it reaches no threshold.
                 if allowed.is_none_or(|allowed| block.slots[at].row().is_some_and(allowed)) {
                     likely.push((begin + at) as u32, estimates[at]);
@@ -281,24 +281,25 @@ impl<'a> Shown<'a> {
 }
 
 widened! {
-    /// Sets `count` to the number of slots whose estimates reach a threshold, and the first so many of `hits` to these
-    /// slots.
-    fn reaching(threshold: f32, estimates: &[f32; BLOCK], hits: &mut [u8; BLOCK], count: &mut usize) as each_reaching
+    /// Sets a bit of `words` for each slot whose estimate reaches a threshold; the first slot's is the lowest of the
+    /// first word.
+    fn reaching(threshold: f32, estimates: &[f32; BLOCK], words: &mut [u32; BLOCK / WORD]) as each_reaching
 }
 
 /// No branch per slot, for no processor can predict it.
 #[inline(always)]
-fn each_reaching(threshold: f32, estimates: &[f32; BLOCK], hits: &mut [u8; BLOCK], count: &mut usize) {
-    *count = 0;
-    for (strip, begin) in estimates.chunks(STRIP).zip((0..).step_by(STRIP)) {
-        // Counts hits instead of looking for the first, so that the whole strip is compared at once.
-        if strip.iter().map(|estimate| u32::from(*estimate >= threshold)).sum::<u32>() > 0 {
-            for (at, estimate) in (begin..).zip(strip) {
-                hits[*count % BLOCK] = at as u8;
-                *count += usize::from(*estimate >= threshold);
-            }
-        }
+fn each_reaching(threshold: f32, estimates: &[f32; BLOCK], words: &mut [u32; BLOCK / WORD]) {
+    for (word, estimates) in words.iter_mut().zip(estimates.as_chunks::<WORD>().0) {
+        *word = (0..).zip(estimates).fold(0, |word, (at, estimate)| word | u32::from(*estimate >= threshold) << at);
     }
+}
+
+/// The numbers of the bits that are set, in order.
+fn ones(words: &[u32]) -> impl Iterator<Item = usize> {
+    words.iter().zip((0..).step_by(WORD)).flat_map(|(word, first)| {
+        let rest = std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)));
+        rest.take_while(|rest| *rest != 0).map(move |rest| first + rest.trailing_zeros() as usize)
+    })
 }
 
 impl Found {
