@@ -216,11 +216,6 @@ impl Step {
 }
 
 impl Plan {
-    /// Whether the index stays as it is.
-    pub fn is_keep(&self) -> bool {
-        self.steps.iter().all(|step| step.action == Action::Keep)
-    }
-
     /// How many steps have this action.
     pub fn count(&self, action: Action) -> u32 {
         self.steps.iter().filter(|step| step.action == action).count() as u32

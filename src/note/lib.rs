@@ -400,47 +400,14 @@ impl Note {
         crate::fingerprint::structure_hash(self.outline.iter().map(|h| (h.level, h.text.as_str())))
     }
 
-    /// The 1-based line of a byte position, found by counting: for many positions take [`Note::line_index`].
+    /// The 1-based line of a byte position, found by counting.
     pub fn line_of(&self, position: usize) -> u32 {
         let end = position.min(self.text.len());
         line_at(&self.text.as_bytes()[..end])
     }
 
-    /// The lines of the note, to look up many positions.
-    pub fn line_index(&self) -> LineIndex {
-        LineIndex::new(&self.text)
-    }
-
     /// The heading texts of a section's path, outermost first.
     pub fn heading_path(&self, section: &Section) -> Vec<&str> {
         section.path.iter().map(|h| self.outline[*h].text.as_str()).collect()
-    }
-}
-
-/// Where the lines of a text start; finds the line of a position by binary search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineIndex {
-    /// The position after each line feed.
-    starts: Vec<usize>,
-}
-
-impl LineIndex {
-    /// Reads `text` once.
-    pub fn new(text: &str) -> Self {
-        LineIndex { starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
-    }
-
-    /// The 1-based line of a byte position; positions past the end are on the last line.
-    pub fn line_of(&self, position: usize) -> u32 {
-        1 + self.starts.partition_point(|start| *start <= position) as u32
-    }
-
-    /// Where a 1-based line starts; `None` past the last line.
-    pub fn start_of(&self, line: u32) -> Option<usize> {
-        match line {
-            0 => None,
-            1 => Some(0),
-            _ => self.starts.get(line as usize - 2).copied(),
-        }
     }
 }

@@ -22,7 +22,6 @@ use crate::events::SubscribeRequest;
 use crate::frame::{Line, LineDecoder};
 use crate::locate;
 use crate::locate::Surroundings;
-use crate::notification::Progress;
 use crate::table::Call;
 
 /// How long a connect may take. It is instant unless the daemon no longer accepts.
@@ -257,26 +256,7 @@ impl Client {
 
     /// Asks by the name of a method, which need be none that this client knows. `params` is an object, or `null` for none.
     pub fn call_raw(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
-        self.call_with(method, params, &mut |_, _| {})
-    }
-
-    /// As [`Client::call`], with progress as it is reported. For a job the timeout holds from one report to the next:
-    /// whatever still makes progress is not given up.
-    pub fn call_with_progress<C: Call>(
-        &mut self,
-        call: &C,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<C::Answer, ClientError> {
-        let mut params = params(call)?;
-        params["progress"] = self.next_id.into();
-        let answer = self.call_with(C::METHOD.name(), params, &mut |name, params| {
-            if name == "progress"
-                && let Ok(progress) = serde_json::from_value(params)
-            {
-                on_progress(progress);
-            }
-        })?;
-        Reply::<C>::of(answer).read()
+        self.exchange(method, params).map_err(|error| reach::explain(error, self.discovery.as_ref()))
     }
 
     /// Subscribes, and gives events to `on_event` until it returns `false`, or until the daemon ends.
@@ -315,22 +295,7 @@ impl Client {
         self.call(&HelloRequest::of(concat!("situated/", env!("CARGO_PKG_VERSION"))))
     }
 
-    fn call_with(
-        &mut self,
-        method: &str,
-        params: Value,
-        on_notification: &mut dyn FnMut(&str, Value),
-    ) -> Result<Value, ClientError> {
-        let outcome = self.exchange(method, params, on_notification);
-        outcome.map_err(|error| reach::explain(error, self.discovery.as_ref()))
-    }
-
-    fn exchange(
-        &mut self,
-        method: &str,
-        params: Value,
-        on_notification: &mut dyn FnMut(&str, Value),
-    ) -> Result<Value, ClientError> {
+    fn exchange(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
         let id = self.next_id;
         self.next_id += 1;
         let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
@@ -353,8 +318,8 @@ impl Client {
                 (Err(_), Err(error)) => return Err(broken(error.kind().into())),
                 (Err(error), Ok(())) => return Err(error),
             };
-            if let Some(name) = message["method"].as_str().map(str::to_owned) {
-                on_notification(&name, message["params"].take());
+            if message["method"].is_string() {
+                // What still tells of progress is not given up.
                 deadline = self.deadline();
                 continue;
             }

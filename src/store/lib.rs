@@ -48,9 +48,8 @@ use codec::Counters;
 use context::ContextRecord;
 use context::plan::Reason;
 use database::Database;
-use index::embed::Vector;
 use journal::{Journal, NoteEvent};
-use note::fingerprint::{ContextKey, InputHash, StructureHash, TextHash, context_key};
+use note::fingerprint::{ContextKey, StructureHash, TextHash, context_key};
 use note::{FileStat, VaultPath};
 use reclaim::Reclaiming;
 use record::NoteRecord;
@@ -287,26 +286,6 @@ impl Store {
     /// The last sequence number given.
     pub fn seq(&self) -> u64 {
         self.counters.lock().seq
-    }
-
-    /// Whether the journal knows a paid context under this key.
-    pub fn journal_contains(&self, key: ContextKey) -> bool {
-        self.journal.contains(key)
-    }
-
-    /// The vector of an input, if it is cached.
-    pub fn vector(&self, input: InputHash) -> Option<Vector> {
-        self.vectors().get(input)
-    }
-
-    /// How many vectors are cached for the embedder in force.
-    pub fn vector_count(&self) -> usize {
-        self.vectors().len()
-    }
-
-    /// Caches vectors: writes them to the flat file, without fsync. Inputs that have a vector keep it.
-    pub fn put_vectors(&self, vectors: &[(InputHash, Vector)]) -> Result<(), StoreError> {
-        self.vectors().put(vectors)
     }
 
     /// Starts writing what is buffered; `durable` waits until it is on the disk.

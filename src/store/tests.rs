@@ -9,6 +9,7 @@ use context::plan::{Action, PendingContext, Reason};
 use context::prompt::Form;
 use context::quality::Scores;
 use context::{Making, Origin, Spent};
+use index::embed::Vector;
 use note::fingerprint::{ChunkId, InputHash, SectionKey, Sketch, text_hash};
 
 mod damage;
@@ -165,8 +166,8 @@ fn a_move_a_removal_and_the_archive_are_one_transaction() {
     assert_eq!(store.note(&at).unwrap(), None);
     assert_eq!(store.contexts(&at).unwrap(), []);
     assert_eq!(store.archived(key).unwrap(), Some(archived.clone()));
-    assert!(store.journal_contains(key));
-    assert!(store.journal_contains(context_key(&[section(9)], text_hash(b"gone"))));
+    assert!(store.journal.contains(key));
+    assert!(store.journal.contains(context_key(&[section(9)], text_hash(b"gone"))));
     let gone = store.apply(&new.path, NoteWrite::default()).unwrap();
     assert_eq!((gone.path, gone.no, gone.seq), (new.path, new.no, 3));
     assert_eq!(store.notes().unwrap(), []);
@@ -347,7 +348,7 @@ fn compacting_keeps_everything_and_gives_space_back() {
         store.apply(&path(&format!("note {n:03}.md")), NoteWrite::default()).unwrap();
     }
     let vectors: Vec<_> = (0..100u8).map(|n| (InputHash([n; 16]), vector(n))).collect();
-    store.put_vectors(&vectors).unwrap();
+    store.vectors().put(&vectors).unwrap();
     let (notes, seq) = (store.notes().unwrap(), store.seq());
     store.flush(true).unwrap();
     drop(store);
@@ -365,9 +366,9 @@ fn compacting_keeps_everything_and_gives_space_back() {
         }
     }
     // Ten inputs are in use; of the other ninety the newest twenty stay.
-    let kept: Vec<u8> = (0..100).filter(|&n| store.vector(InputHash([n; 16])).is_some()).collect();
+    let kept: Vec<u8> = (0..100).filter(|&n| store.vectors().get(InputHash([n; 16])).is_some()).collect();
     assert_eq!(kept, (0..10).chain(80..100).collect::<Vec<_>>());
-    assert_eq!(store.vector(InputHash([85; 16])), Some(vector(85)));
+    assert_eq!(store.vectors().get(InputHash([85; 16])), Some(vector(85)));
     assert!(!dir.path().join("sled.old").exists() && !dir.path().join("sled.new").exists());
 }
 
@@ -416,7 +417,7 @@ fn what_is_named_while_vectors_are_surveyed_is_not_given_up() {
         InputHash([low, high, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9])
     };
     let vectors: Vec<_> = (0..2000u16).map(|n| (input(n), vector(n as u8))).collect();
-    store.put_vectors(&vectors).unwrap();
+    store.vectors().put(&vectors).unwrap();
     // More than one step can read.
     (0..5).for_each(|n| store.set_value(&format!("large {n}"), Some(&"x".repeat(300_000))).unwrap());
     let naming = |at: &str, n: u16| {
@@ -437,7 +438,7 @@ fn what_is_named_while_vectors_are_surveyed_is_not_given_up() {
     assert_eq!(held.len(), 3 + 1 + vectors::SPARE);
 
     // What was seen of the vectors of one embedder says nothing about those of another.
-    store.put_vectors(&(2000..4000u16).map(|n| (input(n), vector(n as u8))).collect::<Vec<_>>()).unwrap();
+    store.vectors().put(&(2000..4000u16).map(|n| (input(n), vector(n as u8))).collect::<Vec<_>>()).unwrap();
     assert_eq!(store.reclaim().unwrap(), Reclaimed::More);
     let other = store.vectors_of("another/1", DIMENSIONS).unwrap();
     other.put(&vectors).unwrap();
