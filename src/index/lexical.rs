@@ -16,7 +16,7 @@ use super::corpus::Corpus;
 use super::documents::{View, guarded};
 use super::meant::{MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
-use super::query::{As, AskedWord, LexicalQuery, asked, in_text, weighted};
+use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, weighted};
 use super::{Cancel, LexicalError, NoteNo, Row};
 use vector::Best;
 
@@ -187,16 +187,20 @@ impl View {
         Ok((!clauses.is_empty()).then(|| Box::new(BooleanQuery::new(clauses)) as Box<dyn Query>))
     }
 
-    /// The words of a query that are looked up: of many the rarest, and all that no chunk has as they are.
+    /// The words of a query that are looked up ([`Choice`]).
     fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
         let asked = asked(&query.words, self.languages()?, query.prefix);
-        let Some(most) = query.rarest.filter(|most| *most < asked.len()) else { return Ok(asked) };
+        let (most, fewest_chunks) = match query.choice {
+            Choice::Rarest(most) if most < asked.len() => (most, 0),
+            Choice::Shared(most) if most < asked.len() => (most, 2),
+            _ => return Ok(asked),
+        };
         let mut counted: Vec<(u64, AskedWord)> = Vec::with_capacity(asked.len());
         for word in asked {
             let forms = word.forms.iter().map(|form| corpus.count(&Term::from_field_text(self.fields.words, form)));
             // What is still being typed may become a rare word.
             let chunks = if word.as_what == As::Unfinished { 0 } else { forms.sum::<Result<u64, _>>()? };
-            if chunks > 1 || !query.alike {
+            if chunks >= fewest_chunks {
                 counted.push((chunks, word));
             }
         }

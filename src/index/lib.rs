@@ -53,7 +53,7 @@ pub use links::Side;
 pub use meant::{Corrected, Meant};
 pub use notes::NoteTable;
 pub use packed::{HeadingPaths, PackedIter, PackedStrings};
-pub use query::{LexicalQuery, is_stop_word};
+pub use query::{Choice, LexicalQuery, is_stop_word};
 pub use snapshot::{Index, IndexState, Snapshot, Stamp, WithoutContexts, has_saved};
 pub use vector::{Allowed, Coder, Matrix, Row, Rows, WindowVector};
 

@@ -48,13 +48,23 @@ pub struct LexicalQuery {
     pub expansion: f32,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
-    /// Of more words than these, only so many are looked up: those that the fewest chunks have.
-    pub rarest: Option<usize>,
-    /// Whether chunks like the one that the words are from are sought: then of many words those that only one chunk has are
-    /// left out, for they lead to no other.
-    pub alike: bool,
+    /// Which of many words are looked up.
+    pub choice: Choice,
     /// Once it is raised, the search ends with [`LexicalError::Cancelled`](super::LexicalError::Cancelled).
     pub cancel: Cancel,
+}
+
+/// Which of a query's words are looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// All.
+    #[default]
+    All,
+    /// Of more words than these, so many that the fewest chunks have, and all that no chunk has.
+    Rarest(usize),
+    /// As [`Choice::Rarest`], of those that several chunks have. For chunks like the one that the words are from: a word
+    /// of that one alone leads to no other.
+    Shared(usize),
 }
 
 /// The fields that a query's words are looked up in, with their weights.

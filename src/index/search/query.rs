@@ -31,7 +31,7 @@ pub use self::slashed::LinePattern;
 use super::Options;
 use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
-use crate::{Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
+use crate::{Choice, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 
 /// A query understood.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,7 +91,7 @@ impl Parsed {
             without: self.without.clone(),
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
-            rarest: Some(RAREST),
+            choice: Choice::Rarest(RAREST),
             ..LexicalQuery::default()
         }
     }

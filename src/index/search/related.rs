@@ -14,7 +14,7 @@ use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
 use super::ranking::in_order;
 use super::{LinkDirection, MAX_HITS, Mode, Options};
-use crate::{Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
+use crate::{Choice, Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
 use note::Private;
 use vector::Vector;
 
@@ -178,8 +178,8 @@ impl<'a> Around<'a> {
         }
         let depth = depth(options.limit.min(MAX_HITS));
         let (contextual, cancel) = (options.contextual, options.cancel.clone());
-        let (words, rarest) = (self.words.clone(), Some(RAREST));
-        let query = LexicalQuery { words, contextual, rarest, alike: true, cancel, ..LexicalQuery::default() };
+        let (words, choice) = (self.words.clone(), Choice::Shared(RAREST));
+        let query = LexicalQuery { words, contextual, choice, cancel, ..LexicalQuery::default() };
         let meant = corpus.meant(&query)?;
         let allowed = |row: Row| self.allows(row);
         lanes::both(self.near.snapshot, corpus, (&query, &meant), self.vector.as_ref(), (Some(&allowed), None), depth)

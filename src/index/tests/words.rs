@@ -205,19 +205,19 @@ fn of_many_words_those_are_looked_up_that_few_chunks_have() {
     let texts = ["salt pepper leeks", "salt pepper", "salt yeti", "salt", "leeks"];
     index.put(note(1, 1, "a.md"), chunks(1, &texts)).unwrap();
     let snapshot = index.publish(1).unwrap();
-    let found = |words, rarest, alike| super::found(&snapshot, &LexicalQuery { rarest, alike, ..query(words, false) });
+    let found = |words, choice| super::found(&snapshot, &LexicalQuery { choice, ..query(words, false) });
     let words = "salt pepper leeks yeti nowhere";
-    assert_eq!(found(words, Some(1), false), ["1:2"]);
-    assert_eq!(found(words, Some(3), false), ["1:0", "1:1", "1:2", "1:4"]);
-    for many in [Some(4), Some(5), None] {
-        assert_eq!(found(words, many, false).len(), 5, "{many:?}: a word that no chunk has takes no place");
+    assert_eq!(found(words, Choice::Rarest(1)), ["1:2"]);
+    assert_eq!(found(words, Choice::Rarest(3)), ["1:0", "1:1", "1:2", "1:4"]);
+    for choice in [Choice::Rarest(4), Choice::Rarest(5), Choice::All] {
+        assert_eq!(found(words, choice).len(), 5, "{choice:?}: a word that no chunk has takes no place");
     }
     // "yeti" leads from its chunk to no other.
-    assert_eq!(found(words, Some(2), true), ["1:0", "1:1", "1:4"]);
-    assert_eq!([Some(3), Some(5), None].map(|many| found(words, many, true).len()), [5; 3]);
+    assert_eq!(found(words, Choice::Shared(2)), ["1:0", "1:1", "1:4"]);
+    assert_eq!([Choice::Shared(3), Choice::Shared(5)].map(|choice| found(words, choice).len()), [5; 2]);
     // A correction takes no place either, nor does a word that is being typed.
-    assert_eq!(found("salt peppper yeti", Some(1), false), ["1:0", "1:1", "1:2"]);
-    let typing = LexicalQuery { rarest: Some(1), prefix: true, ..query("leeks yeti sal", false) };
+    assert_eq!(found("salt peppper yeti", Choice::Rarest(1)), ["1:0", "1:1", "1:2"]);
+    let typing = LexicalQuery { choice: Choice::Rarest(1), prefix: true, ..query("leeks yeti sal", false) };
     assert_eq!(super::found(&snapshot, &typing), ["1:0", "1:1", "1:2", "1:3"]);
 }
 
