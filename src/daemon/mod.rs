@@ -5,6 +5,7 @@ pub mod relocate;
 pub mod sandbox;
 pub mod serve;
 pub(crate) mod signals;
+pub mod strange;
 mod told;
 
 use std::ffi::OsString;
@@ -27,10 +28,11 @@ use config::{Config, Loaded, Overrides, config_file};
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
-use sandbox::{Closed, Rules, Strange};
+use sandbox::{Closed, Rules};
 use serve::bind::{self, BindError, Bound, DataLock};
 use serve::{Door, keep};
 use signals::{Signals, Told};
+use strange::Strange;
 use told::{Tell, tell};
 use vault::documents::Convert;
 

@@ -3,10 +3,11 @@
 //! what is not a file at all.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use platform::files;
+
+use crate::daemon::strange::Strange;
 
 /// What the daemon makes in its data folder: folders with all below them, and files.
 const OWN: [&str; 8] = ["vaults", "ledger", "models", "lock", "daemon.json", "paused", "daemon.log", "daemon.log.1"];
@@ -21,20 +22,6 @@ pub struct Closed {
     /// What cannot be one of the daemon's files: reading it would block for ever, or writing it would make a file
     /// elsewhere.
     pub strange: Option<Strange>,
-}
-
-/// What is in the place of a file of the daemon.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Strange {
-    /// A pipe, socket or device, or a link to one.
-    #[error("{} is a pipe, a socket or a device, where the daemon keeps a file: move it away and start again", .0.display())]
-    NoFile(PathBuf),
-    /// A link to nothing.
-    #[error(
-        "{} is a link to {}, which is not there: mount what it leads to, or remove the link, and start again",
-        .0.display(), .1.display()
-    )]
-    Dangling(PathBuf, PathBuf),
 }
 
 /// From now on nobody else can open what this process makes, unless it says otherwise.
@@ -65,7 +52,7 @@ impl Closed {
     fn one(&mut self, path: &Path) -> bool {
         let Ok(meta) = fs::symlink_metadata(path) else { return false };
         if self.strange.is_none() {
-            self.strange = strange(path, &meta);
+            self.strange = Strange::of(path, &meta);
         }
         let own = files::owner(&meta) == platform::user::id();
         if !own || !(meta.is_dir() || meta.is_file()) {
@@ -76,22 +63,6 @@ impl Closed {
             Err(error) => self.failed.push((path.to_owned(), error.to_string())),
         }
         meta.is_dir()
-    }
-}
-
-/// What is wrong with a path of ours whose metadata are `meta`, links not followed.
-fn strange(path: &Path, meta: &fs::Metadata) -> Option<Strange> {
-    if meta.is_dir() || meta.is_file() {
-        return None;
-    }
-    match fs::metadata(path) {
-        Ok(target) if target.is_dir() || target.is_file() => None,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Some(Strange::Dangling(path.to_owned(), fs::read_link(path).unwrap_or_default()))
-        }
-        // A path that must not be looked at is reported by whoever opens it.
-        Err(_) => None,
-        Ok(_) => Some(Strange::NoFile(path.to_owned())),
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::daemon::strange::Strange;
 use platform::files::{FileId, Private as _};
 use protocol::locate::{self, DAEMON, LOCK, MAX_SOCKET_PATH, Running};
 
@@ -62,6 +63,9 @@ pub enum BindError {
     /// The service manager handed over what cannot be served.
     #[error("the socket that was handed over (LISTEN_FDS) cannot be served: {0}")]
     HandedOver(String),
+    /// The lock is no file.
+    #[error(transparent)]
+    Strange(#[from] Strange),
     /// The system refused.
     #[error("cannot create {}: {why}", .path.display())]
     Create {
@@ -77,7 +81,7 @@ impl BindError {
     pub fn exit_code(&self) -> u8 {
         match self {
             BindError::AlreadyRunning { .. } | BindError::SocketInUse(_) => 75,
-            BindError::PathTooLong { .. } | BindError::NotASocket(_) => 73,
+            BindError::PathTooLong { .. } | BindError::NotASocket(_) | BindError::Strange(_) => 73,
             BindError::Permission { .. } => 77,
             // It would fail again in the same way, so it must not be restarted.
             BindError::HandedOver(_) => 78,
@@ -123,17 +127,14 @@ impl DataLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => {
                 return Ok(None);
             }
-            Err(error) => {
-                let why = match error.kind() {
-                    io::ErrorKind::NotFound => in_the_way("a link that leads nowhere"),
-                    io::ErrorKind::IsADirectory => in_the_way("a folder"),
-                    _ => error,
-                };
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                let why = io::Error::other("a folder stands there: move it away and start again");
                 return Err(BindError::Create { path, why });
             }
+            Err(why) => return Err(Strange::at(&path).map_or(BindError::Create { path, why }, BindError::Strange)),
         };
         if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-            return Err(BindError::Create { path, why: in_the_way("a pipe, a socket or a device") });
+            return Err(Strange::NoFile(path).into());
         }
         let start = Instant::now();
         loop {
@@ -195,10 +196,6 @@ impl DataLock {
         file.rewind()?;
         file.write_all(&serde_json::to_vec(running)?)
     }
-}
-
-fn in_the_way(what: &str) -> io::Error {
-    io::Error::other(format!("{what} stands there: move it away and start again"))
 }
 
 /// Whether `path` leads to the open file.
