@@ -11,6 +11,7 @@ compile_error!(
 );
 
 mod best;
+mod bits;
 mod blocks;
 mod code;
 mod dot;
@@ -35,6 +36,7 @@ use self::matrix::HERE;
 use self::rotation::Rotation;
 use self::wide::Width;
 pub use best::Best;
+pub use bits::ones;
 pub use blocks::Blocks;
 #[cfg(any(test, fuzzing))]
 pub use fuzz::kernels as fuzz_kernels;

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::best::{Best, Likely};
+use super::bits::ones;
 use super::code::Asked;
 use super::dot::{TOGETHER, dots, dots_of};
 use super::wide::{Width, fetch, widened};
@@ -178,7 +179,9 @@ impl<'a> Scan<'a> {
             let next = blocks.get(at + 1).unwrap_or(block);
             asked.estimates(block.codes(), next.codes(), &mut estimates);
             reaching(self.width, likely.threshold, &estimates, &mut words);
-            for at in ones(&words) {
+            let firsts = (0..).step_by(WORD);
+            let reach = |(word, first): (&u32, usize)| ones(u64::from(*word)).map(move |at| first + at as usize);
+            for at in words.iter().zip(firsts).flat_map(reach) {
                 // The estimate of a free slot is NaN, so it reaches no threshold.
                 if allowed.is_none_or(|allowed| block.slots[at].row().is_some_and(allowed)) {
                     likely.push((begin + at) as u32, estimates[at]);
@@ -292,14 +295,6 @@ fn each_reaching(threshold: f32, estimates: &[f32; BLOCK], words: &mut [u32; BLO
     for (word, estimates) in words.iter_mut().zip(estimates.as_chunks::<WORD>().0) {
         *word = (0..).zip(estimates).fold(0, |word, (at, estimate)| word | u32::from(*estimate >= threshold) << at);
     }
-}
-
-/// The numbers of the bits that are set, in order.
-fn ones(words: &[u32]) -> impl Iterator<Item = usize> {
-    words.iter().zip((0..).step_by(WORD)).flat_map(|(word, first)| {
-        let rest = std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)));
-        rest.take_while(|rest| *rest != 0).map(move |rest| first + rest.trailing_zeros() as usize)
-    })
 }
 
 impl Found {

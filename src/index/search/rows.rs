@@ -1,6 +1,7 @@
 //! Sets of rows: what a filter allows.
 
 use crate::Row;
+use vector::ones;
 
 /// A set of rows, one bit each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +49,7 @@ impl RowSet {
         (count <= most).then(|| {
             let mut rows = Vec::with_capacity(count);
             for (at, word) in (0..).step_by(64).zip(&self.0) {
-                let mut rest = *word;
-                while rest != 0 {
-                    rows.push(at + rest.trailing_zeros());
-                    rest &= rest - 1;
-                }
+                rows.extend(ones(*word).map(|bit| at + bit));
             }
             rows
         })
