@@ -1,6 +1,7 @@
 //! The daemon as a service: signals, what it tells systemd, and the unit files that must fit it.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
@@ -124,10 +125,12 @@ impl Supervisor {
     fn wait(&mut self, beginning: &str) -> String {
         loop {
             let mut message = [0; 4096];
-            let count = self
-                .socket
-                .recv(&mut message)
-                .unwrap_or_else(|error| panic!("no {beginning}: {error}; heard {:?}", self.heard));
+            let count = match self.socket.recv(&mut message) {
+                Ok(count) => count,
+                // A signal to this process, as of a child that ended: a wait with a limit is not resumed by itself.
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => panic!("no {beginning}: {error}; heard {:?}", self.heard),
+            };
             let text = String::from_utf8(message[..count].to_vec()).unwrap();
             let mut found = None;
             for line in text.lines().filter(|line| !line.is_empty()) {
