@@ -18,6 +18,7 @@ pub mod path;
 mod periodic;
 mod plain;
 mod private;
+mod render;
 mod rst;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use frontmatter::FrontMatter;
 pub use path::{FileStat, VaultPath};
 pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
+pub use render::{BETWEEN_CELLS, PARTED, Rendered, render};
 
 /// A parsed note. All spans are byte ranges of [`Note::text`].
 #[derive(Clone, Debug)]

@@ -9,6 +9,15 @@ use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd
 use super::links::{self, Found, Place};
 use super::{Block, BlockKind, Heading, outline};
 
+/// What notes have besides CommonMark.
+pub(super) const OPTIONS: Options = Options::ENABLE_WIKILINKS
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_GFM)
+    .union(Options::ENABLE_MATH)
+    .union(Options::ENABLE_TABLES)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_STRIKETHROUGH);
+
 /// How far into a line, in bytes, a quote or list marker may be. For each open quote and list the parser looks at every
 /// line, so without a bound deep nesting takes depth × lines of time.
 const DEEPEST_MARKER: usize = 200;
@@ -29,16 +38,9 @@ pub(super) struct Pass {
 
 /// Reads `text[body..]`, adding to what was found in the front matter.
 pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
-    let options = Options::ENABLE_WIKILINKS
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_GFM
-        | Options::ENABLE_MATH
-        | Options::ENABLE_TABLES
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_STRIKETHROUGH;
     let shallow = shallow(&text[body..]);
     let mut reader = Reader::new(text, body, found);
-    for (event, range) in Parser::new_ext(&shallow, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(&shallow, OPTIONS).into_offset_iter() {
         reader.event(&event, range.start + body..range.end + body);
     }
     reader.flush();
@@ -46,7 +48,7 @@ pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
 }
 
 /// The text with container markers that are too deep replaced by letters, byte for byte.
-fn shallow(text: &str) -> Cow<'_, str> {
+pub(super) fn shallow(text: &str) -> Cow<'_, str> {
     let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
     let mut masked: Option<Vec<u8>> = None;
     let mut start = 0;

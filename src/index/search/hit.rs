@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use note::Format;
+
 use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
 use super::query::LinePattern;
@@ -85,7 +87,8 @@ impl<'a> Maker<'a> {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
-        let mut passage = snippet(text, &self.terms, &analyze);
+        let format = Format::of(note.path.as_str()).unwrap_or(Format::Markdown);
+        let mut passage = snippet(text, format, &self.terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
         if chunk.position == 0 && passage.highlights.is_empty() {
             // The properties stand at the top.
@@ -152,7 +155,7 @@ fn in_properties(note: &NoteEntry, terms: &HashSet<String>, analyze: Analyze) ->
         return None;
     }
     let shown = properties::texts(note.properties()).into_iter().map(|(name, text)| format!("{name}: {text}"));
-    shown.map(|text| snippet(&text, terms, analyze)).find(|passage| !passage.highlights.is_empty())
+    shown.map(|text| snippet(&text, Format::Base, terms, analyze)).find(|passage| !passage.highlights.is_empty())
 }
 
 /// Reads what windows are made of: each text once.

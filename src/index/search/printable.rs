@@ -44,7 +44,8 @@ fn clean(text: &str, lines: bool) -> Cow<'_, str> {
     if text.bytes().all(|b| matches!(b, b' '..=b'~') || (lines && matches!(b, b'\n' | b'\t'))) {
         return Cow::Borrowed(text);
     }
-    let tame = |c: char| !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')));
+    let is_shown = |c: char| !is_hidden(c) && !is_joiner(c) && (!is_space(c) || (lines && matches!(c, '\n' | '\t')));
+    let tame = |c: char| matches!(c, ' '..='~') || is_shown(c);
     if text.chars().all(tame) {
         return Cow::Borrowed(text);
     }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use note::{BETWEEN_CELLS, Format, PARTED};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::printable::printable_lines;
@@ -36,17 +37,34 @@ const SHORTEST: usize = 100;
 /// Only this much of a chunk is read: a longer chunk is a single long line.
 const LOOKED_AT: usize = 32 << 10;
 
-/// The best passage of `raw` for the query's `terms`; without a match, the first line that is no heading.
-pub(super) fn snippet(raw: &str, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
+/// The best passage of `raw`, a piece of a note of that format, for the query's `terms`, as a reader sees it; without a
+/// match, the first line that is no heading. Words that only its marks have are shown among them.
+pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
     let head = &raw[..floor(raw, LOOKED_AT)];
-    let shown = without_comments(head);
-    let shown = printable_lines(&shown);
+    let rendered = note::render(format, head);
+    let shown = printable_lines(&rendered.text);
     let found = matches(&shown, terms, analyze);
-    let core = densest(&shown, &found).unwrap_or_else(|| lead(&shown));
+    if found.is_empty() && !terms.is_empty() && *shown != *head {
+        let written = without_comments(head);
+        let written = printable_lines(&written);
+        let found = matches(&written, terms, analyze);
+        if !found.is_empty() {
+            return around(&written, &found, 0);
+        }
+    }
+    around(&shown, &found, rendered.first_line)
+}
+
+/// The best passage of `shown`, or the one that begins with a line of it if nothing was found.
+fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize) -> Snippet {
+    let core = densest(shown, found).unwrap_or_else(|| {
+        let start = start_of(shown, first_line);
+        start..start
+    });
     let lines_before = shown[..core.start].matches('\n').count() as u32;
-    let whole = !found.is_empty() && forward(&shown, 0, LENGTH) == shown.len();
-    let text = passage(&shown, if whole { 0..shown.len() } else { core });
-    let highlights = merged(matches(&text, terms, analyze).into_iter().map(|(range, _)| range));
+    let whole = !found.is_empty() && forward(shown, 0, LENGTH) == shown.len();
+    let passage = Passage::of(shown, if whole { 0..shown.len() } else { core });
+    let (text, highlights) = passage.after_heading(shown, found, first_line).on_one_line(shown, found);
     Snippet { text, highlights, lines_before }
 }
 
@@ -127,50 +145,87 @@ fn character_positions(text: &str, found: &[(Range<usize>, &str)]) -> Vec<Range<
     found.iter().map(position).collect()
 }
 
-/// Where a text begins to say something: its first line with words that is no heading.
-fn lead(text: &str) -> Range<usize> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if !line.trim_start().starts_with('#') && line.chars().any(char::is_alphanumeric) {
-            return start..start;
-        }
-        start += line.len();
-    }
-    0..0
+/// What is shown of a text, and whether it begins and ends within a sentence.
+struct Passage {
+    range: Range<usize>,
+    cut_before: bool,
+    cut_after: bool,
 }
 
-/// What is shown around `core`: whole sentences or lines where they fit, else whole words and an ellipsis.
-fn passage(text: &str, core: Range<usize>) -> String {
-    let room = LENGTH.saturating_sub(text[core.clone()].chars().count());
-    let (start, cut_before) = begin(text, core.start, room);
-    let (end, cut_after) = finish(text, start, core.end);
-    let mut out = String::new();
-    if cut_before {
-        out.push('…');
+impl Passage {
+    /// What is shown around `core`: whole sentences or lines where they fit, else whole words and an ellipsis.
+    fn of(text: &str, core: Range<usize>) -> Passage {
+        let room = LENGTH.saturating_sub(text[core.clone()].chars().count());
+        let (start, cut_before) = begin(text, core.start, room);
+        let (end, cut_after) = finish(text, start, core.end);
+        Passage { range: start..end, cut_before, cut_after }
     }
-    for (i, word) in text[start..end].split_whitespace().enumerate() {
-        if i > 0 {
-            out.push(' ');
+
+    /// Without the heading that the text begins with, for it is shown above; but with it if nothing else in the passage
+    /// matches.
+    fn after_heading(self, text: &str, found: &[(Range<usize>, &str)], first_line: usize) -> Passage {
+        let heading = text.split('\n').take(first_line).position(|line| !line.trim().is_empty());
+        let below = heading.map_or(0, |line| start_of(text, line + 1));
+        let matches = found.iter().any(|(range, _)| range.start >= below && range.end <= self.range.end);
+        if self.range.start < below && matches { Passage { range: below..self.range.end, ..self } } else { self }
+    }
+
+    /// The passage with single spaces between its words, and where that has what was found.
+    fn on_one_line(&self, text: &str, found: &[(Range<usize>, &str)]) -> (String, Vec<(u32, u32)>) {
+        let start = self.range.end - without_separators(&text[self.range.clone()]).len();
+        let shown = start..self.range.end;
+        let inside =
+            found.iter().map(|(range, _)| range).filter(|range| shown.start <= range.start && range.end <= shown.end);
+        let mut marks = merged(inside.cloned()).into_iter().peekable();
+        let (mut out, mut highlights) = (String::new(), Vec::new());
+        if self.cut_before {
+            out.push('…');
         }
-        out.push_str(word);
+        let (mut blank, mut marked) = (false, None);
+        for (step, c) in text[shown.clone()].char_indices() {
+            let at = (start + step) as u32;
+            while marks.next_if(|mark| mark.1 <= at).is_some() {
+                highlights.extend(marked.take().map(|begin| (begin, out.len() as u32)));
+            }
+            if c.is_whitespace() {
+                blank = true;
+                continue;
+            }
+            if std::mem::take(&mut blank) && step > 0 {
+                out.push(' ');
+            }
+            if marked.is_none() && marks.peek().is_some_and(|mark| mark.0 <= at) {
+                marked = Some(out.len() as u32);
+            }
+            out.push(c);
+        }
+        highlights.extend(marked.map(|begin| (begin, out.len() as u32)));
+        if self.cut_after {
+            out.push('…');
+        }
+        (out, highlights)
     }
-    if cut_after {
-        out.push('…');
-    }
-    out
+}
+
+/// Without what parts a passage from what was before it.
+fn without_separators(text: &str) -> &str {
+    let text = text.trim_start();
+    let rest = text.strip_prefix(PARTED).or_else(|| text.strip_prefix(BETWEEN_CELLS));
+    rest.filter(|rest| rest.starts_with(char::is_whitespace)).map_or(text, without_separators)
+}
+
+/// Where a line, from 0, of a text starts.
+fn start_of(text: &str, line: usize) -> usize {
+    text.split_inclusive('\n').take(line).map(str::len).sum()
 }
 
 /// Where to begin so that `at` is in it, and whether that is within a sentence.
 fn begin(text: &str, at: usize, room: usize) -> (usize, bool) {
     let back = backward(text, at, room.min(LOOK_BACK));
     let before = &text[back..at];
-    if let Some(newline) = before.rfind('\n') {
-        let line = newline + 1;
-        let sentence = last_sentence(&before[line..]).unwrap_or(0);
-        return (back + line + sentence, false);
-    }
-    if let Some(sentence) = last_sentence(before) {
-        return (back + sentence, false);
+    let line = last_end(text, back..at).map(|end| end + 1 - back);
+    if let Some(start) = last_sentence(&before[line.unwrap_or(0)..]).map(|step| line.unwrap_or(0) + step).or(line) {
+        return (back + start, false);
     }
     if back == 0 {
         return (0, false);
@@ -182,8 +237,22 @@ fn begin(text: &str, at: usize, room: usize) -> (usize, bool) {
 
 /// Where the last sentence of `text` begins, unless that is at its start: what stands before is unknown.
 fn last_sentence(text: &str) -> Option<usize> {
-    let ends = |at: usize| text[..at].trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '।', ':']);
-    text.split_sentence_bound_indices().map(|(at, _)| at).filter(|at| *at > 0 && ends(*at)).last()
+    let starts = text.split_sentence_bound_indices().map(|(at, _)| at);
+    starts.filter(|at| *at > 0 && ends_sentence(&text[..*at])).last()
+}
+
+fn ends_sentence(text: &str) -> bool {
+    text.trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '।', ':'])
+}
+
+/// The last line feed within `range` that ends something: a block or a sentence. Any other is a space that was wrapped.
+fn last_end(text: &str, range: Range<usize>) -> Option<usize> {
+    let ends = |at: &usize| {
+        let next = text[at + 1..].trim_start_matches([' ', '\t']);
+        let begins = next.is_empty() || next.starts_with('\n') || next.starts_with(PARTED);
+        begins || ends_sentence(&text[..*at]) || text[..*at].ends_with('\n')
+    };
+    text[range.clone()].rmatch_indices('\n').map(|(step, _)| range.start + step).find(ends)
 }
 
 /// Where a passage from `start` ends that should hold everything up to `core_end`, and whether that is
@@ -195,11 +264,10 @@ fn finish(text: &str, start: usize, core_end: usize) -> (usize, bool) {
     }
     let least = core_end.max(forward(text, start, SHORTEST));
     if least < limit {
-        let after = &text[least..limit];
-        if let Some(newline) = after.rfind('\n') {
-            return (least + newline, false);
+        if let Some(end) = last_end(text, least..limit) {
+            return (end, false);
         }
-        if let Some(sentence) = last_sentence(after) {
+        if let Some(sentence) = last_sentence(&text[least..limit]) {
             return (least + sentence, false);
         }
     }
@@ -210,19 +278,27 @@ fn finish(text: &str, start: usize, core_end: usize) -> (usize, bool) {
 
 /// The end of as many whole graphemes from `from` on as have at most `chars` characters.
 fn forward(text: &str, from: usize, chars: usize) -> usize {
-    // A letter of ASCII is a grapheme if the next character is one too; there are no `\r\n` left.
-    if text.as_bytes()[from..].iter().take(chars + 1).all(u8::is_ascii) {
-        return text.len().min(from + chars);
-    }
-    from + reach(text[from..].graphemes(true), chars)
+    let rest = &text[from..];
+    from + plain(rest.chars(), chars).unwrap_or_else(|| reach(rest.graphemes(true), chars))
 }
 
 /// The start of as many whole graphemes before `to` as have at most `chars` characters.
 fn backward(text: &str, to: usize, chars: usize) -> usize {
-    if text.as_bytes()[..to].iter().rev().take(chars + 1).all(u8::is_ascii) {
-        return to.saturating_sub(chars);
+    let rest = &text[..to];
+    to - plain(rest.chars().rev(), chars).unwrap_or_else(|| reach(rest.graphemes(true).rev(), chars))
+}
+
+/// Bytes of the first so many characters, if each of them is a grapheme: letters of ASCII and [`PARTED`] are if the
+/// character after them is one too; there are no `\r\n` left.
+fn plain(text: impl Iterator<Item = char>, chars: usize) -> Option<usize> {
+    let mut bytes = 0;
+    for (i, c) in text.take(chars + 1).enumerate() {
+        if !(c.is_ascii() || PARTED.starts_with(c)) {
+            return None;
+        }
+        bytes += if i < chars { c.len_utf8() } else { 0 };
     }
-    to - reach(text[..to].graphemes(true).rev(), chars)
+    Some(bytes)
 }
 
 /// Bytes of the first graphemes that together have at most `chars` characters.

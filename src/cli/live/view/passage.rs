@@ -16,15 +16,11 @@ pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<
     // fit the text.
     let marks = if text.len() == hit.snippet.len() { ranges(&text, &hit.highlights) } else { Vec::new() };
     let room = width * rows;
-    let body = if text.len() == hit.snippet.len() { after_headings(&hit.snippet) } else { 0 };
-    // The entry shows the headings already, so start after them, unless only a heading matched.
-    let first = marks.iter().find(|mark| mark.start >= body).or(marks.first());
-    let body = if first.is_none_or(|first| first.start >= body) { body } else { 0 };
-    let begin = first.map_or(body, |first| {
-        let until = columns(&text[body..first.end]);
-        if until <= room { body } else { start_near(&text, first.start, width / 3) }
+    let begin = marks.first().map_or(0, |first| {
+        let until = columns(&text[..first.end]);
+        if until <= room { 0 } else { start_near(&text, first.start, width / 3) }
     });
-    let lead = if begin > body { "…" } else { "" };
+    let lead = if begin > 0 { "…" } else { "" };
     let mut lines = Vec::new();
     for range in wrap(&text[begin..], width.saturating_sub(columns(lead)).max(1)).into_iter().take(rows) {
         let range = begin + range.start..begin + range.end;
@@ -35,18 +31,6 @@ pub(super) fn excerpt(hit: &Hit, width: usize, rows: usize, mark: Style) -> Vec<
         lines.push(Line::from(spans));
     }
     lines
-}
-
-/// Where a text continues after the headings at its beginning; 0 if there is nothing else.
-fn after_headings(text: &str) -> usize {
-    let mut begin = 0;
-    for line in text.split_inclusive('\n') {
-        if !line.starts_with('#') && !line.trim().is_empty() {
-            return begin;
-        }
-        begin += line.len();
-    }
-    0
 }
 
 /// A word's beginning, about `columns_before` columns before a position.

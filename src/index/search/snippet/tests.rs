@@ -19,7 +19,7 @@ fn of(raw: &str, query: &str) -> Snippet {
     analyze(query, &mut |_, term| {
         terms.insert(term.to_owned());
     });
-    snippet(raw, &terms, &analyze)
+    snippet(raw, Format::Markdown, &terms, &analyze)
 }
 
 fn marked(raw: &str, query: &str) -> String {
@@ -33,7 +33,7 @@ fn marked(raw: &str, query: &str) -> String {
 
 #[test]
 fn a_short_chunk_is_shown_whole() {
-    assert_eq!(marked("# Plan\n\nBuy  *apples*\tand pears.\n", "Apple pears"), "# Plan Buy *[apples]* and [pears].");
+    assert_eq!(marked("# Plan\n\nBuy  *apples*\tand pears.\n", "Apple pears"), "Buy [apples] and [pears].");
     assert_eq!(marked("", "x"), "");
     assert_eq!(marked("x", ""), "x");
 }
@@ -57,19 +57,58 @@ fn without_sentences_words_are_kept_whole() {
 #[test]
 fn lines_bound_a_passage() {
     let raw = format!("{}\n- the needle is here\n- more\n{}", "hay ".repeat(60).trim(), "straw ".repeat(60));
-    assert!(marked(&raw, "needle").starts_with("- the [needle] is here - more"), "{}", marked(&raw, "needle"));
+    assert!(marked(&raw, "needle").starts_with("the [needle] is here · more"), "{}", marked(&raw, "needle"));
+}
+
+#[test]
+fn a_wrapped_line_does_not_bound_a_passage() {
+    let raw = format!(
+        "{}\nThe needle is\n{}",
+        "Hay and straw.\n".repeat(20),
+        "wrapped like\nthis text of few words\n".repeat(10)
+    );
+    let text = marked(&raw, "needle");
+    assert!(text.starts_with("The [needle] is wrapped like this") && text.ends_with('…'), "{text}");
+    let raw = format!("{}wraps at the needle.", "some text that has no end and\n".repeat(20));
+    let text = marked(&raw, "needle");
+    assert!(text.starts_with("…") && text.ends_with("wraps at the [needle]."), "{text}");
 }
 
 #[test]
 fn without_a_match_the_first_words_are_shown() {
     assert_eq!(marked("## Heading\n\n---\nThe text.\n", "absent"), "The text.");
-    assert_eq!(marked("## Heading\n", "absent"), "## Heading");
+    assert_eq!(marked("## Heading\n", "absent"), "Heading");
 }
 
 #[test]
 fn what_is_hidden_is_not_shown() {
     assert_eq!(marked("a <!-- secret\nneedle --> b \u{1B}[31mneedle\u{202E}", "needle"), "a b [needle]");
     assert_eq!(marked("a <!-- open needle", "needle"), "a <!-- open [needle]");
+}
+
+#[test]
+fn the_first_heading_is_shown_above() {
+    assert_eq!(marked("## Apples\n\n### Red *ones*\n\nAn apple", "apples"), "Red ones · An [apple]");
+    assert_eq!(marked("## Apples\n\nA pear", "apples"), "[Apples] · A pear", "nothing else matches");
+    let far = format!("## Apples\n{}\nan apple", "- hay and straw\n".repeat(30));
+    assert!(marked(&far, "red apples").starts_with("[Apples] · hay and straw · hay"), "{}", marked(&far, "red apples"));
+    assert_eq!(marked("An apple\n\n# Apples", "apples"), "An [apple] · [Apples]");
+}
+
+#[test]
+fn what_only_marks_say_is_shown_among_them() {
+    let raw = "# Birds\n\nSee [the heron](https://example.org/ardea/1).";
+    assert_eq!(marked(raw, "heron"), "See the [heron].");
+    assert_eq!(marked(raw, "ardea"), "# Birds See [the heron](https://example.org/[ardea]/1).");
+    let raw = format!("{raw}\n{}", "- [straw](https://example.org/heron)\n".repeat(40));
+    assert_eq!(marked(&raw, "heron straw").matches("http").count(), 0);
+}
+
+#[test]
+fn only_markdown_has_marks_to_take_away() {
+    let shown = |format| snippet("* a_b_ *c*\n[[x][y]]", format, &HashSet::new(), &analyze).text;
+    assert_eq!(shown(Format::Org), "* a_b_ *c* [[x][y]]");
+    assert_eq!(shown(Format::Docx), "a_b_ c x][y");
 }
 
 #[test]
@@ -95,6 +134,20 @@ fn the_line_is_that_of_the_best_passage() {
 #[test]
 fn overlapping_bigrams_are_one_highlight() {
     assert_eq!(marked("昨日の東京都庁", "東京都庁"), "昨日の[東京都庁]");
+}
+
+#[test]
+fn what_is_found_may_hold_white_space() {
+    let raw = "one  two\nthree four five";
+    let find = |of: &str| (raw.find(of).unwrap(), raw.find(of).unwrap() + of.len());
+    let found = [find("two\nthree"), find(" four"), find("r f"), find("five")];
+    let analyze = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| found.iter().for_each(|(a, b)| each(*a..*b, "x"));
+    let Snippet { text, highlights, .. } = snippet(raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &analyze);
+    let marked: Vec<&str> = highlights.iter().map(|(a, b)| &text[*a as usize..*b as usize]).collect();
+    assert_eq!((text.as_str(), marked), ("one two three four five", vec!["two three four five"]));
+    let blank = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| each(3..5, "x");
+    let Snippet { highlights, .. } = snippet(raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &blank);
+    assert_eq!(highlights, [], "a blank cannot be marked");
 }
 
 proptest! {
@@ -128,6 +181,6 @@ proptest! {
         let lying = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
             ranges.iter().for_each(|(a, b)| each(*a..*b, "x"));
         };
-        snippet(&raw, &HashSet::from(["x".to_owned()]), &lying);
+        snippet(&raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &lying);
     }
 }

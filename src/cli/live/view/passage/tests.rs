@@ -19,15 +19,3 @@ fn a_late_mark_is_brought_into_sight() {
     let shown: String = lines[0].spans.iter().map(|span| span.content.as_ref()).collect();
     assert!(shown.starts_with('…') && shown.contains("needle") && columns(&shown) <= 30, "{shown}");
 }
-
-#[test]
-fn headings_are_said_once() {
-    let shown = |text: &str, marks: Vec<(u32, u32)>| -> String {
-        let hit = crate::cli::live::state::tests::hit("a.md", text, marks);
-        excerpt(&hit, 30, 1, Style::new())[0].spans.iter().map(|span| span.content.as_ref()).collect()
-    };
-    assert_eq!(shown("# Bread\n\nFlour and salt.", vec![(2, 7), (9, 14)]), "Flour and salt.");
-    assert_eq!(shown("# Bread\n\nFlour and salt.", Vec::new()), "Flour and salt.");
-    assert_eq!(shown("# Bread\n\nFlour and salt.", vec![(2, 7)]), "# Bread  Flour and salt.");
-    assert_eq!(shown("# Bread", Vec::new()), "# Bread");
-}

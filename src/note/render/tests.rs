@@ -1,0 +1,182 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn shown(source: &str) -> String {
+    render(Format::Markdown, source).text.into_owned()
+}
+
+#[test]
+fn marks_go_and_words_stay() {
+    let cases = [
+        ("", ""),
+        ("plain", "plain"),
+        ("# Plan\n\nBuy *apples*, **pears** and ~~plums~~.\n", "Plan\n\n· Buy apples, pears and plums."),
+        ("Setext\n======\nText", "Setext\n\n· Text"),
+        ("Ends here.\n\nA next one", "Ends here.\n\nA next one"),
+        ("a\nb  \nc\\\nd", "a\nb\nc\nd"),
+        (r"1\_000 \*not bold\* &amp; &lt;this&gt;", "1_000 *not bold* & <this>"),
+        ("do `x = y` and ``a`b``", "do x = y and a`b"),
+        ("Run\n\n```sh\nls -l  # __all__\n\ncd\n```\nthen", "Run\n\n\n· ls -l  # __all__\n\ncd\n\n· then"),
+        ("    indented *code*", "indented *code*"),
+        ("***\n\nafter", "\n\nafter"),
+        ("$x_1 + y_2$ and $$z$$", "x_1 + y_2 and z"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(shown(source), expected, "{source:?}");
+    }
+}
+
+#[test]
+fn lists_and_tables() {
+    let cases = [
+        ("- a\n- b.\n  - c\n* d", "a\n· b.\nc\n· d"),
+        ("1. a\n2. b", "1. a\n· 2. b"),
+        ("3) a\n\n   more\n\n4) b", "3. a\n\n· more\n\n· 4. b"),
+        ("- [ ] open\n- [x] done", "[ ] open\n· [x] done"),
+        ("| a | b |\n|---|:-:|\n| 1 |   |\n| *2* | 3 |", "a | b\n\n· 1\n· 2 | 3"),
+        ("> quoted\n> twice\n\nend", "quoted\ntwice\n\n· end"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(shown(source), expected, "{source:?}");
+    }
+}
+
+#[test]
+fn links_are_what_they_show() {
+    let cases = [
+        ("see [the *guide*](https://example.org/a?b=c 'title'), or ![a plan](plan.png)", "see the guide, or a plan"),
+        ("see [the guide][1].\n\n[1]: https://example.org", "see the guide."),
+        ("<https://example.org> and https://example.org/x_y_z", "https://example.org and https://example.org/x_y_z"),
+        (
+            "[[Heron]], [[birds/Heron#Nests]], [[Heron|the bird]], [[#Nests]]",
+            "Heron, birds/Heron > Nests, the bird, Nests",
+        ),
+        ("[[The heron|birds.heron]] [[a b|dendron://birds/heron]]", "The heron a b"),
+        ("x ![[plan.png|300]] y ![[Heron]]", "x  y Heron"),
+        ("a claim[^1]\n\n[^1]: its *source*", "a claim\n\n· its source"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(shown(source), expected, "{source:?}");
+    }
+}
+
+#[test]
+fn what_applications_hide() {
+    let cases = [
+        ("> [!note] Title\n> text", "Title\n· text"),
+        ("> [!faq]- Is it?\n> Yes", "Is it?\nYes"),
+        ("> [!my-own]\n> text", "\ntext"),
+        ("> [a](b) stays", "a stays"),
+        ("a line ^id-1\nb^2\n\n^table-id", "a line\nb^2"),
+        ("a ==b c== d, ==e==. x == y, a==b", "a b c d, e. x == y, a==b"),
+        ("- block\n  id:: 64a0\n  collapsed:: true\n- say id:: here", "block\n\n\n· say id:: here"),
+        ("a<br>b <b>c</b> <!-- no --> d", "a b c  d"),
+        ("<div class=\"x\n y\"><p>one</p><p>two</p>\n<!-- no\nno --></div>\n\nthree", "\none two \n\n\n\n· three"),
+        ("1 < 2 and a <- b", "1 < 2 and a <- b"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(shown(source), expected, "{source:?}");
+    }
+}
+
+#[test]
+fn a_piece_may_begin_in_code() {
+    assert_eq!(shown("__init__ = *x*\n```\n\n*after*"), "__init__ = *x*\n\n\n· after");
+    assert_eq!(shown("__a__\n~~~\nb\n```py\n__c__\n"), "__a__\n\n· b\n\n· __c__\n");
+    assert_eq!(shown("a\n```\n__b__\n```\nc"), "a\n\n· __b__\n\n· c");
+}
+
+#[test]
+fn where_it_begins_to_say_something() {
+    let cases = [
+        ("# Heading\n\n---\nfirst words\nmore", 3),
+        ("first", 0),
+        ("# only", 0),
+        ("## A\n### B\n```\n\n--\ncode\n```", 5),
+        ("| a | b |\n|---|---|", 0),
+        ("Setext\n---\n\n- x", 3),
+    ];
+    for (source, line) in cases {
+        assert_eq!(render(Format::Markdown, source).first_line, line, "{source:?}");
+    }
+    assert_eq!(
+        render(Format::Org, "# a comment\n*words*"),
+        Rendered { text: "# a comment\n*words*".into(), first_line: 1 }
+    );
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z]{1,6}",
+        Just(" ".to_owned()),
+        Just("\n".to_owned()),
+        Just("\n\n".to_owned()),
+        prop::sample::select(vec![
+            "- ",
+            "> ",
+            "1. ",
+            "# ",
+            "```",
+            "~~~",
+            "`",
+            "*",
+            "**",
+            "_",
+            "==",
+            "|",
+            "\n|---|\n",
+            "[",
+            "](b)",
+            "[[",
+            "]]",
+            "![[",
+            "<!--",
+            "-->",
+            "<b",
+            ">",
+            "</b>",
+            "&amp;",
+            "&#27;",
+            "[!x]",
+            "^",
+            "id:: ",
+            "[^1]",
+            "$",
+            "\\",
+            "東京",
+            "é",
+            "\r\n",
+            "\t",
+            "    ",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn lines_keep_their_places(source in pieces()) {
+        let source = source.replace('\r', "");
+        let rendered = render(Format::Markdown, &source);
+        let lines = source.matches('\n').count();
+        prop_assert!(rendered.text.matches('\n').count() <= lines, "{:?}", rendered);
+        prop_assert!(rendered.first_line <= lines);
+    }
+
+    #[test]
+    fn a_word_stays_on_its_line(before in pieces(), after in pieces()) {
+        let source = format!("{before}\n\nneedle\n\n{after}").replace('\r', "");
+        let rendered = render(Format::Markdown, &source);
+        let line_of = |text: &str| text.find("needle").map(|at| text[..at].matches('\n').count());
+        if let Some(line) = line_of(&rendered.text) {
+            prop_assert_eq!(Some(line), line_of(&source));
+        }
+    }
+
+    #[test]
+    fn any_text_renders(source in any::<String>()) {
+        render(Format::Markdown, &source);
+    }
+}
