@@ -37,7 +37,7 @@ pub use frontmatter::FrontMatter;
 pub use path::{FileStat, VaultPath};
 pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
-pub use render::{BETWEEN_CELLS, PARTED, Rendered, render};
+pub use render::{BETWEEN_CELLS, HeadingLine, PARTED, Rendered, render};
 
 /// A parsed note. All spans are byte ranges of [`Note::text`].
 #[derive(Clone, Debug)]

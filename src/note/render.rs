@@ -16,6 +16,19 @@ pub struct Rendered<'s> {
     pub text: Cow<'s, str>,
     /// The line, from 0, where the text begins to say something: the first with words that is no heading.
     pub first_line: usize,
+    /// The headings outside of lists and quotes, in order.
+    pub headings: Vec<HeadingLine>,
+}
+
+/// A heading in a piece of a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadingLine {
+    /// Its line, from 0.
+    pub line: usize,
+    /// 1..=6.
+    pub level: u8,
+    /// As in a note's outline.
+    pub text: String,
 }
 
 /// Stands between two blocks.
@@ -37,12 +50,13 @@ pub fn render(format: Format, source: &str) -> Rendered<'_> {
         Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
             let mut writer = Writer::new(source);
             writer.all();
-            Rendered { text: Cow::Owned(writer.out), first_line: writer.first_line.unwrap_or(0) }
+            let Writer { out, first_line, headings, .. } = writer;
+            Rendered { text: Cow::Owned(out), first_line: first_line.unwrap_or(0), headings }
         }
         Format::Org | Format::Rst | Format::Base | Format::Pdf | Format::Attachment => {
             let says = |line: &str| !line.trim_start().starts_with('#') && line.chars().any(char::is_alphanumeric);
             let first_line = source.split('\n').position(says).unwrap_or(0);
-            Rendered { text: Cow::Borrowed(source), first_line }
+            Rendered { text: Cow::Borrowed(source), first_line, headings: Vec::new() }
         }
     }
 }
@@ -76,7 +90,11 @@ struct Writer<'s> {
     /// Where the title of a callout ends.
     title_end: Option<usize>,
     gap: Gap,
-    heading: bool,
+    /// Open lists and quotes.
+    depth: usize,
+    /// Where the heading that is being read starts in `out`.
+    heading: Option<usize>,
+    headings: Vec<HeadingLine>,
     code: bool,
     /// Cells of the row so far.
     cells: usize,
@@ -94,7 +112,9 @@ impl<'s> Writer<'s> {
             skip: 0,
             title_end: None,
             gap: Gap::None,
-            heading: false,
+            depth: 0,
+            heading: None,
+            headings: Vec::new(),
             code: false,
             cells: 0,
             html: Html::Text,
@@ -135,7 +155,8 @@ impl<'s> Writer<'s> {
                 self.out.push(' ');
             }
             Event::Start(tag) => self.start(tag, range),
-            Event::End(TagEnd::Heading(_)) => (self.heading, self.gap) = (false, Gap::Block),
+            Event::End(TagEnd::Heading(level)) => self.end_heading(*level as u8),
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => self.depth = self.depth.saturating_sub(1),
             Event::End(TagEnd::CodeBlock) => (self.code, self.gap) = (false, Gap::Block),
             Event::End(TagEnd::HtmlBlock) => (self.html, self.gap) = (Html::Text, Gap::Block),
             _ => {}
@@ -156,8 +177,9 @@ impl<'s> Writer<'s> {
             }
             _ => {
                 self.gap = Gap::Block;
+                self.depth += usize::from(matches!(tag, Tag::BlockQuote(_) | Tag::List(_)));
                 match tag {
-                    Tag::Heading { .. } => self.heading = true,
+                    Tag::Heading { .. } => self.heading = Some(self.out.len()),
                     Tag::CodeBlock(_) => self.code = true,
                     Tag::TableHead | Tag::TableRow => self.cells = 0,
                     Tag::BlockQuote(_) => self.callout(range.start),
@@ -166,6 +188,15 @@ impl<'s> Writer<'s> {
                 }
             }
         }
+    }
+
+    fn end_heading(&mut self, level: u8) {
+        self.gap = Gap::Block;
+        let Some(start) = self.heading.take().filter(|_| self.depth == 0) else { return };
+        let written = self.out[start..].trim_start();
+        let text = outline::heading_text(written.strip_prefix(PARTED).unwrap_or(written));
+        let line = self.line - line_ends(written);
+        self.headings.push(HeadingLine { line, level, text });
     }
 
     /// Passes over `[!note]-`, which makes a quote a callout; the rest of its line is the title.
@@ -268,7 +299,7 @@ impl<'s> Writer<'s> {
             self.out.push_str(mark);
             self.out.push(' ');
         }
-        if !self.heading && self.first_line.is_none() && text.chars().any(char::is_alphanumeric) {
+        if self.heading.is_none() && self.first_line.is_none() && text.chars().any(char::is_alphanumeric) {
             let before = text.split('\n').position(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(0);
             self.first_line = Some(self.line + before);
         }

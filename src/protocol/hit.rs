@@ -20,7 +20,7 @@ pub struct Hit {
     pub match_line: u32,
     /// Title of the note.
     pub title: String,
-    /// Headings above the chunk, outermost first.
+    /// Headings above `match_line`, outermost first.
     pub heading_path: Vec<String>,
     /// 0..=1 within this answer; higher is better.
     pub score: f32,

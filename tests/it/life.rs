@@ -116,6 +116,22 @@ fn a_hit_names_the_line_that_answers() {
 }
 
 #[test]
+fn a_hit_names_the_headings_above_the_line_that_answers() {
+    let note = "# Log\n\n## Monday\n\nA heron stood.\n\n### Night\n\nA *walrus* [slept](https://example.org/pier).\n\n## Tuesday\n\nRain.\n";
+    let place = Place::with(&[("Log.md", note)]);
+    let mut daemon = place.start();
+    let mut found = |words| {
+        let hit = daemon.ask(&query(words)).hits.remove(0);
+        (hit.line, hit.match_line, hit.heading_path.join(" > "), hit.snippet)
+    };
+    assert_eq!(found("heron").2, "Log > Monday");
+    let (line, match_line, headings, snippet) = found("walrus");
+    assert_eq!((line, match_line, headings.as_str()), (1, 9, "Log > Monday > Night"), "all of it is one chunk");
+    assert!(snippet.contains("A walrus slept.") && !snippet.contains('#'), "{snippet}");
+    assert_eq!(found("rain").2, "Log > Tuesday");
+}
+
+#[test]
 fn a_hit_says_all_that_it_promises() {
     let place = Place::with(&[("Projects/Garden.md", PLAN)]);
     let mut daemon = place.start();

@@ -10,6 +10,7 @@ use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
 use super::query::LinePattern;
 use super::snippet::{Analyze, Snippet, snippet};
+use super::trail::trail;
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
 use crate::analyze::{Initials, each_word_of};
@@ -106,7 +107,7 @@ impl<'a> Maker<'a> {
             line: chunk.lines.0,
             end_line: chunk.lines.1,
             match_line,
-            heading_path: note.headings.get(chunk.position),
+            heading_path: trail(note.headings.get(chunk.position), note.title(), passage.headings),
             score: score.clamp(0.0, 1.0),
             snippet: passage.text,
             highlights: passage.highlights,

@@ -35,6 +35,7 @@ mod related;
 pub mod rerank;
 mod rows;
 mod snippet;
+mod trail;
 mod window;
 
 use crate::Cancel;

@@ -18,6 +18,7 @@ use super::hit::of_note;
 use super::lanes::Candidate;
 use super::rank::{corpus_of, rank_within};
 use super::snippet::snippet;
+use super::trail::trail;
 use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
 use crate::analyze::{each_word, words};
 use crate::statistics::WordStatistics;
@@ -153,7 +154,7 @@ fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit 
         line: lines.0,
         end_line: lines.1,
         match_line: (lines.0 + passage.lines_before).min(lines.1),
-        heading_path: heading_path.clone(),
+        heading_path: trail(heading_path.clone(), note.title(), passage.headings),
         score: ranked.score.clamp(0.0, 1.0),
         snippet: passage.text,
         highlights: passage.highlights,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use note::{BETWEEN_CELLS, Format, PARTED};
+use note::{BETWEEN_CELLS, Format, HeadingLine, PARTED};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::printable::printable_lines;
@@ -22,6 +22,8 @@ pub(super) struct Snippet {
     /// Lines of the chunk before the one that the passage is chosen for: the line of its first match, or the one where
     /// the text begins to say something.
     pub(super) lines_before: u32,
+    /// The chunk's headings up to that line.
+    pub(super) headings: Vec<HeadingLine>,
 }
 
 /// Characters of a snippet: two to three lines of a terminal.
@@ -44,19 +46,21 @@ pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyz
     let rendered = note::render(format, head);
     let shown = printable_lines(&rendered.text);
     let found = matches(&shown, terms, analyze);
+    let mut passage = None;
     if found.is_empty() && !terms.is_empty() && *shown != *head {
         let written = without_comments(head);
         let written = printable_lines(&written);
         let found = matches(&written, terms, analyze);
-        if !found.is_empty() {
-            return around(&written, &found, 0);
-        }
+        passage = (!found.is_empty()).then(|| around(&written, &found, 0, &[]));
     }
-    around(&shown, &found, rendered.first_line)
+    let passage = passage.unwrap_or_else(|| around(&shown, &found, rendered.first_line, &rendered.headings));
+    let mut headings = rendered.headings;
+    headings.retain(|heading| heading.line <= passage.lines_before as usize);
+    Snippet { headings, ..passage }
 }
 
 /// The best passage of `shown`, or the one that begins with a line of it if nothing was found.
-fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize) -> Snippet {
+fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize, headings: &[HeadingLine]) -> Snippet {
     let core = densest(shown, found).unwrap_or_else(|| {
         let start = start_of(shown, first_line);
         start..start
@@ -64,8 +68,8 @@ fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize) -> Sni
     let lines_before = shown[..core.start].matches('\n').count() as u32;
     let whole = !found.is_empty() && forward(shown, 0, LENGTH) == shown.len();
     let passage = Passage::of(shown, if whole { 0..shown.len() } else { core });
-    let (text, highlights) = passage.after_heading(shown, found, first_line).on_one_line(shown, found);
-    Snippet { text, highlights, lines_before }
+    let (text, highlights) = passage.after_heading(shown, found, headings).on_one_line(shown, found);
+    Snippet { text, highlights, lines_before, headings: Vec::new() }
 }
 
 /// Without `<!-- comments -->`, but with their line breaks; one that does not end stays.
@@ -161,13 +165,16 @@ impl Passage {
         Passage { range: start..end, cut_before, cut_after }
     }
 
-    /// Without the heading that the text begins with, for it is shown above; but with it if nothing else in the passage
-    /// matches.
-    fn after_heading(self, text: &str, found: &[(Range<usize>, &str)], first_line: usize) -> Passage {
-        let heading = text.split('\n').take(first_line).position(|line| !line.trim().is_empty());
-        let below = heading.map_or(0, |line| start_of(text, line + 1));
+    /// Without the heading that it begins with, for it is shown above; but with it if nothing else in the passage matches.
+    fn after_heading(self, text: &str, found: &[(Range<usize>, &str)], headings: &[HeadingLine]) -> Passage {
+        let blank = text[self.range.clone()].len() - text[self.range.clone()].trim_start().len();
+        let line = text[..self.range.start + blank].matches('\n').count();
+        if headings.iter().all(|heading| heading.line != line) {
+            return self;
+        }
+        let below = start_of(text, line + 1);
         let matches = found.iter().any(|(range, _)| range.start >= below && range.end <= self.range.end);
-        if self.range.start < below && matches { Passage { range: below..self.range.end, ..self } } else { self }
+        if matches { Passage { range: below..self.range.end, ..self } } else { self }
     }
 
     /// The passage with single spaces between its words, and where that has what was found.
@@ -241,8 +248,18 @@ fn last_sentence(text: &str) -> Option<usize> {
     starts.filter(|at| *at > 0 && ends_sentence(&text[..*at])).last()
 }
 
+/// Whether a text ends with a sentence, and not with an initial, as in `e.g.`, or the number of an item.
 fn ends_sentence(text: &str) -> bool {
-    text.trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '।', ':'])
+    let Some(before) = text.trim_end().strip_suffix('.') else {
+        return text.trim_end().ends_with(['!', '?', '…', '。', '！', '？', '।', ':']);
+    };
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let is_initial = word.chars().nth(1).is_none() && word.starts_with(char::is_alphabetic);
+    let stands_first = || {
+        matches!(before[..before.len() - word.len()].trim_end_matches(' ').chars().next_back(), None | Some('\n' | '·'))
+    };
+    let is_number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) && stands_first();
+    !(is_initial || is_number)
 }
 
 /// The last line feed within `range` that ends something: a block or a sentence. Any other is a space that was wrapped.

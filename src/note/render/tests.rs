@@ -100,10 +100,16 @@ fn where_it_begins_to_say_something() {
     for (source, line) in cases {
         assert_eq!(render(Format::Markdown, source).first_line, line, "{source:?}");
     }
-    assert_eq!(
-        render(Format::Org, "# a comment\n*words*"),
-        Rendered { text: "# a comment\n*words*".into(), first_line: 1 }
-    );
+    assert_eq!(render(Format::Org, "# a comment\n*words*").first_line, 1);
+}
+
+#[test]
+fn its_headings() {
+    let source = "## The *first*\n\ntext\n\nSetext `one`\nof two lines\n---\n> # quoted\n\n- # listed\n\n```\n# code\n```\n#### Deep ^id\nend";
+    let found = render(Format::Markdown, source).headings;
+    let found: Vec<_> = found.iter().map(|heading| (heading.line, heading.level, heading.text.as_str())).collect();
+    assert_eq!(found, [(0, 2, "The first"), (4, 2, "Setext one of two lines"), (14, 4, "Deep")]);
+    assert_eq!(render(Format::Rst, "# a\nb").headings, []);
 }
 
 fn pieces() -> impl Strategy<Value = String> {

@@ -87,12 +87,46 @@ fn what_is_hidden_is_not_shown() {
 }
 
 #[test]
-fn the_first_heading_is_shown_above() {
+fn the_heading_that_it_begins_with_is_shown_above() {
     assert_eq!(marked("## Apples\n\n### Red *ones*\n\nAn apple", "apples"), "Red ones · An [apple]");
     assert_eq!(marked("## Apples\n\nA pear", "apples"), "[Apples] · A pear", "nothing else matches");
     let far = format!("## Apples\n{}\nan apple", "- hay and straw\n".repeat(30));
     assert!(marked(&far, "red apples").starts_with("[Apples] · hay and straw · hay"), "{}", marked(&far, "red apples"));
+    let late = format!("{}\n## Apples\n\nAn apple\n\n{}", "hay and straw\n\n".repeat(20), "hay\n\n".repeat(99));
+    assert!(marked(&late, "apples").starts_with("An [apple] · hay"), "{}", marked(&late, "apples"));
     assert_eq!(marked("An apple\n\n# Apples", "apples"), "An [apple] · [Apples]");
+}
+
+#[test]
+fn the_headings_down_to_its_line() {
+    let raw = "# A\n\nhay\n\n## B\n\na needle\n\n## C\nstraw";
+    let headings = |query| of(raw, query).headings.into_iter().map(|heading| heading.text).collect::<Vec<_>>();
+    assert_eq!(headings("needle"), ["A", "B"]);
+    assert_eq!(headings("b"), ["A", "B"]);
+    assert_eq!(headings("other"), ["A"]);
+    assert_eq!(headings("straw"), ["A", "B", "C"]);
+}
+
+#[test]
+fn what_ends_a_sentence() {
+    let cases = [
+        ("It ends.", true),
+        ("It ends. ", true),
+        ("終。", true),
+        ("for one thing (e.g.", false),
+        ("by J.", false),
+        ("2.", false),
+        ("hay\n12.", false),
+        ("hay · 3.", false),
+        ("in 2020.", true),
+        ("Really?", true),
+        ("so", false),
+        ("", false),
+        (".", true),
+    ];
+    for (text, ends) in cases {
+        assert_eq!(ends_sentence(text), ends, "{text:?}");
+    }
 }
 
 #[test]
