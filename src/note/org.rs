@@ -208,7 +208,7 @@ fn kind(line: &str) -> BlockKind {
     }
 }
 
-fn is_item(line: &str) -> bool {
+pub(super) fn is_item(line: &str) -> bool {
     let line = line.trim_start_matches([' ', '\t']);
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let number = (1..10).contains(&digits) && (line[digits..].starts_with(". ") || line[digits..].starts_with(") "));

@@ -24,8 +24,8 @@ pub struct Hit {
     pub heading_path: Vec<String>,
     /// 0..=1 within this answer; higher is better.
     pub score: f32,
-    /// The best lines for the query on one line, as a reader sees them: without Markdown's marks and addresses of links (unless
-    /// only these match), and without what a terminal must not get. `·` stands between blocks, `|` between cells of a table.
+    /// The best lines for the query on one line, as a reader sees them: without marks of formatting and addresses of links
+    /// (unless only these match), and without what a terminal must not get. `·` stands between blocks, `|` between cells of a table.
     pub snippet: String,
     /// Byte ranges of `snippet` that match the query.
     pub highlights: Vec<(u32, u32)>,

@@ -100,7 +100,54 @@ fn where_it_begins_to_say_something() {
     for (source, line) in cases {
         assert_eq!(render(Format::Markdown, source).first_line, line, "{source:?}");
     }
-    assert_eq!(render(Format::Org, "# a comment\n*words*").first_line, 1);
+    assert_eq!(render(Format::Org, "# a comment\n* heading\n*words*").first_line, 2);
+    assert_eq!(render(Format::Pdf, " \nwords").first_line, 1);
+}
+
+#[test]
+fn org_mode() {
+    let shown = |source| render(Format::Org, source).text.into_owned();
+    let cases = [
+        (
+            ":PROPERTIES:\n:ID: 1\n:END:\n#+title: Birds\n* TODO The *heron*  :bird:\n# no\n\nIt /stands/.",
+            "\n\n\n\nTODO The heron\n\n\n· It stands.",
+        ),
+        ("- a [[id:x][link]]\n- [ ] b [[Birds]]\n  more\n1. c", "a link\n· [ ] b Birds\nmore\n· 1. c"),
+        ("| a | *b* |\n|---+---|\n| 1 | [[u][v]] |", "a | b\n\n· 1 | v"),
+        ("Run\n#+begin_src sh\nls =x=  # *y*\n#+end_src\nthen", "Run\n\n· ls =x=  # *y*\n\n· then"),
+        (": fixed *width*", "fixed *width*"),
+        ("=code= ~verb~ +old+ _u_ */both/* a*b*c 2 * 3 * 4 *open", "code verb old u both a*b*c 2 * 3 * 4 *open"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(shown(source), expected, "{source:?}");
+    }
+    let found = render(Format::Org, "* A\ntext\n** B *b*\n").headings;
+    let found: Vec<_> = found.iter().map(|heading| (heading.line, heading.level, heading.text.as_str())).collect();
+    assert_eq!(found, [(0, 1, "A"), (2, 2, "B *b*")], "as the outline has them");
+}
+
+#[test]
+fn restructured_text() {
+    let shown = |source| render(Format::Rst, source).text.into_owned();
+    let cases = [
+        ("=====\nTitle\n=====\n\nSub ``x``\n---------\ntext", "\nTitle\n\n\n· Sub x\n\n· text"),
+        (
+            "**bold**, *it*, ``co*d*e``, `ref`_, `text <https://x.org>`__, :doc:`a page </p>`",
+            "bold, it, co*d*e, ref, text, a page",
+        ),
+        (
+            ".. _target:\n\n.. note:: Be careful here.\n   :class: x\n\n   And more.",
+            "\n\nBe careful here.\n\n\nAnd more.",
+        ),
+        (".. code-block:: python\n\n   x = 1\n\n.. a comment\n\n.. image:: x.png", "\n\nx = 1"),
+        ("* a\n* b\n\n#. c", "a\n· b\n\n· c"),
+        ("Like this::\n\n    code", "Like this:\n\ncode"),
+        ("+---+---+\n| a | b |\n+---+---+", "\na | b"),
+        ("a `b", "a `b"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(shown(source), expected, "{source:?}");
+    }
 }
 
 #[test]
@@ -109,7 +156,7 @@ fn its_headings() {
     let found = render(Format::Markdown, source).headings;
     let found: Vec<_> = found.iter().map(|heading| (heading.line, heading.level, heading.text.as_str())).collect();
     assert_eq!(found, [(0, 2, "The first"), (4, 2, "Setext one of two lines"), (14, 4, "Deep")]);
-    assert_eq!(render(Format::Rst, "# a\nb").headings, []);
+    assert_eq!(render(Format::Rst, "A\n==\nb").headings, [], "only the whole note tells its levels");
 }
 
 fn pieces() -> impl Strategy<Value = String> {
@@ -182,7 +229,11 @@ proptest! {
     }
 
     #[test]
-    fn any_text_renders(source in any::<String>()) {
-        render(Format::Markdown, &source);
+    fn any_text_renders(source in any::<String>(), pieces in pieces()) {
+        for format in [Format::Markdown, Format::Org, Format::Rst, Format::Pdf] {
+            render(format, &source);
+            let lines = pieces.matches('\n').count();
+            prop_assert!(render(format, &pieces).text.matches('\n').count() <= lines);
+        }
     }
 }

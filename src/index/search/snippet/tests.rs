@@ -139,10 +139,11 @@ fn what_only_marks_say_is_shown_among_them() {
 }
 
 #[test]
-fn only_markdown_has_marks_to_take_away() {
-    let shown = |format| snippet("* a_b_ *c*\n[[x][y]]", format, &HashSet::new(), &analyze).text;
-    assert_eq!(shown(Format::Org), "* a_b_ *c* [[x][y]]");
-    assert_eq!(shown(Format::Docx), "a_b_ c x][y");
+fn each_format_has_its_own_marks() {
+    let shown = |format| snippet("* a_b_ *c*\n\n[[x][y]]", format, &HashSet::new(), &analyze).text;
+    assert_eq!(shown(Format::Org), "y");
+    assert_eq!(shown(Format::Docx), "a_b_ c · x][y");
+    assert_eq!(shown(Format::Pdf), "* a_b_ *c* [[x][y]]");
 }
 
 #[test]

@@ -1,0 +1,283 @@
+//! Markdown as its reader sees it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
+
+use super::{Gap, Rendered, Writer};
+use crate::format::Format;
+use crate::{links, markdown, outline, plain};
+
+/// Properties that Logseq keeps with a block and shows nobody.
+const UNSEEN: [&str; 2] = ["id:: ", "collapsed:: "];
+
+/// Renders a piece of Markdown.
+pub(super) fn render(source: &str) -> Rendered<'_> {
+    let mut reader = Reader {
+        source,
+        writer: Writer::new(source),
+        skip: 0,
+        title_end: None,
+        depth: 0,
+        code: false,
+        cells: 0,
+        html: Html::Text,
+    };
+    reader.all();
+    reader.writer.finish()
+}
+
+/// The HTML that is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Html {
+    Text,
+    Tag,
+    Comment,
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    writer: Writer<'s>,
+    /// What begins before this place is shown from there on, if it reaches so far.
+    skip: usize,
+    /// Where the title of a callout ends.
+    title_end: Option<usize>,
+    /// Open lists and quotes.
+    depth: usize,
+    code: bool,
+    /// Cells of the row so far.
+    cells: usize,
+    html: Html,
+}
+
+impl Reader<'_> {
+    fn all(&mut self) {
+        let source = self.source;
+        let body = code_before(source);
+        if let Some((code, after)) = &body {
+            self.show(&source[..*code], 0..*code);
+            self.writer.gap = Gap::Block;
+            self.skip = *after;
+        }
+        let body = body.map_or(0, |(_, after)| after);
+        let shallow = markdown::shallow(&source[body..]);
+        for (event, range) in Parser::new_ext(&shallow, markdown::OPTIONS).into_offset_iter() {
+            self.event(&event, range.start + body..range.end + body);
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Text(text) if range.start >= self.skip && self.code => self.show(text, range),
+            Event::Text(text) if range.start >= self.skip => self.words(text, range),
+            Event::Text(_) if range.end > self.skip => {
+                let range = self.skip..range.end;
+                self.words(&self.source[range.clone()], range);
+            }
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) if range.start >= self.skip => {
+                self.show(text, range);
+            }
+            Event::Html(text) | Event::InlineHtml(text) => {
+                self.html(text, &range, matches!(event, Event::Html(_)));
+            }
+            Event::TaskListMarker(_) => {
+                self.show(&self.source[range.clone()], range);
+                self.writer.out.push(' ');
+            }
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(TagEnd::Heading(level)) => {
+                self.writer.end_heading((self.depth == 0).then_some(*level as u8));
+            }
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => self.depth = self.depth.saturating_sub(1),
+            Event::End(TagEnd::CodeBlock) => (self.code, self.writer.gap) = (false, Gap::Block),
+            Event::End(TagEnd::HtmlBlock) => (self.html, self.writer.gap) = (Html::Text, Gap::Block),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Link { link_type: LinkType::WikiLink { .. }, .. } => self.wiki(range, false),
+            Tag::Image { link_type: LinkType::WikiLink { .. }, .. } => self.wiki(range, true),
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Superscript | Tag::Subscript => {}
+            Tag::Link { .. } | Tag::Image { .. } => {}
+            Tag::TableCell => {
+                if self.cells > 0 {
+                    self.writer.gap = Gap::Cell;
+                }
+                self.cells += 1;
+            }
+            _ => {
+                self.writer.gap = Gap::Block;
+                self.depth += usize::from(matches!(tag, Tag::BlockQuote(_) | Tag::List(_)));
+                match tag {
+                    Tag::Heading { .. } => self.writer.begin_heading(),
+                    Tag::CodeBlock(_) => self.code = true,
+                    Tag::TableHead | Tag::TableRow => self.cells = 0,
+                    Tag::BlockQuote(_) => self.callout(range.start),
+                    Tag::Item => self.number(range.start),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Passes over `[!note]-`, which makes a quote a callout; the rest of its line is the title.
+    fn callout(&mut self, at: usize) {
+        let line = self.source[at..].split('\n').next().unwrap_or_default();
+        let told = line.trim_start_matches(['>', ' ', '\t']);
+        let Some((kind, title)) = told.strip_prefix("[!").and_then(|told| told.split_once(']')) else { return };
+        if !kind.is_empty() && kind.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '|' | ' ')) {
+            self.skip = at + line.len() - title.trim_start_matches(['-', '+', ' ']).len();
+            self.title_end = Some(at + line.len());
+        }
+    }
+
+    /// Shows the number of an item of an ordered list.
+    fn number(&mut self, at: usize) {
+        let item = &self.source[at..];
+        let digits = item.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 {
+            self.show(&format!("{}. ", &item[..digits]), at..at + digits);
+        }
+    }
+
+    /// Shows a link between notes as its text, and of an embedded file nothing.
+    fn wiki(&mut self, range: Range<usize>, embed: bool) {
+        let Some(link) = links::wiki(self.source, range.clone(), embed) else { return };
+        let is_file = embed && Format::of(&link.target) == Some(Format::Attachment);
+        let text = link.alias.filter(|alias| !is_address(alias) || is_address(&link.target));
+        let text = text.unwrap_or_else(|| named(&link.target, link.heading.as_deref()));
+        self.skip = range.end;
+        if !is_file {
+            self.show(&text, range);
+        }
+    }
+
+    /// Shows running text, without what Obsidian and Logseq hide in it.
+    fn words(&mut self, text: &str, range: Range<usize>) {
+        let ends_line = self.source[range.end..].trim_start_matches([' ', '\t', '\r']);
+        let ends_line = ends_line.is_empty() || ends_line.starts_with('\n');
+        let begins_line = self.source[..range.start].ends_with(['\n', ' ', '\t']);
+        if begins_line && ends_line && UNSEEN.iter().any(|property| text.starts_with(property)) {
+            return;
+        }
+        let text = if ends_line { without_block_id(text) } else { text };
+        self.show(&without_highlights(text), range);
+    }
+
+    /// Shows HTML without its tags and comments. Tags of a `block` part words.
+    fn html(&mut self, html: &str, range: &Range<usize>, block: bool) {
+        let mut at = 0;
+        while at < html.len() {
+            let rest = &html[at..];
+            let (end, close) = match self.html {
+                Html::Tag => (rest.find('>'), 1),
+                Html::Comment => (rest.find("-->"), 3),
+                Html::Text => {
+                    let open = tag_in(rest).unwrap_or(rest.len());
+                    let start = range.start + at;
+                    self.show(&rest[..open], start..start + open);
+                    at += open;
+                    if let Some(tag) = html.get(at..).filter(|tag| !tag.is_empty()) {
+                        self.html = if tag.starts_with("<!--") { Html::Comment } else { Html::Tag };
+                        let breaks = block || tag.get(..3).is_some_and(|name| name.eq_ignore_ascii_case("<br"));
+                        if breaks && self.writer.out.ends_with(|c: char| !c.is_whitespace()) {
+                            self.writer.out.push(' ');
+                        }
+                    }
+                    continue;
+                }
+            };
+            at = end.map_or(html.len(), |end| at + end + close);
+            if end.is_some() {
+                self.html = Html::Text;
+            }
+        }
+    }
+
+    fn show(&mut self, text: &str, range: Range<usize>) {
+        if self.title_end.take_if(|end| range.start >= *end).is_some() {
+            self.writer.gap = Gap::Block;
+        }
+        self.writer.show(text, range);
+    }
+}
+
+/// If the piece seems to begin within fenced code: where that ends, and where the line of its fence ends. The first fence
+/// closes the code if nothing stands behind it, and if otherwise a fence were left open or one with a language closed.
+fn code_before(source: &str) -> Option<(usize, usize)> {
+    let mut first = None;
+    let (mut fences, mut closes_well) = (0, true);
+    for line in plain::lines(source, 0) {
+        let text = source[line.clone()].trim_ascii();
+        if !(text.starts_with("```") || text.starts_with("~~~")) {
+            continue;
+        }
+        let is_bare = text.bytes().all(|b| matches!(b, b'`' | b'~'));
+        if first.is_none() && !is_bare {
+            return None;
+        }
+        first = first.or(Some((line.start, line.end)));
+        closes_well &= is_bare || fences % 2 == 0;
+        fences += 1;
+    }
+    first.filter(|_| fences % 2 == 1 || !closes_well)
+}
+
+/// Whether a part of a link says where it leads and is no text for readers, as the second part is in Dendron's links:
+/// `birds.heron` or `dendron://vault/birds.heron`.
+fn is_address(part: &str) -> bool {
+    let mut names = part.split(['.', '/']).filter(|name| !name.is_empty());
+    names.clone().count() > 1
+        && names.all(|name| name.starts_with(char::is_alphabetic) && !name.contains(char::is_whitespace))
+}
+
+/// The text of a link that has none of its own.
+fn named(target: &str, heading: Option<&str>) -> String {
+    match heading {
+        Some(heading) if target.is_empty() => heading.to_owned(),
+        Some(heading) => format!("{target} > {heading}"),
+        None => target.to_owned(),
+    }
+}
+
+/// A line's text without the `^block-id` that it ends with.
+fn without_block_id(text: &str) -> &str {
+    match text.trim_end().rsplit_once('^') {
+        Some((before, id)) if outline::is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => {
+            before.trim_end()
+        }
+        _ => text,
+    }
+}
+
+/// Without Obsidian's `==highlights==`. Marks that stand alone, as in `a == b`, or within a word, stay.
+fn without_highlights(text: &str) -> Cow<'_, str> {
+    if !text.contains("==") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("==") {
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        out.push_str(before);
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let opens = !is_word(out.chars().next_back()) && is_word(after.chars().next());
+        let closes = out.ends_with(|c: char| !c.is_whitespace()) && !is_word(after.chars().next());
+        if !(opens || closes) {
+            out.push_str("==");
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Where a tag or comment begins.
+fn tag_in(html: &str) -> Option<usize> {
+    let is_tag =
+        |at: &usize| html[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'));
+    html.match_indices('<').map(|(at, _)| at).find(is_tag)
+}

@@ -1,0 +1,83 @@
+//! Org mode as its reader sees it.
+
+use std::ops::Range;
+
+use super::inline::unmarked;
+use super::{Gap, Rendered, Writer};
+use crate::links::Found;
+use crate::{BlockKind, org, plain};
+
+/// Marks around bold, italic, underlined and struck words, verbatim text and code.
+const MARKS: [char; 6] = ['*', '/', '_', '+', '=', '~'];
+
+/// Renders a piece of Org mode. Drawers, comments and settings are not shown.
+pub(super) fn render(source: &str) -> Rendered<'_> {
+    let (pass, _) = org::pass(source, 0);
+    let mut writer = Writer::new(source);
+    let mut headings = pass.headings.into_iter().map(|(heading, _)| heading);
+    for block in pass.blocks {
+        if block.kind == BlockKind::Heading {
+            if let Some(heading) = headings.next() {
+                writer.heading(&heading, &unmarked(&heading.text, &MARKS), heading.span.start);
+            }
+            continue;
+        }
+        writer.gap = Gap::Block;
+        for line in lines_of(source, &block.span) {
+            let text = source[line.clone()].trim();
+            let start = line.start + source[line.clone()].len() - source[line].trim_start().len();
+            let place = start..start + text.len();
+            match block.kind {
+                _ if text.starts_with("#+") => {}
+                BlockKind::Code => writer.show(text.strip_prefix(": ").unwrap_or(text), place),
+                BlockKind::Table => row(&mut writer, place, &pass.found),
+                _ => {
+                    let bullet = usize::from(text.starts_with("- ") || text.starts_with("+ ")) * 2;
+                    if block.kind == BlockKind::List && org::is_item(text) {
+                        writer.gap = Gap::Block;
+                    }
+                    words(&mut writer, place.start + bullet..place.end, &pass.found);
+                }
+            }
+        }
+    }
+    writer.finish()
+}
+
+/// The lines of a block, without their line feeds.
+fn lines_of(source: &str, block: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let (text, start) = (&source[block.clone()], block.start);
+    plain::lines(text, 0).map(move |line| start + line.start..start + line.start + text[line].trim_end().len())
+}
+
+/// Shows the cells of a row; a line between rows has none.
+fn row(writer: &mut Writer<'_>, place: Range<usize>, found: &Found) {
+    let source = writer.source;
+    let text = source[place.clone()].trim_start_matches('|');
+    if text.starts_with('-') {
+        return;
+    }
+    let mut at = place.end - text.len();
+    writer.gap = Gap::Block;
+    for (n, cell) in text.trim_end_matches('|').split('|').enumerate() {
+        if n > 0 {
+            writer.gap = Gap::Cell;
+        }
+        let blank = cell.len() - cell.trim_start().len();
+        words(writer, at + blank..at + blank + cell.trim().len(), found);
+        at += cell.len() + 1;
+    }
+}
+
+/// Shows text with its links as what they show.
+fn words(writer: &mut Writer<'_>, place: Range<usize>, found: &Found) {
+    let source = writer.source;
+    let first = found.links.partition_point(|link| link.span.start < place.start);
+    let mut at = place.start;
+    for link in found.links[first..].iter().take_while(|link| link.span.end <= place.end) {
+        writer.show(&unmarked(&source[at..link.span.start], &MARKS), at..link.span.start);
+        writer.show(link.alias.as_deref().unwrap_or(&link.target), link.span.clone());
+        at = link.span.end;
+    }
+    writer.show(&unmarked(&source[at..place.end], &MARKS), at..place.end);
+}

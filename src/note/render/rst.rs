@@ -1,0 +1,90 @@
+//! reStructuredText as its reader sees it.
+
+use std::ops::Range;
+
+use super::inline::unmarked;
+use super::{Gap, Rendered, Writer};
+use crate::{BlockKind, plain, rst};
+
+/// Renders a piece of reStructuredText. Comments, targets, options of directives and drawn lines are not shown.
+pub(super) fn render(source: &str) -> Rendered<'_> {
+    let pass = rst::pass(source, 0);
+    let mut writer = Writer::new(source);
+    let mut headings = pass.headings.into_iter().map(|(heading, _)| heading);
+    for block in pass.blocks {
+        if block.kind == BlockKind::Heading {
+            if let Some(heading) = headings.next() {
+                // A title may have a line above it.
+                let text = &source[heading.span.clone()];
+                let above = text.find(|c: char| c.is_alphanumeric()).unwrap_or(0);
+                writer.heading(&heading, &words(&heading.text), heading.span.start + above);
+            }
+            continue;
+        }
+        writer.gap = Gap::Block;
+        for line in plain::lines(&source[block.span.clone()], 0) {
+            let line = block.span.start + line.start..block.span.start + line.end;
+            if pass.found.comments.binary_search_by_key(&line.start, |comment| comment.start).is_err() {
+                self::line(&mut writer, &line);
+            }
+        }
+    }
+    // Which of two adornments is the outer one, the whole note tells.
+    writer.headings.clear();
+    writer.finish()
+}
+
+fn line(writer: &mut Writer<'_>, line: &Range<usize>) {
+    let whole = &writer.source[line.clone()];
+    let text = whole.trim();
+    let Some(shown) = shown(text, whole.starts_with([' ', '\t'])) else { return };
+    let item = ["- ", "* ", "+ ", "#. "].iter().find_map(|bullet| shown.strip_prefix(bullet));
+    if item.is_some() {
+        writer.gap = Gap::Block;
+    }
+    let shown = item.unwrap_or(shown).trim_matches('|').trim();
+    let start = line.start + whole.len() - whole.trim_start().len();
+    writer.show(&words(shown), start..start + text.len());
+}
+
+/// What a line shows; `None` if that is nothing.
+fn shown(line: &str, indented: bool) -> Option<&str> {
+    if !line.contains(|c: char| c.is_alphanumeric()) {
+        return None;
+    }
+    let is_option = |line: &str| line.strip_prefix(':').is_some_and(|rest| rest.contains(": ") || rest.ends_with(':'));
+    if let Some(marked) = line.strip_prefix(".. ") {
+        // The text of a footnote or of a remark; not the file or language that other directives name.
+        let footnote = marked.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(_, text)| text);
+        let remark = || marked.split_once(":: ").map(|(_, text)| text).filter(|text| text.trim().contains(' '));
+        return footnote.or_else(remark).map(str::trim);
+    }
+    if indented && is_option(line) {
+        return None;
+    }
+    Some(line.strip_suffix("::").map_or(line, |before| &line[..=before.len()]))
+}
+
+/// The text of a line without the marks in it.
+fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        let marks = if after.starts_with('`') { "``" } else { "`" };
+        let after = &after[marks.len() - 1..];
+        let Some((inner, behind)) = after.split_once(marks).filter(|(inner, _)| !inner.is_empty()) else { break };
+        out.push_str(&unmarked(without_role(before), &['*']));
+        let text = inner.strip_suffix('>').and_then(|inner| inner.rsplit_once(" <")).map(|(text, _)| text);
+        out.push_str(text.filter(|_| marks.len() == 1).unwrap_or(inner));
+        rest = if marks.len() == 1 { behind.trim_start_matches('_') } else { behind };
+    }
+    out.push_str(&unmarked(rest, &['*']));
+    out
+}
+
+/// Without the `:role:` that says what the text behind it is.
+fn without_role(before: &str) -> &str {
+    let role = before.strip_suffix(':').and_then(|before| before.rsplit_once(':'));
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    role.filter(|(_, name)| is_name(name)).map_or(before, |(before, _)| before)
+}
