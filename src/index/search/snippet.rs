@@ -242,8 +242,15 @@ fn begin(text: &str, at: usize, room: usize) -> (usize, bool) {
     (word, true)
 }
 
+/// What ends a sentence besides a full stop.
+const ENDS: [char; 8] = ['!', '?', '…', '。', '！', '？', '।', ':'];
+
 /// Where the last sentence of `text` begins, unless that is at its start: what stands before is unknown.
 fn last_sentence(text: &str) -> Option<usize> {
+    // Looking for bounds takes long.
+    if !text.trim_end().contains(|c| c == '.' || ENDS.contains(&c)) {
+        return None;
+    }
     let starts = text.split_sentence_bound_indices().map(|(at, _)| at);
     starts.filter(|at| *at > 0 && ends_sentence(&text[..*at])).last()
 }
@@ -251,7 +258,7 @@ fn last_sentence(text: &str) -> Option<usize> {
 /// Whether a text ends with a sentence, and not with an initial, as in `e.g.`, or the number of an item.
 fn ends_sentence(text: &str) -> bool {
     let Some(before) = text.trim_end().strip_suffix('.') else {
-        return text.trim_end().ends_with(['!', '?', '…', '。', '！', '？', '।', ':']);
+        return text.trim_end().ends_with(ENDS);
     };
     let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let is_initial = word.chars().nth(1).is_none() && word.starts_with(char::is_alphabetic);
