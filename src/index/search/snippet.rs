@@ -40,18 +40,20 @@ const SHORTEST: usize = 100;
 const LOOKED_AT: usize = 32 << 10;
 
 /// The best passage of `raw`, a piece of a note of that format, for the query's `terms`, as a reader sees it; without a
-/// match, the first line that is no heading. Words that only its marks have are shown among them.
+/// match, the first line that is no heading. Words that only its marks have are shown among them, and a piece of nothing
+/// else as it is.
 pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
     let head = &raw[..floor(raw, LOOKED_AT)];
     let rendered = note::render(format, head);
     let shown = printable_lines(&rendered.text);
     let found = matches(&shown, terms, analyze);
     let mut passage = None;
-    if found.is_empty() && !terms.is_empty() && *shown != *head {
+    let blank = shown.trim().is_empty();
+    if (blank || (found.is_empty() && !terms.is_empty())) && *shown != *head {
         let written = without_comments(head);
         let written = printable_lines(&written);
         let found = matches(&written, terms, analyze);
-        passage = (!found.is_empty()).then(|| around(&written, &found, 0, &[]));
+        passage = (blank || !found.is_empty()).then(|| around(&written, &found, 0, &[]));
     }
     let passage = passage.unwrap_or_else(|| around(&shown, &found, rendered.first_line, &rendered.headings));
     let mut headings = rendered.headings;
