@@ -249,7 +249,7 @@ pub const GUARDED: &str = "front matter cannot be read and names a private tag: 
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
-    let format = Format::of(path.as_str()).unwrap_or(Format::Markdown);
+    let format = path.format();
     let Structure { pass, front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
     let mut hidden = found.hidden(&text, &mut warnings);

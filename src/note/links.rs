@@ -296,7 +296,8 @@ fn field_key(text: &str, span: Range<usize>) -> Option<Range<usize>> {
     fits.then_some(start..start + key.len())
 }
 
-fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+/// A span without white space at its ends.
+pub(super) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let slice = &text[span.clone()];
     let start = span.end - slice.trim_start().len();
     start..start + slice.trim().len()

@@ -63,7 +63,8 @@ pub(super) fn is_block_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-fn without_block_id(text: &str) -> &str {
+/// A line's text without the `^block-id` that it ends with.
+pub(super) fn without_block_id(text: &str) -> &str {
     match text.rsplit_once('^') {
         Some((before, id)) if is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => before.trim_end(),
         _ => text,

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::format::Format;
+
 /// A file's place in its vault: relative, `/`-separated, never empty, without `.` and `..`.
 ///
 /// File names are bytes and need not be UTF-8. Each byte that is not part of valid UTF-8 is held as the
@@ -82,6 +84,11 @@ impl VaultPath {
             }
         }
         PathBuf::from(os_string(bytes))
+    }
+
+    /// The format of the file; Markdown if its name does not tell.
+    pub fn format(&self) -> Format {
+        Format::of(&self.0).unwrap_or(Format::Markdown)
     }
 
     /// The last component.

@@ -50,8 +50,7 @@ pub fn render(format: Format, source: &str) -> Rendered<'_> {
         Format::Org => org::render(source),
         Format::Rst => rst::render(source),
         Format::Base | Format::Pdf | Format::Attachment => {
-            let says = |line: &str| line.chars().any(char::is_alphanumeric);
-            let first_line = source.split('\n').position(says).unwrap_or(0);
+            let first_line = source.split('\n').position(has_words).unwrap_or(0);
             Rendered { text: Cow::Borrowed(source), first_line, headings: Vec::new() }
         }
     }
@@ -138,9 +137,8 @@ impl<'s> Writer<'s> {
             self.out.push_str(mark);
             self.out.push(' ');
         }
-        if self.heading.is_none() && self.first_line.is_none() && text.chars().any(char::is_alphanumeric) {
-            let before = text.split('\n').position(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(0);
-            self.first_line = Some(self.line + before);
+        if self.heading.is_none() && self.first_line.is_none() {
+            self.first_line = text.split('\n').position(has_words).map(|before| self.line + before);
         }
         self.out.push_str(text);
         // Line ends within code between words are spaces of the text, and follow it.
@@ -150,6 +148,10 @@ impl<'s> Writer<'s> {
         self.line += written.max(lines);
         self.read = self.read.max(range.end);
     }
+}
+
+fn has_words(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
 }
 
 /// How many lines end in a text.

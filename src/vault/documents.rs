@@ -77,7 +77,7 @@ impl Documents {
     /// # Errors
     /// As [`read`].
     pub fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError> {
-        let format = Format::of(path.as_str()).unwrap_or(Format::Markdown);
+        let format = path.format();
         if format.reading() != Reading::Converted {
             let (bytes, stat) = read(root, path, max_bytes)?;
             return Ok(FileText { bytes, stat, remark: None });

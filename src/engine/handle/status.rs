@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use super::{CallError, Handle, contexts, vectors};
 use crate::host;
 use index::Snapshot;
-use note::Format;
 use protocol::status::Status;
 
 /// How many notes there are of each format.
 fn formats(snapshot: &Snapshot) -> BTreeMap<String, u64> {
     let mut formats: BTreeMap<&str, u64> = BTreeMap::new();
     for note in snapshot.notes() {
-        let format = Format::of(note.path.as_str()).unwrap_or(Format::Markdown);
+        let format = note.path.format();
         *formats.entry(format.name()).or_default() += 1;
     }
     formats.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()

@@ -88,8 +88,7 @@ impl<'a> Maker<'a> {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
-        let format = Format::of(note.path.as_str()).unwrap_or(Format::Markdown);
-        let mut passage = snippet(text, format, &self.terms, &analyze);
+        let mut passage = snippet(text, note.path.format(), &self.terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
         if chunk.position == 0 && passage.highlights.is_empty() {
             // The properties stand at the top.

@@ -9,8 +9,6 @@ mod scores;
 
 use std::collections::HashMap;
 
-use note::Format;
-
 use super::boost::{Boosts, boost_notes};
 use super::elsewhere::Elsewhere;
 use super::fuse::{self, Dense, Ranked, Scale};
@@ -145,8 +143,7 @@ impl OutsideRanking {
 fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit {
     let Outside { vault, note, heading_path, lines, text, context, language, .. } = chunk;
     let terms = words(query, Some(*language)).into_iter().map(|word| word.text).collect();
-    let format = Format::of(note.path.as_str()).unwrap_or(Format::Markdown);
-    let passage = snippet(text, format, &terms, &|text, each| {
+    let passage = snippet(text, note.path.format(), &terms, &|text, each| {
         each_word(text, Some(*language), |token, _| each(token.offset_from..token.offset_to, &token.text));
     });
     Hit {

@@ -231,10 +231,10 @@ fn start_of(text: &str, line: usize) -> usize {
 /// Where to begin so that `at` is in it, and whether that is within a sentence.
 fn begin(text: &str, at: usize, room: usize) -> (usize, bool) {
     let back = backward(text, at, room.min(LOOK_BACK));
-    let before = &text[back..at];
-    let line = last_end(text, back..at).map(|end| end + 1 - back);
-    if let Some(start) = last_sentence(&before[line.unwrap_or(0)..]).map(|step| line.unwrap_or(0) + step).or(line) {
-        return (back + start, false);
+    let line = last_end(text, back..at).map(|end| end + 1);
+    let from = line.unwrap_or(back);
+    if let Some(start) = last_sentence(&text[from..at]).map(|step| from + step).or(line) {
+        return (start, false);
     }
     if back == 0 {
         return (0, false);

@@ -13,13 +13,13 @@ pub(super) fn trail(above: Vec<String>, title: &str, passed: Vec<HeadingLine>) -
     };
     let depth = above.len();
     // Only the chunk's own level is known: the others are taken to follow one another, below a title of level 1.
-    let level =
-        |at: usize, text: &str| if at == 0 && text == title { 1 } else { own.saturating_sub((depth - 1 - at) as u8) };
+    let level = |at: usize, text: &str| match depth - 1 - at {
+        0 => own,
+        _ if at == 0 && text == title => 1,
+        above => own.saturating_sub(above as u8),
+    };
     let mut trail: Vec<(u8, String)> =
         above.into_iter().enumerate().map(|(at, text)| (level(at, &text), text)).collect();
-    if let Some(last) = trail.last_mut() {
-        last.0 = own;
-    }
     for HeadingLine { level, text, .. } in passed {
         trail.truncate(trail.iter().rposition(|(outer, _)| *outer < level).map_or(0, |outer| outer + 1));
         trail.push((level, text));

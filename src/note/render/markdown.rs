@@ -22,18 +22,10 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
         depth: 0,
         code: false,
         cells: 0,
-        html: Html::Text,
+        html: None,
     };
     reader.all();
     reader.writer.finish()
-}
-
-/// The HTML that is being read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Html {
-    Text,
-    Tag,
-    Comment,
 }
 
 struct Reader<'s> {
@@ -48,7 +40,8 @@ struct Reader<'s> {
     code: bool,
     /// Cells of the row so far.
     cells: usize,
-    html: Html,
+    /// What ends the HTML tag or comment that is being read.
+    html: Option<&'static str>,
 }
 
 impl Reader<'_> {
@@ -91,7 +84,7 @@ impl Reader<'_> {
             }
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => self.depth = self.depth.saturating_sub(1),
             Event::End(TagEnd::CodeBlock) => (self.code, self.writer.gap) = (false, Gap::Block),
-            Event::End(TagEnd::HtmlBlock) => (self.html, self.writer.gap) = (Html::Text, Gap::Block),
+            Event::End(TagEnd::HtmlBlock) => (self.html, self.writer.gap) = (None, Gap::Block),
             _ => {}
         }
     }
@@ -163,7 +156,7 @@ impl Reader<'_> {
         if begins_line && ends_line && UNSEEN.iter().any(|property| text.starts_with(property)) {
             return;
         }
-        let text = if ends_line { without_block_id(text) } else { text };
+        let text = if ends_line { outline::without_block_id(text.trim_end()) } else { text };
         self.show(&without_highlights(text), range);
     }
 
@@ -171,28 +164,24 @@ impl Reader<'_> {
     fn html(&mut self, html: &str, range: &Range<usize>, block: bool) {
         let mut at = 0;
         while at < html.len() {
-            let rest = &html[at..];
-            let (end, close) = match self.html {
-                Html::Tag => (rest.find('>'), 1),
-                Html::Comment => (rest.find("-->"), 3),
-                Html::Text => {
-                    let open = tag_in(rest).unwrap_or(rest.len());
-                    let start = range.start + at;
-                    self.show(&rest[..open], start..start + open);
-                    at += open;
-                    if let Some(tag) = html.get(at..).filter(|tag| !tag.is_empty()) {
-                        self.html = if tag.starts_with("<!--") { Html::Comment } else { Html::Tag };
-                        let breaks = block || tag.get(..3).is_some_and(|name| name.eq_ignore_ascii_case("<br"));
-                        if breaks && self.writer.out.ends_with(|c: char| !c.is_whitespace()) {
-                            self.writer.out.push(' ');
-                        }
-                    }
-                    continue;
-                }
-            };
-            at = end.map_or(html.len(), |end| at + end + close);
-            if end.is_some() {
-                self.html = Html::Text;
+            if let Some(close) = self.html {
+                let Some(end) = html[at..].find(close) else { return };
+                self.html = None;
+                at += end + close.len();
+                continue;
+            }
+            let text = &html[at..][..tag_in(&html[at..]).unwrap_or(html.len() - at)];
+            let start = range.start + at;
+            self.show(text, start..start + text.len());
+            at += text.len();
+            let tag = &html[at..];
+            if tag.is_empty() {
+                return;
+            }
+            self.html = Some(if tag.starts_with("<!--") { "-->" } else { ">" });
+            let breaks = block || tag.get(..3).is_some_and(|name| name.eq_ignore_ascii_case("<br"));
+            if breaks && self.writer.out.ends_with(|c: char| !c.is_whitespace()) {
+                self.writer.out.push(' ');
             }
         }
     }
@@ -240,16 +229,6 @@ fn named(target: &str, heading: Option<&str>) -> String {
         Some(heading) if target.is_empty() => heading.to_owned(),
         Some(heading) => format!("{target} > {heading}"),
         None => target.to_owned(),
-    }
-}
-
-/// A line's text without the `^block-id` that it ends with.
-fn without_block_id(text: &str) -> &str {
-    match text.trim_end().rsplit_once('^') {
-        Some((before, id)) if outline::is_block_id(id) && (before.is_empty() || before.ends_with(' ')) => {
-            before.trim_end()
-        }
-        _ => text,
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::inline::unmarked;
 use super::{Gap, Rendered, Writer};
-use crate::links::Found;
+use crate::links::{self, Found};
 use crate::{BlockKind, org, plain};
 
 /// Marks around bold, italic, underlined and struck words, verbatim text and code.
@@ -23,10 +23,9 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
             continue;
         }
         writer.gap = Gap::Block;
-        for line in lines_of(source, &block.span) {
-            let text = source[line.clone()].trim();
-            let start = line.start + source[line.clone()].len() - source[line].trim_start().len();
-            let place = start..start + text.len();
+        for line in plain::lines(&source[..block.span.end], block.span.start) {
+            let place = links::trimmed(source, line);
+            let text = &source[place.clone()];
             match block.kind {
                 _ if text.starts_with("#+") => {}
                 BlockKind::Code => writer.show(text.strip_prefix(": ").unwrap_or(text), place),
@@ -44,12 +43,6 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
     writer.finish()
 }
 
-/// The lines of a block, without their line feeds.
-fn lines_of(source: &str, block: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let (text, start) = (&source[block.clone()], block.start);
-    plain::lines(text, 0).map(move |line| start + line.start..start + line.start + text[line].trim_end().len())
-}
-
 /// Shows the cells of a row; a line between rows has none.
 fn row(writer: &mut Writer<'_>, place: Range<usize>, found: &Found) {
     let source = writer.source;
@@ -63,8 +56,7 @@ fn row(writer: &mut Writer<'_>, place: Range<usize>, found: &Found) {
         if n > 0 {
             writer.gap = Gap::Cell;
         }
-        let blank = cell.len() - cell.trim_start().len();
-        words(writer, at + blank..at + blank + cell.trim().len(), found);
+        words(writer, links::trimmed(source, at..at + cell.len()), found);
         at += cell.len() + 1;
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::inline::unmarked;
-use super::{Gap, Rendered, Writer};
-use crate::{BlockKind, plain, rst};
+use super::{Gap, Rendered, Writer, has_words};
+use crate::{BlockKind, links, plain, rst};
 
 /// Renders a piece of reStructuredText. Comments, targets, options of directives and drawn lines are not shown.
 pub(super) fn render(source: &str) -> Rendered<'_> {
@@ -16,16 +16,15 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
             if let Some(heading) = headings.next() {
                 // A title may have a line above it.
                 let text = &source[heading.span.clone()];
-                let above = text.find(|c: char| c.is_alphanumeric()).unwrap_or(0);
+                let above = text.find(char::is_alphanumeric).unwrap_or(0);
                 writer.heading(&heading, &words(&heading.text), heading.span.start + above);
             }
             continue;
         }
         writer.gap = Gap::Block;
-        for line in plain::lines(&source[block.span.clone()], 0) {
-            let line = block.span.start + line.start..block.span.start + line.end;
+        for line in plain::lines(&source[..block.span.end], block.span.start) {
             if pass.found.comments.binary_search_by_key(&line.start, |comment| comment.start).is_err() {
-                self::line(&mut writer, &line);
+                self::line(&mut writer, line);
             }
         }
     }
@@ -34,22 +33,19 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
     writer.finish()
 }
 
-fn line(writer: &mut Writer<'_>, line: &Range<usize>) {
-    let whole = &writer.source[line.clone()];
-    let text = whole.trim();
-    let Some(shown) = shown(text, whole.starts_with([' ', '\t'])) else { return };
+fn line(writer: &mut Writer<'_>, line: Range<usize>) {
+    let place = links::trimmed(writer.source, line.clone());
+    let Some(shown) = shown(&writer.source[place.clone()], place.start > line.start) else { return };
     let item = ["- ", "* ", "+ ", "#. "].iter().find_map(|bullet| shown.strip_prefix(bullet));
     if item.is_some() {
         writer.gap = Gap::Block;
     }
-    let shown = item.unwrap_or(shown).trim_matches('|').trim();
-    let start = line.start + whole.len() - whole.trim_start().len();
-    writer.show(&words(shown), start..start + text.len());
+    writer.show(&words(item.unwrap_or(shown).trim_matches('|').trim()), place);
 }
 
 /// What a line shows; `None` if that is nothing.
 fn shown(line: &str, indented: bool) -> Option<&str> {
-    if !line.contains(|c: char| c.is_alphanumeric()) {
+    if !has_words(line) {
         return None;
     }
     let is_option = |line: &str| line.strip_prefix(':').is_some_and(|rest| rest.contains(": ") || rest.ends_with(':'));

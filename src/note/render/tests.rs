@@ -2,8 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn shown(source: &str) -> String {
-    render(Format::Markdown, source).text.into_owned()
+fn check(format: Format, cases: &[(&str, &str)]) {
+    for (source, expected) in cases {
+        assert_eq!(render(format, source).text, *expected, "{source:?}");
+    }
 }
 
 #[test]
@@ -22,9 +24,7 @@ fn marks_go_and_words_stay() {
         ("***\n\nafter", "\n\nafter"),
         ("$x_1 + y_2$ and $$z$$", "x_1 + y_2 and z"),
     ];
-    for (source, expected) in cases {
-        assert_eq!(shown(source), expected, "{source:?}");
-    }
+    check(Format::Markdown, &cases);
 }
 
 #[test]
@@ -37,9 +37,7 @@ fn lists_and_tables() {
         ("| a | b |\n|---|:-:|\n| 1 |   |\n| *2* | 3 |", "a | b\n\n· 1\n· 2 | 3"),
         ("> quoted\n> twice\n\nend", "quoted\ntwice\n\n· end"),
     ];
-    for (source, expected) in cases {
-        assert_eq!(shown(source), expected, "{source:?}");
-    }
+    check(Format::Markdown, &cases);
 }
 
 #[test]
@@ -56,9 +54,7 @@ fn links_are_what_they_show() {
         ("x ![[plan.png|300]] y ![[Heron]]", "x  y Heron"),
         ("a claim[^1]\n\n[^1]: its *source*", "a claim\n\n· its source"),
     ];
-    for (source, expected) in cases {
-        assert_eq!(shown(source), expected, "{source:?}");
-    }
+    check(Format::Markdown, &cases);
 }
 
 #[test]
@@ -75,16 +71,17 @@ fn what_applications_hide() {
         ("<div class=\"x\n y\"><p>one</p><p>two</p>\n<!-- no\nno --></div>\n\nthree", "\none two \n\n\n\n· three"),
         ("1 < 2 and a <- b", "1 < 2 and a <- b"),
     ];
-    for (source, expected) in cases {
-        assert_eq!(shown(source), expected, "{source:?}");
-    }
+    check(Format::Markdown, &cases);
 }
 
 #[test]
 fn a_piece_may_begin_in_code() {
-    assert_eq!(shown("__init__ = *x*\n```\n\n*after*"), "__init__ = *x*\n\n\n· after");
-    assert_eq!(shown("__a__\n~~~\nb\n```py\n__c__\n"), "__a__\n\n· b\n\n· __c__\n");
-    assert_eq!(shown("a\n```\n__b__\n```\nc"), "a\n\n· __b__\n\n· c");
+    let cases = [
+        ("__init__ = *x*\n```\n\n*after*", "__init__ = *x*\n\n\n· after"),
+        ("__a__\n~~~\nb\n```py\n__c__\n", "__a__\n\n· b\n\n· __c__\n"),
+        ("a\n```\n__b__\n```\nc", "a\n\n· __b__\n\n· c"),
+    ];
+    check(Format::Markdown, &cases);
 }
 
 #[test]
@@ -106,7 +103,6 @@ fn where_it_begins_to_say_something() {
 
 #[test]
 fn org_mode() {
-    let shown = |source| render(Format::Org, source).text.into_owned();
     let cases = [
         (
             ":PROPERTIES:\n:ID: 1\n:END:\n#+title: Birds\n* TODO The *heron*  :bird:\n# no\n\nIt /stands/.",
@@ -118,9 +114,7 @@ fn org_mode() {
         (": fixed *width*", "fixed *width*"),
         ("=code= ~verb~ +old+ _u_ */both/* a*b*c 2 * 3 * 4 *open", "code verb old u both a*b*c 2 * 3 * 4 *open"),
     ];
-    for (source, expected) in cases {
-        assert_eq!(shown(source), expected, "{source:?}");
-    }
+    check(Format::Org, &cases);
     let found = render(Format::Org, "* A\ntext\n** B *b*\n").headings;
     let found: Vec<_> = found.iter().map(|heading| (heading.line, heading.level, heading.text.as_str())).collect();
     assert_eq!(found, [(0, 1, "A"), (2, 2, "B *b*")], "as the outline has them");
@@ -128,7 +122,6 @@ fn org_mode() {
 
 #[test]
 fn restructured_text() {
-    let shown = |source| render(Format::Rst, source).text.into_owned();
     let cases = [
         ("=====\nTitle\n=====\n\nSub ``x``\n---------\ntext", "\nTitle\n\n\n· Sub x\n\n· text"),
         (
@@ -145,9 +138,7 @@ fn restructured_text() {
         ("+---+---+\n| a | b |\n+---+---+", "\na | b"),
         ("a `b", "a `b"),
     ];
-    for (source, expected) in cases {
-        assert_eq!(shown(source), expected, "{source:?}");
-    }
+    check(Format::Rst, &cases);
 }
 
 #[test]
