@@ -247,14 +247,16 @@ fn begin(text: &str, at: usize, room: usize) -> (usize, bool) {
 /// What ends a sentence besides a full stop.
 const ENDS: [char; 8] = ['!', '?', '…', '。', '！', '？', '।', ':'];
 
-/// Where the last sentence of `text` begins, unless that is at its start: what stands before is unknown.
+/// Where the last sentence of `text` begins, unless that is at its start: what stands before is unknown. A mark of
+/// ASCII ends one only before a blank: `.NET` and `find?q=x` begin none.
 fn last_sentence(text: &str) -> Option<usize> {
     // Looking for bounds takes long.
     if !text.trim_end().contains(|c| c == '.' || ENDS.contains(&c)) {
         return None;
     }
+    let parted = |before: &str| before.ends_with(|c: char| !c.is_ascii() || c.is_whitespace());
     let starts = text.split_sentence_bound_indices().map(|(at, _)| at);
-    starts.filter(|at| *at > 0 && ends_sentence(&text[..*at])).last()
+    starts.filter(|at| parted(&text[..*at]) && ends_sentence(&text[..*at])).last()
 }
 
 /// Whether a text ends with a sentence, and not with an initial, as in `e.g.`, or the number of an item.

@@ -81,15 +81,21 @@ impl Window {
             let overlap = place.span.1.saturating_sub(self.span.0) as usize;
             (&text[..floor(text, text.len().saturating_sub(overlap))], place.span.1 < self.span.0)
         };
-        // What was not indexed between two chunks is blank or hidden: a line end stands for it.
         let (first, last) = if forward { (self.text.as_str(), piece) } else { (piece, self.text.as_str()) };
-        let apart = first.ends_with('\n') || last.starts_with('\n');
-        let between = if gap && !piece.is_empty() && !apart { "\n" } else { "" };
-        let cost = piece.chars().count() + between.len();
+        let (from, to) = if forward { (self.lines.0, place.lines.0) } else { (place.lines.0, self.lines.0) };
+        // What was not indexed between two chunks is blank or hidden. As many line ends stand for it as it has, so that
+        // lines of the window can be counted; one stands for what lies within a line.
+        let missing = (to.saturating_sub(from) as usize).saturating_sub(first.matches('\n').count());
+        let between = match missing {
+            _ if !gap || piece.is_empty() => 0,
+            0 => usize::from(!(first.ends_with('\n') || last.starts_with('\n'))),
+            _ => missing,
+        };
+        let cost = piece.chars().count() + between;
         if cost > room {
             return false;
         }
-        self.text = [first, between, last].concat();
+        self.text = [first, &"\n".repeat(between), last].concat();
         self.chars += cost;
         self.span = (self.span.0.min(place.span.0), self.span.1.max(place.span.1));
         self.lines = (self.lines.0.min(place.lines.0), self.lines.1.max(place.lines.1));

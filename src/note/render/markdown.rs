@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, Event, LinkType, Parser, Tag, TagEnd};
 
 use super::{Gap, Rendered, Writer};
 use crate::format::Format;
@@ -55,7 +55,9 @@ impl Reader<'_> {
         }
         let body = body.map_or(0, |(_, after)| after);
         let shallow = markdown::shallow(&source[body..]);
-        for (event, range) in Parser::new_ext(&shallow, markdown::OPTIONS).into_offset_iter() {
+        let elsewhere = |link: BrokenLink<'_>| defined_elsewhere(&shallow, &link).then(|| ("".into(), "".into()));
+        let parser = Parser::new_with_broken_link_callback(&shallow, markdown::OPTIONS, Some(elsewhere));
+        for (event, range) in parser.into_offset_iter() {
             self.event(&event, range.start + body..range.end + body);
         }
     }
@@ -259,4 +261,11 @@ fn tag_in(html: &str) -> Option<usize> {
     let is_tag =
         |at: &usize| html[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'));
     html.match_indices('<').map(|(at, _)| at).find(is_tag)
+}
+
+/// Whether a link without an address, as in `[text][label]`, has it in another piece of its note. `[text]` alone mostly is
+/// no link; `table[i][j]` and Org's `[[address][text]]` never are.
+fn defined_elsewhere(source: &str, link: &BrokenLink<'_>) -> bool {
+    let within = source[..link.span.start].ends_with(|c: char| c.is_alphanumeric() || c == '[');
+    matches!(link.link_type, LinkType::Reference | LinkType::Collapsed) && !within
 }

@@ -45,6 +45,8 @@ fn links_are_what_they_show() {
     let cases = [
         ("see [the *guide*](https://example.org/a?b=c 'title'), or ![a plan](plan.png)", "see the guide, or a plan"),
         ("see [the guide][1].\n\n[1]: https://example.org", "see the guide."),
+        ("see [the guide][1], [it][] and ![a plan][plan]", "see the guide, it and a plan"),
+        ("[an aside], table[i][j]", "[an aside], table[i][j]"),
         ("<https://example.org> and https://example.org/x_y_z", "https://example.org and https://example.org/x_y_z"),
         (
             "[[Heron]], [[birds/Heron#Nests]], [[Heron|the bird]], [[#Nests]]",

@@ -130,6 +130,22 @@ fn what_ends_a_sentence() {
 }
 
 #[test]
+fn where_the_last_sentence_begins() {
+    let cases = [
+        ("One. Two", Some("Two")),
+        ("One.\nTwo. Three", Some("Three")),
+        ("一。二", Some("二")),
+        ("such as Polly (.NET)", None),
+        ("See a/find?q=Herons", None),
+        ("Yes (.NET). And", Some("And")),
+        ("One", None),
+    ];
+    for (text, last) in cases {
+        assert_eq!(last_sentence(text).map(|at| &text[at..]), last, "{text:?}");
+    }
+}
+
+#[test]
 fn what_only_marks_say_is_shown_among_them() {
     let raw = "# Birds\n\nSee [the heron](https://example.org/ardea/1).";
     assert_eq!(marked(raw, "heron"), "See the [heron].");

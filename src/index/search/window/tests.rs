@@ -57,9 +57,22 @@ fn overlaps_are_not_repeated() {
 }
 
 #[test]
-fn gaps_become_a_line_end() {
+fn gaps_within_a_line_become_a_line_end() {
     let note = "one....two....three";
     assert_eq!(window(note, &[(0, 3), (7, 10), (14, 19)], 1, 99).0, "one\ntwo\nthree");
+}
+
+#[test]
+fn lines_of_a_window_can_be_counted() {
+    let note = "one\n\ntwo\n<!-- hidden\nand hidden -->\n\nthree\nfour";
+    let span = |word: &str| note.find(word).map(|at| (at, at + word.len())).unwrap();
+    let spans = [span("one"), span("two\n"), span("three\nfour")];
+    for at in 0..3 {
+        assert_eq!(window(note, &spans, at, 99), ("one\n\ntwo\n\n\n\nthree\nfour".to_owned(), (1, 8)), "{at}");
+    }
+    // Line ends count, too.
+    assert_eq!(window(note, &spans, 1, 11).0, "one\n\ntwo\n");
+    assert_eq!(window(note, &spans, 1, 8).0, "two\n");
 }
 
 #[test]
@@ -89,10 +102,33 @@ proptest! {
     }
 
     #[test]
-    fn spans_that_lie_do_not_panic(
-        spans in proptest::collection::vec((0u32..40, 0u32..40), 1..6), texts in proptest::collection::vec("[aé日]{0,12}", 6), limit in 0usize..60,
+    fn a_line_of_a_window_has_its_number(
+        note in "([a-z]{1,5}\n|\n){1,30}", picked in proptest::collection::vec(any::<bool>(), 30), at in 0usize..30,
+        limit in 0usize..100,
     ) {
-        let places: Vec<Place> = spans.into_iter().map(|span| Place { span, lines: (1, 1) }).collect();
+        // Each line that is picked is a chunk, without its end.
+        let mut spans = Vec::new();
+        let mut start = 0;
+        for (line, picked) in note.split_inclusive('\n').zip(picked) {
+            if picked && line.len() > 1 {
+                spans.push((start, start + line.len() - 1));
+            }
+            start += line.len();
+        }
+        prop_assume!(!spans.is_empty());
+        let (text, lines) = window(&note, &spans, at % spans.len(), limit);
+        prop_assert_eq!(text.split('\n').count(), (lines.1 - lines.0 + 1) as usize, "{:?}", text);
+        for (line, source) in text.split('\n').zip(note.split('\n').skip(lines.0 as usize - 1)) {
+            prop_assert!(line == source || line.is_empty(), "{:?} of {:?}", line, note);
+        }
+    }
+
+    #[test]
+    fn spans_that_lie_do_not_panic(
+        places in proptest::collection::vec(((0u32..40, 0u32..40), (0u32..9, prop_oneof![0u32..9, Just(u32::MAX)])), 1..6),
+        texts in proptest::collection::vec("[aé日\n]{0,12}", 6), limit in 0usize..60,
+    ) {
+        let places: Vec<Place> = places.into_iter().map(|(span, (a, b))| Place { span, lines: (b, a) }).collect();
         for at in 0..=places.len() {
             let text = |i: usize| Ok::<_, Infallible>(texts[i.min(5)].clone());
             let Ok(_) = grow(&places, at, 0..usize::MAX, limit, text);
