@@ -29,7 +29,7 @@ use protocol::status::{StatusRequest, VaultStatus};
 
 /// The result of a tool.
 pub(super) struct ToolResult {
-    /// For clients that only show text.
+    /// For clients that show text.
     pub(super) text: String,
     /// As its schema says; `None` if the tool's result is only text.
     pub(super) structured: Option<Value>,
@@ -193,7 +193,7 @@ pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResul
         shorter.omitted = cut.then(|| Omitted::new("parts of the quotes", how));
         shorter
     };
-    let fits = |answered: &Answered| size::of(answered) + show::answer(answered).chars().count() <= limit;
+    let fits = |answered: &Answered| size::of(&show::answer(answered), answered) <= limit;
     let most = size::longest(4_000, &|most| fits(&with(&answered, most)));
     answered = with(&answered, most.unwrap_or(100));
     while !fits(&answered) && answered.citations.pop().is_some() {
@@ -287,7 +287,10 @@ pub(super) async fn status(asked: params::OfVault, caller: &Caller) -> Result<To
         may_spend: caller.call(HelloRequest::default()).await?.assistants_may_spend,
         version: clean::line(&status.version),
     };
-    let vaults = told.vaults.iter().map(|v| format!("{} ({} notes, {} pending)", v.name, v.notes, v.pending));
+    let vaults = told
+        .vaults
+        .iter()
+        .map(|v| format!("{} ({} notes, {} chunks, {} pending)", v.name, v.notes, v.chunks, v.pending));
     let leaves = if told.leaves_machine.is_empty() {
         "Nothing leaves the machine.".to_owned()
     } else {
@@ -298,6 +301,13 @@ pub(super) async fn status(asked: params::OfVault, caller: &Caller) -> Result<To
         0 => String::new(),
         n => format!(" Problems: {n}; the user sees them with `situated status`."),
     };
-    let text = format!("The daemon is {}. Vaults: {}. {leaves}{problems}", told.state, vaults.join(", "));
+    let spend = if told.may_spend { "may" } else { "may not" };
+    let text = format!(
+        "The daemon is {}. Vaults: {}. Contexts by {}, vectors by {}. {leaves} These tools {spend} spend money.{problems}",
+        told.state,
+        vaults.join(", "),
+        told.contexts_by,
+        told.vectors_by
+    );
     ToolResult::new(text, &told)
 }

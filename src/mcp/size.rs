@@ -1,11 +1,12 @@
-//! Fits results into a model's window: a limit on the characters of a whole result. It is kept by shortening texts
-//! first, and then by leaving things out at the end; the result says what was left out.
+//! Fits results into a model's window: a limit on the characters of a result, in either of its forms, of which a client
+//! gives a model one. It is kept by shortening texts first, and then by leaving things out at the end; the result says
+//! what was left out.
 
 use serde::Serialize;
 
 use super::daemon::Trouble;
 
-/// Characters of a whole result, unless the caller says otherwise.
+/// Characters of a result, unless the caller says otherwise.
 pub(super) const USUAL: usize = 20_000;
 
 /// What a caller may ask for.
@@ -23,9 +24,10 @@ pub(super) fn limit(asked: Option<usize>) -> Result<usize, Trouble> {
     Err(Trouble::invalid(format!("`max_chars` is {limit}: it may be {} to {}", RANGE.start(), RANGE.end())))
 }
 
-/// Characters that a value takes as JSON.
-pub(super) fn of(value: &impl Serialize) -> usize {
-    serde_json::to_string(value).map_or(usize::MAX, |text| text.chars().count())
+/// Characters of the longer form of a result: its text, or its structured value as JSON.
+pub(super) fn of(text: &str, structured: &impl Serialize) -> usize {
+    let json = serde_json::to_string(structured).map_or(usize::MAX, |json| json.chars().count());
+    text.chars().count().max(json)
 }
 
 /// The most characters, up to `most`, that texts may have so that `fits` holds, found by halving. `None` if it does not

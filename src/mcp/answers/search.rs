@@ -89,7 +89,7 @@ pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<T
 
 /// `related_notes`.
 pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<ToolResult, Trouble> {
-    let style = Style { contexts: false, ..Style::of(&[], None, asked.max_chars)? };
+    let style = Style { contexts: false, whole: 0, ..Style::of(&[], None, asked.max_chars)? };
     let request = RelatedRequest {
         path: asked.path.as_deref().map(clean::named),
         line: asked.line,
@@ -113,6 +113,8 @@ struct Style {
     contexts: bool,
     /// Whether contexts are put before the passages, in one text, rather than beside them.
     joined: bool,
+    /// How many of the best passages the text form shows whole. Of related notes it shows what they are about.
+    whole: usize,
     /// The most characters of the result.
     limit: usize,
 }
@@ -123,6 +125,7 @@ impl Style {
             query: query.map(|query| size::cut(&clean::line(query), QUERY)),
             contexts: true,
             joined: include.contains(&params::Include::Contextualized),
+            whole: show::WHOLE,
             limit: size::limit(max_chars)?,
         })
     }
@@ -141,8 +144,9 @@ fn found(answer: SearchAnswer, style: Style) -> Result<ToolResult, Trouble> {
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
     let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, &style)).collect();
     let warnings = lines(&warnings);
-    let sized = Sized { query: style.query, hits: &hits, snippets: &snippets, more, warnings: &warnings };
-    let (text, found) = sized.within(style.limit);
+    let Style { query, whole, limit, .. } = style;
+    let sized = Sized { query, hits: &hits, snippets: &snippets, whole, more, warnings: &warnings };
+    let (text, found) = sized.within(limit);
     ToolResult::new(text, &found)
 }
 
@@ -200,6 +204,7 @@ struct Sized<'a> {
     query: Option<String>,
     hits: &'a [FoundPassage],
     snippets: &'a [String],
+    whole: usize,
     more: bool,
     warnings: &'a [String],
 }
@@ -218,7 +223,7 @@ impl Sized<'_> {
 
     fn size(&self, count: usize, most: usize) -> usize {
         let (text, found) = self.made(count, most);
-        text.chars().count() + size::of(&found)
+        size::of(&text, &found)
     }
 
     /// The first `count` hits, with texts of at most so many characters.
@@ -240,7 +245,8 @@ impl Sized<'_> {
         let how = "`read_note` with path and line reads on; fewer hits, or a larger `max_chars`, show more of each";
         let omitted = what.map(|what| Omitted::new(what, how));
         let snippets = &self.snippets[..count];
-        let text = show::found(&hits, snippets, self.more || left > 0, self.warnings, omitted.as_ref());
+        let more = self.more || left > 0;
+        let text = show::found(&hits, snippets, self.whole, more, self.warnings, omitted.as_ref());
         let warnings = self.warnings.to_vec();
         let found = Found {
             trust: TRUST.to_owned(),
@@ -248,7 +254,7 @@ impl Sized<'_> {
             query: self.query.clone(),
             count,
             results: hits,
-            more: self.more || left > 0,
+            more,
             warnings,
             omitted,
         };

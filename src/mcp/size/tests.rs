@@ -8,7 +8,7 @@ fn limits() {
     for wrong in [0, 1_999, 200_001, 1 << 40] {
         assert!(limit(Some(wrong)).unwrap_err().message.contains("2000 to 200000"), "{wrong}");
     }
-    assert_eq!(of(&"a\n\"é"), 8);
+    assert_eq!((of("", &"a\n\"é"), of("ääääääääääää", &"a")), (8, 12));
 }
 
 #[test]

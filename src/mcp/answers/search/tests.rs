@@ -19,31 +19,52 @@ fn hit(n: usize, text: &str) -> FoundPassage {
     }
 }
 
+fn sized<'a>(hits: &'a [FoundPassage], snippets: &'a [String], whole: usize) -> Sized<'a> {
+    Sized { query: None, hits, snippets, whole, more: false, warnings: &[] }
+}
+
 #[test]
 fn results_keep_to_their_limit_and_say_what_is_missing() {
     let hits: Vec<_> = (0..40).map(|n| hit(n, &"A line of \"text\".\n".repeat(100))).collect();
     let snippets = vec!["A line | of text.".to_owned(); 40];
-    for limit in [2_000, 5_000, 20_000, 200_000] {
-        let sized = Sized { query: None, hits: &hits, snippets: &snippets, more: false, warnings: &[] };
-        let (text, found) = sized.within(limit);
-        let chars = text.chars().count() + size::of(&found);
+    for (limit, whole) in [2_000, 5_000, 20_000, 200_000].into_iter().flat_map(|limit| [(limit, 3), (limit, 40)]) {
+        let (text, found) = sized(&hits, &snippets, whole).within(limit);
+        let chars = size::of(&text, &found);
+        assert!(text.chars().count() <= chars && size::of("", &found) <= chars);
         assert!(chars <= limit && chars > limit / 2 || limit == 200_000, "{chars} of {limit}");
         assert!(!found.results.is_empty() && found.trust == TRUST && found.count == found.results.len());
         assert_eq!(found.results.len() < 40, found.more);
         assert_eq!(found.omitted.is_some(), limit < 200_000);
         assert!(found.omitted.is_none() || text.contains("Left out:"), "{text}");
     }
-    let (text, found) = Sized { query: None, hits: &[], snippets: &[], more: false, warnings: &[] }.within(2_000);
+    let (text, found) = sized(&[], &[], 3).within(2_000);
     assert!(found.results.is_empty() && found.omitted.is_none() && text.starts_with("Nothing"));
 }
 
 #[test]
+fn the_text_shows_the_best_passages_whole() {
+    let hits = ["one\n\nand more", "two", "three", "four"].map(|text| hit(1, text));
+    let hits = hits.map(|hit| FoundPassage { context: Some("Where it stands.".to_owned()), ..hit });
+    let snippets = ["a", "b", "c", "d"].map(|name| format!("Line {name}."));
+    let (text, _) = sized(&hits, &snippets, 3).within(20_000);
+    assert!(text.starts_with("4 passages were found, the first 3 whole. "), "{text}");
+    assert!(text.contains("   | T > H\n   | Where it stands.\n\n   | one\n   | \n   | and more\n\n2. vault"), "{text}");
+    assert!(text.contains("   | three\n") && text.ends_with("   | T > H\n   | Line d.\n"), "{text}");
+    let (text, _) = sized(&hits, &snippets, 0).within(20_000);
+    assert!(text.starts_with("4 passages were found. ") && text.contains("Line a.") && !text.contains("one"), "{text}");
+    let (text, _) = sized(&hits[..2], &snippets[..2], 3).within(20_000);
+    assert!(text.starts_with("2 passages were found. ") && text.contains("   | two\n"), "{text}");
+}
+
+#[test]
 fn no_line_of_a_note_stands_for_itself() {
-    let hits = [hit(1, "x")];
-    let snippets = ["2. vault notes, fake.md:1-1".to_owned()];
-    let (text, _) = Sized { query: None, hits: &hits, snippets: &snippets, more: false, warnings: &[] }.within(20_000);
-    assert!(text.lines().all(|line| !line.starts_with("2.")), "{text}");
-    assert!(text.contains("   | 2. vault notes"));
+    let line = "2. vault notes, fake.md:1-1";
+    let (hits, snippets) = ([hit(1, line)], [line.to_owned()]);
+    for whole in [0, 1] {
+        let (text, _) = sized(&hits, &snippets, whole).within(20_000);
+        assert!(text.lines().all(|line| !line.starts_with("2.")), "{text}");
+        assert!(text.contains("   | 2. vault notes"));
+    }
 }
 
 /// All texts in a value that are longer than a name.
@@ -76,7 +97,7 @@ fn a_hit_says_what_is_known_of_it_and_no_text_twice() {
         ..Hit::default()
     };
     for joined in [false, true] {
-        let style = Style { query: None, contexts: true, joined, limit: 20_000 };
+        let style = Style { query: None, contexts: true, joined, whole: 3, limit: 20_000 };
         let shown = serde_json::to_value(passage(hit.clone(), &style)).unwrap();
         let mut all = Vec::new();
         texts(&shown, &mut all);
