@@ -180,7 +180,8 @@ impl Asked<'_> {
                 session.out.line("")?;
             }
             for cited in &answer.citations {
-                let place = Place { vault: several.then_some(&cited.vault), path: &cited.path, line: cited.line };
+                let place =
+                    Place { vault: several.then_some(&cited.vault), path: &cited.path, line: cited.best_line() };
                 let line = place.shown(Some(cited.n), &cited.title, &cited.heading_path, session.out.width());
                 session.out.line(line)?;
             }
@@ -193,8 +194,11 @@ impl Asked<'_> {
                     let note = (passage.vault.as_str(), passage.path.as_str());
                     if !named.contains(&note) && named.len() < NEAREST {
                         named.push(note);
-                        let place =
-                            Place { vault: several.then_some(&passage.vault), path: &passage.path, line: passage.line };
+                        let place = Place {
+                            vault: several.then_some(&passage.vault),
+                            path: &passage.path,
+                            line: passage.best_line(),
+                        };
                         let width = session.out.width().saturating_sub(2);
                         let line = place.shown(None, &passage.title, &passage.heading_path, width);
                         session.out.line(format!("  {line}"))?;
@@ -290,7 +294,7 @@ fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(
         let AskPassage { n, vault, path, line, end_line, score, chars, stale, .. } = passage;
         let cited = if answer.citations.iter().any(|cited| cited.n == *n) { ", cited" } else { "" };
         let stale = if *stale { ", changed since" } else { "" };
-        let place = Place { vault: several.then_some(vault), path, line: *line };
+        let place = Place { vault: several.then_some(vault), path, line: passage.best_line() };
         out.line(place.shown(Some(*n), &passage.title, &passage.heading_path, out.width()))?;
         let size = counted(*chars as u64, "character");
         out.wrapped("    ", &format!("score {score:.3}, lines {line} to {end_line}, {size}{cited}{stale}"))?;

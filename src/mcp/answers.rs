@@ -164,6 +164,7 @@ pub(super) async fn ask(asked: params::Ask, caller: &Caller) -> Result<ToolResul
         title: size::cut(&clean::line(&citation.title), 200),
         line: citation.line,
         end_line: citation.end_line,
+        match_line: citation.best_line(),
         quote: clean::text(&citation.quote),
     };
     let citations = if answer.found {

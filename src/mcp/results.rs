@@ -188,6 +188,8 @@ pub(super) struct Cited {
     pub(super) line: u32,
     /// Last line.
     pub(super) end_line: u32,
+    /// The line that answers best.
+    pub(super) match_line: u32,
     /// Its lines that matter most.
     pub(super) quote: String,
 }

@@ -3,6 +3,7 @@
 //! this program's.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use super::results::{Answered, FoundPassage, NoteLines, Omitted, RecentNotes, TRUST};
 
@@ -33,6 +34,13 @@ fn omitted(out: &mut String, omitted: Option<&Omitted>) {
     }
 }
 
+/// Where a passage stands.
+fn place(vault: &str, path: &str, lines: RangeInclusive<u32>, best: u32) -> String {
+    let (line, end_line) = (lines.start(), lines.end());
+    let best = if line == end_line { String::new() } else { format!(", best line {best}") };
+    format!("vault {vault}, {path}:{line}-{end_line}{best}")
+}
+
 /// Hits, the first `whole` as they are; `snippets` are the best lines of each.
 pub(super) fn found(
     hits: &[FoundPassage],
@@ -52,11 +60,11 @@ pub(super) fn found(
     let mut out = if hits.is_empty() { format!("{count}\n") } else { head(&count) };
     for (n, (hit, snippet)) in (1..).zip(hits.iter().zip(snippets)) {
         let FoundPassage { vault, path, line, end_line, match_line, score, .. } = hit;
-        let best = if line == end_line { String::new() } else { format!(", best line {match_line}") };
-        let _ = writeln!(out, "\n{n}. vault {vault}, {path}:{line}-{end_line}{best} (score {score:.2})");
+        let place = place(vault, path, *line..=*end_line, *match_line);
+        let _ = writeln!(out, "\n{n}. {place} (score {score:.2})");
         let stale = if hit.stale { " (changed since it was indexed)" } else { "" };
-        let place = std::iter::once(&hit.title).chain(hit.heading_path.iter().filter(|h| **h != hit.title));
-        quoted(&mut out, &format!("{}{stale}", place.cloned().collect::<Vec<_>>().join(" > ")));
+        let headings = std::iter::once(&hit.title).chain(hit.heading_path.iter().filter(|h| **h != hit.title));
+        quoted(&mut out, &format!("{}{stale}", headings.cloned().collect::<Vec<_>>().join(" > ")));
         if n > whole {
             quoted(&mut out, &super::size::cut(snippet, PASSAGE));
             continue;
@@ -123,8 +131,8 @@ pub(super) fn answer(answered: &Answered) -> String {
     let mut out = head(what);
     quoted(&mut out, &answered.answer);
     for cited in &answered.citations {
-        let _ =
-            writeln!(out, "\n[{}] vault {}, {}:{}-{}", cited.n, cited.vault, cited.path, cited.line, cited.end_line);
+        let place = place(&cited.vault, &cited.path, cited.line..=cited.end_line, cited.match_line);
+        let _ = writeln!(out, "\n[{}] {place}", cited.n);
         quoted(&mut out, &cited.title);
         quoted(&mut out, &super::size::cut(&cited.quote, PASSAGE));
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audience::Audience;
-use crate::hit::{Hit, Lanes};
+use crate::hit::{Hit, Lanes, best_line};
 use crate::is_default;
 use crate::search::{Expand, Mode, SearchFilter};
 
@@ -103,9 +103,12 @@ pub struct Citation {
     pub line: u32,
     /// Last line.
     pub end_line: u32,
+    /// The line that is best for the question, where a program opens the note. 0 from a daemon that is older than this field.
+    #[serde(default)]
+    pub match_line: u32,
     /// Title of the note.
     pub title: String,
-    /// Headings above it, outermost first.
+    /// Headings above `match_line`, outermost first.
     pub heading_path: Vec<String>,
     /// Its lines that are best for the question.
     pub quote: String,
@@ -114,8 +117,14 @@ pub struct Citation {
 impl Citation {
     /// The citation of a passage.
     pub fn of(passage: &AskPassage) -> Self {
-        let AskPassage { n, vault, path, line, end_line, title, heading_path, snippet, .. } = passage.clone();
-        Citation { n, vault, path, line, end_line, title, heading_path, quote: snippet }
+        let AskPassage { n, vault, path, line, end_line, match_line, title, heading_path, snippet, .. } =
+            passage.clone();
+        Citation { n, vault, path, line, end_line, match_line, title, heading_path, quote: snippet }
+    }
+
+    /// The line at which to open its note.
+    pub fn best_line(&self) -> u32 {
+        best_line(self.match_line, self.line)
     }
 }
 
@@ -132,9 +141,12 @@ pub struct AskPassage {
     pub line: u32,
     /// Last line.
     pub end_line: u32,
+    /// The line that is best for the question, where a program opens the note. 0 from a daemon that is older than this field.
+    #[serde(default)]
+    pub match_line: u32,
     /// Title of the note.
     pub title: String,
-    /// Headings above it, outermost first.
+    /// Headings above `match_line`, outermost first.
     pub heading_path: Vec<String>,
     /// Its lines that are best for the question.
     pub snippet: String,
@@ -159,6 +171,7 @@ impl AskPassage {
             path: hit.path.clone(),
             line,
             end_line,
+            match_line: hit.best_line(),
             title: hit.title.clone(),
             heading_path: hit.heading_path.clone(),
             snippet: hit.snippet.clone(),
@@ -167,5 +180,10 @@ impl AskPassage {
             stale: hit.stale,
             lanes: hit.lanes.clone(),
         }
+    }
+
+    /// The line at which to open its note.
+    pub fn best_line(&self) -> u32 {
+        best_line(self.match_line, self.line)
     }
 }

@@ -100,13 +100,18 @@ pub struct Hit {
 impl Hit {
     /// The line at which to open its note.
     pub fn best_line(&self) -> u32 {
-        if self.match_line == 0 { self.line } else { self.match_line }
+        best_line(self.match_line, self.line)
     }
 
     /// First and last line of what is shown of it: its window, if it has one.
     pub fn shown_lines(&self) -> (u32, u32) {
         if self.window_lines == (0, 0) { (self.line, self.end_line) } else { self.window_lines }
     }
+}
+
+/// The best line of a passage, and its first from a daemon that does not say which is best.
+pub(crate) fn best_line(match_line: u32, line: u32) -> u32 {
+    if match_line == 0 { line } else { match_line }
 }
 
 /// Another found chunk in the window of a hit.
