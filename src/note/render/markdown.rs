@@ -197,24 +197,36 @@ impl Reader<'_> {
 }
 
 /// If the piece seems to begin within fenced code: where that ends, and where the line of its fence ends. The first fence
-/// closes the code if nothing stands behind it, and if otherwise a fence were left open or one with a language closed.
+/// closes the code if nothing stands behind it, and if otherwise one were left open or held another with a language.
 fn code_before(source: &str) -> Option<(usize, usize)> {
     let mut first = None;
-    let (mut fences, mut closes_well) = (0, true);
+    let (mut open, mut holds_another): (Option<&str>, bool) = (None, false);
     for line in plain::lines(source, 0) {
         let text = source[line.clone()].trim_ascii();
-        if !(text.starts_with("```") || text.starts_with("~~~")) {
-            continue;
-        }
-        let is_bare = text.bytes().all(|b| matches!(b, b'`' | b'~'));
+        let Some(fence) = fence(text) else { continue };
+        let is_bare = fence.len() == text.len();
         if first.is_none() && !is_bare {
             return None;
         }
         first = first.or(Some((line.start, line.end)));
-        closes_well &= is_bare || fences % 2 == 0;
-        fences += 1;
+        open = match open {
+            // It is as long, of the same kind, and ends the code.
+            Some(opened) if fence.starts_with(opened) && is_bare => None,
+            Some(opened) => {
+                holds_another |= fence.starts_with(opened);
+                Some(opened)
+            }
+            None => Some(fence),
+        };
     }
-    first.filter(|_| fences % 2 == 1 || !closes_well)
+    first.filter(|_| open.is_some() || holds_another)
+}
+
+/// The fence that a line begins with: three backticks or tildes, or more.
+fn fence(line: &str) -> Option<&str> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let fence = &line[..line.len() - line.trim_start_matches(mark).len()];
+    (fence.len() >= 3).then_some(fence)
 }
 
 /// Whether a part of a link says where it leads and is no text for readers, as the second part is in Dendron's links:

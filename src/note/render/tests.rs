@@ -82,6 +82,9 @@ fn a_piece_may_begin_in_code() {
         ("__init__ = *x*\n```\n\n*after*", "__init__ = *x*\n\n\n· after"),
         ("__a__\n~~~\nb\n```py\n__c__\n", "__a__\n\n· b\n\n· __c__\n"),
         ("a\n```\n__b__\n```\nc", "a\n\n· __b__\n\n· c"),
+        ("# A\n````\n```md\n__b__\n```\n````\nc", "A\n\n· ```md\n__b__\n```\n\n· c"),
+        ("# A\n```\n__b__\n```\n~~~py\nc\n~~~", "A\n\n· __b__\n\n\n· c\n"),
+        ("# A\n```\n\n*b*\n```md\n__c__\n```", "# A\n\n\n· b\n\n· __c__\n"),
     ];
     check(Format::Markdown, &cases);
 }
