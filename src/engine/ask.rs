@@ -186,19 +186,32 @@ impl Author {
         let caption = Caption::given(&given.text, &given.expansion, *self.words.end())?;
         let (verdict, expansion) = self.judged(Ok(caption), Ending::Whole, document, passage);
         let Verdict::Taken { text, score, scores, weak } = verdict else { return None };
-        Some(ContextRecord {
+        let making = Making { form: Form::Note, cut: false, weak, tries: 0, took_ms: 0, scores };
+        Some(ContextRecord { expansion, ..self.written(document, passage, sketches, (text, score), making) })
+    }
+
+    /// The record of a text that a model wrote, free and as of now.
+    fn written(
+        &self,
+        document: &Document,
+        passage: &Passage,
+        sketches: &HashMap<u32, Sketch>,
+        (text, quality): (String, f32),
+        making: Making,
+    ) -> ContextRecord {
+        ContextRecord {
             text,
             origin: Origin::Model,
             generation: self.prompter.generation(document.kind.as_deref()),
             sections: passage.sections.clone(),
             written_for: passage.hash,
-            sketch: sketches.get(&n).cloned().unwrap_or_default(),
-            quality: score,
+            sketch: sketches.get(&passage.n).cloned().unwrap_or_default(),
+            quality,
             written_at: now_s(),
             spent: Spent::default(),
-            making: Some(Making { form: Form::Note, cut: false, weak, tries: 0, took_ms: 0, scores }),
-            expansion,
-        })
+            making: Some(making),
+            expansion: Expansion::default(),
+        }
     }
 
     fn record(
@@ -217,19 +230,9 @@ impl Author {
                     self.outcomes.other_length();
                 }
                 let took_ms = u32::try_from(completion.took.as_millis()).unwrap_or(u32::MAX);
-                Ok(ContextRecord {
-                    text,
-                    origin: Origin::Model,
-                    generation: self.prompter.generation(document.kind.as_deref()),
-                    sections: passage.sections.clone(),
-                    written_for: passage.hash,
-                    sketch: sketches.get(&passage.n).cloned().unwrap_or_default(),
-                    quality: score,
-                    written_at: at,
-                    spent,
-                    making: Some(Making { form: prompt.form, cut: prompt.cut, weak, tries: 1, took_ms, scores }),
-                    expansion: Expansion::default(),
-                })
+                let making = Making { form: prompt.form, cut: prompt.cut, weak, tries: 1, took_ms, scores };
+                let written = self.written(document, passage, sketches, (text, score), making);
+                Ok(ContextRecord { spent, written_at: at, ..written })
             }
             Verdict::Rejected { flaw, .. } => {
                 self.outcomes.rejected(flaw);
