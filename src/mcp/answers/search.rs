@@ -19,7 +19,7 @@ const USUAL: usize = 10;
 const MOST: usize = 100;
 
 /// Characters of a hit with its neighbours: `read_note` gives more.
-const WINDOW: usize = 1_600;
+const WINDOW: usize = 1_200;
 
 /// The most characters of a query that the result repeats.
 const QUERY: usize = 300;
