@@ -13,8 +13,9 @@ const MARK: &str = "   | ";
 /// Characters of a passage that is not shown whole.
 const PASSAGE: usize = 320;
 
-/// So many of the best passages of a search are shown whole: most answers are in them, and they take a third of what ten
-/// would.
+/// So many of the best passages of a search are shown whole. A right note is among the first three hits for .74, .95 and
+/// .69 of the questions of ms_playbook, eips and dendron_site, and among ten, which take three times the room, for .88,
+/// .98 and .82.
 pub(super) const WHOLE: usize = 3;
 
 pub(super) fn head(what: &str) -> String {
