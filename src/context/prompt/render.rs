@@ -112,12 +112,9 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether one of our tags follows a `<`.
+/// Whether one of our tags follows a `<`, after however many blanks: a model may overlook them.
 fn is_tag(rest: &str) -> bool {
-    // Skips as many blanks as a reader might overlook.
-    let blank = |c: char| c.is_whitespace() || c == '/';
-    let skipped: usize = rest.chars().take(8).take_while(|c| blank(*c)).map(char::len_utf8).sum();
-    let name = rest.as_bytes().get(skipped..).unwrap_or_default();
+    let name = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/').as_bytes();
     TAGS.iter().any(|tag| name.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag.as_bytes())))
 }
 
