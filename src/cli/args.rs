@@ -86,7 +86,7 @@ impl Globals {
     /// What they say about the configuration.
     pub(super) fn overrides(&self) -> Overrides {
         let Globals { config, data_dir, socket, .. } = self.clone();
-        Overrides { config, data_dir, socket, vault: None }
+        Overrides { config, data_dir, socket, vaults: Vec::new() }
     }
 
     /// The options that say where configuration, data and socket are, as another run of the program takes them.
@@ -201,9 +201,9 @@ pub(crate) struct Init {
 /// `run`
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// A vault, without any configuration; those of the configuration if absent
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub vault: Option<PathBuf>,
+    /// Vaults, without any configuration; those of the configuration if absent
+    #[arg(value_name = "VAULT", value_hint = ValueHint::DirPath)]
+    pub vaults: Vec<PathBuf>,
     /// Keep the log in this file too, and one more of before
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub log_file: Option<PathBuf>,

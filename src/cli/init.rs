@@ -19,7 +19,7 @@ use super::exit;
 use super::money::estimated;
 use super::print::{bold, counted, dim, printable};
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{config_file, name_of_folder, sample_file_of};
+use crate::daemon::config::{config_file, free_name, sample_file_of};
 use context::settings::{ContextConfig, Provider};
 use provider::settings::BudgetConfig;
 use questions::Answers;
@@ -135,10 +135,7 @@ fn at_login(globals: &Globals, session: &Session) -> Result<u8, CliFailure> {
 fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
     let mut vaults: Vec<VaultConfig> = Vec::new();
     for folder in folders {
-        let plain = name_of_folder(folder);
-        let taken = |name: &str| vaults.iter().any(|vault| vault.name.to_lowercase() == name.to_lowercase());
-        let numbered = (2..).map(|n| format!("{plain} {n}"));
-        let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(plain.clone());
+        let name = free_name(folder, vaults.iter());
         vaults.push(VaultConfig::new(name, folder.clone()));
     }
     vaults

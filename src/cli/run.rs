@@ -31,9 +31,9 @@ const OPEN_FILES: u64 = 8192;
 /// With fewer, the daemon would fail at one thing or another: one vault, a provider and a client take some fifty.
 const FEWEST_FILES: u64 = 64;
 
-/// `situated run [VAULT]`.
+/// `situated run [VAULT]...`.
 pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
-    let overrides = Overrides { vault: args.vault, ..session.overrides() };
+    let overrides = Overrides { vaults: args.vaults, ..session.overrides() };
     let loaded = Config::load(&overrides)?;
     if loaded.config.engine.vaults.is_empty() {
         let file =

@@ -13,7 +13,7 @@ use super::args::VaultAction;
 use super::print::{bold, bytes, counted, cyan, dim, printable};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, name_of_folder, sample_file_of};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
 use context::settings::Provider;
 use protocol::client::Client;
 use protocol::contexts::StatsRequest;
@@ -169,15 +169,6 @@ fn folder(path: &Path) -> Result<PathBuf, CliFailure> {
         return Err(wrong("its path is not UTF-8, and the configuration is; give it another name".to_owned()));
     }
     Ok(folder)
-}
-
-/// The folder's name, with a number behind it if a vault has it already.
-fn free_name<'a>(folder: &Path, known: impl Iterator<Item = &'a VaultConfig>) -> String {
-    let plain = name_of_folder(folder);
-    let taken: Vec<String> = known.map(|vault| vault.name.to_lowercase()).collect();
-    let numbered = (2..).map(|n| format!("{plain} {n}"));
-    let mut names = std::iter::once(plain.clone()).chain(numbered);
-    names.find(|name| !taken.contains(&name.to_lowercase())).unwrap_or(plain)
 }
 
 /// Asks the user about a folder that is probably not meant.

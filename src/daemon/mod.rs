@@ -9,7 +9,7 @@ pub mod strange;
 mod told;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -188,41 +188,43 @@ const READY_WITHIN: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 struct Arguments {
     overrides: Overrides,
-    /// Whether the file named the vault that `situated run VAULT` names, when it was started.
-    in_file: bool,
+    /// The vaults of `situated run VAULT...` that the file did not name when it was started.
+    outside: Vec<PathBuf>,
 }
 
 impl Arguments {
     fn new(overrides: Overrides) -> Self {
-        let in_file = overrides.vault.as_ref().is_some_and(|vault| names(&overrides, vault));
-        Arguments { overrides, in_file }
+        let outside = outside(&overrides);
+        Arguments { overrides, outside }
     }
 
-    /// The overrides to reload with. If the file has come to name the vault of the command line, that vault is no
-    /// exception any more: all vaults of the file are served.
+    /// The overrides to reload with. If the file has come to name all vaults of the command line, these are no exception
+    /// any more: all vaults of the file are served.
     fn now(&self) -> Overrides {
-        let taken_over =
-            !self.in_file && self.overrides.vault.as_ref().is_some_and(|vault| names(&self.overrides, vault));
-        let vault = self.overrides.vault.clone().filter(|_| !taken_over);
-        Overrides { vault, ..self.overrides.clone() }
+        let taken_over = !self.outside.is_empty() && outside(&self.overrides).is_empty();
+        let vaults = if taken_over { Vec::new() } else { self.overrides.vaults.clone() };
+        Overrides { vaults, ..self.overrides.clone() }
     }
 
-    /// The arguments of this process, without a vault that is no exception any more.
+    /// The arguments of this process, without vaults that are no exception any more.
     fn of_successor(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-        let gone = self.overrides.vault.as_ref().filter(|_| self.now().vault.is_none());
-        if let Some(at) = gone.and_then(|vault| arguments.iter().rposition(|given| given == vault.as_os_str())) {
-            arguments.remove(at);
+        let gone = if self.now().vaults.is_empty() { self.overrides.vaults.as_slice() } else { &[] };
+        for vault in gone {
+            if let Some(at) = arguments.iter().rposition(|given| given == vault.as_os_str()) {
+                arguments.remove(at);
+            }
         }
         arguments
     }
 }
 
-/// Whether the file names this folder as a vault.
-fn names(overrides: &Overrides, vault: &Path) -> bool {
-    let (loaded, _) = Config::read(&Overrides { vault: None, ..overrides.clone() });
+/// The vaults of the command line that the file does not name.
+fn outside(overrides: &Overrides) -> Vec<PathBuf> {
+    let (loaded, _) = Config::read(&Overrides { vaults: Vec::new(), ..overrides.clone() });
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    loaded.config.engine.vaults.iter().any(|known| real(&known.path) == real(vault))
+    let in_file: Vec<PathBuf> = loaded.config.engine.vaults.iter().map(|known| real(&known.path)).collect();
+    overrides.vaults.iter().filter(|vault| !in_file.contains(&real(vault))).cloned().collect()
 }
 
 /// Keeps other users out of the data folder, and logs it if they could open it until now.

@@ -108,6 +108,29 @@ fn a_vault_given_to_run_is_named_when_another_is_added() {
 }
 
 #[test]
+fn two_vaults_given_to_run_are_both_searched_and_both_named_when_a_third_is_added() {
+    let (place, _elsewhere, other) = place();
+    let third = place.dir.path().canonicalize().unwrap().join("old/Other");
+    fs::create_dir_all(&third).unwrap();
+    fs::write(third.join("c.md"), "# C\n\nCherries too.\n").unwrap();
+    let mut daemon = place.spawn(&["run", place.vault.to_str().unwrap(), other.to_str().unwrap()]);
+    daemon.wait_idle();
+    daemon.wait_holding("bananas", &["b.md"]);
+    assert_eq!(daemon.holding("apples"), ["a.md"]);
+    assert_eq!(well(&place, &["vault", "list"]).matches("given to `situated run`").count(), 2);
+    well(&place, &["vault", "add", third.to_str().unwrap()]);
+    daemon.connect_anew();
+    daemon.wait_holding("cherries", &["c.md"]);
+    assert_eq!(
+        (daemon.holding("apples"), daemon.holding("bananas")),
+        (vec!["a.md".to_owned()], vec!["b.md".to_owned()])
+    );
+    assert_eq!(daemon.exited(), None, "it is the same process");
+    assert_eq!(listed(&place), ["notes", "Other", "Other 2"].map(|name| (name.to_owned(), true)));
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
 fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
     let (place, _elsewhere, other) = place();
     place.configure(&format!("\n[[vault]]\nname = \"Other\"\npath = {other:?}\n"));

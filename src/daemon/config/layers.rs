@@ -9,7 +9,7 @@ use super::team;
 use super::units::{self, Placed, Value};
 use super::{
     Config, ConfigErrors, Loaded, Overrides, Problem, Unnamed, ValueOrigin, VaultConfig, Whereabouts, check,
-    default_config_file, default_data_dir, name_of_folder,
+    default_config_file, default_data_dir, free_name, name_of_folder,
 };
 use context::settings::{KindPrompt, ModelOverride};
 use note::chunk::ChunkConfig;
@@ -363,22 +363,40 @@ impl Merge {
                 }
             }
         }
-        let Some(vault) = &overrides.vault else {
-            return;
-        };
+        if !overrides.vaults.is_empty() {
+            self.only(&overrides.vaults);
+        }
+    }
+
+    /// Keeps the vaults of the command line only.
+    fn only(&mut self, folders: &[PathBuf]) {
         // Two spellings of one folder are one vault; a folder that is not there keeps the spelling.
         let real = |path: &Path| {
             path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
         };
-        let path = real(vault);
-        if let Some(known) = self.config.engine.vaults.iter().position(|known| real(&known.path) == path) {
-            self.config.engine.vaults = vec![self.config.engine.vaults.swap_remove(known)];
-        } else {
-            let name = name_of_folder(&path);
-            self.origins.retain(|key, _| !key.starts_with("vault."));
-            self.origins.insert(format!("vault.{name}.path"), ValueOrigin::Flag("VAULT"));
-            self.config.engine.vaults = vec![VaultConfig::new(name, path)];
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in folders.iter().map(|folder| real(folder)) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
         }
+        let (mut kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.config.engine.vaults)
+            .into_iter()
+            .partition(|known| paths.contains(&real(&known.path)));
+        for vault in &others {
+            let of_it = format!("vault.{}.", vault.name);
+            self.origins.retain(|key, _| !key.starts_with(&of_it));
+        }
+        for path in paths {
+            if !kept.iter().any(|known| real(&known.path) == path) {
+                // The names of the file are taken even where their vaults are left out: the file may come to name this
+                // one, too.
+                let name = free_name(&path, kept.iter().chain(&others));
+                self.origins.insert(format!("vault.{name}.path"), ValueOrigin::Flag("VAULT"));
+                kept.push(VaultConfig::new(name, path));
+            }
+        }
+        self.config.engine.vaults = kept;
     }
 
     fn typed(&mut self, key: &Key, value: &str, origin: ValueOrigin) {

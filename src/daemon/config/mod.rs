@@ -117,8 +117,8 @@ pub struct Overrides {
     pub data_dir: Option<PathBuf>,
     /// `--socket`.
     pub socket: Option<PathBuf>,
-    /// `situated run VAULT`: only this vault, with the file's settings for it if the file names it.
-    pub vault: Option<PathBuf>,
+    /// `situated run VAULT...`: only these vaults, with the file's settings for those that the file names.
+    pub vaults: Vec<PathBuf>,
 }
 
 /// Which layer a value came from.
@@ -200,6 +200,15 @@ pub fn name_of_folder(path: &Path) -> String {
         name.chars().map(|c| if c.is_control() || c == '/' || c == '\u{FFFD}' { '_' } else { c }).take(64).collect();
     let clean = clean.trim_start_matches('.').trim();
     if clean.is_empty() { "vault".to_owned() } else { clean.to_owned() }
+}
+
+/// [`name_of_folder`], with a number behind it if one of these vaults has that name already.
+pub fn free_name<'a>(folder: &Path, known: impl Iterator<Item = &'a VaultConfig>) -> String {
+    let plain = name_of_folder(folder);
+    let taken: Vec<String> = known.map(|vault| vault.name.to_lowercase()).collect();
+    let numbered = (2..).map(|n| format!("{plain} {n}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !taken.contains(&name.to_lowercase())).unwrap_or(plain)
 }
 
 /// A length of time as a user types it at a shell, in the units of the configuration: `24h`, `90s`, `7d`.

@@ -202,7 +202,7 @@ fn a_vault_on_the_command_line_needs_no_file_and_keeps_its_settings_if_the_file_
     std::fs::create_dir(bench.path("Other")).unwrap();
     let mut overrides = bench
         .overrides("[[vault]]\nname = \"n\"\npath = \"NOTES\"\nexclude = [\"x\"]\n[[vault]]\npath = \"DIR/Other\"");
-    overrides.vault = Some(bench.path("Notes/../Notes"));
+    overrides.vaults = vec![bench.path("Notes/../Notes")];
     let loaded = load(&overrides, &Environment::new()).unwrap();
     assert_eq!(loaded.config.engine.vaults.len(), 1);
     assert_eq!((loaded.config.engine.vaults[0].name.as_str(), loaded.config.engine.vaults[0].exclude.len()), ("n", 1));
@@ -211,6 +211,33 @@ fn a_vault_on_the_command_line_needs_no_file_and_keeps_its_settings_if_the_file_
     let loaded = load(&overrides, &Environment::new()).unwrap();
     assert_eq!(loaded.config.engine.vaults, [VaultConfig::new("Notes", bench.path("Notes"))]);
     assert_eq!(loaded.origin("vault.Notes.path"), &ValueOrigin::Flag("VAULT"));
+}
+
+#[test]
+fn several_vaults_on_the_command_line_have_a_name_each_and_none_is_there_twice() {
+    let bench = Bench::new();
+    for folder in ["Other", "Old/Notes", "Old/notes"] {
+        std::fs::create_dir_all(bench.path(folder)).unwrap();
+    }
+    let mut overrides = bench
+        .overrides("[[vault]]\npath = \"NOTES\"\nexclude = [\"x\"]\n[[vault]]\nname = \"o\"\npath = \"DIR/Other\"");
+    let mut served = |folders: &[&str]| {
+        overrides.vaults = folders.iter().map(|folder| bench.path(folder)).collect();
+        let loaded = load(&overrides, &Environment::new()).unwrap();
+        let vaults: Vec<(String, PathBuf)> =
+            loaded.config.engine.vaults.iter().map(|vault| (vault.name.clone(), vault.path.clone())).collect();
+        (vaults, loaded)
+    };
+    // Another folder of the same name gets a number, even where the vault of the file that has the name is left out.
+    let named = |name: &str, folder: &str| (name.to_owned(), bench.path(folder));
+    let (vaults, loaded) = served(&["Old/Notes", "Notes", "Old/../Notes"]);
+    assert_eq!(vaults, [named("Notes", "Notes"), named("Notes 2", "Old/Notes")]);
+    assert_eq!(loaded.config.engine.vaults[0].exclude.len(), 1);
+    assert!(matches!(loaded.origin("vault.Notes.path"), ValueOrigin::File(..)));
+    assert_eq!(loaded.origin("vault.Notes 2.path"), &ValueOrigin::Flag("VAULT"));
+    assert_eq!(loaded.origin("vault.o.path"), &ValueOrigin::Default);
+    let (vaults, _) = served(&["Old/notes", "Other", "Old/Notes"]);
+    assert_eq!(vaults, [named("o", "Other"), named("notes 2", "Old/notes"), named("Notes 3", "Old/Notes")]);
 }
 
 #[test]
