@@ -6,15 +6,19 @@
 //! after the other in one array (compressed sparse rows), which makes walks over the graph fast.
 
 mod measures;
+mod missing;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
+use super::links::Side;
 use super::{NoteEntry, NoteNo};
+use missing::Missing;
 use note::VaultPath;
 
 pub use measures::{Measures, Sample};
+pub use missing::Unresolved;
 
 /// Asked every few milliseconds of work whether to go on.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
@@ -55,15 +59,6 @@ impl Rows {
     }
 }
 
-/// A link target that names no note.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unresolved {
-    /// As one of the links writes it.
-    pub target: String,
-    /// The notes that link to it, in order of number.
-    pub notes: Vec<NoteNo>,
-}
-
 /// What is known of one note in the graph; all zero for a note that the graph does not have (yet).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Centrality {
@@ -94,35 +89,35 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of `notes`, which are in order of number. `resolve` resolves a link (target, linking note); it must
-    /// depend only on the target and the linking note's folder. `None` if `go_on` said no.
+    /// The graph of `notes`, which are in order of number. `resolve` resolves a mention (of a linking note), and says by
+    /// which of its sides; it must depend only on the mention and the linking note's folder. `None` if `go_on` said no.
     pub(super) fn new(
         seq: u64,
         notes: &[&NoteEntry],
-        resolve: impl Fn(&str, &VaultPath) -> Option<NoteNo>,
+        resolve: impl Fn(&str, &VaultPath) -> Option<(Side, NoteNo)>,
         go_on: GoOn<'_>,
     ) -> Option<Self> {
         let numbers: Vec<NoteNo> = notes.iter().map(|note| note.no).collect();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
-        // Each target is resolved once per folder: its meaning depends on nothing else.
-        let mut known: HashMap<(&str, &str), Option<u32>> = HashMap::new();
-        let mut missing: HashMap<String, Unresolved> = HashMap::new();
+        // Each mention is resolved once per folder: its meaning depends on nothing else.
+        let mut known: HashMap<(&str, &str), Option<(Side, u32)>> = HashMap::new();
+        let mut missing = Missing::default();
         for (from, note) in notes.iter().enumerate() {
             if from % SLICE == 0 && !go_on() {
                 return None;
             }
             let begin = pairs.len();
-            for target in note.links() {
-                let node = *known.entry((target, note.path.folder())).or_insert_with(|| {
-                    let no = resolve(target, &note.path)?;
-                    numbers.binary_search(&no).ok().map(|node| node as u32)
+            for mention in note.links() {
+                let node = *known.entry((mention, note.path.folder())).or_insert_with(|| {
+                    let (side, no) = resolve(mention, &note.path)?;
+                    numbers.binary_search(&no).ok().map(|node| (side, node as u32))
                 });
-                match node {
-                    Some(node) if node as usize != from => pairs.push((from as u32, node)),
-                    Some(_) => {}
-                    None if super::links::is_file(target) => {}
-                    None => miss(&mut missing, target, note),
-                }
+                let Some((side, node)) = node else {
+                    missing.push(mention, note);
+                    continue;
+                };
+                missing.resolved(mention, side);
+                pairs.extend((node as usize != from).then_some((from as u32, node)));
             }
             pairs[begin..].sort_unstable();
         }
@@ -130,14 +125,12 @@ impl Graph {
         let mut back: Vec<(u32, u32)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
         back.sort_unstable();
         let n = numbers.len();
-        let mut unresolved: Vec<Unresolved> = missing.into_values().collect();
-        unresolved.sort_by(|a, b| b.notes.len().cmp(&a.notes.len()).then_with(|| a.target.cmp(&b.target)));
         Some(Graph {
             seq,
             notes: numbers,
             links: Rows::of(n, &pairs),
             backlinks: Rows::of(n, &back),
-            unresolved,
+            unresolved: missing.targets(notes),
             measures: Measures::default(),
         })
     }
@@ -182,8 +175,8 @@ impl Graph {
         &self.notes
     }
 
-    /// Targets that name no note, the most linked ones first. Links to files that are no notes (pictures, say) are not
-    /// among them: the index does not know which of those files exist.
+    /// Targets that name no note, the most linked ones first. Links to folders of notes are not among them, nor are links
+    /// to files that are no notes (pictures, say) or lie outside of the vault: the index does not know which exist.
     pub fn unresolved(&self) -> &[Unresolved] {
         &self.unresolved
     }
@@ -220,16 +213,5 @@ impl Graph {
     fn neighbours<'a>(&'a self, rows: &'a Rows, no: NoteNo) -> impl Iterator<Item = NoteNo> + 'a {
         let nodes = self.notes.binary_search(&no).map_or(&[][..], |node| rows.of_node(node));
         nodes.iter().map(|node| self.notes[*node as usize])
-    }
-}
-
-/// Records that `note` links to a target that does not exist.
-fn miss(missing: &mut HashMap<String, Unresolved>, mention: &str, note: &NoteEntry) {
-    // Neither side names a note, so the link is read as Obsidian reads it.
-    let (target, _) = super::links::sides(mention);
-    let key = super::links::place(target, &note.path);
-    let unresolved = missing.entry(key).or_insert_with(|| Unresolved { target: target.to_owned(), notes: Vec::new() });
-    if unresolved.notes.last() != Some(&note.no) {
-        unresolved.notes.push(note.no);
     }
 }

@@ -7,6 +7,7 @@
 mod like;
 mod names;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
@@ -270,15 +271,22 @@ const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf m
 /// Whether a mention that names no note is a file of another kind, as far as its ending tells.
 pub(super) fn is_file(mention: &str) -> bool {
     let ending = |(_, ending): (&str, &str)| FILES.contains(&format!(" {} ", ending.to_ascii_lowercase()));
-    let is_file = |target: &str| target.trim_end().rsplit_once('.').is_some_and(ending);
+    let ends = |target: &str| target.trim_end().rsplit_once('.').is_some_and(ending);
+    // `tide.png?raw=true` has a query behind the file's name.
+    let is_file = |target: &str| ends(target) || target.rsplit_once('?').is_some_and(|(path, _)| ends(path));
     let (target, other) = sides(mention);
     is_file(target) || other.is_some_and(is_file)
 }
 
 /// The normalised place of a target that names no note: two targets that are written differently may mean the same
-/// place.
-pub(super) fn place(target: &str, from: &VaultPath) -> String {
-    Target::new(target, from).map_or_else(|| key(target), |target| target.stem)
+/// place. `None` if it lies outside of the vault, or is the path of one of these normalised `folders`.
+pub(super) fn missing(target: &str, from: &VaultPath, folders: &HashSet<String>) -> Option<String> {
+    let is_path = target.contains('/');
+    let target = Target::new(target, from)?;
+    let whole = target.whole.trim_end_matches('/');
+    let is_folder = folders.contains(whole) || target.local.as_ref().is_some_and(|local| folders.contains(local));
+    // `[[Projects]]` is a note that is still to be written, even beside a folder of that name.
+    (!is_path || !is_folder).then_some(target.stem)
 }
 
 /// A link's target, ready to be compared.

@@ -559,7 +559,7 @@ impl Snapshot {
     /// The graph of the snapshot's links, without measures; `None` if `go_on` said no.
     pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
-        Graph::new(self.seq, &notes, |target, from| self.resolve(target, from), go_on)
+        Graph::new(self.seq, &notes, |mention, from| self.resolve_side(mention, from), go_on)
     }
 }
 

@@ -332,14 +332,27 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
     (!target.is_empty()).then_some(link)
 }
 
+/// The Markdown link `[[1]](#sources)`, whose text has brackets of its own: citations are often written so. The parser
+/// takes it for a wikilink, at `span`. `None` if no address follows that, as in `[[Smith]](2020)`.
+pub(super) fn citation(text: &str, span: Range<usize>) -> Option<Link> {
+    let rest = text[span.end..].strip_prefix('(')?;
+    let dest = &rest[..rest.find(|c: char| c == ')' || c.is_whitespace())?];
+    let begins = ["#", "/", "./", "../"].iter().any(|begin| dest.starts_with(begin));
+    let is_address = begins || has_scheme(dest) || dest.contains(".md");
+    let shown = text[span.clone()].strip_prefix('[').and_then(|shown| shown.strip_suffix(']'))?;
+    let end = span.end + dest.len() + "()".len();
+    let closes = text[..end].ends_with(')');
+    (is_address && closes).then(|| markdown(dest, shown, span.start..end, false))
+}
+
 /// The scheme of links between notes: `dendron://vault/note` is a note's name with its vault's before it.
 const DENDRON: &str = "dendron://";
 
 impl Link {
-    /// The wikilink read with its text first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write it. Only the
+    /// The wikilink or embed read with its text first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write it. Only the
     /// vault can tell which way is meant: by which side names one of its notes.
     pub fn text_first(&self) -> Option<Link> {
-        let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki && !self.embed)?;
+        let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki)?;
         let target = match target.strip_prefix(DENDRON) {
             Some(place) => place.split_once('/')?.1,
             None if has_scheme(target) => return None,

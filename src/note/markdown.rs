@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::links::{self, Found, Place};
-use super::{Block, BlockKind, Heading, outline};
+use super::{Block, BlockKind, Heading, LinkKind, outline};
 
 /// What notes have besides CommonMark.
 pub(super) const OPTIONS: Options = Options::ENABLE_WIKILINKS
@@ -281,7 +281,15 @@ impl<'t> Reader<'t> {
         let mut open = OpenLink { index: None, shown: self.shown.len(), dest: String::new() };
         let found = &mut self.pass.found.links;
         match kind {
-            LinkType::WikiLink { .. } => found.extend(links::wiki(self.text, range, embed)),
+            LinkType::WikiLink { .. } => {
+                let citation = if embed { None } else { links::citation(self.text, range.clone()) };
+                match citation {
+                    // It is found in the text that follows.
+                    Some(citation) if citation.kind == LinkKind::Url => {}
+                    Some(citation) => found.push(citation),
+                    None => found.extend(links::wiki(self.text, range, embed)),
+                }
+            }
             LinkType::Email => {
                 found.push(links::markdown(&format!("mailto:{dest}"), "", range, embed));
             }

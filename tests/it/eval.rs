@@ -185,14 +185,11 @@ fn links_whose_text_stands_first_are_asked_by_their_text() {
     let vault = place.vault.to_str().unwrap();
     let found = report(&place, &[vault]);
     assert_eq!((&found["queries"], &found["kinds"]), (&json!(3), &json!({"link": [3, 3]})), "{found}");
-    // The daemon reads them the same way, and what neither side names stays open.
+    // The daemon reads them the same way, and so a link of which neither side names a note.
     let mut daemon = place.start();
     let graph = |daemon: &mut crate::support::Daemon| daemon.call("graph", json!({}));
     let answer = graph(&mut daemon);
-    assert_eq!(
-        (&answer["unresolved_count"], &answer["unresolved"][0]["target"]),
-        (&json!(1), &json!("still to write"))
-    );
+    assert_eq!((&answer["unresolved_count"], &answer["unresolved"][0]["target"]), (&json!(1), &json!("not there")));
     let linking = |daemon: &mut crate::support::Daemon, query: &str| {
         let mut paths: Vec<String> = daemon.ask(&self::query(query)).hits.into_iter().map(|hit| hit.path).collect();
         paths.sort();

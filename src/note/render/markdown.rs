@@ -140,6 +140,10 @@ impl Reader<'_> {
 
     /// Shows a link between notes as its text, and of an embedded file nothing.
     fn wiki(&mut self, range: Range<usize>, embed: bool) {
+        if let Some(link) = links::citation(self.source, range.clone()).filter(|_| !embed) {
+            self.skip = link.span.end;
+            return self.show(&link.alias.unwrap_or_default(), link.span);
+        }
         let Some(link) = links::wiki(self.source, range.clone(), embed) else { return };
         let is_file = embed && Format::of(&link.target) == Some(Format::Attachment);
         let text = link.alias.filter(|alias| !is_address(alias) || is_address(&link.target));

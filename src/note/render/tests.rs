@@ -53,6 +53,7 @@ fn links_are_what_they_show() {
             "Heron, birds/Heron > Nests, the bird, Nests",
         ),
         ("[[The heron|birds.heron]] [[a b|dendron://birds/heron]]", "The heron a b"),
+        ("As [[1]](#sources), [[2]](https://x.y/z) and [[Smith]](2020) say", "As [1], [2] and Smith(2020) say"),
         ("x ![[plan.png|300]] y ![[Heron]]", "x  y Heron"),
         ("a claim[^1]\n\n[^1]: its *source*", "a claim\n\n· its source"),
     ];

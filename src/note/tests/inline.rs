@@ -157,7 +157,7 @@ fn dataview_fields() {
 #[test]
 fn a_link_may_be_read_with_its_text_first() {
     type Read<'a> = Option<(&'a str, Option<&'a str>, Option<&'a str>)>;
-    let table: [(&str, Read<'_>, Option<&str>); 13] = [
+    let table: [(&str, Read<'_>, Option<&str>); 15] = [
         ("[[the moon|Tides]]", Some(("Tides", None, Some("the moon"))), Some("the moon\nTides")),
         ("[[the moon|Tides#Neap]]", Some(("Tides", Some("Neap"), Some("the moon"))), Some("the moon\nTides")),
         ("[[C# basics|lang.c]]", Some(("lang.c", None, Some("C#basics"))), Some("C\nlang.c")),
@@ -168,7 +168,9 @@ fn a_link_may_be_read_with_its_text_first() {
         ("| a |\n|---|\n| [[t\\|Tides]] |", Some(("Tides", None, Some("t"))), Some("t\nTides")),
         ("[[Tides]]", None, Some("Tides")),
         ("[the moon](Tides.md)", None, Some("Tides.md")),
-        ("![[t|Tides]]", None, Some("t")),
+        ("![[t|Tides#Neap]]", Some(("Tides", Some("Neap"), Some("t"))), Some("t\nTides")),
+        ("![[Tides|300]]", None, Some("Tides")),
+        ("![[tide.png|a tide|300x200]]", Some(("a tide", None, Some("tide.png"))), Some("tide.png\na tide")),
         ("[[https://x.y/z|Tides]]", None, None),
         ("[[#Neap|Tides]]", Some(("Tides", None, Some("#Neap"))), None),
     ];
@@ -178,5 +180,26 @@ fn a_link_may_be_read_with_its_text_first() {
         let read = read.as_ref().map(|l| (l.target.as_str(), l.heading.as_deref(), l.alias.as_deref()));
         assert_eq!(read, expected, "{text}");
         assert_eq!(link.mention().as_deref(), mention, "{text}");
+    }
+}
+
+#[test]
+fn a_citation_in_two_pairs_of_brackets_is_a_link_to_its_address() {
+    let table: [(&str, LinkKind, &str, Option<&str>, &str); 8] = [
+        ("See [[1]](#sources).", LinkKind::Markdown, "", Some("sources"), "[1]"),
+        ("See [[1]](https://x.y/z).", LinkKind::Url, "https://x.y/z", None, ""),
+        ("See [[1]](../a/Tides.md#neap)", LinkKind::Markdown, "../a/Tides.md", Some("neap"), "[1]"),
+        ("See [[the moon]](Tides.md)", LinkKind::Markdown, "Tides.md", None, "[the moon]"),
+        ("As [[Smith]](2020) says", LinkKind::Wiki, "Smith", None, ""),
+        ("As [[Smith]](see #3)", LinkKind::Wiki, "Smith", None, ""),
+        ("As [[Smith]](#3", LinkKind::Wiki, "Smith", None, ""),
+        ("As [[Smith]] (#3)", LinkKind::Wiki, "Smith", None, ""),
+    ];
+    for (text, kind, target, heading, shown) in table {
+        let links = note(text).links;
+        let [link] = &links[..] else { panic!("{text}: {links:?}") };
+        let read =
+            (link.kind, link.target.as_str(), link.heading.as_deref(), link.alias.as_deref().unwrap_or_default());
+        assert_eq!(read, (kind, target, heading, shown), "{text}");
     }
 }
