@@ -336,13 +336,14 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
 /// takes it for a wikilink, at `span`. `None` if no address follows that, as in `[[Smith]](2020)`.
 pub(super) fn citation(text: &str, span: Range<usize>) -> Option<Link> {
     let rest = text[span.end..].strip_prefix('(')?;
-    let dest = &rest[..rest.find(|c: char| c == ')' || c.is_whitespace())?];
+    // Up to the next bracket at most: however many wikilinks a text has, it is looked through once.
+    let dest = &rest[..rest.find(|c: char| matches!(c, ')' | '[') || c.is_whitespace())?];
     let begins = ["#", "/", "./", "../"].iter().any(|begin| dest.starts_with(begin));
     let is_address = begins || has_scheme(dest) || dest.contains(".md");
+    let closes = rest[dest.len()..].starts_with(')');
     let shown = text[span.clone()].strip_prefix('[').and_then(|shown| shown.strip_suffix(']'))?;
-    let end = span.end + dest.len() + "()".len();
-    let closes = text[..end].ends_with(')');
-    (is_address && closes).then(|| markdown(dest, shown, span.start..end, false))
+    let whole = span.start..span.end + dest.len() + "()".len();
+    (is_address && closes).then(|| markdown(dest, shown, whole, false))
 }
 
 /// The scheme of links between notes: `dendron://vault/note` is a note's name with its vault's before it.
