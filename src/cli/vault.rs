@@ -72,8 +72,14 @@ impl Written {
     }
 
     /// The position of a vault in the file.
-    fn position(&self, name: &str) -> Result<usize, CliFailure> {
+    fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
         self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
+            if served(session).is_some_and(|served| served.iter().any(|vault| vault.name == name)) {
+                return CliFailure::usage(format!(
+                    "`{name}` was given to `situated run`, and {} does not name it: `situated stop`, and start it otherwise",
+                    self.file.display()
+                ));
+            }
             let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();
             let there = if names.is_empty() { "names none".to_owned() } else { format!("names {}", names.join(", ")) };
             CliFailure::usage(format!("there is no vault `{name}` in {}: it {there}", self.file.display()))
@@ -114,7 +120,7 @@ impl Written {
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
     let folder = folder(path)?;
-    let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok()).unwrap_or_default();
+    let served = served(session).unwrap_or_default();
     // A vault that only `situated run` was given is named in the file from now on, or the daemon would drop it.
     let unnamed = served.iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
     let unnamed: Vec<VaultConfig> =
@@ -127,7 +133,8 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
         session.say(format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))));
         return Ok(exit::OK);
     }
-    let name = name.map_or_else(|| free_name(&folder, known()), |name| name.trim().to_owned());
+    let own = unnamed.iter().find(|served| served.path == folder).map(|served| served.name.clone());
+    let name = name.map(|name| name.trim().to_owned()).or(own).unwrap_or_else(|| free_name(&folder, known()));
     let vault = VaultConfig::new(name, folder);
     ask_about(&vault, yes)?;
 
@@ -241,7 +248,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
 
 fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
-    let at = written.position(name)?;
+    let at = written.position(name, session)?;
     if written.vaults().len() == 1 {
         return Err(CliFailure::usage(format!(
             "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first, or \
@@ -325,7 +332,7 @@ fn size(folder: &Path) -> u64 {
 
 fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure> {
     let (written, new) = (Written::read(session)?, new.trim());
-    let at = written.position(old)?;
+    let at = written.position(old, session)?;
     if old == new {
         session.say("It is called that already.");
         return Ok(exit::OK);
@@ -367,8 +374,7 @@ fn take_over(
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     loop {
         // A client that connects while the daemon restarts waits until it listens.
-        let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok());
-        if served.as_deref().is_some_and(is_so) {
+        if served(session).as_deref().is_some_and(is_so) {
             return Ok(true);
         }
         if Instant::now() > until {
@@ -381,6 +387,11 @@ fn take_over(
 
 fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
+}
+
+/// The vaults of the daemon, if one runs and answers.
+fn served(session: &Session) -> Option<Vec<VaultInfo>> {
+    vaults(&mut session.client().ok()?).ok()
 }
 
 fn shown(path: &Path) -> String {

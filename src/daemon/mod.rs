@@ -190,18 +190,23 @@ struct Arguments {
     overrides: Overrides,
     /// The vaults of `situated run VAULT...` that the file did not name when it was started.
     outside: Vec<PathBuf>,
+    /// Whether the file has come to name all of these. From then on it says what is served, even if it drops one again.
+    taken_over: Arc<AtomicBool>,
 }
 
 impl Arguments {
     fn new(overrides: Overrides) -> Self {
         let outside = outside(&overrides);
-        Arguments { overrides, outside }
+        Arguments { overrides, outside, taken_over: Arc::default() }
     }
 
     /// The overrides to reload with. If the file has come to name all vaults of the command line, these are no exception
     /// any more: all vaults of the file are served.
     fn now(&self) -> Overrides {
-        let taken_over = !self.outside.is_empty() && outside(&self.overrides).is_empty();
+        if !self.outside.is_empty() && outside(&self.overrides).is_empty() {
+            self.taken_over.store(true, Ordering::Relaxed);
+        }
+        let taken_over = self.taken_over.load(Ordering::Relaxed);
         let vaults = if taken_over { Vec::new() } else { self.overrides.vaults.clone() };
         Overrides { vaults, ..self.overrides.clone() }
     }

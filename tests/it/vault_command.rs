@@ -127,6 +127,28 @@ fn two_vaults_given_to_run_are_both_searched_and_both_named_when_a_third_is_adde
     );
     assert_eq!(daemon.exited(), None, "it is the same process");
     assert_eq!(listed(&place), ["notes", "Other", "Other 2"].map(|name| (name.to_owned(), true)));
+    // From now on the configuration says what is served, also where it drops what `run` was given.
+    well(&place, &["vault", "remove", "Other"]);
+    daemon.connect_anew();
+    assert_eq!((daemon.holding("bananas"), daemon.holding("cherries")), (vec![], vec!["c.md".to_owned()]));
+    assert_eq!(listed(&place), ["notes", "Other 2"].map(|name| (name.to_owned(), true)));
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn a_vault_given_to_run_keeps_its_name_when_it_is_added_and_cannot_be_removed_before() {
+    let (place, _elsewhere, other) = place();
+    let mut daemon = place.spawn(&["run", place.vault.to_str().unwrap(), other.to_str().unwrap()]);
+    daemon.wait_idle();
+    for arguments in [&["vault", "remove", "Other"][..], &["vault", "rename", "Other", "Fruit"]] {
+        let (code, told) = said(&place, arguments);
+        assert!(code == 2 && told.contains("`Other` was given to `situated run`"), "{told}");
+    }
+    well(&place, &["vault", "add", other.to_str().unwrap()]);
+    assert_eq!(listed(&place), ["notes", "Other"].map(|name| (name.to_owned(), true)));
+    well(&place, &["vault", "remove", "notes"]);
+    daemon.connect_anew();
+    assert_eq!((daemon.holding("apples"), daemon.holding("bananas")), (vec![], vec!["b.md".to_owned()]));
     assert_eq!(daemon.stop(), Some(0));
 }
 
