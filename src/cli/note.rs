@@ -18,7 +18,7 @@ const DRAFT_BYTES: u64 = 900_000;
 pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let here = std::env::current_dir()?;
-    let (note, line) = if here.join(&args.note).exists() { (args.note, None) } else { target::split_line(&args.note) };
+    let (note, line) = target::without_line(&args.note, &here);
     let scope = target::path(&note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
     let path = target::note(&scope)?;
     let (vault, line, lines) = (scope.vault, args.line.or(line), args.lines);
@@ -52,7 +52,9 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> 
 /// The path of the note that is named, and its vault.
 fn place(named: &NoteName, client: &mut Client) -> Result<(String, Option<String>), CliFailure> {
     let here = std::env::current_dir()?;
-    let scope = target::path(&named.note, named.vault.as_deref(), &target::vaults(client)?, &here);
+    // What is decided is decided about the whole note.
+    let (note, _line) = target::without_line(&named.note, &here);
+    let scope = target::path(&note, named.vault.as_deref(), &target::vaults(client)?, &here);
     Ok((target::note(&scope)?, scope.vault))
 }
 

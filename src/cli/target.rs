@@ -26,7 +26,7 @@ pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     loaded
 }
 
-/// A vault by name, a folder or note on the disk, or a path in a vault.
+/// A vault by name, a folder or note on the disk, or a path in a vault; of a hit's `NOTE:LINE` the note.
 pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> Scope {
     let Some(what) = what else {
         return Scope::default();
@@ -34,7 +34,7 @@ pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> S
     if let Some(vault) = vaults.iter().find(|vault| Path::new(&vault.name) == what) {
         return Scope { vault: Some(vault.name.clone()), path: None };
     }
-    path(what, None, vaults, here)
+    path(&without_line(what, here).0, None, vaults, here)
 }
 
 /// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
@@ -104,8 +104,12 @@ pub(super) fn named(scope: &Scope) -> String {
     super::session::safe(&name)
 }
 
-/// Splits a trailing `:LINE`, as editors and `grep` write it, from its path.
-pub(super) fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
+/// Splits a trailing `:LINE`, as hits, editors and `grep` write it, from its path, unless a file has all of it as its name.
+pub(super) fn without_line(what: &Path, here: &Path) -> (PathBuf, Option<u32>) {
+    if here.join(what).exists() { (what.to_path_buf(), None) } else { split_line(what) }
+}
+
+fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
     let split = what.to_str().and_then(|text| {
         let (path, line) = text.rsplit_once(':')?;
         Some((PathBuf::from(path), line.parse().ok().filter(|line| *line > 0)?))

@@ -104,6 +104,11 @@ fn asking_and_steering() {
     assert!(said.contains("StructureChanged") && said.contains("regenerate"), "{said}");
     let (said, _) = ran(&place, &["explain", NOTE], 0);
     assert!(said.contains("NewNote") && said.contains(NOTE), "{said}");
+    // As a hit names its place.
+    for command in ["explain", "plan", "rebuild", "sync"] {
+        let (said, talk) = ran(&place, &[command, &format!("{NOTE}:3")], 0);
+        assert!(said.contains(NOTE) || talk.contains(NOTE), "{command}: {said}{talk}");
+    }
     ran(&place, &["explain", "Notes/None.md"], 1);
 
     place.write("New.md", "# New\n\nyeti\n");

@@ -28,6 +28,8 @@ fn what_is_meant() {
     assert_eq!(said(&scope("raw \u{f7ff}.md", &notes)), (Some("work"), Some("raw \u{f7ff}.md")));
     assert_eq!(said(&scope("raw \u{f7ff}.md", Path::new("/"))), (None, Some("raw \u{f7ff}.md")));
     assert_eq!(said(&scope("Projects/Plan.md", Path::new("/"))), (None, Some("Projects/Plan.md")));
+    assert_eq!(said(&scope("Projects/Plan.md:12", Path::new("/"))), (None, Some("Projects/Plan.md")));
+    assert_eq!(said(&scope("Plan.md:12", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
     assert_eq!(said(&scope(notes.to_str().unwrap(), Path::new("/"))), (Some("work"), None));
     assert_eq!(said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)), (Some("v"), Some("a.md")));
 }
@@ -43,6 +45,15 @@ fn line_suffix() {
     ] {
         assert_eq!(split_line(Path::new(what)), (PathBuf::from(path), line));
         assert_eq!(split_lines(Path::new(what)), (PathBuf::from(path), line.map(|line| (line, line))));
+    }
+    // A file may have such a name.
+    let dir = tempfile::tempdir().unwrap();
+    let without = |what: &str| without_line(Path::new(what), dir.path());
+    assert_eq!(without("a.md:12"), (PathBuf::from("a.md"), Some(12)));
+    #[cfg(unix)]
+    {
+        std::fs::write(dir.path().join("a.md:12"), "").unwrap();
+        assert_eq!(without("a.md:12"), (PathBuf::from("a.md:12"), None));
     }
     assert_eq!(split_lines(Path::new("a.md:3-9")), (PathBuf::from("a.md"), Some((3, 9))));
     for what in ["a.md:3-", "a.md:-3", "a.md:3-0", "a.md:3-b", "a.md:3-4-5"] {
