@@ -227,7 +227,11 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         return Ok(exit::OK);
     }
     for vault in served.iter().flatten() {
-        let whence = if in_file(&vault.path) { "" } else { "  given to `situated run`, not in the configuration" };
+        let whence = if in_file(&vault.path) {
+            ""
+        } else {
+            "  not in the configuration: given to `situated run`, or read before that changed"
+        };
         let notes = counted(vault.notes, "note");
         let path = cyan(shown(&vault.path));
         session.out.line(format!("{}  {path}  {notes}{}", bold(printable(&vault.name)), dim(whence)))?;

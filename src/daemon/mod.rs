@@ -24,7 +24,7 @@ use protocol::events::Notice;
 use protocol::folders;
 use protocol::status::RunState;
 
-use config::{Config, Loaded, Overrides, config_file};
+use config::{Config, ConfigErrors, Loaded, Overrides, config_file};
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
@@ -277,11 +277,11 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     // What a new process would make of the present configuration: one that could not use it must not replace this one.
     let anew = move |arguments: &Arguments| {
         let arguments = arguments.clone();
-        let read = keeper.as_ref()?.with_all_rights(move || Config::load(&arguments.now()));
+        let read = keeper.as_ref()?.with_all_rights(move || present(&arguments));
         read.map(|read| read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
     };
     Box::new(move || {
-        let loaded = Config::load(&arguments.now()).map_err(|errors| {
+        let loaded = present(&arguments).map_err(|errors| {
             // The problem may only be that this process must not look.
             let held = engine::host::sandbox::is_held();
             let anew = if held { anew(&arguments) } else { None };
@@ -303,6 +303,23 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
             })),
         }
     })
+}
+
+/// The configuration as it is now.
+///
+/// # Errors
+/// It is wrong, or names no vault: a daemon that starts with none ends at once, so one that runs keeps those that it has.
+fn present(arguments: &Arguments) -> Result<Loaded, ConfigErrors> {
+    let loaded = Config::load(&arguments.now())?;
+    if loaded.config.engine.vaults.is_empty() {
+        let message = "no vault is named, and a daemon without one has nothing to do: `situated vault add FOLDER` \
+                       names one, `situated stop` ends the daemon"
+            .to_owned();
+        return Err(ConfigErrors {
+            problems: vec![Problem { file: loaded.file, line: None, column: None, key: None, message }],
+        });
+    }
+    Ok(loaded)
 }
 
 /// The kernel's restrictions on the daemon cannot be widened while it runs.

@@ -87,6 +87,10 @@ fn a_hangup_puts_the_configuration_in_force_or_says_what_is_wrong_with_it() {
     assert_eq!(daemon.reload(), [""; 0]);
     eventually("the new limit is in force", || daemon.ask(&query("aardvark badger")).hits.len() == 1);
 
+    std::fs::write(place.dir.path().join("config.toml"), "# half saved\n").unwrap();
+    assert!(daemon.reload()[0].contains("no vault is named"), "it keeps what it has");
+    assert_eq!(names(&daemon.status()), ["notes", "work"]);
+
     place.configure("");
     daemon.signal(Signal::HUP);
     daemon.wait_for("one is gone", |status| names(status) == ["notes"]);
