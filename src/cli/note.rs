@@ -42,10 +42,11 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> 
     let draft = args.stdin.then(draft).transpose()?;
     let mut client = session.client()?;
     let (path, vault) = place(&args.note, &mut client)?;
+    let several = target::vaults(&mut client)?.len() > 1;
     let reply = client.ask(&PlanRequest { path, vault, text: draft })?;
     let Some(decision) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.say(dim("If it were saved now (nothing is changed by asking):"));
-    print_decision(&decision, &mut session.out)?;
+    print_decision(&decision, several, &mut session.out)?;
     Ok(exit::OK)
 }
 
@@ -75,6 +76,7 @@ fn draft() -> Result<String, CliFailure> {
 pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let (path, vault) = place(note, &mut client)?;
+    let several = target::vaults(&mut client)?.len() > 1;
     let reply = client.ask(&ExplainRequest { path, vault })?;
     let Decisions { decisions } = reply.read()?;
     let code = if decisions.is_empty() { exit::NOTHING } else { exit::OK };
@@ -89,7 +91,7 @@ pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliF
         if i > 0 {
             session.out.line("")?;
         }
-        print_decision(decision, &mut session.out)?;
+        print_decision(decision, several, &mut session.out)?;
     }
     Ok(code)
 }
@@ -139,10 +141,11 @@ pub(super) fn painted(action: Action, text: &str) -> String {
     }
 }
 
-/// A decision with its steps, one line each.
-pub(super) fn print_decision(decision: &Decision, out: &mut Out) -> std::io::Result<()> {
+/// A decision with its steps, one line each; it names its vault if there are several.
+fn print_decision(decision: &Decision, several: bool, out: &mut Out) -> std::io::Result<()> {
     let took = if decision.took_ms > 0.0 { format!("  {}", millis(decision.took_ms)) } else { String::new() };
-    out.line(format!("{}  {}{}", bold(printable(&decision.path)), clock(decision.at), dim(took)))?;
+    let path = named(decision, several);
+    out.line(format!("{}  {}{}", bold(path), clock(decision.at), dim(took)))?;
     out.wrapped("  ", &format!("{}: {}. {}.", decision.reason, meaning(decision.reason), counts(decision)))?;
     let width = out.width().saturating_sub(2 + 11 + 18 + 10).max(10);
     for step in &decision.steps {
@@ -155,6 +158,12 @@ pub(super) fn print_decision(decision: &Decision, out: &mut Out) -> std::io::Res
         out.line(format!("  {action}{reason}{}{}{}", dim(lines), cut(&place, width), yellow(later)))?;
     }
     Ok(())
+}
+
+/// The path of a decision's note, with its vault if there are several.
+pub(super) fn named(decision: &Decision, several: bool) -> String {
+    let path = printable(&decision.path);
+    if several { format!("{}: {path}", printable(&decision.vault)) } else { path.into_owned() }
 }
 
 /// The time of day for a person, empty if it is not known.

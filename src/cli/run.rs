@@ -8,7 +8,7 @@ use super::args::Run;
 use super::exit;
 use super::jobs::{self, ended};
 use super::logging;
-use super::note::{clock, counts};
+use super::note::{clock, counts, named};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
@@ -242,8 +242,7 @@ impl Reporter {
 
 /// `12:03:44  Projects/Plan.md  BodyChanged  kept 7, re-embedded 1  4.2 ms`.
 fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> String {
-    let path = printable(&decision.path);
-    let path = if several_vaults { format!("{}: {path}", printable(&decision.vault)) } else { path.into_owned() };
+    let path = named(decision, several_vaults);
     let (clock, counts, took) = (clock(decision.at), counts(decision), millis(decision.took_ms));
     let fixed = columns(&clock) + REASON_COLUMNS + columns(&counts) + columns(&took) + 6;
     let room = width.saturating_sub(fixed).clamp(12, PATH_COLUMNS);

@@ -1,6 +1,8 @@
 //! A daemon that serves three vaults of unlike size and language, and answers over all of them.
 
+use protocol::audience::Audience;
 use protocol::hit::{Hit, NoteStanding};
+use protocol::note::GetRequest;
 use protocol::search::{Mode, RelatedRequest, SearchRequest};
 use protocol::status::RunState;
 
@@ -144,4 +146,35 @@ fn a_screen_names_each_vault_and_says_a_thing_once() {
     // What was heard of meanwhile is looked at first.
     eventually("it says so", || said(&["status"]).1.starts_with("● up to date, and there is no note\n"));
     assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
+    let place = place();
+    std::fs::write(place.dir.path().join("work/Share.md"), "# Share\n\nWho has how many shares.\n").unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_for("four vaults' notes", |status| {
+        status.state == RunState::Idle && status.vaults.iter().map(|vault| vault.notes).sum::<u64>() == 66
+    });
+    let get = |vault: Option<&str>, audience| GetRequest {
+        path: "Share.md".to_owned(),
+        vault: vault.map(str::to_owned),
+        audience,
+        ..GetRequest::default()
+    };
+    let note = daemon.ask(&get(None, Audience::Owner));
+    assert_eq!((note.vault.as_str(), note.warnings.len()), ("notes", 1), "{note:?}");
+    assert_eq!(note.warnings[0], "`Share.md` of vault `notes`; there is one in `work`, too");
+    let near = daemon.ask(&RelatedRequest { path: Some("Share.md".to_owned()), ..RelatedRequest::default() });
+    assert_eq!(near.warnings, note.warnings);
+    assert_eq!(daemon.ask(&get(Some("work"), Audience::Owner)).warnings, [""; 0]);
+    let said = |arguments: &[&str]| out(&place.run(arguments));
+    assert!(said(&["explain", "Share.md"]).starts_with("notes: Share.md  "));
+    assert!(said(&["plan", "--vault", "work", "Share.md"]).starts_with("work: Share.md  "));
+    // What an assistant may not know of takes no other vault's place.
+    place.write("Share.md", "---\ntags: private\n---\n# Share\n\nMine alone.\n");
+    daemon.wait_holding("alone", &["Share.md"]);
+    let note = daemon.ask(&get(None, Audience::Assistant));
+    assert_eq!((note.vault.as_str(), note.warnings.len()), ("work", 0), "{note:?}");
+    assert_eq!(daemon.ask(&get(None, Audience::Owner)).vault, "notes");
 }

@@ -29,7 +29,9 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     if let Some(note) = engine.0.teams.note(&request)? {
         return Ok(note);
     }
-    let Named { vault, path, lines } = engine.readable(request.vault.as_deref(), &request.path, request.audience)?;
+    let named = engine.readable(request.vault.as_deref(), &request.path, request.audience)?;
+    let doubt = named.doubt();
+    let Named { vault, path, lines, .. } = named;
     let (snapshot, pipeline) = ready(&vault)?;
     let hidden = hidden(&pipeline, request.audience);
     let (vaults, _) = engine.served(request.vault.as_deref())?;
@@ -77,7 +79,10 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         lines: total,
         mtime: seen.mtime_ns.div_euclid(1_000_000_000),
         truncated: first - 1 + sent < total,
-        warnings: note.warnings.iter().map(|w| format!("line {}: {}", w.line, w.message)).collect(),
+        warnings: doubt
+            .into_iter()
+            .chain(note.warnings.iter().map(|w| format!("line {}: {}", w.line, w.message)))
+            .collect(),
         links,
         backlinks,
     })
@@ -114,7 +119,11 @@ pub(super) fn plan(
 pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Result<Vec<Decision>, CallError> {
     let found = resolve::note(&engine.served(vault)?.0, path, Audience::default());
     let text = found.as_ref().map_or(path, |named| named.path.as_str());
-    let of_note = |d: &Decision| d.path == text && vault.is_none_or(|name| d.vault == name);
+    // A note that is gone may have been in any of them.
+    let is_there =
+        |named: &Named| ready(&named.vault).is_ok_and(|(snapshot, _)| snapshot.note_at(&named.path).is_some());
+    let there = found.as_ref().ok().filter(|named| is_there(named)).map(|named| named.vault.name.as_str());
+    let of_note = |d: &Decision| d.path == text && vault.or(there).is_none_or(|name| d.vault == name);
     let remembered = engine.0.feed.last(20, of_note);
     if !remembered.is_empty() {
         return Ok(remembered);

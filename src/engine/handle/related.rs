@@ -37,7 +37,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     options.cancel = cancel.clone();
     let (vaults, _) = engine.served(request.vault.as_deref())?;
     let mut vectors = vectors::vectors(engine);
-    let (home, seed) = seed(&request, lines, &vaults, &mut vectors)?;
+    let (home, seed, doubt) = seed(&request, lines, &vaults, &mut vectors)?;
     if let Some(home) = &home {
         let (snapshot, pipeline) = ready(home)?;
         let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
@@ -71,6 +71,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let answers =
         answers.map(|(found, (vault, _, _, snapshot, _))| freshness::mark(found, vault, snapshot, None)).collect();
     let mut answer = search_answer(answers, options.limit, began);
+    answer.warnings.extend(doubt);
     let sources = asked.iter().map(|(vault, _, hidden, snapshot, pipeline)| Source {
         vault: &vault.name,
         snapshot,
@@ -82,15 +83,17 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     Ok(answer)
 }
 
-/// What is asked about, and the vault that it is in.
+/// What is asked about, the vault that it is in, and what to say if another has a note of that path.
 fn seed(
     request: &RelatedRequest,
     lines: Option<(u32, u32)>,
     vaults: &[Arc<VaultShared>],
     vectors: &mut QueryVectors<'_>,
-) -> Result<(Option<Arc<VaultShared>>, Seed), CallError> {
+) -> Result<(Option<Arc<VaultShared>>, Seed, Option<String>), CallError> {
     if let Some(typed) = &request.path {
-        let Named { vault, path, lines: named } = resolve::note(vaults, typed, request.audience)?;
+        let named = resolve::note(vaults, typed, request.audience)?;
+        let doubt = named.doubt();
+        let Named { vault, path, lines: named, .. } = named;
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = hidden(&pipeline, request.audience);
         let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
@@ -100,14 +103,14 @@ fn seed(
             Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,
             None => Seed::Note(note.no),
         };
-        return Ok((Some(vault), seed));
+        return Ok((Some(vault), seed, doubt));
     }
     if let Some(name) = &request.chunk {
         let id: ChunkId =
             name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
         for vault in vaults {
             if let Some(row) = ready(vault)?.0.row_of(id) {
-                return Ok((Some(vault.clone()), Seed::Chunks(vec![row])));
+                return Ok((Some(vault.clone()), Seed::Chunks(vec![row]), None));
             }
         }
         return Err(no_chunk(name));
@@ -115,7 +118,7 @@ fn seed(
     let vault = vaults.first().ok_or(CallError::NotReady)?;
     let text = request.text.as_deref().unwrap_or_default();
     let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
-    Ok((None, Seed::Text(text.to_owned(), vector)))
+    Ok((None, Seed::Text(text.to_owned(), vector), None))
 }
 
 /// The error for a chunk that is not there, or that is hidden from the caller.

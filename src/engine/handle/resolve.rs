@@ -27,6 +27,21 @@ pub(super) struct Named {
     pub path: VaultPath,
     /// First and last line of what was named behind `#`, 1-based.
     pub lines: Option<(u32, u32)>,
+    /// Names of other vaults that have a note at this path, if it was named by its path.
+    pub also_in: Vec<String>,
+}
+
+impl Named {
+    fn new(vault: &Arc<VaultShared>, path: VaultPath) -> Self {
+        Named { vault: vault.clone(), path, lines: None, also_in: Vec::new() }
+    }
+
+    /// What to say if other vaults have a note at this path, too.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let others: Vec<String> = self.also_in.iter().map(|name| format!("`{name}`")).collect();
+        let (path, vault) = (&self.path, &self.vault.name);
+        (!others.is_empty()).then(|| format!("`{path}` of vault `{vault}`; there is one in {}, too", others.join(", ")))
+    }
 }
 
 /// The note that `typed` names in these vaults, among those that `audience` may know of.
@@ -35,7 +50,7 @@ pub(super) struct Named {
 /// No note has the name, or several do; the error says which there are.
 pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> Result<Named, CallError> {
     // A path is taken literally, with its blanks.
-    if let Some(named) = by_path(vaults, typed)? {
+    if let Some(named) = by_path(vaults, typed, audience)? {
         return Ok(named);
     }
     let name = bare(typed);
@@ -43,14 +58,14 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
         // A title may have a slash too, but none leads out of the vault.
         parse_path(name)?;
     }
-    if let Some(named) = by_path(vaults, name)? {
+    if let Some(named) = by_path(vaults, name, audience)? {
         return Ok(named);
     }
     if let Some(named) = by_name(vaults, name, audience)? {
         return Ok(named);
     }
     if let Some((name, part)) = name.split_once('#').filter(|(name, part)| !name.is_empty() && !part.is_empty()) {
-        let whole = match by_path(vaults, name)? {
+        let whole = match by_path(vaults, name, audience)? {
             Some(whole) => Some(whole),
             None => by_name(vaults, name, audience)?,
         };
@@ -62,7 +77,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
     }
     // A path that the vault's policy takes for a note may be new, or gone; reading it says what else is wrong.
     match VaultPath::parse(name).zip(vaults.first()) {
-        Some((path, vault)) if may_be_note(vault, &path) => Ok(Named { vault: vault.clone(), path, lines: None }),
+        Some((path, vault)) if may_be_note(vault, &path) => Ok(Named::new(vault, path)),
         _ => Err(unknown(vaults, typed, audience)),
     }
 }
@@ -93,13 +108,13 @@ fn bare(typed: &str) -> &str {
     inner.map_or(typed, |inner| inner.split(['|', '\\']).next().unwrap_or_default().trim())
 }
 
-/// The note at this path, if it exists in one of the vaults, or if it is an absolute one inside a vault.
-fn by_path(vaults: &[Arc<VaultShared>], name: &str) -> Result<Option<Named>, CallError> {
-    let named = |vault: &Arc<VaultShared>, path| Named { vault: vault.clone(), path, lines: None };
+/// The note at this path, if it exists in one of the vaults, or if it is an absolute one inside a vault. Of several the
+/// first that `audience` may know of.
+fn by_path(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Result<Option<Named>, CallError> {
     if Path::new(name).is_absolute() {
         let inside = |vault: &Arc<VaultShared>| {
             let relative = Path::new(name).strip_prefix(&vault.path).ok()?;
-            Some(named(vault, VaultPath::from_relative(relative)?))
+            Some(Named::new(vault, VaultPath::from_relative(relative)?))
         };
         return match vaults.iter().find_map(inside) {
             // A link that begins at the vault's root (`/Note`) looks like an absolute path.
@@ -109,8 +124,19 @@ fn by_path(vaults: &[Arc<VaultShared>], name: &str) -> Result<Option<Named>, Cal
         };
     }
     let Some(path) = VaultPath::parse(name) else { return Ok(None) };
-    let holds = published(vaults).find(|(_, snapshot)| snapshot.note_at(&path).is_some());
-    Ok(holds.map(|(vault, _)| named(vault, path)))
+    let holding = published(vaults).filter_map(|(vault, snapshot)| {
+        let is_hidden = hides(vault, audience)(snapshot.note_at(&path)?);
+        Some((vault, is_hidden))
+    });
+    let (hidden, shown): (Vec<_>, Vec<_>) = holding.partition(|(_, is_hidden)| *is_hidden);
+    let (first, others) = match (&shown[..], &hidden[..]) {
+        ([(first, _), others @ ..], _) => (first, others),
+        // Whoever reads it finds that it is hidden.
+        ([], [(first, _), ..]) => (first, &[][..]),
+        ([], []) => return Ok(None),
+    };
+    let also_in = others.iter().map(|(vault, _)| vault.name.clone()).collect();
+    Ok(Some(Named { also_in, ..Named::new(first, path) }))
 }
 
 fn by_name(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Result<Option<Named>, CallError> {
@@ -121,7 +147,7 @@ fn by_name(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Resul
     }
     match &meant[..] {
         [] => Ok(None),
-        [(vault, path)] => Ok(Some(Named { vault: Arc::clone(vault), path: path.clone(), lines: None })),
+        [(vault, path)] => Ok(Some(Named::new(vault, path.clone()))),
         several => {
             let shown: Vec<String> =
                 several.iter().take(MOST_OFFERED).map(|(vault, path)| shown(vaults, vault, path)).collect();
