@@ -262,18 +262,29 @@ pub(crate) struct NoteName {
 /// `status`
 #[derive(Debug, Args)]
 pub(crate) struct Status {
-    /// Only this vault
-    pub vault: Option<String>,
+    /// Which vault
+    #[command(flatten)]
+    pub vault: OnlyVault,
     /// Write it as one page for a browser, with what `doctor` finds; `-` prints that
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "json")]
     pub html: Option<PathBuf>,
 }
 
-/// At most one vault: `stats`, `compact`
+/// At most one vault: `stats`, `compact`, and part of `status` and `graph`
 #[derive(Debug, Args)]
 pub(crate) struct OnlyVault {
     /// Only this vault
-    pub vault: Option<String>,
+    vault: Option<String>,
+    /// The same, as it is written where something else stands in the vault's place: `search --vault NAME`
+    #[arg(long = "vault", value_name = "NAME", hide = true, conflicts_with = "vault")]
+    named_vault: Option<String>,
+}
+
+impl OnlyVault {
+    /// The vault's name, if one is given.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.vault.clone().or_else(|| self.named_vault.clone())
+    }
 }
 
 /// `sync`

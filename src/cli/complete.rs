@@ -98,7 +98,7 @@ impl Names {
     /// The kind for an argument, by its name in the definition.
     fn of(arg: &Arg) -> Option<Self> {
         match arg.get_id().as_str() {
-            "vault" => Some(Names::Vaults),
+            "vault" | "named_vault" => Some(Names::Vaults),
             "note" | "expect" => Some(Names::Notes),
             "query" | "within" => Some(Names::Query),
             _ => None,

@@ -19,7 +19,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
     let mut client = session.client()?;
     // Each vault has its own graph; JSON and a picture hold the graph of one vault.
-    let vaults = match &args.vault {
+    let vaults = match args.vault.name() {
         None if !session.globals.json => target::vaults(&mut client)?.into_iter().map(|vault| vault.name).collect(),
         _ => Vec::new(),
     };
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
                 others.iter().map(|name| format!("`situated graph --dot {}`", safe(name))).collect();
             session.say(format!("this is `{}`; {} shows another", safe(first), others.join(", ")));
         }
-        let request = GraphRequest { vault: args.vault.clone(), by, limit: Some(limit), edges: args.dot };
+        let request = GraphRequest { vault: args.vault.name(), by, limit: Some(limit), edges: args.dot };
         return Ok(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));
     }
     let mut code = exit::NOTHING;

@@ -157,9 +157,9 @@ impl Write for Pipe {
 }
 
 /// `situated compact`.
-pub(super) fn compact(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
+pub(super) fn compact(args: &OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
     let loaded = target::or_served(session.config()?, session);
-    let vaults: Vec<VaultConfig> = match &args.vault {
+    let vaults: Vec<VaultConfig> = match &args.name() {
         None if loaded.config.engine.vaults.len() > 1 => loaded.config.engine.vaults.clone(),
         name => vec![vault(name.as_deref(), &loaded)?],
     };

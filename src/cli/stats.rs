@@ -9,8 +9,8 @@ use context::cost::dollars;
 use protocol::contexts::{Stats, StatsRequest};
 
 /// `situated stats`.
-pub(super) fn run(args: OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
-    let reply = session.client()?.ask(&StatsRequest { vault: args.vault, ..StatsRequest::default() })?;
+pub(super) fn run(args: &OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
+    let reply = session.client()?.ask(&StatsRequest { vault: args.name(), ..StatsRequest::default() })?;
     if let Some(stats) = session.unless_json(reply)? {
         print(&stats, &mut session.out)?;
     }

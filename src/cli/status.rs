@@ -35,7 +35,7 @@ const LEFT_OUT: usize = 6;
 
 /// `situated status`.
 pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFailure> {
-    let request = StatusRequest { vault: args.vault, ..StatusRequest::default() };
+    let request = StatusRequest { vault: args.vault.name(), ..StatusRequest::default() };
     let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
         Ok(reply) => reply,
         Err(CliFailure::Said { code: exit::UNREACHABLE, message }) => {

@@ -2,16 +2,18 @@
 
 use clap::Args;
 
+use super::OnlyVault;
 use protocol::graph::Measure;
 
 /// `graph`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Score: 0.4 links to notes of high betweenness + 0.3 PageRank + 0.2 betweenness + 0.1 clustering, each by rank\nPicture: situated graph --dot | dot -Tsvg -Ksfdp > graph.svg"
+    after_help = "Vault: if none is named, each in turn, and with --dot or --json the first one\nScore: 0.4 links to notes of high betweenness + 0.3 PageRank + 0.2 betweenness + 0.1 clustering, each by rank\nPicture: situated graph --dot | dot -Tsvg -Ksfdp > graph.svg"
 )]
 pub(crate) struct Graph {
-    /// The vault; if absent each in turn, and with --dot or --json the first one
-    pub vault: Option<String>,
+    /// Which vault
+    #[command(flatten)]
+    pub vault: OnlyVault,
     /// By what notes are ranked
     #[arg(long, value_name = "score|pagerank|betweenness|in|out|clustering", value_parser = measure)]
     pub by: Option<Measure>,

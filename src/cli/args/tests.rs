@@ -156,3 +156,16 @@ fn contradictions_are_usage_errors() {
         assert_eq!(error.exit_code(), 2, "{line}");
     }
 }
+
+#[test]
+fn a_vault_is_named_in_its_place_or_as_elsewhere() {
+    for (line, vault) in [("stats", None), ("stats work", Some("work")), ("stats --vault work", Some("work"))] {
+        let cli = Cli::try_parse_from(std::iter::once("situated").chain(line.split(' '))).unwrap();
+        let Command::Stats(only) = cli.command else { panic!("{line}") };
+        assert_eq!(only.name().as_deref(), vault, "{line}");
+    }
+    for command in ["status", "stats", "graph", "compact"] {
+        Cli::try_parse_from(["situated", command, "--vault", "work"]).unwrap();
+        assert!(Cli::try_parse_from(["situated", command, "home", "--vault", "work"]).is_err(), "{command}");
+    }
+}

@@ -368,7 +368,7 @@ impl Merge {
         }
     }
 
-    /// Keeps the vaults of the command line only.
+    /// Keeps the vaults of the command line only, in their order.
     fn only(&mut self, folders: &[PathBuf]) {
         // Two spellings of one folder are one vault; a folder that is not there keeps the spelling.
         let real = |path: &Path| {
@@ -380,22 +380,21 @@ impl Merge {
                 paths.push(path);
             }
         }
-        let (mut kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.config.engine.vaults)
-            .into_iter()
-            .partition(|known| paths.contains(&real(&known.path)));
-        for vault in &others {
-            let of_it = format!("vault.{}.", vault.name);
-            self.origins.retain(|key, _| !key.starts_with(&of_it));
-        }
+        let in_file = std::mem::take(&mut self.config.engine.vaults);
+        let (mut kept, mut in_both, mut given) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
-            if !kept.iter().any(|known| real(&known.path) == path) {
-                // The names of the file are taken even where their vaults are left out: the file may come to name this
-                // one, too.
-                let name = free_name(&path, kept.iter().chain(&others));
-                self.origins.insert(format!("vault.{name}.path"), ValueOrigin::Flag("VAULT"));
+            if let Some(known) = in_file.iter().find(|known| real(&known.path) == path) {
+                in_both.push(format!("vault.{}.", known.name));
+                kept.push(known.clone());
+            } else {
+                // All names of the file are taken, for the file may come to name this vault, too.
+                let name = free_name(&path, in_file.iter().chain(&kept));
+                given.push((format!("vault.{name}.path"), ValueOrigin::Flag("VAULT")));
                 kept.push(VaultConfig::new(name, path));
             }
         }
+        self.origins.retain(|key, _| !key.starts_with("vault.") || in_both.iter().any(|of_it| key.starts_with(of_it)));
+        self.origins.extend(given);
         self.config.engine.vaults = kept;
     }
 

@@ -231,13 +231,13 @@ fn several_vaults_on_the_command_line_have_a_name_each_and_none_is_there_twice()
     // Another folder of the same name gets a number, even where the vault of the file that has the name is left out.
     let named = |name: &str, folder: &str| (name.to_owned(), bench.path(folder));
     let (vaults, loaded) = served(&["Old/Notes", "Notes", "Old/../Notes"]);
-    assert_eq!(vaults, [named("Notes", "Notes"), named("Notes 2", "Old/Notes")]);
-    assert_eq!(loaded.config.engine.vaults[0].exclude.len(), 1);
+    assert_eq!(vaults, [named("Notes 2", "Old/Notes"), named("Notes", "Notes")]);
+    assert_eq!(loaded.config.engine.vaults[1].exclude.len(), 1);
     assert!(matches!(loaded.origin("vault.Notes.path"), ValueOrigin::File(..)));
     assert_eq!(loaded.origin("vault.Notes 2.path"), &ValueOrigin::Flag("VAULT"));
     assert_eq!(loaded.origin("vault.o.path"), &ValueOrigin::Default);
     let (vaults, _) = served(&["Old/notes", "Other", "Old/Notes"]);
-    assert_eq!(vaults, [named("o", "Other"), named("notes 2", "Old/notes"), named("Notes 3", "Old/Notes")]);
+    assert_eq!(vaults, [named("notes 2", "Old/notes"), named("o", "Other"), named("Notes 3", "Old/Notes")]);
 }
 
 #[test]
