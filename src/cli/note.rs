@@ -1,6 +1,7 @@
 //! `situated get`, `situated plan` and `situated explain`: one note, its text and what is decided about it.
 
 use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
 
 use super::args::{Get, NoteName, Plan};
 use super::exit;
@@ -17,11 +18,8 @@ const DRAFT_BYTES: u64 = 900_000;
 /// `situated get`.
 pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let here = std::env::current_dir()?;
-    let (note, line) = target::without_line(&args.note, &here);
-    let scope = target::path(&note, args.vault.as_deref(), &target::vaults(&mut client)?, &here);
-    let path = target::note(&scope)?;
-    let (vault, line, lines) = (scope.vault, args.line.or(line), args.lines);
+    let Place { path, vault, line, .. } = place(&args.note, args.vault.as_deref(), &mut client)?;
+    let (line, lines) = (args.line.or(line), args.lines);
     let reply = client.ask(&GetRequest { path, vault, line, lines, ..GetRequest::default() })?;
     let Some(note) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.out.text(&printable_lines(&note.text))?;
@@ -41,8 +39,7 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
 pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> {
     let draft = args.stdin.then(draft).transpose()?;
     let mut client = session.client()?;
-    let (path, vault) = place(&args.note, &mut client)?;
-    let several = target::vaults(&mut client)?.len() > 1;
+    let Place { path, vault, several, .. } = place(&args.note.note, args.note.vault.as_deref(), &mut client)?;
     let reply = client.ask(&PlanRequest { path, vault, text: draft })?;
     let Some(decision) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.say(dim("If it were saved now (nothing is changed by asking):"));
@@ -50,13 +47,22 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(exit::OK)
 }
 
-/// The path of the note that is named, and its vault.
-fn place(named: &NoteName, client: &mut Client) -> Result<(String, Option<String>), CliFailure> {
+/// The note that is named.
+struct Place {
+    path: String,
+    vault: Option<String>,
+    /// The line behind its name, if there is one.
+    line: Option<u32>,
+    /// Whether the daemon serves several vaults.
+    several: bool,
+}
+
+fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
     let here = std::env::current_dir()?;
-    // What is decided is decided about the whole note.
-    let (note, _line) = target::without_line(&named.note, &here);
-    let scope = target::path(&note, named.vault.as_deref(), &target::vaults(client)?, &here);
-    Ok((target::note(&scope)?, scope.vault))
+    let vaults = target::vaults(client)?;
+    let (note, line) = target::without_line(note, &here);
+    let scope = target::path(&note, vault, &vaults, &here);
+    Ok(Place { path: target::note(&scope)?, vault: scope.vault, line, several: vaults.len() > 1 })
 }
 
 fn draft() -> Result<String, CliFailure> {
@@ -75,8 +81,7 @@ fn draft() -> Result<String, CliFailure> {
 /// `situated explain`.
 pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let (path, vault) = place(note, &mut client)?;
-    let several = target::vaults(&mut client)?.len() > 1;
+    let Place { path, vault, several, .. } = place(&note.note, note.vault.as_deref(), &mut client)?;
     let reply = client.ask(&ExplainRequest { path, vault })?;
     let Decisions { decisions } = reply.read()?;
     let code = if decisions.is_empty() { exit::NOTHING } else { exit::OK };

@@ -16,10 +16,15 @@ pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> 
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
 }
 
+/// The vaults of the daemon, if one runs and answers.
+pub(super) fn served(session: &Session) -> Option<Vec<VaultInfo>> {
+    vaults(&mut session.client().ok()?).ok()
+}
+
 /// The configuration; if it names no vault, with those that a running daemon was given by hand.
 pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     if loaded.config.engine.vaults.is_empty() {
-        let served = session.client().ok().and_then(|mut client| vaults(&mut client).ok()).unwrap_or_default();
+        let served = served(session).unwrap_or_default();
         let served = served.into_iter().map(|vault| VaultConfig::new(vault.name, vault.path));
         loaded.config.engine.vaults = served.collect();
     }

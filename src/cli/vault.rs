@@ -12,12 +12,12 @@ use serde_json::json;
 use super::args::VaultAction;
 use super::print::{bold, bytes, counted, cyan, dim, printable};
 use super::session::{CliFailure, Session};
+use super::target::served;
 use super::{confirm, exit, replace};
 use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
 use context::settings::Provider;
-use protocol::client::Client;
 use protocol::contexts::StatsRequest;
-use protocol::daemon::{HelloRequest, Problems, ReloadRequest, VaultInfo};
+use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
 use protocol::folders::home;
 use protocol::status::StatusRequest;
 use vault::settings::VaultConfig;
@@ -387,15 +387,6 @@ fn take_over(
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> {
-    Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
-}
-
-/// The vaults of the daemon, if one runs and answers.
-fn served(session: &Session) -> Option<Vec<VaultInfo>> {
-    vaults(&mut session.client().ok()?).ok()
 }
 
 fn shown(path: &Path) -> String {

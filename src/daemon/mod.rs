@@ -24,7 +24,7 @@ use protocol::events::Notice;
 use protocol::folders;
 use protocol::status::RunState;
 
-use config::{Config, ConfigErrors, Loaded, Overrides, config_file};
+use config::{Config, ConfigErrors, Loaded, Overrides, config_file, real_folder};
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
@@ -188,25 +188,24 @@ const READY_WITHIN: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 struct Arguments {
     overrides: Overrides,
-    /// The vaults of `situated run VAULT...` that the file did not name when it was started.
-    outside: Vec<PathBuf>,
-    /// Whether the file has come to name all of these. From then on it says what is served, even if it drops one again.
+    /// Whether `situated run VAULT...` named vaults that the file did not name.
+    exception: bool,
+    /// Whether the file has come to name all of them. From then on it says what is served, even if it drops one again.
     taken_over: Arc<AtomicBool>,
 }
 
 impl Arguments {
     fn new(overrides: Overrides) -> Self {
-        let outside = outside(&overrides);
-        Arguments { overrides, outside, taken_over: Arc::default() }
+        let exception = !are_named(&overrides);
+        Arguments { overrides, exception, taken_over: Arc::default() }
     }
 
     /// The overrides to reload with. If the file has come to name all vaults of the command line, these are no exception
     /// any more: all vaults of the file are served.
     fn now(&self) -> Overrides {
-        if !self.outside.is_empty() && outside(&self.overrides).is_empty() {
-            self.taken_over.store(true, Ordering::Relaxed);
-        }
-        let taken_over = self.taken_over.load(Ordering::Relaxed);
+        let known = self.taken_over.load(Ordering::Relaxed);
+        let taken_over = known || (self.exception && are_named(&self.overrides));
+        self.taken_over.store(taken_over, Ordering::Relaxed);
         let vaults = if taken_over { Vec::new() } else { self.overrides.vaults.clone() };
         Overrides { vaults, ..self.overrides.clone() }
     }
@@ -224,12 +223,14 @@ impl Arguments {
     }
 }
 
-/// The vaults of the command line that the file does not name.
-fn outside(overrides: &Overrides) -> Vec<PathBuf> {
+/// Whether the file names all vaults of the command line.
+fn are_named(overrides: &Overrides) -> bool {
+    if overrides.vaults.is_empty() {
+        return true;
+    }
     let (loaded, _) = Config::read(&Overrides { vaults: Vec::new(), ..overrides.clone() });
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let in_file: Vec<PathBuf> = loaded.config.engine.vaults.iter().map(|known| real(&known.path)).collect();
-    overrides.vaults.iter().filter(|vault| !in_file.contains(&real(vault))).cloned().collect()
+    let in_file: Vec<PathBuf> = loaded.config.engine.vaults.iter().map(|known| real_folder(&known.path)).collect();
+    overrides.vaults.iter().all(|vault| in_file.contains(&real_folder(vault)))
 }
 
 /// Keeps other users out of the data folder, and logs it if they could open it until now.

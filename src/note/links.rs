@@ -333,7 +333,8 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
 }
 
 /// The Markdown link `[[1]](#sources)`, whose text has brackets of its own: citations are often written so. The parser
-/// takes it for a wikilink, at `span`. `None` if no address follows that, as in `[[Smith]](2020)`.
+/// takes it for a wikilink, at `span`. `None` if no address follows that, as in `[[Smith]](2020)`, and for
+/// an embed.
 pub(super) fn citation(text: &str, span: Range<usize>) -> Option<Link> {
     let rest = text[span.end..].strip_prefix('(')?;
     // Up to the next bracket at most: however many wikilinks a text has, it is looked through once.
@@ -350,8 +351,8 @@ pub(super) fn citation(text: &str, span: Range<usize>) -> Option<Link> {
 const DENDRON: &str = "dendron://";
 
 impl Link {
-    /// The wikilink or embed read with its text first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write it. Only the
-    /// vault can tell which way is meant: by which side names one of its notes.
+    /// The wikilink or embed read with its text first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write it.
+    /// Only the vault can tell which way is meant: by which side names one of its notes.
     pub fn text_first(&self) -> Option<Link> {
         let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki)?;
         let target = match target.strip_prefix(DENDRON) {

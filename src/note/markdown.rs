@@ -282,8 +282,7 @@ impl<'t> Reader<'t> {
         let found = &mut self.pass.found.links;
         match kind {
             LinkType::WikiLink { .. } => {
-                let citation = if embed { None } else { links::citation(self.text, range.clone()) };
-                match citation {
+                match links::citation(self.text, range.clone()) {
                     // It is found in the text that follows.
                     Some(citation) if citation.kind == LinkKind::Url => {}
                     Some(citation) => found.push(citation),

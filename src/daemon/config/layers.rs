@@ -9,7 +9,7 @@ use super::team;
 use super::units::{self, Placed, Value};
 use super::{
     Config, ConfigErrors, Loaded, Overrides, Problem, Unnamed, ValueOrigin, VaultConfig, Whereabouts, check,
-    default_config_file, default_data_dir, free_name, name_of_folder,
+    default_config_file, default_data_dir, free_name, name_of_folder, real_folder,
 };
 use context::settings::{KindPrompt, ModelOverride};
 use note::chunk::ChunkConfig;
@@ -370,12 +370,8 @@ impl Merge {
 
     /// Keeps the vaults of the command line only, in their order.
     fn only(&mut self, folders: &[PathBuf]) {
-        // Two spellings of one folder are one vault; a folder that is not there keeps the spelling.
-        let real = |path: &Path| {
-            path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
-        };
         let mut paths: Vec<PathBuf> = Vec::new();
-        for path in folders.iter().map(|folder| real(folder)) {
+        for path in folders.iter().map(|folder| real_folder(folder)) {
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -383,7 +379,7 @@ impl Merge {
         let in_file = std::mem::take(&mut self.config.engine.vaults);
         let (mut kept, mut in_both, mut given) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
-            if let Some(known) = in_file.iter().find(|known| real(&known.path) == path) {
+            if let Some(known) = in_file.iter().find(|known| real_folder(&known.path) == path) {
                 in_both.push(format!("vault.{}.", known.name));
                 kept.push(known.clone());
             } else {

@@ -193,6 +193,12 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
+/// A vault's folder as it is compared: two spellings of one folder are one vault. A folder that is not there keeps its
+/// spelling.
+pub fn real_folder(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+}
+
 /// The name a vault has if the user gives none: that of its folder, without characters that a name may not have.
 pub fn name_of_folder(path: &Path) -> String {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

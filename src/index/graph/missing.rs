@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::links::{self, Side};
-use super::super::{NoteEntry, NoteNo};
+use crate::links::{self, Side};
+use crate::{NoteEntry, NoteNo};
 
 /// A link target that names no note.
 #[derive(Clone, Debug, PartialEq, Eq)]

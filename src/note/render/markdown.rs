@@ -140,7 +140,7 @@ impl Reader<'_> {
 
     /// Shows a link between notes as its text, and of an embedded file nothing.
     fn wiki(&mut self, range: Range<usize>, embed: bool) {
-        if let Some(link) = links::citation(self.source, range.clone()).filter(|_| !embed) {
+        if let Some(link) = links::citation(self.source, range.clone()) {
             self.skip = link.span.end;
             return self.show(&link.alias.unwrap_or_default(), link.span);
         }

@@ -185,7 +185,7 @@ fn a_link_may_be_read_with_its_text_first() {
 
 #[test]
 fn a_citation_in_two_pairs_of_brackets_is_a_link_to_its_address() {
-    let table: [(&str, LinkKind, &str, Option<&str>, &str); 9] = [
+    let table: [(&str, LinkKind, &str, Option<&str>, &str); 10] = [
         ("See [[1]](#sources).", LinkKind::Markdown, "", Some("sources"), "[1]"),
         ("See [[1]](https://x.y/z).", LinkKind::Url, "https://x.y/z", None, ""),
         ("See [[1]](../a/Tides.md#neap)", LinkKind::Markdown, "../a/Tides.md", Some("neap"), "[1]"),
@@ -194,6 +194,7 @@ fn a_citation_in_two_pairs_of_brackets_is_a_link_to_its_address() {
         ("As [[Smith]](see #3)", LinkKind::Wiki, "Smith", None, ""),
         ("As [[Smith]](#3", LinkKind::Wiki, "Smith", None, ""),
         ("As [[Smith]](#3\u{3000})", LinkKind::Wiki, "Smith", None, ""),
+        ("![[Smith]](#3)", LinkKind::Wiki, "Smith", None, ""),
         ("As [[Smith]] (#3)", LinkKind::Wiki, "Smith", None, ""),
     ];
     for (text, kind, target, heading, shown) in table {
