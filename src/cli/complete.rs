@@ -253,6 +253,7 @@ impl Asker {
             "tag" => self.known(NameKind::Tags, value),
             "path" => self.known(NameKind::Folders, value),
             "type" => self.known(NameKind::Types, value),
+            "vault" => self.vaults(),
             "link" | "linked-from" => self.known(NameKind::Notes, value),
             _ => Vec::new(),
         };
@@ -268,10 +269,11 @@ impl Asker {
 }
 
 /// The conditions that a query can hold besides words.
-const CONDITIONS: [&str; 13] = [
+const CONDITIONS: [&str; 14] = [
     "tag:",
     "path:",
     "type:",
+    "vault:",
     "link:",
     "linked-from:",
     "prop.",

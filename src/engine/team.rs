@@ -128,6 +128,12 @@ impl Teams {
         name.split_once('/').is_some_and(|(team, _)| self.open.load().contains_key(team))
     }
 
+    /// The names of the teams whose vaults are searched.
+    pub(super) fn names(&self) -> Vec<String> {
+        let open = self.open.load();
+        open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
+    }
+
     /// The team of this name, or all.
     fn chosen(&self, name: Option<&str>) -> Result<Vec<Arc<Team>>, CallError> {
         let open = self.open.load();

@@ -80,7 +80,7 @@ pub(super) struct Filters {
 /// Arguments of `search_with_contextual_retrieval` and `search_notes`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Search {
-    /// Words or a question; also `"phrases"`, `-word`, `a OR b`, `tag:`, `path:`, `type:`, `after:`.
+    /// Words or a question; also `"phrases"`, `-word`, `a OR b`, `tag:`, `path:`, `type:`, `vault:`, `after:`.
     pub(super) query: String,
     /// Results at most, 1 to 100; 10 if absent.
     pub(super) limit: Option<usize>,

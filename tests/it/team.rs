@@ -316,6 +316,20 @@ fn a_team_answers_the_query_language_or_says_what_it_does_not_know() {
         assert!(said.contains("`handbook` was not asked: ") && said.contains(named), "{words}: {said}");
         assert!(answer.hits.iter().all(|hit| hit.vault == "notes"), "{words}");
     }
+    // The member's own vault has the name of the keeper's, and is another.
+    for (words, is_asked) in [
+        ("heron kitchen vault:handbook", true),
+        ("heron kitchen vault:Handbook/notes", true),
+        ("heron kitchen -vault:notes", true),
+        ("heron kitchen vault:notes", false),
+        ("heron kitchen -vault:handbook", false),
+        ("(heron OR kitchen) AND NOT vault:handbook", false),
+    ] {
+        let answer = member.ask(&query(words));
+        let vaults: Vec<&str> = answer.hits.iter().map(|hit| hit.vault.as_str()).collect();
+        let expected = if is_asked { "handbook/notes" } else { "notes" };
+        assert!(!vaults.is_empty() && vaults.iter().all(|vault| *vault == expected), "{words}: {vaults:?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use protocol::hit::{Hit, NoteStanding};
 use protocol::note::GetRequest;
 use protocol::search::{Mode, RelatedRequest, SearchRequest};
 use protocol::status::RunState;
+use serde_json::json;
 
 use crate::commands::{err, out};
 use crate::requests::{by_words, query};
@@ -89,6 +90,52 @@ fn one_answer_over_three_vaults() {
     let text = Some("a quibbleheron in the alders".to_owned());
     let near = daemon.ask(&RelatedRequest { text, ..RelatedRequest::default() });
     assert_eq!(near.hits[0].path, "Herons.md", "{near:?}");
+}
+
+#[test]
+fn a_query_names_the_vaults_that_answer() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_for("three vaults idle", |status| status.state == RunState::Idle && status.vaults.len() == 3);
+    for (words, expected) in [
+        ("nest vault:work", vec!["work"]),
+        ("nest vault:WORK", vec!["work"]),
+        ("nest -vault:notes -vault:heim", vec!["work"]),
+        ("nest Gartens vault:work vault:heim", vec!["heim", "work"]),
+        ("nest vault:work -vault:work", vec![]),
+        ("vault:heim", vec!["heim"]),
+        ("(vault:heim OR path:Boats.md) AND NOT vault:notes", vec!["heim", "work"]),
+        ("nest AND NOT vault:notes", vec!["work"]),
+    ] {
+        let answer = daemon.ask(&query(words));
+        let mut vaults: Vec<&str> = answer.hits.iter().map(|hit| hit.vault.as_str()).collect();
+        vaults.sort_unstable();
+        vaults.dedup();
+        assert_eq!(vaults, expected, "{words}: {:?}", answer.warnings);
+        assert_eq!(answer.warnings.is_empty(), !vaults.is_empty(), "{words}: {:?}", answer.warnings);
+    }
+    // What other vaults say corrects nothing here.
+    let answer = daemon.ask(&query("sharr vault:notes"));
+    assert_eq!(answer.warnings, ["`sharr` is nowhere; searched for `share`"]);
+    let answer = daemon.ask(&query("nest (vault:wrok OR vault:work)"));
+    assert_eq!(answer.warnings, ["no vault is called `wrok`; there are: notes, work, heim"]);
+    // A note that was expected is told why it is not there.
+    let expect = Some("Share.md".to_owned());
+    let answer = daemon.ask(&SearchRequest { expect, ..query("share vault:work") });
+    let expected = answer.expected.unwrap();
+    assert_eq!(expected.excluded_by, ["it does not meet `vault:work`"], "{expected:?}");
+
+    let grep = |within: &str| {
+        let output = place.run(&["grep", "nest", "--", within]);
+        (output.status.code(), out(&output), err(&output))
+    };
+    let (code, lines, _) = grep("-vault:notes");
+    assert!(code == Some(0) && lines.lines().count() == 1 && lines.contains("Herons.md"), "{lines}");
+    let (code, _, told) = grep("vault:wrok");
+    assert!(code == Some(2) && told.contains("no vault is called `wrok`; there are: notes, work, heim"), "{told}");
+    let wrong = json!({ "pattern": "nest", "within": "vault:work -vault:work", "fresh": true });
+    let error = daemon.try_call("grep", wrong).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("leaves no vault"), "{error}");
 }
 
 #[test]

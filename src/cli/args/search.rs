@@ -10,7 +10,7 @@ use protocol::search::BoostWeights;
 /// `search`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Query:  words, \"a phrase\", /a regex/, -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06,\n        on:yesterday, in:march, last:week, created:2025, modified:7d, link:Note, linked-from:Note, prop.status:done,\n        'prop.priority:>2', [status], [due:<2026-12],\n        a AND b, a OR b, NOT a, (a OR b) AND tag:c\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
+    after_help = "Query:  words, \"a phrase\", /a regex/, -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06,\n        on:yesterday, in:march, last:week, created:2025, modified:7d, link:Note, linked-from:Note, prop.status:done,\n        vault:Work, -vault:Archive, 'prop.priority:>2', [status], [due:<2026-12],\n        a AND b, a OR b, NOT a, (a OR b) AND tag:c\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
 )]
 pub(crate) struct Search {
     /// What is sought

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::access::{hidden, ready};
+use super::search::vaults::unknown;
 use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared, notes};
 use crate::decide::NotePipeline;
@@ -43,6 +44,13 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     let pattern = pattern(request)?;
     let (vaults, left_out) = engine.served(request.vault.as_deref())?;
     let filter = conditions(request)?;
+    if let Some(why) = unknown(engine, filter.vaults().collect()) {
+        return Err(CallError::Invalid(format!("`within`: {why}")));
+    }
+    let vaults: Vec<_> = vaults.into_iter().filter(|vault| filter.admits_vault(&vault.name)).collect();
+    if vaults.is_empty() {
+        return Err(CallError::Invalid("`within` leaves no vault whose notes are on this machine".to_owned()));
+    }
     let limit = in_range("limit", request.limit.unwrap_or(USUAL_LINES))?;
     let per_note = in_range("per_note", request.per_note.unwrap_or(MAX_LINES))?;
     let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };

@@ -6,6 +6,7 @@ pub(super) mod expansion;
 pub(super) mod freshness;
 pub(super) mod include;
 mod texts_alone;
+pub(super) mod vaults;
 mod time;
 
 use std::sync::Arc;
@@ -67,6 +68,7 @@ impl Served {
     /// its part only, so that it does not affect other vaults.
     fn part(&self, query: &Parsed, options: &Options, hide: bool, vectors: &mut QueryVectors<'_>) -> Part<'_> {
         let mut part = Part { snapshot: &self.snapshot, query: query.clone(), vector: None, options: options.clone() };
+        part.query.of_vault(&self.vault.name);
         part.query.filter.hidden = hide.then(|| self.pipeline.private.clone());
         part.options.boosts.graph = self.vault.graph.load_full();
         if !self.pipeline.expansion {
@@ -135,6 +137,10 @@ pub(super) fn search_hiding(
     weigh(&mut options.boosts, request.boosts.as_ref())?;
     // Before the disk is looked at: a request that is refused must not wait for it.
     let mut parsed = parsed(&request, &now)?;
+    if request.expect.is_none() {
+        vaults = vaults::admitted(&parsed, vaults);
+    }
+    parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
     let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
     options.boosts.asked = time.as_ref().map(|time| time.when);
     let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
@@ -195,7 +201,8 @@ pub(super) fn search_hiding(
     let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
     let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();
     include::add(&request.include, &mut answer.hits, &sources, cancel)?;
-    for (served, hidden) in served.iter().zip(&hidden).filter(|_| parsed.filter.is_empty()) {
+    let whole = |part: &Part<'_>| part.query.filter.asks_nothing();
+    for ((served, hidden), _) in served.iter().zip(&hidden).zip(&parts).filter(|(_, part)| whole(part)) {
         answer.attachments.extend(attachments::named(&served.vault, &parsed.text(), hidden.as_deref()));
     }
     answer.time = time.as_ref().map(time_asked);

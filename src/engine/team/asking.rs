@@ -64,7 +64,7 @@ pub(super) fn begin(
     let (asked, is_all) = asked(query, options, vector);
     question.narrowed = (!is_all).then_some(asked.depth);
     for team in teams.values() {
-        let Some(reader) = team.reader.clone() else { continue };
+        let Some(reader) = team.reader.clone().filter(|_| query.filter.admits_team(&team.name)) else { continue };
         if let Some(why) = &unknown {
             question.warnings.push(format!("`{}` was not asked: {why}", team.name));
             continue;

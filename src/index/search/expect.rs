@@ -11,7 +11,7 @@ use super::fuse::Ranked;
 use super::hit::placed;
 use super::query::Required;
 use super::rank::{Part, allowed, rank_to};
-use super::{Expected, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, lanes};
+use super::{Expected, Filter, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, lanes};
 use crate::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
 /// How `note`, of the vault `vault` and the part at `at`, relates to `hits`, the answer of all `parts`: those given to
@@ -198,7 +198,11 @@ fn excluded_by(
         }
     }
     for part in query.required.iter().flat_map(Required::parts) {
-        let alone = Parsed { required: Some(part.clone()), filter: query.filter.unconditional(), ..Parsed::default() };
+        let alone = Parsed {
+            required: Some(part.clone()),
+            filter: Filter::default().asked_as(&query.filter),
+            ..Parsed::default()
+        };
         let met = allowed(snapshot, &alone, options)?;
         if met.is_some_and(|rows| !note.rows.iter().any(|row| rows.contains(row))) {
             reasons.push(format!("it does not meet `{}`", part.typed()));

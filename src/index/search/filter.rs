@@ -30,6 +30,8 @@ pub enum Key {
     Path,
     /// Kind of note.
     Type,
+    /// The note's vault, or the team that has it.
+    Vault,
     /// A note that is linked to.
     Link,
     /// A note that links.
@@ -56,6 +58,7 @@ impl FromStr for Key {
             "tag" => Ok(Key::Tag),
             "path" => Ok(Key::Path),
             "type" => Ok(Key::Type),
+            "vault" => Ok(Key::Vault),
             "link" => Ok(Key::Link),
             "linked-from" => Ok(Key::LinkedFrom),
             "after" => Ok(Key::After),
@@ -71,8 +74,21 @@ impl FromStr for Key {
 
 impl Key {
     /// All names of conditions.
-    pub(super) const NAMES: [&str; 12] =
-        ["tag", "path", "type", "link", "linked-from", "after", "before", "on", "in", "last", "created", "modified"];
+    pub(super) const NAMES: [&str; 13] = [
+        "tag",
+        "path",
+        "type",
+        "vault",
+        "link",
+        "linked-from",
+        "after",
+        "before",
+        "on",
+        "in",
+        "last",
+        "created",
+        "modified",
+    ];
 
     /// As it is typed.
     fn name(self) -> &'static str {
@@ -80,6 +96,7 @@ impl Key {
             Key::Tag => "tag",
             Key::Path => "path",
             Key::Type => "type",
+            Key::Vault => "vault",
             Key::Link => "link",
             Key::LinkedFrom => "linked-from",
             Key::After => "after",
@@ -135,8 +152,11 @@ impl Days {
     }
 }
 
-/// Conditions that a note must meet. All of them count; of several `path:` (and of several `type:`) one
-/// is enough, for a note has only one of each.
+/// Keys of which a note has one value, so that of several conditions one is enough.
+const EITHER: [Key; 3] = [Key::Path, Key::Type, Key::Vault];
+
+/// Conditions that a note must meet. All of them count; of several `path:` (of several `type:`, of several `vault:`) one
+/// is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     with: Vec<(Key, String)>,
@@ -148,6 +168,8 @@ pub struct Filter {
     modified: Days,
     /// Offset in which the day of a modification time is reckoned; UTC unless set.
     pub offset: Offset,
+    /// Name of the vault whose notes are tested; unless it is set, conditions on the vault are not.
+    vault: Option<String>,
     /// Notes that are hidden from the asker.
     pub hidden: Option<Arc<Private>>,
 }
@@ -179,6 +201,7 @@ impl Default for Filter {
             created: Days::default(),
             modified: Days::default(),
             offset: Offset::UTC,
+            vault: None,
             hidden: None,
         }
     }
@@ -208,6 +231,8 @@ impl Filter {
                     // them.
                     (Key::Path, false) if !globs => &mut found.paths,
                     (Key::Type, false) => &mut found.kinds,
+                    // Whether a team is asked at all depends on its name; its vaults are told apart in what it returns.
+                    (Key::Vault, _) if !value.contains('/') => continue,
                     _ => {
                         found.is_all = false;
                         continue;
@@ -246,7 +271,7 @@ impl Filter {
     pub fn add(&mut self, key: Key, value: &str, today: Date) -> Result<(), String> {
         let value = value.trim();
         match key {
-            Key::Tag | Key::Path | Key::Type | Key::Link | Key::LinkedFrom => {
+            Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
                 self.with.push((key, checked(key, value)?));
             }
             Key::After => self.day.narrow(Some(read(value, today)?.start), None),
@@ -265,7 +290,7 @@ impl Filter {
     /// Adds a condition that a note must *not* meet. Dates are refused: `before` is the opposite of `after`.
     pub fn add_not(&mut self, key: Key, value: &str) -> Result<(), String> {
         match key {
-            Key::Tag | Key::Path | Key::Type | Key::Link | Key::LinkedFrom => {
+            Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
                 self.without.push((key, checked(key, value.trim())?));
                 Ok(())
             }
@@ -283,14 +308,48 @@ impl Filter {
 
     /// Whether every note passes.
     pub fn is_empty(&self) -> bool {
-        let Filter { with, without, properties, day, created, modified, offset: _, hidden } = self;
-        let named = with.is_empty() && without.is_empty() && properties.is_empty() && hidden.is_none();
+        self.asks_nothing() && self.hidden.is_none()
+    }
+
+    /// Whether there are no conditions: every note passes that is not hidden.
+    pub fn asks_nothing(&self) -> bool {
+        let Filter { with, without, properties, day, created, modified, offset: _, vault: _, hidden: _ } = self;
+        let named = with.is_empty() && without.is_empty() && properties.is_empty();
         named && [day, created, modified].iter().all(|days| **days == Days::default())
     }
 
-    /// A filter without conditions, for the same asker.
-    pub(super) fn unconditional(&self) -> Filter {
-        Filter { offset: self.offset, hidden: self.hidden.clone(), ..Filter::default() }
+    /// The same conditions on notes of the same vault, as the asker of `other` sees them.
+    #[must_use]
+    pub(super) fn asked_as(self, other: &Filter) -> Filter {
+        Filter { offset: other.offset, vault: other.vault.clone(), hidden: other.hidden.clone(), ..self }
+    }
+
+    /// Has it test the notes of this vault; with `settle` conditions on the vault that are met are left out.
+    pub(super) fn of_vault(&mut self, name: &str, settle: bool) {
+        if settle && self.admits_vault(name) {
+            self.with.retain(|(key, _)| *key != Key::Vault);
+            self.without.retain(|(key, _)| *key != Key::Vault);
+        }
+        self.vault = Some(name.to_owned());
+    }
+
+    /// Whether notes of this vault may pass.
+    pub fn admits_vault(&self, name: &str) -> bool {
+        let mut wanted = vaults(&self.with).peekable();
+        (wanted.peek().is_none() || wanted.any(|value| is_vault(value, name)))
+            && !vaults(&self.without).any(|value| is_vault(value, name))
+    }
+
+    /// Whether notes of one of this team's vaults may pass.
+    pub fn admits_team(&self, name: &str) -> bool {
+        let mut wanted = vaults(&self.with).peekable();
+        (wanted.peek().is_none() || wanted.any(|value| is_vault(name, value)))
+            && !vaults(&self.without).any(|value| is_vault(value, name))
+    }
+
+    /// The names that `vault:` and `-vault:` give.
+    pub fn vaults(&self) -> impl Iterator<Item = &str> {
+        vaults(&self.with).chain(vaults(&self.without))
     }
 
     /// Each condition as a separate filter, and as it could be typed; conditions of which one is enough stay together.
@@ -300,15 +359,17 @@ impl Filter {
             format!("{not}{}:{quote}{value}{quote}", key.name())
         };
         let mut parts: Vec<(String, Filter)> = Vec::new();
-        let mut part = |name: String, filter: Filter| parts.push((name, Filter { offset: self.offset, ..filter }));
-        for either in [Key::Path, Key::Type] {
+        let mut part = |name: String, filter: Filter| {
+            parts.push((name, Filter { offset: self.offset, vault: self.vault.clone(), ..filter }));
+        };
+        for either in EITHER {
             let with: Vec<_> = self.with.iter().filter(|(key, _)| *key == either).cloned().collect();
             let names: Vec<String> = with.iter().map(|condition| typed(condition, "")).collect();
             if !with.is_empty() {
                 part(names.join(" or "), Filter { with, ..Filter::default() });
             }
         }
-        for condition in self.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type)) {
+        for condition in self.with.iter().filter(|(key, _)| !EITHER.contains(key)) {
             part(typed(condition, ""), Filter { with: vec![condition.clone()], ..Filter::default() });
         }
         for condition in &self.without {
@@ -389,6 +450,17 @@ fn checked(key: Key, value: &str) -> Result<String, String> {
     Ok(bare.to_owned())
 }
 
+/// The values of conditions on the vault.
+fn vaults(conditions: &[(Key, String)]) -> impl Iterator<Item = &str> {
+    conditions.iter().filter(|(key, _)| *key == Key::Vault).map(|(_, value)| value.as_str())
+}
+
+/// Whether `value`, as typed, names this vault, or the team of a vault that is called `TEAM/VAULT`.
+pub fn is_vault(value: &str, name: &str) -> bool {
+    let (value, name) = (fold(value), fold(name));
+    name.strip_prefix(&*value).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 fn read(value: &str, today: Date) -> Result<Period, String> {
     period(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
 }
@@ -414,6 +486,8 @@ enum Check {
     Tag(String),
     Path(PathPattern),
     Type(String),
+    /// Whether the notes' vault is the one that is named.
+    Vault(bool),
     Linking(HashSet<NoteNo>),
     /// A target that names no note (yet): it is compared with the links as they are written.
     Written(String),
@@ -429,7 +503,7 @@ impl Check {
                 Some(notes) => Check::Linking(notes),
                 None => Check::Written(fold(value).into_owned()),
             }),
-            Key::After | Key::Before | Key::On | Key::Last | Key::Created | Key::Modified => None,
+            Key::Vault | Key::After | Key::Before | Key::On | Key::Last | Key::Created | Key::Modified => None,
         }
     }
 
@@ -440,6 +514,7 @@ impl Check {
             }),
             Check::Path(pattern) => pattern.matches(note.path.as_str()),
             Check::Type(kind) => note.kind().is_some_and(|have| fold(have) == kind.as_str()),
+            Check::Vault(is_it) => *is_it,
             Check::Linking(notes) => notes.contains(&note.no),
             Check::Written(target) => note.links().any(|link| fold(crate::links::sides(link).0) == target.as_str()),
         }
@@ -461,10 +536,13 @@ struct Compiled<'a> {
 
 impl<'a> Compiled<'a> {
     fn new(filter: &'a Filter, notes: impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Self {
-        let check = |(key, value): &(Key, String)| Check::new(*key, value, &notes);
+        let check = |(key, value): &(Key, String)| match (key, &filter.vault) {
+            (Key::Vault, vault) => vault.as_ref().map(|name| Check::Vault(is_vault(value, name))),
+            (key, _) => Check::new(*key, value, &notes),
+        };
         let either = |wanted: Key| filter.with.iter().filter(|(key, _)| *key == wanted).filter_map(check).collect();
-        let mut groups: Vec<Vec<Check>> = vec![either(Key::Path), either(Key::Type)];
-        let each = filter.with.iter().filter(|(key, _)| !matches!(key, Key::Path | Key::Type));
+        let mut groups: Vec<Vec<Check>> = EITHER.map(either).into();
+        let each = filter.with.iter().filter(|(key, _)| !EITHER.contains(key));
         groups.extend(each.filter_map(check).map(|check| vec![check]));
         groups.retain(|group| !group.is_empty());
         let without = filter.without.iter().filter_map(check).collect();

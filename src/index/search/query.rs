@@ -9,6 +9,7 @@
 //! tag:a               tag `a` or below it (`a/b`)
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
+//! vault:Work          notes of this vault, or of this team
 //! link:Note           notes that link to `Note`
 //! linked-from:Note    notes that `Note` links to
 //! prop.status:done    a property of the front matter: also prop.priority:>2, prop.due:<2026-12
@@ -148,6 +149,17 @@ impl Parsed {
     pub(super) fn holds_text(&self) -> bool {
         let patterns_hold = self.patterns.iter().all(|(holds, _)| *holds);
         self.without.is_empty() && patterns_hold && !(self.phrases.is_empty() && self.patterns.is_empty())
+    }
+
+    /// Has its conditions test the notes of this vault. One that has no text lists the notes that they admit, so all stay.
+    pub fn of_vault(&mut self, name: &str) {
+        self.filter.of_vault(name, self.has_text());
+    }
+
+    /// The vaults that its conditions name, also between AND, OR and NOT.
+    pub fn vaults(&self) -> Vec<&str> {
+        let required = self.required.iter().flat_map(Required::vaults);
+        self.filter.vaults().chain(required).collect()
     }
 
     /// Conditions, as typed, that cannot be tested on what an engine elsewhere tells of its notes.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Said;
+use crate::search::parse;
 use jiff::civil::date;
 use note::{FileStat, OwnDays};
 
@@ -25,6 +26,48 @@ fn admits(conditions: &[(Key, &str)], without: &[(Key, &str)], note: &NoteEntry)
     without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
     let notes = |_: Key, target: &str| (target == "Hub").then(|| HashSet::from([1]));
     Compiled::new(&filter, notes).admits(note)
+}
+
+#[test]
+fn conditions_on_the_vault() {
+    use Key::{Path, Vault};
+    let note = note("Work/Plan.md", &[], None, None, MTIME);
+    // (conditions, what must not hold, the note's vault, whether it passes, whether `team` is asked)
+    let cases: [(&[(Key, &str)], &[(Key, &str)], &str, bool, bool); 12] = [
+        (&[], &[], "Work", true, true),
+        (&[(Vault, "work")], &[], "Work", true, false),
+        (&[(Vault, "wor")], &[], "Work", false, false),
+        (&[(Vault, "Home"), (Vault, "Work")], &[], "Work", true, false),
+        (&[(Vault, "Home")], &[], "Work", false, false),
+        (&[(Vault, "Work"), (Path, "home")], &[], "Work", false, false),
+        (&[], &[(Vault, "WORK")], "Work", false, true),
+        (&[], &[(Vault, "Home")], "Work", true, true),
+        (&[(Vault, "team")], &[], "team/notes", true, true),
+        (&[(Vault, "team/notes")], &[], "team/notes", true, true),
+        (&[(Vault, "team/other")], &[], "team/notes", false, true),
+        (&[], &[(Vault, "Team")], "team/notes", false, false),
+    ];
+    for (with, without, vault, passes, is_team_asked) in cases {
+        let mut filter = Filter::default();
+        with.iter().for_each(|(key, value)| filter.add(*key, value, TODAY).unwrap());
+        without.iter().for_each(|(key, value)| filter.add_not(*key, value).unwrap());
+        assert_eq!(filter.admits_team("team"), is_team_asked, "{filter:?}");
+        let admits = |filter: &Filter| Compiled::new(filter, |_, _| None).admits(&note);
+        let others = !with.iter().any(|(key, _)| *key == Path);
+        assert_eq!(admits(&filter), others, "without a name only other conditions are tested: {filter:?}");
+        assert_eq!(filter.admits_vault(vault), passes || !others, "{filter:?}");
+        for settle in [false, true] {
+            let mut filter = filter.clone();
+            filter.of_vault(vault, settle);
+            assert_eq!(admits(&filter), passes, "{filter:?}");
+            let has_none = filter.vaults().count() == 0;
+            assert_eq!(has_none, with.len() + without.len() == 0 || settle && (passes || !others), "{filter:?}");
+        }
+    }
+    // A team is asked for one of its vaults, and left out as a whole only.
+    let asks = |typed: &str| parse(typed, TODAY).unwrap().filter.admits_team("team");
+    assert_eq!(["vault:team/notes", "-vault:team/notes", "-vault:team"].map(asks), [true, true, false]);
+    assert_eq!(parse("a AND (vault:b OR NOT vault:c) vault:d", TODAY).unwrap().vaults(), ["d", "b", "c"]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub(super) fn admitted(query: &Parsed, chunks: &[Outside], contextual: bool) -> 
     let mut patterns: Vec<_> = query.patterns.iter().map(|(holds, line)| (*holds, line.pattern().finder())).collect();
     let mut admits = |(at, chunk): (usize, &Outside)| {
         passing.contains(&chunk.note.no)
+            && query.filter.admits_vault(&chunk.vault)
             && required.as_ref().is_none_or(|required| required[at])
             && query.phrases.iter().all(|phrase| holds(chunk, phrase, contextual))
             && !query.without.iter().any(|phrase| crate::terms::has_words(phrase) && holds(chunk, phrase, contextual))
@@ -38,8 +39,7 @@ fn met(required: &Required, asked: &Parsed, chunks: &[Outside], contextual: bool
     match required {
         Required::One { query, .. } => {
             let mut query = (**query).clone();
-            query.filter.hidden.clone_from(&asked.filter.hidden);
-            query.filter.offset = asked.filter.offset;
+            query.filter = query.filter.asked_as(&asked.filter);
             let is_text = query.holds_text();
             Met { chunks: admitted(&query, chunks, contextual), is_text }
         }

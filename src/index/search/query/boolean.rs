@@ -46,6 +46,15 @@ impl Required {
         }
     }
 
+    /// As [`Parsed::vaults`].
+    pub(super) fn vaults(&self) -> Vec<&str> {
+        match self {
+            Required::One { query, .. } => query.vaults(),
+            Required::Not(part) => part.vaults(),
+            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::vaults).collect(),
+        }
+    }
+
     /// As [`Parsed::unknown_elsewhere`].
     pub(super) fn unknown_elsewhere(&self) -> Vec<String> {
         match self {

@@ -48,9 +48,7 @@ pub(super) fn hint(word: &str) -> Option<String> {
     }
     let name = name.to_ascii_lowercase();
     let shown = |text: &str| text.chars().take(SHOWN).collect::<String>();
-    let meant = if name == "vault" {
-        format!("a vault is chosen by `--vault {}`", shown(value))
-    } else if name == "prop" || PROPERTIES.contains(&name.as_str()) {
+    let meant = if name == "prop" || PROPERTIES.contains(&name.as_str()) {
         let name = if name == "prop" { "NAME" } else { &name };
         format!("a property is asked for by `prop.{name}:{}`", shown(value))
     } else if PARTS.contains(&name.as_str()) {

@@ -18,8 +18,7 @@ pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError
         let mut is_met = false;
         for Part { snapshot, query, options, .. } in parts {
             let mut alone = alone.clone();
-            alone.filter.hidden.clone_from(&query.filter.hidden);
-            alone.filter.offset = query.filter.offset;
+            alone.filter = alone.filter.asked_as(&query.filter);
             is_met |= allowed(snapshot, &alone, options)?.is_none_or(|rows| !rows.is_empty());
         }
         if !is_met {

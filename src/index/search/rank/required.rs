@@ -35,8 +35,7 @@ fn met(required: &Required, asked: &Parsed, snapshot: &Snapshot, options: &Optio
     Ok(match required {
         Required::One { query, .. } => {
             let mut query = (**query).clone();
-            query.filter.hidden.clone_from(&asked.filter.hidden);
-            query.filter.offset = asked.filter.offset;
+            query.filter = query.filter.asked_as(&asked.filter);
             let is_text = query.holds_text();
             let rows = allowed(snapshot, &query, options)?;
             Met { rows: rows.unwrap_or_else(|| RowSet::full(snapshot.rows())), is_text }

@@ -9,7 +9,6 @@ fn what_was_meant_is_said() {
         ("linkedfrom:Note", "`linked-from:Note` is a condition"),
         ("status:open", "a property is asked for by `prop.status:open`"),
         ("prop:open", "a property is asked for by `prop.NAME:open`"),
-        ("vault:notes", "a vault is chosen by `--vault notes`"),
         ("title:Ships", "titles, headings and text are searched together"),
     ] {
         assert_eq!(hint(word), Some(format!("`{word}` is searched for as words; {said}")), "{word}");

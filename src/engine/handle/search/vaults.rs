@@ -1,0 +1,29 @@
+//! Vaults that a query names: `vault:Work`, `-vault:Archive`.
+
+use std::sync::Arc;
+
+use super::{Handle, VaultShared};
+use index::search::Parsed;
+use index::search::filter::is_vault;
+
+/// The vaults whose notes may answer, so that the words of others correct nothing. All of them if there are none: then
+/// the conditions exclude their notes, and the answer says so.
+pub(super) fn admitted(parsed: &Parsed, vaults: Vec<Arc<VaultShared>>) -> Vec<Arc<VaultShared>> {
+    let admitted: Vec<_> = vaults.iter().filter(|vault| parsed.filter.admits_vault(&vault.name)).cloned().collect();
+    if admitted.is_empty() { vaults } else { admitted }
+}
+
+/// What to say of the names among these that no vault and no team has.
+pub(in crate::handle) fn unknown(engine: &Handle, named: Vec<&str>) -> Option<String> {
+    let vaults = engine.0.vaults.load();
+    let teams = engine.0.teams.names();
+    let is_known = |name: &str| {
+        vaults.iter().any(|vault| is_vault(name, &vault.name)) || teams.iter().any(|team| is_vault(team, name))
+    };
+    let unknown: Vec<_> = named.into_iter().filter(|name| !is_known(name)).map(|name| format!("`{name}`")).collect();
+    let names = vaults.iter().map(|vault| vault.name.clone()).chain(teams.iter().cloned());
+    (!unknown.is_empty()).then(|| {
+        let (named, there) = (unknown.join(", "), names.collect::<Vec<_>>().join(", "));
+        format!("no vault is called {named}; there are: {there}")
+    })
+}
