@@ -9,7 +9,7 @@
 //! says. Other notes may hold the same words, and may even answer as well: the figures are a lower bound, and good for
 //! comparing.
 //!
-//! What was tried (`benches/NUMBERS.md`): first sentences order the ways of searching as judged questions do; headings,
+//! What was tried (`benches/TRIED.md`): first sentences order the ways of searching as judged questions do; headings,
 //! any sentence, and first sentences of sections do so less, for masking them hides too little.
 
 mod candidates;
