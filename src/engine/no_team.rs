@@ -57,6 +57,10 @@ impl NoTeams {
         false
     }
 
+    pub(super) fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     pub(super) fn configure(&self, _shared: &Arc<Shared>, _settings: &Settings) {}
 
     pub(super) fn are_searched(&self) -> bool {

@@ -5,6 +5,7 @@ mod expect;
 pub(super) mod expansion;
 pub(super) mod freshness;
 pub(super) mod include;
+mod request;
 mod texts_alone;
 pub(super) mod vaults;
 mod time;
@@ -12,40 +13,24 @@ mod time;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use self::freshness::Look;
+pub(super) use self::request::{Asked, narrow, options};
+use self::request::{Judge, Wanted};
 use self::time::time_asked;
 use super::super::decide::NotePipeline;
 use super::super::indexer::Event;
-use super::super::rerank::Reranker;
 use super::access::ready;
 use super::vectors::QueryVectors;
-use super::{
-    Audience, CallError, Cancel, Contextual, Handle, Scope, SearchAnswer, SearchFilter, SearchRequest, VaultShared,
-    generations, vectors, work,
-};
+use super::{Audience, CallError, Cancel, Handle, Scope, SearchAnswer, SearchRequest, VaultShared, vectors, work};
 use index::Snapshot;
 use index::search;
-use index::search::{Answer, Boosts, Key, Options, Parsed, Part};
+use index::search::{Answer, FoundOutside, Options, Parsed, Part, Ranking};
 use note::Private;
 use protocol::jobs::JobState;
-use protocol::search::{BoostWeights, MAX_HITS, Mode};
+use protocol::search::Mode;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
-
-/// What a request says of [`Options`]; the configuration sets the rest.
-#[derive(Default)]
-pub(super) struct Asked {
-    pub(super) mode: Option<Mode>,
-    pub(super) limit: Option<usize>,
-    pub(super) per_note: Option<usize>,
-    pub(super) window_chars: Option<usize>,
-    pub(super) contextual: bool,
-    pub(super) explain: bool,
-    pub(super) merge: Option<bool>,
-}
 
 /// A vault while a query is answered from it: one snapshot, and the pipeline whose embedder made its vectors.
 pub(super) struct Served {
@@ -62,6 +47,27 @@ impl Served {
 
     fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {
         include::Source { vault: &self.vault.name, snapshot: &self.snapshot, pipeline: &self.pipeline, hidden }
+    }
+
+    /// The hits of this vault's ranking, each marked if its note has changed on disk.
+    fn answer(&self, ranking: Ranking, options: &Options) -> Result<Answer, CallError> {
+        let Served { vault, snapshot, .. } = self;
+        let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
+        let found = search::finish(snapshot, &vault.name, ranking, options)?;
+        Ok(freshness::mark(found, vault, snapshot, look))
+    }
+
+    /// What to say if this vault's vectors were cut short. The indexer, which is woken, then opens the store anew.
+    fn cut_short(&self, engine: &Handle) -> Option<String> {
+        let Served { vault, pipeline, .. } = self;
+        pipeline.vectors.is_cut().then(|| {
+            engine.0.indexers.send(vault.id, Event::Wake);
+            format!(
+                "`{}`: its vectors were cut short on the disk by another program; chunks are found by words alone until \
+                 they are made again, which has begun",
+                vault.name
+            )
+        })
     }
 
     /// This vault's part of the search. `query` and `options` are those of the request; what this vault adds goes into
@@ -102,138 +108,108 @@ pub(super) fn search_hiding(
     cancel: &Cancel,
 ) -> Result<SearchAnswer, CallError> {
     let began = Instant::now();
-    let (mut vaults, left_out) = engine.served(request.vault.as_deref())?;
-    let contextual = match &request.contextual {
-        None => true,
-        Some(Contextual::Flag(flag)) => *flag,
-        Some(Contextual::Generation(name)) => {
-            let name = name.strip_prefix("gen:").ok_or_else(|| {
-                CallError::Invalid("`contextual` is true, false, or `gen:` and the name of a generation".to_owned())
-            })?;
-            vaults = generations::of_generation(engine, vaults, name)?;
-            true
-        }
-    };
-    let mut options = options(
-        engine,
-        &Asked {
-            mode: request.mode,
-            limit: request.limit,
-            per_note: request.per_note,
-            window_chars: request.window_chars,
-            contextual,
-            explain: request.explain,
-            merge: request.merge,
-        },
-    )?;
-    options.cancel = cancel.clone();
-    let min_score = request.min_score.unwrap_or_default();
-    if !(0.0..=1.0).contains(&min_score) {
-        return Err(CallError::Invalid(format!("`min_score` must be 0 to 1, as scores are, not {min_score}")));
-    }
-    let (reranker, mut unjudged) = reranker(engine, request.rerank, request.audience)?;
-    let now = jiff::Zoned::now();
-    options.boosts.today = Some(now.date());
-    weigh(&mut options.boosts, request.boosts.as_ref())?;
     // Before the disk is looked at: a request that is refused must not wait for it.
-    let mut parsed = parsed(&request, &now)?;
-    if request.expect.is_none() {
-        vaults = vaults::admitted(&parsed, vaults);
-    }
-    parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
-    let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
-    options.boosts.asked = time.as_ref().map(|time| time.when);
-    let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
+    let mut wanted = Wanted::read(engine, &request, cancel)?;
+    let unseen = if request.fresh { freshen(engine, &wanted.vaults, cancel)? } else { None };
     let expand = expansion::expands_for(engine, request.audience, request.expand);
-    let (expansion, warning) = expansion::expansion(engine, expand, &parsed, options.mode, cancel);
-    parsed.warnings.extend(warning);
+    let (expansion, warning) = expansion::expansion(engine, expand, &wanted.parsed, wanted.options.mode, cancel);
+    wanted.parsed.warnings.extend(warning);
     let mut vectors = vectors::vectors(engine);
+    let served = serve(&mut wanted, cancel)?;
+    let Wanted { parsed, options, .. } = &wanted;
+    let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(parsed, options, hide, &mut vectors)).collect();
+
+    // If a vault is named, only that one is asked. Of a team, only the generation that answers is published.
+    let asks_teams = request.vault.is_none() && request.expect.is_none();
+    let told = asks_teams.then(|| ask_teams(engine, &wanted, &served, &mut vectors, cancel));
+    let (outside, unasked) = told.transpose()?.unwrap_or_default();
+    let (rankings, outside) = search::rank_beside(&parts, outside)?;
+    let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
+    let unjudged = rerank(&wanted, &served, &mut rankings, cancel)?;
+
+    let mut answers = Vec::with_capacity(served.len());
+    for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
+        cancel.check()?;
+        answers.push(served.answer(ranking, &part.options)?);
+    }
+    answers.push(outside.finish(options));
+    let mut answer = search_answer(answers, options.limit, began);
+    keep_above(wanted.min_score, &mut answer);
+    let cut = served.iter().filter_map(|served| served.cut_short(engine));
+    answer.warnings.extend(wanted.left_out.iter().cloned().chain(cut).chain(unasked).chain(unjudged).chain(unseen));
+    say_more(&request, &wanted, (&served, &parts), &mut answer, cancel)?;
+    Ok(vectors.warn(answer))
+}
+
+/// The vaults that answer, each with one snapshot; what the words of the query stand for in them is looked up.
+fn serve(wanted: &mut Wanted, cancel: &Cancel) -> Result<Vec<Served>, CallError> {
+    let Wanted { vaults, options, parsed, .. } = wanted;
     let mut served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
-    if !contextual && options.mode != Mode::Lexical {
+    if !options.contextual && options.mode != Mode::Lexical {
         for served in &mut served {
             parsed.warnings.extend(served.leave_contexts_out(cancel)?);
         }
     }
     if options.mode == Mode::Hybrid {
-        parsed.understand(served.iter().map(|served| &*served.snapshot), &options)?;
+        parsed.understand(served.iter().map(|served| &*served.snapshot), options)?;
     }
-    let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(&parsed, &options, hide, &mut vectors)).collect();
-    // If a vault is named, only that one is asked. Of a team, only the generation that answers is published.
-    let question = (request.vault.is_none() && request.expect.is_none()).then(|| {
-        // The vector of the query as it was typed: a word may have been read as the name of a private note.
-        let mut vector = |served: &Served| {
-            let pipeline = &served.pipeline;
-            Some((pipeline.service.embedder.identity().to_owned(), vectors.of(pipeline, &parsed.text())?))
-        };
-        let asked = engine.0.teams.are_searched() && options.mode != Mode::Lexical && parsed.has_text();
-        let vector = served.iter().filter(|_| asked).find_map(&mut vector);
-        engine.0.teams.ask(&parsed, &options, vector)
-    });
-    let (outside, unasked) = question.map_or_else(|| Ok(Default::default()), |question| question.wait(cancel))?;
-    let (rankings, outside) = search::rank_beside(&parts, outside)?;
-    let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
-    if let Some(reranker) = reranker.filter(|_| parsed.has_text()) {
-        let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
-        unjudged = reranker.rerank(&parsed.text(), contextual, &snapshots, &mut rankings, cancel)?;
-    }
-    let mut answers = Vec::with_capacity(served.len());
-    for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
-        cancel.check()?;
-        let Served { vault, snapshot, .. } = served;
-        let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
-        let found = search::finish(snapshot, &vault.name, ranking, &part.options)?;
-        answers.push(freshness::mark(found, vault, snapshot, look));
-    }
-    answers.push(outside.finish(&options));
-    let mut answer = search_answer(answers, options.limit, began);
-    answer.warnings.extend(left_out);
-    for Served { vault, .. } in served.iter().filter(|served| served.pipeline.vectors.is_cut()) {
-        // The indexer finds out by itself what is wrong, and opens the store anew.
-        engine.0.indexers.send(vault.id, Event::Wake);
-        answer.warnings.push(format!(
-            "`{}`: its vectors were cut short on the disk by another program; chunks are found by words alone until they are \
-             made again, which has begun",
-            vault.name
-        ));
-    }
-    answer.warnings.extend(unasked);
-    keep_above(min_score, &mut answer);
-    let hidden: Vec<_> = parts.iter().map(|part| part.query.filter.hidden.clone()).collect();
-    let sources: Vec<_> = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref())).collect();
-    include::add(&request.include, &mut answer.hits, &sources, cancel)?;
-    let whole = |part: &Part<'_>| part.query.filter.asks_nothing();
-    for ((served, hidden), _) in served.iter().zip(&hidden).zip(&parts).filter(|(_, part)| whole(part)) {
-        answer.attachments.extend(attachments::named(&served.vault, &parsed.text(), hidden.as_deref()));
-    }
-    answer.time = time.as_ref().map(time_asked);
-    answer.warnings.extend(unjudged);
-    answer.warnings.extend(unseen);
-    if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
-        answer.expected = Some(expect::expected(path, (&served, &parts), &answer.hits)?);
-    }
-    Ok(vectors.warn(answer))
+    Ok(served)
 }
 
-/// Takes a request's weights instead of the configured ones.
-fn weigh(boosts: &mut Boosts, asked: Option<&BoostWeights>) -> Result<(), CallError> {
-    let Some(BoostWeights { graph, links, recency, date, types }) = asked else { return Ok(()) };
-    let check = |name: &str, weight: f32| {
-        let wrong = || CallError::Invalid(format!("`boosts.{name}` must be 0 to 1, not {weight}"));
-        (0.0..=1.0).contains(&weight).then_some(weight).ok_or_else(wrong)
+/// What the teams find that are asked what the vaults are asked, and what is to be said of those that do not answer.
+fn ask_teams(
+    engine: &Handle,
+    wanted: &Wanted,
+    served: &[Served],
+    vectors: &mut QueryVectors<'_>,
+    cancel: &Cancel,
+) -> Result<(FoundOutside, Vec<String>), CallError> {
+    let Wanted { parsed, options, .. } = wanted;
+    // The vector of the query as it was typed: a word may have been read as the name of a private note.
+    let mut vector = |served: &Served| {
+        let pipeline = &served.pipeline;
+        Some((pipeline.service.embedder.identity().to_owned(), vectors.of(pipeline, &parsed.text())?))
     };
-    for (name, asked, weight) in [
-        ("graph", graph, &mut boosts.graph_weight),
-        ("links", links, &mut boosts.link_weight),
-        ("recency", recency, &mut boosts.recency_weight),
-        ("date", date, &mut boosts.date_weight),
-    ] {
-        if let Some(asked) = asked {
-            *weight = check(name, *asked)?;
-        }
+    let asked = engine.0.teams.are_searched() && options.mode != Mode::Lexical && parsed.has_text();
+    let vector = served.iter().filter(|_| asked).find_map(&mut vector);
+    engine.0.teams.ask(parsed, options, vector).wait(cancel)
+}
+
+/// Has the reranker judge the best of all vaults, if it is to. Returns why it does not, if it should.
+fn rerank(
+    wanted: &Wanted,
+    served: &[Served],
+    rankings: &mut [Ranking],
+    cancel: &Cancel,
+) -> Result<Option<String>, CallError> {
+    let reranker = match &wanted.judge {
+        Judge::Waits(why) => return Ok(Some(why.clone())),
+        Judge::Asked(reranker) if wanted.parsed.has_text() => reranker,
+        Judge::Asked(_) | Judge::Nobody => return Ok(None),
+    };
+    let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
+    reranker.rerank(&wanted.parsed.text(), wanted.options.contextual, &snapshots, rankings, cancel)
+}
+
+/// Adds what an answer says beside its hits, and what the request would have its hits say besides.
+fn say_more(
+    request: &SearchRequest,
+    wanted: &Wanted,
+    (served, parts): (&[Served], &[Part<'_>]),
+    answer: &mut SearchAnswer,
+    cancel: &Cancel,
+) -> Result<(), CallError> {
+    let filters = || parts.iter().map(|part| &part.query.filter);
+    let hidden = filters().map(|filter| filter.hidden.as_deref());
+    let sources: Vec<_> = served.iter().zip(hidden).map(|(served, hidden)| served.source(hidden)).collect();
+    include::add(&request.include, &mut answer.hits, &sources, cancel)?;
+    for (served, filter) in served.iter().zip(filters()).filter(|(_, filter)| filter.asks_nothing()) {
+        let named = attachments::named(&served.vault, &wanted.parsed.text(), filter.hidden.as_deref());
+        answer.attachments.extend(named);
     }
-    for (kind, weight) in types {
-        let name: String = kind.chars().take(60).collect();
-        boosts.type_weights.insert(kind.to_lowercase(), check(&format!("types.{name}"), *weight)?);
+    answer.time = wanted.time.as_ref().map(time_asked);
+    if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
+        answer.expected = Some(expect::expected(path, (served, parts), &answer.hits)?);
     }
     Ok(())
 }
@@ -249,58 +225,6 @@ fn keep_above(least: f32, answer: &mut SearchAnswer) {
 /// See [`Handle::reranks`].
 pub(super) fn reranks(engine: &Handle) -> bool {
     engine.0.reranker.load().as_ref().is_some_and(|reranker| reranker.is_always_asked())
-}
-
-/// The reranker, if it is to judge what is found, or a warning about what keeps it from that. A user who asks for it
-/// agrees to it, for this search.
-fn reranker(
-    engine: &Handle,
-    wanted: Option<bool>,
-    audience: Audience,
-) -> Result<(Option<Arc<Reranker>>, Option<String>), CallError> {
-    let reranker = match (wanted, engine.0.reranker.load_full()) {
-        (Some(false), _) | (None, None) => return Ok((None, None)),
-        (Some(true), None) => {
-            let message = "there is no reranker: `[rerank] provider` in the configuration names one; `situated models add \
-                           cross-encoder ORG/NAME` has one in this process";
-            return Err(CallError::Invalid(message.to_owned()));
-        }
-        (None, Some(reranker)) if !reranker.is_always_asked() => return Ok((None, None)),
-        (_, Some(reranker)) => reranker,
-    };
-    if reranker.is_agreed() || (wanted == Some(true) && !audience.is_assistant()) {
-        return Ok((Some(reranker), None));
-    }
-    Ok((None, Some("not reranked: the reranker waits for your yes: `situated contexts start`".to_owned())))
-}
-
-pub(super) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallError> {
-    let search = engine.0.config.load().search.clone();
-    let limit = asked.limit.unwrap_or(search.limit);
-    if limit == 0 || limit > MAX_HITS {
-        return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
-    }
-    Ok(Options {
-        mode: asked.mode.unwrap_or_default(),
-        limit,
-        per_note: asked.per_note.unwrap_or(search.per_note).max(1),
-        contextual: asked.contextual,
-        window_chars: asked.window_chars.unwrap_or(search.window_chars).min(100_000),
-        dense_weight: search.dense_weight,
-        expansion_weight: search.expansion_weight,
-        boosts: Boosts {
-            graph_weight: search.graph_weight,
-            link_weight: search.link_weight,
-            date_weight: search.date_weight,
-            recency_weight: search.recency_weight,
-            recency_half_life: search.recency_half_life.as_secs_f32() / 86_400.0,
-            type_weights: search.type_weights,
-            ..Boosts::default()
-        },
-        merge: asked.merge.unwrap_or(true),
-        explain: asked.explain,
-        ..Options::default()
-    })
 }
 
 /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
@@ -323,57 +247,6 @@ pub(super) fn freshen(
     let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
     let fresh = job.state == JobState::Done && job.failed.is_empty();
     Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
-}
-
-/// What a request asks for: its query, and its filter as if the query had said it.
-fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallError> {
-    let mut parsed = search::parse(&request.query, now.date())?;
-    parsed.filter.offset = now.offset();
-    // The word that is being typed is the last one of the query, and a free one.
-    let last = parsed.words.rsplit(' ').next().unwrap_or_default();
-    parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);
-    if let Some(filter) = &request.filter {
-        narrow(&mut parsed, filter, now)?;
-    }
-    Ok(parsed)
-}
-
-/// Adds what a request's filter says, as if the query had said it.
-pub(super) fn narrow(parsed: &mut Parsed, filter: &SearchFilter, now: &jiff::Zoned) -> Result<(), CallError> {
-    let SearchFilter { path, tag, after, before, note_type, properties } = filter;
-    let conditions =
-        [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
-    for (key, value) in conditions {
-        if let Some(value) = value {
-            parsed.counted.condition(value)?;
-            parsed.filter.add(key, value, now.date()).map_err(CallError::Invalid)?;
-        }
-    }
-    for (name, value) in properties {
-        let value = property(name, value)?;
-        parsed.counted.property(&value)?;
-        parsed.filter.add_property(name, &value, true, now.date()).map_err(CallError::Invalid)?;
-    }
-    Ok(())
-}
-
-/// A property's value in JSON as it would stand in a query.
-fn property(name: &str, value: &Value) -> Result<String, CallError> {
-    let plain = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        Value::Array(_) | Value::Object(_) => None,
-    };
-    let text = match value {
-        Value::Array(items) if !items.is_empty() => items.iter().map(plain).collect::<Option<Vec<_>>>(),
-        value => plain(value).map(|text| vec![text]),
-    };
-    text.map(|values| values.join(" OR ")).ok_or_else(|| {
-        let name: String = name.chars().take(60).collect();
-        CallError::Invalid(format!(
-            "`filter.properties.{name}` is a text, a number, true, false, null, or a list of these"
-        ))
-    })
 }
 
 pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
