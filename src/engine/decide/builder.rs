@@ -10,7 +10,7 @@ use context::{ContextRecord, Expansion, Making, NONE, Origin, Spent, TEMPLATE};
 use index::embed::{Input, Vector, builtin, input};
 use index::{ChunkDoc, ChunkEntry};
 use note::Note;
-use note::chunk::{Chunk, searchable};
+use note::chunk::{Chunk, searchable, visible};
 use note::fingerprint::{InputHash, Sketch, text_hash};
 use store::StoreError;
 use store::record::{ChunkRecord, NoteRecord};
@@ -147,7 +147,7 @@ impl NoteBuilder<'_> {
                     lines: chunk.lines,
                 },
                 heading_path: heading_path.into_iter().collect(),
-                text: note.text[chunk.span.clone()].to_owned(),
+                text: visible(note, &chunk.span).into_owned(),
                 searchable: shown,
                 context: context.clone(),
                 expansion,

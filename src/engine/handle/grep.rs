@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use super::access::{hidden, ready};
 use super::search::vaults::unknown;
 use super::search::{freshen, narrow};
-use super::{CallError, Cancel, Handle, VaultShared, notes};
+use super::{CallError, Cancel, Handle, VaultShared};
 use crate::decide::NotePipeline;
 use crate::disk_access::{Hangs, Pending};
 use index::grep::{Case, Context, Ended, Matched, Pattern, Rules, Signature};
 use index::search;
 use index::search::Filter;
 use index::{NoteEntry, NoteNo, PackedIter};
+use note::chunk::visible;
 use note::{FileStat, Private, VaultPath};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat, MAX_CONTEXT, MAX_LINES};
 use vault::documents::FileText;
@@ -227,7 +228,7 @@ impl Search<'_> {
         if hidden.is_some_and(|hidden| hidden.covers_now(&note, tags)) {
             return None;
         }
-        self.lines(&notes::visible(&note), found)
+        self.lines(&visible(&note, &(0..note.text.len())), found)
     }
 }
 

@@ -10,7 +10,8 @@ use super::{CallError, Handle};
 use crate::decide::Task;
 use crate::indexer::commit::decision;
 use crate::now_s;
-use note::{FileStat, Note, Warning};
+use note::chunk::visible;
+use note::{FileStat, Warning};
 use protocol::audience::Audience;
 use protocol::decision::{DecidedStep, Decision};
 use protocol::note::{GetRequest, NoteText};
@@ -49,7 +50,9 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     }
     let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
     // Text that a reader of the note does not see could only be meant for the machine.
-    let visible = if request.audience.is_assistant() { visible(&note) } else { Cow::Borrowed(note.text.as_str()) };
+    let whole = 0..note.text.len();
+    let hides = request.audience.is_assistant();
+    let visible = if hides { visible(&note, &whole) } else { Cow::Borrowed(note.text.as_str()) };
     // This mark says how the file is encoded, and is not part of the first line.
     let visible = visible.strip_prefix('\u{FEFF}').unwrap_or(&visible);
     let total = visible.lines().count() as u32;
@@ -134,22 +137,6 @@ pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Resul
         Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
         None => Err(not_found("note", path.as_str(), "nothing was decided about it yet")),
     }
-}
-
-/// A note's text without its comments; their line ends stay.
-pub(super) fn visible(note: &Note) -> Cow<'_, str> {
-    if note.hidden.is_empty() {
-        return Cow::Borrowed(&note.text);
-    }
-    let (mut out, mut end) = (String::with_capacity(note.text.len()), 0);
-    for span in &note.hidden {
-        out.push_str(note.text.get(end..span.start).unwrap_or_default());
-        let comment = note.text.get(span.start.max(end)..span.end).unwrap_or_default();
-        out.extend(comment.chars().filter(|c| matches!(c, '\r' | '\n')));
-        end = end.max(span.end);
-    }
-    out.push_str(note.text.get(end..).unwrap_or_default());
-    Cow::Owned(out)
 }
 
 /// What a record remembers of the last decision that changed a note.

@@ -50,8 +50,7 @@ pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyz
     let mut passage = None;
     let blank = shown.trim().is_empty();
     if (blank || (found.is_empty() && !terms.is_empty())) && *shown != *head {
-        let written = without_comments(head);
-        let written = printable_lines(&written);
+        let written = printable_lines(head);
         let found = matches(&written, terms, analyze);
         passage = (blank || !found.is_empty()).then(|| around(&written, &found, 0, &[]));
     }
@@ -72,23 +71,6 @@ fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize, headin
     let passage = Passage::of(shown, if whole { 0..shown.len() } else { core });
     let (text, highlights) = passage.after_heading(shown, found, headings).on_one_line(shown, found);
     Snippet { text, highlights, lines_before, headings: Vec::new() }
-}
-
-/// Without `<!-- comments -->`, but with their line breaks; one that does not end stays.
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find("<!--") {
-        let Some(end) = rest[start + 4..].find("-->") else {
-            break;
-        };
-        out.push_str(&rest[..start]);
-        let after = start + 4 + end + 3;
-        out.extend(rest[start..after].matches('\n'));
-        rest = &rest[after..];
-    }
-    out.push_str(rest);
-    out
 }
 
 /// The words of `text` that the query has too, in order.

@@ -15,6 +15,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -79,6 +80,24 @@ impl Chunk {
             _ => own,
         }
     }
+}
+
+/// The text of a span without comments, but with their line ends, so that its lines keep their numbers.
+pub fn visible<'a>(note: &'a Note, span: &Range<usize>) -> Cow<'a, str> {
+    let hidden = &note.hidden[note.hidden.partition_point(|h| h.end <= span.start)..];
+    let mut hidden = hidden.iter().take_while(|h| h.start < span.end).peekable();
+    if hidden.peek().is_none() {
+        return Cow::Borrowed(&note.text[span.clone()]);
+    }
+    let (mut out, mut at) = (String::with_capacity(span.len()), span.start);
+    for comment in hidden {
+        out.push_str(&note.text[at..comment.start.max(at)]);
+        let (start, end) = (comment.start.max(at), comment.end.min(span.end));
+        out.extend(note.text.get(start..end).into_iter().flat_map(str::chars).filter(|c| matches!(c, '\r' | '\n')));
+        at = at.max(end);
+    }
+    out.push_str(&note.text[at..span.end]);
+    Cow::Owned(out)
 }
 
 /// The text of a span as it is searched and embedded: without comments, links as what they show.

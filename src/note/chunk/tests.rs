@@ -160,6 +160,21 @@ fn searchable_text_has_no_comments_and_shows_links_as_read() {
     assert!(!shown.contains("[["), "{shown}");
 }
 
+#[test]
+fn visible_text_has_no_comments_and_all_lines() {
+    let text = "one %%a%% two\n<!-- b\r\nc --> three\n%%\nd\n%%\nfour\n";
+    let (note, _) = cut("n.md", text, &ChunkConfig::default());
+    let whole = visible(&note, &(0..text.len()));
+    assert_eq!(whole, "one  two\n\r\n three\n\n\n\nfour\n");
+    assert_eq!(whole.lines().count(), text.lines().count());
+    // Any cut of it shows the same, also within a comment.
+    for at in 0..=text.len() {
+        let parts = [visible(&note, &(0..at)), visible(&note, &(at..text.len()))].concat();
+        assert_eq!(parts, whole, "cut at {at}");
+    }
+    assert!(matches!(visible(&note, &(0..3)), Cow::Borrowed("one")));
+}
+
 pub(super) fn markdown() -> impl proptest::strategy::Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zé日]{1,8}( [a-zé日]{1,8}){0,12}\n\n",
@@ -207,6 +222,8 @@ proptest! {
         for c in &chunks {
             prop_assert!(note.text.get(c.span.clone()).is_some());
             let _ = searchable(&note, &c.span);
+            let ends = |text: &str| text.matches('\n').count();
+            prop_assert_eq!(ends(&visible(&note, &c.span)), ends(&note.text[c.span.clone()]));
         }
     }
 }
