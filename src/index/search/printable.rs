@@ -12,7 +12,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     clean(text, false)
 }
 
-/// As [`printable`], but line ends (all as `\n`) and tabs stay.
+/// As [`printable`], but line feeds and tabs stay. What else ends a line somewhere becomes a space, so that lines keep
+/// their numbers.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     clean(text, true)
 }
@@ -61,10 +62,8 @@ fn clean(text: &str, lines: bool) -> Cow<'_, str> {
             }
             '\r' if after.starts_with('\n') => {}
             '\t' => out.push(if lines { '\t' } else { ' ' }),
-            '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                out.push(if lines { '\n' } else { ' ' });
-            }
-            '\u{B}' | '\u{C}' => out.push(' '),
+            '\n' if lines => out.push('\n'),
+            '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push(' '),
             c if is_joiner(c) => {
                 if joins(out.chars().next_back(), after.chars().next()) {
                     out.push(c);

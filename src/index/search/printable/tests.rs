@@ -40,7 +40,8 @@ fn table() {
     for (text, want) in cases {
         assert_eq!(printable(text), want, "{text:?}");
     }
-    assert_eq!(printable_lines("a\r\n\tb\u{1B}[1m\rc"), "a\n\tb\nc");
+    assert_eq!(printable_lines("a\r\n\tb\u{1B}[1m\rc"), "a\n\tb c");
+    assert_eq!(printable_lines("a\u{2028}b\u{2029}c\u{85}d\re\n"), "a b c d e\n", "lines keep their numbers");
     assert!(matches!(printable("as it is"), Cow::Borrowed(_)));
 }
 
