@@ -40,7 +40,7 @@ fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
         }
         Reading::Lenient => true,
         Reading::Text => block.lines().any(lenient::is_property),
-        Reading::None => return unfinished(&text[start..]),
+        Reading::None => return foreign(&text[start..]).or_else(|| unfinished(&text[start..])),
     };
     is_broken.then_some(block)
 }
@@ -55,6 +55,19 @@ fn names_tags_twice(block: &str, line: &str) -> bool {
     let name = |line: &str| lenient::name(line).map(str::to_lowercase).filter(|name| is_tags(name));
     let Some(own) = name(line) else { return false };
     lines(block).filter_map(name).filter(|other| *other == own).count() > 1
+}
+
+/// Front matter that is not read: TOML, as Hugo has it, and lines that end with a carriage return alone.
+fn foreign(text: &str) -> Option<&str> {
+    let mut lines = text.split_inclusive(['\n', '\r']);
+    let first = lines.next().unwrap_or_default();
+    let fence = first.trim_end();
+    let is_lone = first.ends_with('\r') && !text[first.len()..].starts_with('\n');
+    if fence != "+++" && !(fence == "---" && is_lone) {
+        return None;
+    }
+    let rest: usize = lines.take_while(|line| line.trim_end() != fence).map(str::len).sum();
+    Some(&text[..text.floor_char_boundary((first.len() + rest).min(LONGEST))])
 }
 
 /// Front matter that begins but does not end: the note is being typed, or part of it is missing.

@@ -33,6 +33,11 @@ fn broken_front_matter_that_names_a_private_tag_is_private() {
         "---\ntags: [private]\n\n# Title\n\nWords.",
         "---\ntags: [private]\n--\n\n# Title",
         "---\r\ntags: [private]\r\n\r\n# Title",
+        // Front matter that is not read at all.
+        "+++\ntags = [\"private\"]\n+++\nx",
+        "+++\r\ntags = [\"private\"]\r\n+++\r\nx",
+        "+++\n[taxonomies]\ntags = ['Private/fam']",
+        "---\rtags: [private]\r---\rx",
         // Which of the two counts?
         "---\ntags: [private]\ntags: [work]\n---\nx",
         "---\ntags: [work]\ntags: [private]\n---\nx",
@@ -82,6 +87,8 @@ fn what_can_be_read_says_itself_whether_it_is_private() {
         "---\n\nA private thought after a rule, with\nmore lines of prose.\n",
         "---\ntags: [privateer\n---\nx",
         "---\ntags: [deprivate, x\n---\nx",
+        "+++\ntags = [\"work\"]\n+++\nA private matter.",
+        "++++\nprivate",
         "words, and then\ntags:: private",
         "# Title\ntags:: private",
         "tags:: privateer\n",
