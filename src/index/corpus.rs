@@ -6,23 +6,26 @@
 //! over all vaults of the request: the scores are then exactly those that one index of all notes would give. That costs
 //! a dictionary lookup per word and vault. For one vault the numbers are its own. The counts of engines elsewhere that
 //! answer the same query are added ([`WordStatistics`]). In the same way, a word counts as missing only if no vault has
-//! it, and the words of all vaults serve to correct it or to complete a beginning.
+//! it, and the words of all vaults serve to correct it or to complete a beginning. Words that only notes have which are
+//! hidden from the asker are missing, too.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use tantivy::Term;
 use tantivy::query::Bm25StatisticsProvider;
-use tantivy::schema::Field;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocSet, TERMINATED, Term};
 
 use super::documents::View;
 use super::statistics::{AskedTerm, WordStatistics, rarity};
-use super::{Language, LexicalError};
+use super::{Language, LexicalError, NoteNo};
 
 /// The snapshots that answer a query together, with the counts that its scores need.
 pub struct Corpus<'a> {
     /// Fields have the same numbers in all views: an index of another layout is thrown away when it is opened.
     pub(super) views: Vec<&'a View>,
+    /// Of each view the notes that are hidden from the asker.
+    hidden: Vec<HashSet<NoteNo>>,
     counted: RefCell<HashMap<Term, Counted>>,
     elsewhere: Elsewhere,
 }
@@ -46,8 +49,8 @@ struct Counted {
 }
 
 impl<'a> Corpus<'a> {
-    pub(super) fn of_views(views: Vec<&'a View>) -> Self {
-        Corpus { views, counted: RefCell::default(), elsewhere: Elsewhere::default() }
+    pub(super) fn of_views(views: Vec<&'a View>, hidden: Vec<HashSet<NoteNo>>) -> Self {
+        Corpus { views, hidden, counted: RefCell::default(), elsewhere: Elsewhere::default() }
     }
 
     /// The same, with the counts of engines elsewhere for this query's terms.
@@ -89,6 +92,17 @@ impl<'a> Corpus<'a> {
         Ok(self.counted(term)?.in_views.iter().sum())
     }
 
+    /// Whether a chunk that the asker may see has the term.
+    pub(super) fn shows(&self, term: &Term) -> Result<bool, LexicalError> {
+        let counted = self.counted(term)?;
+        for ((view, hidden), count) in self.views.iter().zip(&self.hidden).zip(counted.in_views) {
+            if count > 0 && (hidden.is_empty() || is_outside(view, hidden, term)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether a chunk of this snapshot has the term.
     pub(super) fn is_in(&self, view: &View, term: &Term) -> Result<bool, LexicalError> {
         let counted = self.counted(term)?;
@@ -119,6 +133,22 @@ impl<'a> Corpus<'a> {
         let segments = self.views.iter().flat_map(|view| view.searcher.segment_readers());
         segments.map(|segment| u64::from(segment.max_doc())).sum()
     }
+}
+
+/// Whether a chunk of another note than these has the term.
+fn is_outside(view: &View, hidden: &HashSet<NoteNo>, term: &Term) -> tantivy::Result<bool> {
+    for (segment, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
+        let index = segment.inverted_index(term.field())?;
+        let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
+        while postings.doc() != TERMINATED {
+            let no = NoteNo::try_from(numbers.of(postings.doc()).0);
+            if no.is_ok_and(|no| !hidden.contains(&no)) && !segment.is_deleted(postings.doc()) {
+                return Ok(true);
+            }
+            postings.advance();
+        }
+    }
+    Ok(false)
 }
 
 impl Bm25StatisticsProvider for Corpus<'_> {

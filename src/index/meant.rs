@@ -130,12 +130,12 @@ impl Corpus<'_> {
         Ok(meant)
     }
 
-    /// Whether any form of a word is in any snapshot.
+    /// Whether the asker may see any form of a word in any snapshot.
     fn has(&self, word: &AskedWord, query: &LexicalQuery) -> Result<bool, LexicalError> {
         let Some(view) = self.views.first() else { return Ok(false) };
         for (field, _) in weighted(view.fields, query) {
             for form in &word.forms {
-                if self.count(&Term::from_field_text(field, form))? > 0 {
+                if self.shows(&Term::from_field_text(field, form))? {
                     return Ok(true);
                 }
             }
@@ -161,7 +161,12 @@ impl Corpus<'_> {
                 }
             }
         }
-        completed.retain(|(text, _)| !word.forms.contains(text));
+        let mut shown = Vec::with_capacity(completed.len());
+        for (text, count) in completed {
+            let is_new = !word.forms.contains(&text) && self.shows(&Term::from_field_text(fields.words, &text))?;
+            shown.extend(is_new.then_some((text, count)));
+        }
+        let completed = shown;
         let together = completed.iter().map(|(_, count)| count).sum();
         for (text, _) in &completed {
             for (field, _) in weighted(fields, query) {
@@ -262,15 +267,16 @@ impl Corpus<'_> {
         Ok(best.map(|(_, reading)| reading))
     }
 
-    /// The forms of a word in these languages that the snapshots have in their texts, and how many chunks have the most
+    /// The forms of a word in these languages that the asker may see in the snapshots' texts, and how many chunks have the most
     /// frequent form.
     fn forms(&self, text: &str, languages: &[Language]) -> Result<(Vec<String>, u64), LexicalError> {
         let Some(view) = self.views.first() else { return Ok((Vec::new(), 0)) };
         let (mut forms, mut most) = (Vec::new(), 0);
         for language in languages {
             for word in words(text, Some(*language)).into_iter().filter(|word| word.kind != Kind::Part) {
-                let count = self.count(&Term::from_field_text(view.fields.words, &word.text))?;
-                if count > 0 && !forms.contains(&word.text) {
+                let term = Term::from_field_text(view.fields.words, &word.text);
+                let count = self.count(&term)?;
+                if count > 0 && !forms.contains(&word.text) && self.shows(&term)? {
                     forms.push(word.text);
                     most = most.max(count);
                 }

@@ -16,8 +16,9 @@ use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
     NoteEntry, NoteNo, NoteTable, Row,
 };
+
 use note::fingerprint::{ChunkId, TextHash};
-use note::{FileStat, VaultPath};
+use note::{FileStat, Private, VaultPath};
 use vector::Blocks;
 use vector::Vector;
 use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
@@ -566,7 +567,18 @@ impl Snapshot {
 impl<'a> Corpus<'a> {
     /// The corpus of these snapshots.
     pub fn of(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Self {
-        Corpus::of_views(snapshots.into_iter().map(|snapshot| &snapshot.words).collect())
+        Corpus::hiding(snapshots.into_iter().map(|snapshot| (snapshot, None)))
+    }
+
+    /// The corpus of these snapshots for somebody from whom these of their notes are hidden.
+    pub fn hiding<'p>(snapshots: impl IntoIterator<Item = (&'a Snapshot, Option<&'p Private>)>) -> Self {
+        let views = snapshots.into_iter().map(|(snapshot, private)| {
+            let is_hidden = |note: &NoteEntry| private.is_some_and(|private| private.covers(&note.path, note.tags()));
+            let hidden = private.map(|_| snapshot.notes().filter(|note| is_hidden(note)).map(|note| note.no).collect());
+            (&snapshot.words, hidden.unwrap_or_default())
+        });
+        let (views, hidden) = views.unzip();
+        Corpus::of_views(views, hidden)
     }
 }
 

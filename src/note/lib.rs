@@ -214,6 +214,11 @@ impl OwnDays {
     pub fn day(&self) -> Option<jiff::civil::Date> {
         self.about.or(self.created)
     }
+
+    /// The day on which it was made, else that which it is about.
+    pub fn made(&self) -> Option<jiff::civil::Date> {
+        self.created.or(self.about)
+    }
 }
 
 /// What decides a note's kind when its front matter does not.

@@ -51,6 +51,27 @@ fn silent(what: &str, said: &str) {
 }
 
 #[test]
+fn an_assistant_learns_no_spelling_from_private_notes() {
+    let place = place();
+    place.configure(PRIVATE);
+    place.write("Open/Fruit.md", "# Fruit\n\nThe zanzibarqua grows by the harbour.\n");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut warnings =
+        |words: &str, audience: Audience| daemon.ask(&SearchRequest { audience, ..query(words) }).warnings.join("; ");
+    // A slip of a word that only private notes have is corrected for their owner alone.
+    let slip = "quokkanete";
+    assert!(warnings(slip, Audience::Owner).contains("`quokkanette`"));
+    let nonsense = warnings("quokkzzzzz", Audience::Assistant).replace("quokkzzzzz", slip);
+    assert_eq!(warnings(slip, Audience::Assistant), nonsense);
+    // A word that only a private note has is a slip of a public one to an assistant.
+    assert_eq!(warnings("zanzibarque", Audience::Owner), "");
+    assert!(
+        warnings("zanzibarque", Audience::Assistant).contains("`zanzibarque` is nowhere; searched for `zanzibarqua`")
+    );
+}
+
+#[test]
 fn an_assistant_never_hears_of_private_notes() {
     let place = place();
     place.configure(PRIVATE);

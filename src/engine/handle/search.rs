@@ -115,7 +115,7 @@ pub(super) fn search_hiding(
     let (expansion, warning) = expansion::expansion(engine, expand, &wanted.parsed, wanted.options.mode, cancel);
     wanted.parsed.warnings.extend(warning);
     let mut vectors = vectors::vectors(engine);
-    let served = serve(&mut wanted, cancel)?;
+    let served = serve(&mut wanted, hide, cancel)?;
     let Wanted { parsed, options, .. } = &wanted;
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(parsed, options, hide, &mut vectors)).collect();
 
@@ -142,7 +142,7 @@ pub(super) fn search_hiding(
 }
 
 /// The vaults that answer, each with one snapshot; what the words of the query stand for in them is looked up.
-fn serve(wanted: &mut Wanted, cancel: &Cancel) -> Result<Vec<Served>, CallError> {
+fn serve(wanted: &mut Wanted, hide: bool, cancel: &Cancel) -> Result<Vec<Served>, CallError> {
     let Wanted { vaults, options, parsed, .. } = wanted;
     let mut served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
     if !options.contextual && options.mode != Mode::Lexical {
@@ -151,7 +151,8 @@ fn serve(wanted: &mut Wanted, cancel: &Cancel) -> Result<Vec<Served>, CallError>
         }
     }
     if options.mode == Mode::Hybrid {
-        parsed.understand(served.iter().map(|served| &*served.snapshot), options)?;
+        let shown = served.iter().map(|served| (&*served.snapshot, hide.then_some(&*served.pipeline.private)));
+        parsed.understand(shown, options)?;
     }
     Ok(served)
 }

@@ -552,7 +552,7 @@ impl<'a> Compiled<'a> {
 
     fn admits(&self, note: &NoteEntry) -> bool {
         (self.day == Days::default() || self.day.contain(day_of(note, self.offset)))
-            && (self.created == Days::default() || note.days.day().is_some_and(|day| self.created.contain(day)))
+            && (self.created == Days::default() || note.days.made().is_some_and(|day| self.created.contain(day)))
             && (self.modified == Days::default() || self.modified.contain(modified_on(note, self.offset)))
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))

@@ -42,6 +42,11 @@ impl Ranked {
         }
     }
 
+    /// A chunk that meets the conditions, and of which no lane says anything.
+    pub(super) fn unscored(row: Row) -> Self {
+        Ranked { fused: 0.0, score: 0.0, ..Ranked::sure(row) }
+    }
+
     /// How it came about, as shown in an answer; `None` if no lane was asked.
     pub(super) fn lanes(&self) -> Option<Lanes> {
         let Candidate { lexical, dense, .. } = &self.candidate;

@@ -93,7 +93,7 @@ impl Test {
         if sign.is_some() && days.is_none() && number(text).is_none() {
             return Err(format!("`{text}` is neither a number nor a date, and only those are more or less"));
         }
-        Ok(Test { relation, text: fold(text).into_owned(), days })
+        Ok(Test { relation, text: fold(plain(text)).into_owned(), days })
     }
 
     /// For a list, one element that meets it is enough.

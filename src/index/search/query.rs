@@ -32,6 +32,8 @@ pub use self::slashed::LinePattern;
 use super::Options;
 use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
+use note::Private;
+
 use crate::{Choice, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 
 /// A query understood.
@@ -97,16 +99,17 @@ impl Parsed {
         }
     }
 
-    /// Looks up what its words stand for in all snapshots that it is asked of, as the lexical lane would.
+    /// Looks up what its words stand for in all snapshots that it is asked of, each with the notes that are hidden from
+    /// the asker, as the lexical lane would.
     ///
     /// # Errors
     /// A word index cannot be read, or the search is cancelled.
-    pub fn understand<'a>(
+    pub fn understand<'a, 'p>(
         &mut self,
-        snapshots: impl IntoIterator<Item = &'a Snapshot>,
+        snapshots: impl IntoIterator<Item = (&'a Snapshot, Option<&'p Private>)>,
         options: &Options,
     ) -> Result<(), LexicalError> {
-        self.meant = Some(Corpus::of(snapshots).meant(&self.asked_of(options))?);
+        self.meant = Some(Corpus::hiding(snapshots).meant(&self.asked_of(options))?);
         Ok(())
     }
 
@@ -172,6 +175,14 @@ impl Parsed {
     pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
         let own = self.patterns.iter().filter(|(holds, _)| *holds).map(|(_, pattern)| pattern.clone());
         own.chain(self.required.iter().flat_map(Required::patterns_shown)).collect()
+    }
+
+    /// Whether AND, OR and NOT have all of its words, so that whatever meets them is found.
+    pub(super) fn is_all_required(&self) -> bool {
+        let mut words = Vec::new();
+        let Some(required) = &self.required else { return false };
+        required.words(false, &mut words);
+        words.join(" ") == self.words
     }
 
     /// Whether there is anything to be found, and not conditions only.

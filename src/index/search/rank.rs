@@ -8,11 +8,13 @@ mod emptied;
 mod required;
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::answer::{Answer, finish};
 use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Dense, Ranked, Scale};
+use super::hit::placed;
 use super::lanes::{self, Candidate};
 use super::ranking::{Order, Ranking, in_order};
 use super::rows::RowSet;
@@ -68,9 +70,12 @@ pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
     rank_within(parts, &corpus_of(parts), &[]).map(|(rankings, _)| rankings)
 }
 
-/// The words of all vaults.
+/// The words of all vaults. What is hidden from the asker matters only if the query's words are still to be looked up.
 pub(super) fn corpus_of<'a>(parts: &[Part<'a>]) -> Corpus<'a> {
-    Corpus::of(parts.iter().map(|part| part.snapshot))
+    Corpus::hiding(parts.iter().map(|part| {
+        let is_asked = part.query.meant.is_none();
+        (part.snapshot, part.query.filter.hidden.as_deref().filter(|_| is_asked))
+    }))
 }
 
 /// As [`rank_together`], on one scale with what was found elsewhere; also gives that scale.
@@ -112,16 +117,19 @@ fn ranked(
     }
     first.options.cancel.check()?;
     let scale = Scale::of(found.iter().flatten().chain(outside));
-    let mut said = corrections(parts, &meant.corrected);
+    let mut said = corrections(&meant.corrected);
     let asked = begun.iter().any(|begun| begun.lanes && begun.ranking.mode == Mode::Hybrid);
     if asked && scale.has_no_word() && !first.query.words.is_empty() {
         said.push(without_words(parts).to_owned());
     }
     let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
-        let Begun { mut ranking, lanes, .. } = begun;
+        let Begun { mut ranking, lanes, allowed } = begun;
         if lanes {
             ranking.warnings.append(&mut said);
             fuse_into(&mut ranking, part, candidates, scale, &meant);
+            if let Some(allowed) = allowed.filter(|_| part.query.is_all_required()) {
+                add_rest(&mut ranking, part, &allowed);
+            }
         }
         ranking
     });
@@ -157,7 +165,9 @@ impl Begun {
                 None => ranking.warnings.push("the query is empty".to_owned()),
             }
         } else if mode == Mode::Dense && vector.is_none() {
-            ranking.warnings.push("the embedder knows no word of the query; the lexical mode may find more".to_owned());
+            let why =
+                if part.vector.is_some() { "the embedder knows no word of the query" } else { "no embedder answers" };
+            ranking.warnings.push(format!("{why}; the lexical mode may find more"));
         } else {
             lanes = true;
         }
@@ -195,6 +205,18 @@ fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>,
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
 }
 
+/// Appends the notes that meet `words OR condition` by the condition alone, newest first.
+fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
+    let Part { snapshot, query, options, .. } = part;
+    let note_of = |row: Row| placed(snapshot, row).map(|(_, note)| note.no);
+    let known: HashSet<_> = ranking.ranked.iter().filter_map(|ranked| note_of(ranked.candidate.row)).collect();
+    if known.len() <= options.limit {
+        let rest = newest(snapshot, allowed, query).into_iter();
+        let rest = rest.filter(|row| note_of(*row).is_none_or(|no| !known.contains(&no)));
+        ranking.ranked.extend(rest.map(Ranked::unscored));
+    }
+}
+
 /// The warning if no chunk has a word of the query.
 fn without_words(parts: &[Part<'_>]) -> &'static str {
     if parts.iter().all(|part| part.options.familiarity <= 0.0) {
@@ -204,15 +226,9 @@ fn without_words(parts: &[Part<'_>]) -> &'static str {
     }
 }
 
-/// The warnings about words that no vault has. They name the correction only if no vault has hidden notes, because it
-/// may be the name of one.
-fn corrections(parts: &[Part<'_>], corrected: &[Corrected]) -> Vec<String> {
-    let hides = |part: &Part<'_>| part.snapshot.notes().any(|note| part.query.filter.hides(note));
-    let named = corrected.is_empty() || !parts.iter().any(hides);
-    let said = |Corrected { typed, name, .. }: &Corrected| {
-        let instead = if named { format!("`{name}`") } else { "a word that is spelt almost like it".to_owned() };
-        format!("`{typed}` is nowhere; searched for {instead}")
-    };
+/// The warnings about words that no vault has.
+fn corrections(corrected: &[Corrected]) -> Vec<String> {
+    let said = |Corrected { typed, name, .. }: &Corrected| format!("`{typed}` is nowhere; searched for `{name}`");
     corrected.iter().map(said).collect()
 }
 

@@ -246,7 +246,7 @@ fn what_a_word_was_taken_for_is_embedded_in_its_place() {
         ("path:x \"two words\" obsidain", "obsidian two words"),
     ] {
         let mut parsed = crate::search::parse(typed, today).unwrap();
-        parsed.understand([&*snapshot], &crate::search::Options::default()).unwrap();
+        parsed.understand([(&*snapshot, None)], &crate::search::Options::default()).unwrap();
         assert_eq!(parsed.text_meant(), meant);
     }
 }
@@ -260,7 +260,7 @@ fn other_words_for_a_query_are_understood_by_themselves() {
     let snapshot = index.publish(1).unwrap();
     let options = crate::search::Options { mode: protocol::search::Mode::Lexical, ..Default::default() };
     let mut typed = crate::search::parse("obsidain path:*.md", jiff::civil::date(2026, 11, 23)).unwrap();
-    typed.understand([&*snapshot], &options).unwrap();
+    typed.understand([(&*snapshot, None)], &options).unwrap();
     let other = typed.rephrased("kubernetse");
     assert_eq!((&other.filter, other.meant.is_none()), (&typed.filter, true));
     let found = crate::search::search(&snapshot, "v", &other, None, &options).unwrap();

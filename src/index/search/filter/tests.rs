@@ -29,6 +29,20 @@ fn admits(conditions: &[(Key, &str)], without: &[(Key, &str)], note: &NoteEntry)
 }
 
 #[test]
+fn a_note_was_made_on_the_day_that_it_names_for_that() {
+    let mut both = note("Plan.md", &[], None, Some(date(2026, 11, 28)), MTIME);
+    both.days.created = Some(date(2024, 2, 29));
+    let about = note("Plan.md", &[], None, Some(date(2026, 11, 28)), MTIME);
+    for (typed, of_both, of_about) in
+        [("2024", true, false), ("2026-11-28", false, true), ("<2025", true, false), (">=2026", false, true)]
+    {
+        let made = |note: &NoteEntry| admits(&[(Key::Created, typed)], &[], note);
+        assert_eq!((made(&both), made(&about)), (of_both, of_about), "{typed}");
+    }
+    assert!(admits(&[(Key::On, "2026-11-28")], &[], &both), "it is about another day");
+}
+
+#[test]
 fn conditions_on_the_vault() {
     use Key::{Path, Vault};
     let note = note("Work/Plan.md", &[], None, None, MTIME);

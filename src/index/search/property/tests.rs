@@ -50,6 +50,7 @@ fn values() {
         ("none", "null", true),
         ("blank", "null", true),
         ("about", "other note", true),
+        ("about", "[[Other note]]", true),
         ("year", "2025", true),
         ("year", "<2026", true),
         ("GRÖSSE", "xl", false),

@@ -2,11 +2,11 @@
 //!
 //! Operators are written in capitals. OR joins two neighbours, AND binds closer, and words that no operator touches stay
 //! free words: `big apple OR pear` asks for `apple` or `pear`, and `big` ranks. Within parentheses words side by side are
-//! all asked for. Parentheses without an operator are punctuation, and a query all in capitals has operators only if
-//! they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
+//! all asked for. Parentheses without an operator are punctuation, also around a condition, and a query all in capitals
+//! has operators only if they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
 use super::slashed::{LinePattern, slashed};
-use super::{CLOSING, OPENING, Parsed, Parser, TooMuch, bracketed, word_end};
+use super::{CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, strip_quote, word_end};
 
 /// Parentheses within each other; what is deeper is punctuation.
 const MAX_DEPTH: u8 = 16;
@@ -43,6 +43,16 @@ impl Required {
         match self {
             Required::All(parts) => parts,
             one => std::slice::from_ref(one),
+        }
+    }
+
+    /// Appends the words that it asks for; `negated` says whether it stands under a NOT.
+    pub(super) fn words<'a>(&'a self, negated: bool, words: &mut Vec<&'a str>) {
+        match self {
+            Required::One { query, .. } if !negated => words.extend(query.phrases.iter().map(String::as_str)),
+            Required::One { .. } => {}
+            Required::Not(part) => part.words(!negated, words),
+            Required::All(parts) | Required::Any(parts) => parts.iter().for_each(|part| part.words(negated, words)),
         }
     }
 
@@ -110,9 +120,12 @@ enum Item<'a> {
 /// Operands joined by OR; each of them joined by AND. `true` stands for NOT.
 type Chain<'a> = Vec<Vec<(bool, Item<'a>)>>;
 
-/// Whether the query has operators: then [`read`] understands it.
+/// Whether the query has operators, or a condition in parentheses: then [`read`] understands it.
 pub(super) fn has_operators(query: &str) -> bool {
     let operator = |word: &str| matches!(word.trim_matches(['(', ')']), "AND" | "OR" | "NOT") || word.starts_with("-(");
+    if query.split_whitespace().any(opens_condition) {
+        return true;
+    }
     if !query.split_whitespace().any(operator) {
         return false;
     }
@@ -124,6 +137,15 @@ pub(super) fn has_operators(query: &str) -> bool {
     let side_by_side = |pair: &[Token<'_>]| matches!(pair, [Token::Piece(_), Token::Piece(_) | Token::Not]);
     tokens.iter().any(|token| matches!(token, Token::And | Token::Or | Token::Not))
         && !(tokens.iter().all(is_capital) && tokens.windows(2).any(side_by_side))
+}
+
+/// Whether a word is a parenthesis before a condition, a phrase or what must not occur.
+fn opens_condition(word: &str) -> bool {
+    let Some(inner) = word.strip_prefix('(').map(|inner| inner.trim_start_matches('(')) else { return false };
+    let body =
+        inner.strip_prefix('-').filter(|body| body.starts_with(char::is_alphabetic) || strip_quote(body).is_some());
+    let is_condition = inner.split_once(':').is_some_and(|(name, _)| Field::named(name).is_some());
+    body.is_some() || is_condition || strip_quote(inner).is_some()
 }
 
 /// Understands a query with operators.

@@ -20,7 +20,7 @@ fn said(expected: &Expected) -> String {
 fn each_condition_that_leaves_a_note_out_is_named() {
     let vault = vault();
     // Of the note Work/Travel.md: query, and the conditions that are not met.
-    let cases: [(&str, &[&str]); 13] = [
+    let cases: [(&str, &[&str]); 14] = [
         ("costs path:Garden", &["it does not meet `path:Garden`"]),
         ("costs path:Garden path:Home", &["it does not meet `path:Garden or path:Home`"]),
         ("costs path:Garden path:Work", &[]),
@@ -28,6 +28,7 @@ fn each_condition_that_leaves_a_note_out_is_named() {
         ("costs -tag:fruit", &["it does not meet `-tag:fruit`"]),
         ("costs type:\"daily note\"", &["it does not meet `type:\"daily note\"`"]),
         ("costs link:Budget", &["it does not meet `link:Budget`"]),
+        ("costs prop.status:active", &["it does not meet `prop.…`"]),
         ("costs after:2026-01", &["it does not meet `after:2026-01-01`"]),
         ("costs before:2025-06-01", &["it does not meet `before:2025-06-01`"]),
         ("costs modified:today", &["it does not meet `modified:>=2026-11-20`"]),

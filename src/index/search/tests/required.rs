@@ -47,6 +47,28 @@ fn a_note_has_both_words_and_its_passages_one_of_them() {
 }
 
 #[test]
+fn a_note_that_meets_a_condition_alone_is_found_though_no_lane_knows_it() {
+    let vault = vault();
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let options = Options { mode, ..Options::default() };
+        for (query, last) in [
+            ("winter OR tag:work", &["Work/Budget.md", "Work/Travel.md"][..]),
+            ("winter OR type:nothing OR path:Work", &["Work/Budget.md", "Work/Travel.md"][..]),
+        ] {
+            let answer = ask(&vault, query, &options);
+            let mut got = paths(&answer);
+            got.dedup();
+            assert_eq!(got.first(), Some(&"Garden/Pruning.md"), "{mode:?} {query}: {got:?}");
+            assert!(last.iter().all(|path| got.contains(path)), "{mode:?} {query}: {got:?}");
+            assert_eq!(got.len(), 3, "{mode:?} {query}: {got:?}");
+        }
+    }
+    // A word that nothing requires ranks, and the words alone bring nothing that lacks it.
+    let options = Options { mode: Mode::Lexical, ..Options::default() };
+    assert_eq!(ask(&vault, "quibbleheron (tag:work OR tag:nothing)", &options).hits.len(), 0);
+}
+
+#[test]
 fn what_no_note_meets_is_named() {
     let vault = vault();
     let answer = ask(&vault, "trees AND nosuch", &Options::default());

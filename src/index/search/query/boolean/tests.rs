@@ -38,6 +38,7 @@ fn operators_bind_as_people_expect() {
         ("f(x) OR g(x)", "f(x) g(x)", "f(x) OR g(x)"),
         ("(f(x) OR g)", "f(x) g", "f(x) OR g"),
         ("a1 OR -b1", "a1", "a1 OR -b1"),
+        ("(big apple) tag:a", "(big apple)", ""),
     ] {
         assert_eq!(read(query), (words.to_owned(), required.to_owned(), 0), "{query}");
     }
@@ -59,6 +60,24 @@ fn text_that_has_no_operators_is_text() {
         assert_eq!((required.as_str(), warnings), ("", 0), "{query}");
     }
     assert_eq!(read("f(x) (a b) NOT c1").0, "f(x) a b");
+}
+
+#[test]
+fn conditions_in_parentheses_are_conditions() {
+    for (query, as_if) in [
+        ("(tag:a) boats", "tag:a boats"),
+        ("boats (path:Work tag:a)", "boats path:Work tag:a"),
+        ("((-tag:a)) boats", "-tag:a boats"),
+        ("boats (-sails)", "boats -sails"),
+        ("boats (\"dry dock\")", "boats \"dry dock\""),
+        ("boats (prop.status:done)", "boats prop.status:done"),
+    ] {
+        assert_eq!(parse(query, TODAY), parse(as_if, TODAY), "{query}");
+    }
+    for text in ["boats (at sea) tag:a", "boats (-5 degrees)", "boats (note: wet)"] {
+        assert_eq!(parse(text, TODAY).unwrap().required, None, "{text}");
+        assert!(parse(text, TODAY).unwrap().words.contains('('), "{text}");
+    }
 }
 
 #[test]
