@@ -49,11 +49,13 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, CliFailure> 
 /// `situated stop`: asks the daemon to stop, and waits until the data folder is free for another daemon.
 pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     let found = Config::whereabouts(&session.overrides());
-    if !is_locked(&found.data_dir) {
+    let client = session.client();
+    // A daemon of another data folder may answer at the socket, as it does to all commands.
+    if client.is_err() && !is_locked(&found.data_dir) {
         return session.done(json!({ "stopped": false, "running": false }), "no daemon runs");
     }
-    session.client()?.call(&ShutdownRequest {})?;
-    if !freed(&found.data_dir, STOP_PATIENCE) {
+    client?.call(&ShutdownRequest {})?;
+    if !freed(|| is_locked(&found.data_dir) || session.client().is_ok(), STOP_PATIENCE) {
         let message = format!(
             "the daemon said it would stop, but still holds {} after {} s; its log may say why",
             found.data_dir.display(),
@@ -64,10 +66,10 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     session.done(json!({ "stopped": true, "running": false }), "stopped")
 }
 
-/// Waits until no daemon holds the lock of the data folder.
-pub(super) fn freed(data_dir: &std::path::Path, patience: Duration) -> bool {
+/// Waits until something is held no longer, such as the lock of a data folder.
+fn freed(is_held: impl Fn() -> bool, patience: Duration) -> bool {
     let deadline = Instant::now() + patience;
-    while is_locked(data_dir) {
+    while is_held() {
         if Instant::now() >= deadline {
             return false;
         }

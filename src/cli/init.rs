@@ -41,7 +41,12 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         Answers { vaults: vec![vault], provider: Provider::Template, at_login: false }
     };
     let vaults = configured(&answers.vaults);
-    write(&file, &sample_file_of(&vaults, answers.provider), &vaults)?;
+    let text = sample_file_of(&vaults, answers.provider);
+    // Of a file that exists it is said that it does.
+    if file.symlink_metadata().is_err() {
+        super::vault::check(&file, &text, session)?;
+    }
+    write(&file, &text, &vaults)?;
     if session.globals.json {
         let listed: Vec<_> = vaults.iter().map(|vault| json!({ "name": vault.name, "path": vault.path })).collect();
         session.json(json!({ "file": file, "vault": listed.first(), "vaults": listed }))?;

@@ -50,6 +50,7 @@ mod status;
 mod tail;
 mod target;
 mod team;
+mod toml_text;
 mod tour;
 mod vault;
 mod why;

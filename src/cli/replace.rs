@@ -8,8 +8,7 @@ use platform::files::{Private as _, mode, set_mode, sync_folder};
 
 /// Replaces a file's text atomically. If `keep` is set, the old text is copied beside it; returns where the copy is.
 pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std::io::Result<Option<PathBuf>> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).private().create(folder)?;
+    let folder = folder_of(file)?;
     // Such files hold other servers' keys: a new one is readable by its user alone, an old one keeps its mode.
     let mode = std::fs::metadata(file).map_or(0o600, |known| mode(&known) & 0o777);
     let backup = old.filter(|_| keep).map(|old| beside(file, "before-situated", old, mode)).transpose()?;
@@ -24,8 +23,16 @@ pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std
     Ok(backup)
 }
 
+/// The folder of a file, which is made if there is none.
+fn folder_of(file: &Path) -> std::io::Result<&Path> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).private().create(folder)?;
+    Ok(folder)
+}
+
 /// Writes a new file beside another, never over an existing one.
 pub(super) fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io::Result<PathBuf> {
+    folder_of(file)?;
     for n in 1..1_000 {
         let mut name = file.as_os_str().to_owned();
         name.push(if n == 1 { format!(".{what}") } else { format!(".{what}-{n}") });

@@ -92,17 +92,7 @@ impl Written {
 
     /// Replaces the text of the file, if the new one is a valid configuration.
     fn write(&self, new: &str, session: &Session) -> Result<(), CliFailure> {
-        // If nothing can be written beside the file, writing the file itself will report why.
-        if let Ok(probe) = replace::beside(&self.file, "check", new, 0o600) {
-            let mut overrides = session.overrides();
-            overrides.config = Some(probe.clone());
-            let read = Config::load(&overrides);
-            std::fs::remove_file(&probe)?;
-            if let Err(errors) = read {
-                let said = errors.problems.into_iter().map(|problem| problem.message);
-                return Err(CliFailure::usage(said.collect::<Vec<_>>().join("\n")));
-            }
-        }
+        check(&self.file, new, session)?;
         let written = replace::file(&self.file, self.text.as_deref(), new, false);
         written.map(drop).map_err(|error| self.cannot(&error.to_string()))
     }
@@ -115,6 +105,19 @@ impl Written {
         }
         Ok(())
     }
+}
+
+/// Whether a text is a valid configuration, as that of this file.
+pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), CliFailure> {
+    // If nothing can be written beside the file, writing the file itself will report why.
+    let Ok(probe) = replace::beside(file, "check", text, 0o600) else { return Ok(()) };
+    let mut overrides = session.overrides();
+    overrides.config = Some(probe.clone());
+    let read = Config::load(&overrides);
+    std::fs::remove_file(&probe)?;
+    let Err(errors) = read else { return Ok(()) };
+    let said = errors.problems.into_iter().map(|problem| problem.message);
+    Err(CliFailure::usage(said.collect::<Vec<_>>().join("\n")))
 }
 
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
@@ -236,8 +239,13 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         let path = cyan(shown(&vault.path));
         session.out.line(format!("{}  {path}  {notes}{}", bold(printable(&vault.name)), dim(whence)))?;
     }
+    let given = served.iter().flatten().any(|vault| !in_file(&vault.path));
     for vault in named.iter().filter(|vault| !served.iter().flatten().any(|served| served.path == vault.path)) {
-        let why = if served.is_some() { "  not served yet: `situated config reload`" } else { "" };
+        let why = match &served {
+            None => "",
+            Some(_) if given => "  not served: the daemon has the folders that `situated run` was given",
+            Some(_) => "  not served yet: `situated config reload`",
+        };
         session.out.line(format!("{}  {}{}", bold(printable(&vault.name)), cyan(shown(&vault.path)), dim(why)))?;
     }
     if served.is_none() {

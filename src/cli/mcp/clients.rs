@@ -26,7 +26,7 @@ pub(super) struct Client {
     format: Format,
     /// Whether an entry says that it starts a program (`type`).
     typed: bool,
-    /// Its file, relative to the home folder: on macOS, on Windows, and elsewhere.
+    /// Its file, relative to the home folder: on macOS, on Windows, and elsewhere, where `.config` may be another folder.
     files: [&'static str; 3],
     /// Whether its makers' documentation names that place.
     pub(super) documented: bool,
@@ -136,13 +136,16 @@ impl Client {
     /// Its file below this home folder.
     pub(super) fn file(&self, home: &Path) -> PathBuf {
         let [mac, windows, elsewhere] = self.files;
-        home.join(if cfg!(target_os = "macos") {
-            mac
+        if cfg!(target_os = "macos") {
+            return home.join(mac);
         } else if cfg!(windows) {
-            windows
-        } else {
-            elsewhere
-        })
+            return home.join(windows);
+        }
+        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        match (elsewhere.strip_prefix(".config/"), config) {
+            (Some(file), Some(config)) => config.join(file),
+            _ => home.join(elsewhere),
+        }
     }
 
     /// Whether the program seems to be installed: its file exists, or the folder of its file, if that is not the home

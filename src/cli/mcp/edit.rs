@@ -6,6 +6,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
 
+use crate::cli::toml_text::BYTE_ORDER_MARK;
+
 /// Why a file is not touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
@@ -26,8 +28,6 @@ impl fmt::Display for Refusal {
         }
     }
 }
-
-pub(super) const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// What the clients' own files may contain besides JSON.
 const COMMENTED: ParseOptions = ParseOptions {

@@ -3,12 +3,13 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::edit::{BYTE_ORDER_MARK, Refusal};
+use super::edit::Refusal;
+use crate::cli::toml_text;
 
 /// `text` with `entry` under `name` in the table `section`; `None` if it has it already. In an existing entry, keys
 /// that `entry` does not have stay.
 pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -> Result<Option<String>, Refusal> {
-    let (mark, mut document) = parsed(text)?;
+    let mut document = parsed(text)?;
     let servers = document.entry(section).or_insert_with(|| {
         let mut servers = Table::new();
         // A separate header of the section would say nothing.
@@ -25,32 +26,25 @@ pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -
             changed = true;
         }
     }
-    Ok(changed.then(|| format!("{mark}{document}")))
+    Ok(changed.then(|| toml_text::written(text, &document)))
 }
 
 /// `text` without the entry `name` in the table `section`; `None` if there is none.
 pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Option<String>, Refusal> {
-    let (mark, mut document) = parsed(text)?;
+    let mut document = parsed(text)?;
     let servers = document.get_mut(section).and_then(Item::as_table_like_mut);
     let removed = servers.and_then(|servers| servers.remove(name)).is_some();
-    Ok(removed.then(|| format!("{mark}{document}")))
+    Ok(removed.then(|| toml_text::written(text, &document)))
 }
 
 /// Whether the table `section` has an entry of this name.
 pub(super) fn has_entry(text: &str, section: &str, name: &str) -> bool {
     let entered = |servers: &dyn TableLike| servers.get(name).is_some_and(Item::is_table_like);
-    parsed(text).is_ok_and(|(_, document)| document.get(section).and_then(Item::as_table_like).is_some_and(entered))
+    parsed(text).is_ok_and(|document| document.get(section).and_then(Item::as_table_like).is_some_and(entered))
 }
 
-/// A byte order mark, if there is one, and the document behind it.
-fn parsed(text: &str) -> Result<(&str, DocumentMut), Refusal> {
-    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let document = body.parse::<DocumentMut>().map_err(|error| {
-        // The whole message quotes the line, which may hold a key.
-        let line = error.span().map_or(1, |span| body[..span.start].lines().count().max(1));
-        Refusal::NotToml(format!("line {line}: {}", error.message().lines().next().unwrap_or_default()))
-    })?;
-    Ok((&text[..text.len() - body.len()], document))
+fn parsed(text: &str) -> Result<DocumentMut, Refusal> {
+    toml_text::parsed(text).map_err(|(line, why)| Refusal::NotToml(format!("line {line}: {why}")))
 }
 
 fn no_table(name: &str) -> Refusal {

@@ -1,13 +1,11 @@
 //! Puts a model's name into the configuration: values change; comments, order and everything else stay. Pure.
 
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{Item, Table, value};
 
+use crate::cli::toml_text;
 use crate::daemon::config::{Loaded, ValueOrigin};
 use provider::hub::ModelId;
 use provider::models::{ModelKind, Shelf};
-
-/// Some editors write this before the first line of a file.
-const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// What the configuration has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,11 +71,7 @@ impl Setting {
 /// # Errors
 /// It is not TOML, or the section is not a table.
 pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, String> {
-    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let mut document = body.parse::<DocumentMut>().map_err(|error| {
-        let line = error.span().map_or(1, |span| body[..span.start].matches('\n').count() + 1);
-        format!("line {line} is wrong: {}", error.message().lines().next().unwrap_or_default())
-    })?;
+    let mut document = toml_text::parsed(text).map_err(|(line, why)| format!("line {line} is wrong: {why}"))?;
     let no_table = || format!("`{}` in it is no table", setting.section);
     let section = document.entry(setting.section).or_insert_with(|| Item::Table(Table::new()));
     let section = section.as_table_like_mut().ok_or_else(no_table)?;
@@ -114,8 +108,7 @@ pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, S
             changes.push(format!("{key} goes: {} was said of another model", plain(&known)));
         }
     }
-    let mark = &text[..text.len() - body.len()];
-    Ok(Some(Named { old: text.to_owned(), new: format!("{mark}{document}"), changes }))
+    Ok(Some(Named { old: text.to_owned(), new: toml_text::written(text, &document), changes }))
 }
 
 /// The value of a key, without the comment behind it.

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-/// Some editors write this before the first line of a file.
-const BYTE_ORDER_MARK: char = '\u{FEFF}';
+use crate::cli::toml_text;
 
 /// The text with one more vault.
 ///
@@ -62,14 +61,9 @@ pub(super) fn renamed(text: &str, at: usize, name: &str) -> Result<String, Strin
 }
 
 fn edited(text: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<String, String> {
-    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let mut document = body.parse::<DocumentMut>().map_err(|error| {
-        let line = error.span().map_or(1, |span| body[..span.start].matches('\n').count() + 1);
-        format!("line {line} is wrong: {}", error.message().lines().next().unwrap_or_default())
-    })?;
+    let mut document = toml_text::parsed(text).map_err(|(line, why)| format!("line {line} is wrong: {why}"))?;
     edit(&mut document)?;
-    let mark = &text[..text.len() - body.len()];
-    Ok(format!("{mark}{document}"))
+    Ok(toml_text::written(text, &document))
 }
 
 fn tables(document: &mut DocumentMut) -> Result<&mut ArrayOfTables, String> {

@@ -278,7 +278,8 @@ impl Check<'_> {
                 self.problem(
                     "data_dir",
                     format!(
-                        "{} lies inside the vault `{}`, and nothing is ever written there; choose another folder",
+                        "{} lies inside the vault `{}`, and nothing is ever written there; name another `data_dir`, or the \
+                         folder in which the notes are",
                         data.display(),
                         vault.name
                     ),
