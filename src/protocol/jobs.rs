@@ -71,7 +71,7 @@ pub struct RebuildRequest {
     /// Have the provider's batch interface write the contexts: cheaper and slower.
     #[serde(skip_serializing_if = "is_default")]
     pub batch: bool,
-    /// Who asks: assistants pay only with leave.
+    /// Who asks: assistants pay only with leave, and private notes are left out.
     #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,
     /// Answer when the job has ended, rather than when it has begun.

@@ -174,6 +174,13 @@ fn an_assistant_never_hears_of_private_notes() {
         ] {
             silent(tool, &assistant.tool(tool, arguments).to_string());
         }
+        // Nor of how many there are: they are left out of what is made anew.
+        for path in [None, Some("Open")] {
+            let made = json!({ "path": path, "force": true, "wait": true });
+            let made = assistant.data("reindex_with_context", made);
+            assert_eq!((&made["total_entities"], &made["processed"]), (&json!(2), &json!(2)), "{made}");
+            assert!(made["message"].as_str().unwrap().contains("2 of 2 notes"), "{made}");
+        }
         // From the moment that a note says so.
         place.write("Open/Boat.md", "# Boat\n\nThe boat is red.\n\n#private\n");
         assert!(assistant.refused("read_note", json!({ "path": "Open/Boat.md" })).contains("not known"));

@@ -12,6 +12,7 @@ use super::search::expansion;
 use super::{CallError, Cancel, Handle, VaultShared, offers, recent, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
+use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::own_text::{AdHocContext, OwnChunk, capped};
 use crate::writer::Writer;
@@ -90,7 +91,8 @@ fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
         return Some(estimate.clone());
     }
     let pipelines: Vec<_> = engine.0.vaults.load().iter().filter_map(|vault| vault.pipeline()).collect();
-    let estimate = estimate(engine, &answering(engine), &pipelines, None, Wanted::Old, false).ok().flatten()?;
+    let estimate =
+        estimate(engine, &answering(engine), &pipelines, &Covered::default(), Wanted::Old, false).ok().flatten()?;
     *known = Some((state, estimate.clone()));
     Some(estimate)
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::access::ready;
 use super::{CallError, Handle};
 use crate::decide::NotePipeline;
+use crate::indexer::rebuild::Covered;
 use context::ContextRecord;
 use context::cost::{self, Asking, NoteSize};
 use context::plan::Reason;
 use index::{Row, Snapshot};
-use note::VaultPath;
 use protocol::contexts::Estimate;
 use store::record::{ChunkRecord, NoteRecord};
 
@@ -34,7 +34,7 @@ pub(super) fn estimate(
     engine: &Handle,
     generation: &str,
     pipelines: &[Arc<NotePipeline>],
-    under: Option<&VaultPath>,
+    covered: &Covered,
     wanted: Wanted,
     batch: bool,
 ) -> Result<Option<Estimate>, CallError> {
@@ -47,8 +47,8 @@ pub(super) fn estimate(
     let mut sizes = Vec::new();
     for pipeline in pipelines {
         let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-        let in_scope = |record: &NoteRecord| under.is_none_or(|under| record.path.is_under(under));
-        for note in pipeline.store.notes().map_err(storage)?.iter().filter(|record| in_scope(record)) {
+        let covers = |record: &NoteRecord| covered.has(pipeline, &record.path, &record.tags);
+        for note in pipeline.store.notes().map_err(storage)?.iter().filter(|record| covers(record)) {
             let asks = matches!(wanted, Wanted::OldPaid | Wanted::AtFirst) && note.chunks.iter().any(is_old);
             let contexts = if asks { pipeline.store.contexts(&note.path).map_err(storage)? } else { Vec::new() };
             sizes.extend(size(note, &contexts, wanted));

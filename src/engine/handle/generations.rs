@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::access::ready;
 use super::{CallError, Handle, estimates};
 use crate::VaultShared;
+use crate::indexer::rebuild::Covered;
 use crate::jobs::Ended;
 use crate::runtime::shown;
 use crate::supervisor::Event;
@@ -56,7 +57,8 @@ pub(super) fn build_generation(
     let scope = Scope { vault: vault.map(str::to_owned), path: None };
     if dry_run {
         let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-        let estimate = estimates::estimate(engine, &name, &pipelines, None, estimates::Wanted::All, false)?;
+        let estimate =
+            estimates::estimate(engine, &name, &pipelines, &Covered::default(), estimates::Wanted::All, false)?;
         return Ok(Job::dry_run(JobKind::Generation, scope, None, estimate));
     }
     let job = engine.begin(JobKind::Generation, scope, &vaults);

@@ -13,6 +13,7 @@ use crate::EngineError;
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
+use crate::indexer::rebuild::Covered;
 use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest};
 
 /// How long an indexer may take to write down what the user said; it may be busy with something else first.
@@ -148,7 +149,7 @@ fn offer(engine: &Handle, vault: &VaultShared, pipeline: &Arc<NotePipeline>) -> 
     let Some(writer) = &runtime.writer else { return Ok(None) };
     let of = |wanted| {
         let pipelines = std::slice::from_ref(pipeline);
-        let estimate = estimate(engine, &vault.generation, pipelines, None, wanted, false)?;
+        let estimate = estimate(engine, &vault.generation, pipelines, &Covered::default(), wanted, false)?;
         Ok::<_, CallError>(estimate.unwrap_or_default())
     };
     let budget = engine.0.config.load().budget.clone();

@@ -3,16 +3,16 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::access::{hidden, ready};
+use super::access::ready;
 use super::resolve::{self, Named};
 use super::{CallError, Handle, contexts, estimates, recent};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
+use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::settings::Settings;
 use crate::shared::VaultShared;
 use crate::supervisor;
-use index::NoteEntry;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::jobs::{Job, JobKind, Scope};
@@ -52,7 +52,7 @@ pub(super) fn refresh(engine: &Handle, scope: &Scope, seconds: u64) -> Result<()
 }
 
 /// The vaults of a scope, and the folder or note in it: a folder by its path, a note as its owner names it.
-fn covered(
+fn vaults_of(
     engine: &Handle,
     scope: &Scope,
     audience: Audience,
@@ -85,13 +85,11 @@ pub(super) fn rebuild(
         let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
         return Err(CallError::Conflict { message, job: running.job });
     }
-    let (vaults, under) = covered(engine, &scope, audience)?;
+    let (vaults, under) = vaults_of(engine, &scope, audience)?;
+    let covered = Covered { under, audience };
     let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
         let (snapshot, pipeline) = ready(vault)?;
-        let hidden = hidden(&pipeline, audience);
-        let shown = |n: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&n.path, n.tags()));
-        let within = snapshot.notes().filter(|n| under.as_ref().is_none_or(|u| n.path.is_under(u)));
-        Ok(within.filter(shown).count() as u64)
+        Ok(snapshot.notes().filter(|note| covered.has(&pipeline, &note.path, note.tags())).count() as u64)
     };
     let mut total = 0;
     for vault in &vaults {
@@ -108,7 +106,7 @@ pub(super) fn rebuild(
             engine,
             &contexts::answering(engine),
             &pipelines,
-            under.as_ref(),
+            &covered,
             estimates::Wanted::All,
             batch,
         )?;
@@ -119,9 +117,9 @@ pub(super) fn rebuild(
     }
     let job = engine.begin(JobKind::Rebuild, scope, &vaults);
     // A user who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.
-    let agreed = under.is_none() && !audience.is_assistant();
+    let agreed = covered.under.is_none() && !audience.is_assistant();
     for vault in &vaults {
-        engine.send_part(vault, job, Event::Rebuild { job, under: under.clone(), batch, agreed });
+        engine.send_part(vault, job, Event::Rebuild { job, covered: covered.clone(), batch, agreed });
     }
     engine.0.jobs.get(job)
 }

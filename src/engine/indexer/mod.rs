@@ -20,7 +20,7 @@ mod migration;
 mod notes;
 mod opening;
 mod reader;
-mod rebuild;
+pub(super) mod rebuild;
 pub(super) mod scan;
 mod turn;
 mod upkeep;
@@ -62,6 +62,7 @@ use notes::NoteIndexer;
 use opening::Opening;
 use provider::{EmbedError, Embedder};
 use reader::Reader;
+use rebuild::Covered;
 use scan::{Extent, Findings};
 use store::StoreError;
 use upkeep::Upkeep;
@@ -97,7 +98,7 @@ pub(super) enum Event {
     /// also rewrites contexts that another one wrote.
     Consent { agreed: bool, replace: bool, reply: Sender<Result<(), CallError>> },
     /// A user asks for a rebuild of notes; `agreed` says that the user thereby agrees to the model too.
-    Rebuild { job: u64, under: Option<VaultPath>, batch: bool, agreed: bool },
+    Rebuild { job: u64, covered: Covered, batch: bool, agreed: bool },
     /// A user asks for this generation to be built beside the one that answers.
     Build { job: u64, reply: Sender<Result<(), CallError>> },
     /// The writer says what came of a job.

@@ -10,6 +10,7 @@ use super::commit::{Committed, Committer, Removed};
 use super::deletion_guard::DeletionGuard;
 use super::freshness::Freshness;
 use super::reader::Assignment;
+use super::rebuild::Covered;
 use super::watch::VaultWatch;
 use super::work_queue::{AT_ONCE, Progress, Settled, Waiting, WorkQueue};
 use super::{ActorContext, Event, TRY_AGAIN, Workers};
@@ -82,9 +83,10 @@ impl NoteIndexer {
     }
 
     /// Has every note in a scope decided anew; contexts that a model has written after `since` satisfy the rebuild.
-    pub(super) fn rebuild(&mut self, job: u64, under: Option<&VaultPath>, since: i64) {
-        let known = self.commit.known().iter().map(|note| &note.path);
-        let mut paths: Vec<VaultPath> = known.filter(|p| under.is_none_or(|u| p.is_under(u))).cloned().collect();
+    pub(super) fn rebuild(&mut self, job: u64, covered: &Covered, since: i64) {
+        let pipeline = &self.commit.pipeline;
+        let of_it = self.commit.known().iter().filter(|note| covered.has(pipeline, &note.path, note.tags()));
+        let mut paths: Vec<VaultPath> = of_it.map(|note| note.path.clone()).collect();
         paths.sort();
         if paths.len() > TOLD_AT_ONCE {
             self.commit.bulk(true);

@@ -10,13 +10,37 @@ use crate::{EngineError, now_s};
 use context::plan::Reason;
 use context::quality::Flaw;
 use note::VaultPath;
+use protocol::audience::Audience;
 use protocol::jobs::{ContextProgress, SkippedFile};
+use store::record::NoteRecord;
 
 /// Its key among the store's values.
 const NAME: &str = "rebuild";
 
 /// Notes with failures that are remembered.
 const MOST_FAILED: usize = 100;
+
+/// Which notes a rebuild is of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Covered {
+    /// A folder or note; everything if absent.
+    pub(crate) under: Option<VaultPath>,
+    /// Who asked: private notes are left out of what an assistant asks for, so that no total tells of them.
+    pub(crate) audience: Audience,
+}
+
+impl Covered {
+    /// Whether a note with these tags belongs to it.
+    pub(crate) fn has(
+        &self,
+        pipeline: &NotePipeline,
+        path: &VaultPath,
+        tags: impl IntoIterator<Item: AsRef<str>>,
+    ) -> bool {
+        self.under.as_ref().is_none_or(|under| path.is_under(under))
+            && !(self.audience.is_assistant() && pipeline.private.covers(path, tags))
+    }
+}
 
 /// A rebuild that goes on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +54,9 @@ pub(crate) struct Run {
     pub(crate) began: i64,
     /// A folder or note; everything if absent.
     pub(crate) path: Option<String>,
+    /// Who asked for it.
+    #[serde(default)]
+    pub(crate) audience: Audience,
     /// Whether the provider's batch interface is used.
     pub(crate) batch: bool,
     /// Chunks in all, once every note has been decided about; 0 before.
@@ -55,6 +82,7 @@ impl Run {
             id: u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0),
             began: now_s(),
             path,
+            audience: Audience::default(),
             batch,
             total: 0,
             failed: 0,
@@ -111,12 +139,13 @@ impl Run {
     /// Its notes that have not been decided about since it began.
     pub(crate) fn rest(&self, pipeline: &NotePipeline) -> Result<Vec<Task>, EngineError> {
         let under = self.path.as_deref().and_then(VaultPath::parse);
-        let in_scope = |path: &VaultPath| under.as_ref().is_none_or(|under| path.is_under(under));
+        let covered = Covered { under, audience: self.audience };
         let of_the_run = |(reason, at): (Reason, i64)| {
             at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten)
         };
         let notes = pipeline.store.notes()?.into_iter();
-        let rest = notes.filter(|record| in_scope(&record.path) && !of_the_run(record.decided));
+        let covers = |record: &NoteRecord| covered.has(pipeline, &record.path, &record.tags);
+        let rest = notes.filter(|record| covers(record) && !of_the_run(record.decided));
         Ok(rest.map(|record| Task::rebuild(record.path, self.began)).collect())
     }
 }

@@ -68,8 +68,9 @@ impl Indexer {
                 self.refresh_status();
                 let _ = reply.send(said.map_err(|error| CallError::Storage(error.to_string())));
             }
-            Event::Rebuild { job, under, batch, agreed } => {
-                let run = Run::new(job, under.as_ref().map(ToString::to_string), batch);
+            Event::Rebuild { job, covered, batch, agreed } => {
+                let path = covered.under.as_ref().map(ToString::to_string);
+                let run = Run { audience: covered.audience, ..Run::new(job, path, batch) };
                 let since = run.began;
                 if self.notes.commit.pipeline.generation.costs {
                     // The job has two steps: one ends with the notes, one with the contexts.
@@ -81,7 +82,7 @@ impl Indexer {
                         buyer.begin_run(at, run)
                     });
                 }
-                self.notes.rebuild(job, under.as_ref(), since);
+                self.notes.rebuild(job, &covered, since);
             }
             Event::Build { job, reply } => {
                 self.buy(|buyer, at, _| {

@@ -18,6 +18,7 @@ use super::process::{Process, Setup};
 use super::schedule::{Action, Schedule, Step, Telling};
 use super::vault::Vault;
 use crate::indexer::Event;
+use crate::indexer::rebuild::Covered;
 use crate::throttle::Until;
 use protocol::jobs::{JobKind, Scope};
 
@@ -281,7 +282,7 @@ impl World {
         self.rebuilds += usize::from(self.setup.costs);
         let scope = Scope { vault: None, path: None };
         let job = self.process().shared.jobs.begin(JobKind::Rebuild, scope, [(0, "v".to_owned())]);
-        self.process().send(Event::Rebuild { job, under: None, batch: false, agreed: true });
+        self.process().send(Event::Rebuild { job, covered: Covered::default(), batch: false, agreed: true });
     }
 
     /// Has contexts made anew whose text has changed.
