@@ -75,11 +75,16 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
 fn summary(answer: &GrepAnswer, what: GrepWhat) -> String {
     let notes = counted(answer.notes.len() as u64, "note");
     let lines = counted(answer.lines, "line");
-    let more = if answer.truncated { ", and there are more" } else { "" };
+    let shown: u64 = answer.notes.iter().map(|note| note.lines.len() as u64).sum();
+    let some = what == GrepWhat::Lines && shown < answer.lines;
+    let some = if some { format!(", {shown} of them shown") } else { String::new() };
+    let more = if answer.truncated { ", and there may be more" } else { "" };
     let time = millis(answer.took_ms);
     match what {
         GrepWhat::Notes => format!("\n{notes} of {} in {time}{more}", answer.searched),
-        GrepWhat::Lines | GrepWhat::Counts => format!("\n{lines} in {notes} of {}, in {time}{more}", answer.searched),
+        GrepWhat::Lines | GrepWhat::Counts => {
+            format!("\n{lines} in {notes} of {}{some}, in {time}{more}", answer.searched)
+        }
     }
 }
 

@@ -85,6 +85,8 @@ fn lines_are_found_in_all_of_a_note_and_only_where_they_are_looked_for() {
     assert_eq!((counted.notes[0].count, counted.notes[0].lines.len(), counted.lines), (3, 0, 3));
     let notes = daemon.ask(&GrepRequest { what: GrepWhat::Notes, limit: Some(2), ..todo("todo") });
     assert_eq!((notes.notes.len(), notes.truncated), (2, true));
+    let first = daemon.ask(&GrepRequest { limit: Some(1), ..todo("TODO") });
+    assert_eq!((first.lines, first.searched, first.truncated), (1, 6, true));
 }
 
 #[test]
@@ -123,6 +125,36 @@ fn an_assistant_gets_no_line_of_what_is_kept_from_it() {
     assert!(!text.contains("comment"), "{text}");
     let wrong = assistant.refused("grep_notes", json!({"pattern": "(open"}));
     assert!(wrong.contains("unclosed group"), "{wrong}");
+}
+
+#[test]
+fn what_is_not_shown_is_said_and_all_vaults_are_counted() {
+    let place = place();
+    place.write("Log.md", "Another brick in the wall.\n".repeat(1_000));
+    let other = place.dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("House.md"), "Bricks, too.\n").unwrap();
+    place.configure(&format!("[[vault]]\nname = \"other\"\npath = {:?}\n", other.to_str().unwrap()));
+    let _daemon = start(&place);
+    let mut assistant = Assistant::start(&place, Era::Legacy);
+    for (limit, head, shown, left) in [
+        (
+            5,
+            "At least 1000 lines match in 1 of 7 notes.",
+            5,
+            "995 of these lines, and what matches after them. A larger",
+        ),
+        (1000, "At least 1000 lines match in 1 of 7 notes.", 300, "of these lines, and what matches after them"),
+    ] {
+        let text = assistant.text("grep_notes", json!({ "pattern": "brick", "limit": limit }));
+        assert!(text.starts_with(head) && text.contains(left) && text.chars().count() < 12_500, "{text}");
+        let lines = text.lines().filter(|line| line.contains("| Another brick in the wall.")).count();
+        assert!(lines <= limit && lines >= shown, "{lines}: {text}");
+    }
+    let all = assistant.text("grep_notes", json!({ "pattern": "bricks" }));
+    assert!(all.starts_with("1 lines match in 1 of 7 notes.") && !all.contains("Left out"), "{all}");
+    let wrong = assistant.refused("grep_notes", json!({ "pattern": "brick", "context": 51 }));
+    assert!(wrong.contains("`context` is 51: it may be 0 to 50"), "{wrong}");
 }
 
 #[test]
@@ -183,6 +215,12 @@ fn at_the_terminal_it_prints_as_ripgrep_does() {
         "Work/Plan.md:7:TODO: paint the fence\nWork/Plan.md:10:%% TODO in a comment %%\nWork/Plan.md:12:- [ ] buy nails TODO\n"
     );
     assert!(said.contains("3 lines in 1 note of 1"), "{said}");
+    let (_, printed, said) = run(&["-m1", "TODO", "path:Work"]);
+    assert_eq!(
+        (printed.lines().count(), said.contains("3 lines in 1 note of 1, 1 of them shown")),
+        (1, true),
+        "{said}"
+    );
     let (_, printed, _) = run(&["-C1", "paint"]);
     assert_eq!(printed, "Work/Plan.md-6-\nWork/Plan.md:7:TODO: paint the fence\nWork/Plan.md-8-then rest\n");
     assert_eq!(run(&["-l", "todo", "--", "-path:Secret"]).1, "--help.md\nHome/List.md\nTagged.md\nWork/Plan.md\n");

@@ -69,9 +69,6 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     found.answer.warnings.extend(left_out.into_iter().chain(unseen));
     for vault in &vaults {
         search.vault(vault, request, &mut found)?;
-        if found.is_over() {
-            break;
-        }
     }
     Ok(found.finish(began))
 }
@@ -151,6 +148,9 @@ impl Search<'_> {
         filter.hidden.clone_from(&hidden);
         let notes = filter.notes(&snapshot, self.cancel)?;
         found.answer.searched += notes.len() as u64;
+        if found.is_over() {
+            return Ok(());
+        }
         let candidate = |note: &NoteEntry| Candidate { no: note.no, path: note.path.clone(), state: note.stat };
         let mut candidates: Vec<Candidate> = notes.into_iter().map(candidate).collect();
         vault.grep.keep_possible(&self.pattern, &mut candidates, |note| (note.no, note.state));

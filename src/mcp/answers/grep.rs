@@ -6,7 +6,7 @@ use super::{ToolResult, vault};
 use crate::mcp::caller::Caller;
 use crate::mcp::daemon::Trouble;
 use crate::mcp::{clean, params, show, size};
-use protocol::grep::{GrepLine, GrepRequest};
+use protocol::grep::{GrepLine, GrepRequest, MAX_CONTEXT};
 
 /// The usual limit of lines, and the highest.
 const USUAL: usize = 50;
@@ -19,6 +19,9 @@ const ROOM: usize = 12_000;
 pub(in crate::mcp) async fn lines(asked: params::Grep, caller: &Caller) -> Result<ToolResult, Trouble> {
     let params::Grep { pattern, fixed, within, context, vault: of, limit } = asked;
     let limit = limit.unwrap_or(USUAL);
+    if context > MAX_CONTEXT {
+        return Err(Trouble::invalid(format!("`context` is {context}: it may be 0 to {MAX_CONTEXT}")));
+    }
     if !(1..=MOST).contains(&limit) {
         return Err(Trouble::invalid(format!("`limit` is {limit}: it may be 1 to {MOST}")));
     }
@@ -33,22 +36,31 @@ pub(in crate::mcp) async fn lines(asked: params::Grep, caller: &Caller) -> Resul
         ..GrepRequest::default()
     };
     let found = caller.call(asked).await?;
-    let more = if found.truncated { ", and there are more" } else { "" };
-    let about = format!("{} lines match in {} of {} notes{more}.", found.lines, found.notes.len(), found.searched);
+    let least = if found.truncated { "At least " } else { "" };
+    let about = format!("{least}{} lines match in {} of {} notes.", found.lines, found.notes.len(), found.searched);
     let mut text = show::head(&about);
-    let (mut shown, mut left) = (0, 0);
-    for note in &found.notes {
-        let mut of_note = format!("\nvault {}, {}\n", clean::name(&note.vault), clean::name(&note.path));
-        note.lines.iter().for_each(|line| numbered(&mut of_note, line));
-        if shown > 0 && text.chars().count() + of_note.chars().count() > ROOM {
-            left += 1;
-            continue;
+    let (mut used, mut shown) = (text.chars().count(), 0);
+    'notes: for note in &found.notes {
+        let mut head = format!("\nvault {}, {}\n", clean::name(&note.vault), clean::name(&note.path));
+        for line in &note.lines {
+            let mut more = std::mem::take(&mut head);
+            numbered(&mut more, line);
+            if shown > 0 && used + more.chars().count() > ROOM {
+                break 'notes;
+            }
+            let more = size::cut(&more, ROOM);
+            used += more.chars().count();
+            text.push_str(&more);
+            shown += 1;
         }
-        text.push_str(&size::cut(&of_note, ROOM));
-        shown += 1;
     }
-    if left > 0 {
-        let _ = writeln!(text, "\nLeft out: matches in {left} notes. A narrower pattern, or `within`, shows them.");
+    let mut left = Vec::new();
+    left.extend((shown < found.lines).then(|| format!("{} of these lines", found.lines - shown)));
+    left.extend(found.truncated.then(|| "what matches after them".to_owned()));
+    if !left.is_empty() {
+        let limit = if found.truncated { "A larger `limit`, a" } else { "A" };
+        let _ =
+            writeln!(text, "\nLeft out: {}. {limit} narrower pattern, or `within`, shows more.", left.join(", and "));
     }
     for warning in &found.warnings {
         let _ = writeln!(text, "\nNote: {}", clean::line(warning));
