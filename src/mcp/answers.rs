@@ -104,18 +104,23 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLin
         line: first,
         end_line: first,
         lines: total,
-        linked: note.links.as_ref().zip(note.backlinks.as_ref()).map(names::linked),
+        linked: None,
         omitted: None,
     };
     // The remark about what was left out takes room, too.
-    let room = limit.saturating_sub(show::note(&shown).chars().count() + 300);
+    let room = |shown: &NoteLines| limit.saturating_sub(show::note(shown).chars().count() + 300);
+    let for_links = room(&shown) / 3;
+    shown.linked = note.links.as_ref().zip(note.backlinks.as_ref()).map(|both| names::linked(both, for_links));
+    let room = room(&shown);
     let cost = |line: &str| line.chars().count() + show::NUMBERED;
     let (kept, count) = size::lines(&sent, room, &cost);
-    let whole = kept.len() == sent.len();
+    let (whole, is_cut) = (kept.len() == sent.len(), !sent.starts_with(&kept));
     shown.end_line = first + (count as u32).saturating_sub(1);
     let rest = shown.end_line + 1;
     if !whole || (lines.is_none() && note.truncated && rest <= total) {
-        let (what, how) = if kept.ends_with('…') {
+        let (what, how) = if is_cut && rest > total {
+            (format!("the rest of line {first}"), "`max_chars` takes more of it".to_owned())
+        } else if is_cut {
             (
                 format!("the rest of line {first}, and what follows"),
                 format!("`max_chars` takes more of it; `line: {rest}` goes on"),

@@ -92,7 +92,7 @@ pub(super) struct Metadata {
 pub(super) struct Linked {
     /// How many.
     pub(super) count: u32,
-    /// Paths of the first ten.
+    /// Paths of the first ten, or of those that there is room for.
     pub(super) notes: Vec<String>,
 }
 

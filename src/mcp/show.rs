@@ -89,7 +89,8 @@ pub(super) const NUMBERED: usize = 10;
 /// Lines of a note, each with its number.
 pub(super) fn note(note: &NoteLines) -> String {
     let NoteLines { vault, path, line, end_line, lines, .. } = note;
-    let mut out = head(&format!("Lines {line} to {end_line} of {lines}, vault {vault}, {path}."));
+    let which = if *lines == 0 { "An empty note".to_owned() } else { format!("Lines {line} to {end_line} of {lines}") };
+    let mut out = head(&format!("{which}, vault {vault}, {path}."));
     quoted(&mut out, &note.title);
     out.push('\n');
     for (number, text) in (*line..).zip(note.text.lines()) {

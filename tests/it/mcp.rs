@@ -436,6 +436,11 @@ fn results_keep_to_a_models_window_and_say_what_is_missing() {
     let lines: Vec<String> = (1..=3_000).map(|n| format!("Line {n} of the long log.")).collect();
     place.write("Long.md", lines.join("\n"));
     place.write("Wide.md", "word ".repeat(60_000));
+    place.write("Empty.md", "");
+    let names: Vec<String> = (0..60).map(|n| format!("Linked/With a name that is rather long {n}.md")).collect();
+    names.iter().for_each(|name| place.write(name, "# Linked\n\nSee [[Hub]].\n"));
+    let links: String = names.iter().map(|name| format!("[[{name}]]\n")).collect();
+    place.write("Hub.md", format!("# Hub of zebras\n\n{links}"));
     let _daemon = place.start();
     let mut assistant = Assistant::start(&place, Era::Stateless);
     let chars = |result: &Value| {
@@ -466,6 +471,21 @@ fn results_keep_to_a_models_window_and_say_what_is_missing() {
             }
         }
     }
+    // Links leave room for the text, and a line that is cut and the last is not followed by another one.
+    let hub = json!({ "path": "Hub.md", "links": true, "max_chars": 2_000 });
+    let text = assistant.text("read_note", hub);
+    assert!(text.chars().count() <= 2_000 && text.contains("    3 | [[Linked/With"), "{text}");
+    assert!(text.contains("It links to:\n   | Linked/") && text.matches("   | and 5").count() == 2, "{text}");
+    let found = json!({ "query": "zebras", "limit": 1, "include": ["links"], "max_chars": 2_000 });
+    let found = assistant.tool("search_with_contextual_retrieval", found);
+    assert!(chars(&found) <= 2_000, "{found}");
+    let linked = &found["structuredContent"]["results"][0]["metadata"]["links"];
+    assert!(linked["count"] == 60 && linked["notes"].as_array().unwrap().len() < 10, "{linked}");
+    let text = assistant.text("read_note", json!({ "path": "Wide.md" }));
+    assert!(text.ends_with("\nLeft out: the rest of line 1. `max_chars` takes more of it\n"), "{text}");
+    assert!(
+        assistant.text("read_note", json!({ "path": "Empty.md" })).starts_with("An empty note, vault notes, Empty.md.")
+    );
     // All of a note is had, page by page.
     let mut all: Vec<String> = Vec::new();
     while all.len() < lines.len() {

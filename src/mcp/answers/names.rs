@@ -31,16 +31,28 @@ pub(in crate::mcp) async fn names(asked: params::Names, caller: &Caller) -> Resu
     Ok(ToolResult { text: show::list(&about, &lines), structured: None })
 }
 
-/// The most linked notes that are shown, in each direction.
-const MOST_LINKED: usize = 50;
-
-/// The paths of the notes that a note links to, and of those that link to it; and how many more there are.
-pub(in crate::mcp) fn linked((links, backlinks): (&LinkedNotes, &LinkedNotes)) -> (Vec<String>, Vec<String>) {
+/// The paths of the notes that a note links to, and of those that link to it, each as many as half the room holds; and
+/// how many more there are.
+pub(in crate::mcp) fn linked(
+    (links, backlinks): (&LinkedNotes, &LinkedNotes),
+    room: usize,
+) -> (Vec<String>, Vec<String>) {
     let paths = |notes: &LinkedNotes| {
-        let mut paths: Vec<String> = notes.notes.iter().take(MOST_LINKED).map(|path| clean::name(path)).collect();
+        let mut paths = fitting(notes.notes.iter().map(|path| clean::name(path)), room / 2);
         let more = (notes.count as usize).saturating_sub(paths.len());
         paths.extend((more > 0).then(|| format!("and {more} more")));
         paths
     };
     (paths(links), paths(backlinks))
+}
+
+/// The first paths of notes, as many as so many characters hold.
+pub(in crate::mcp) fn fitting(paths: impl Iterator<Item = String>, mut room: usize) -> Vec<String> {
+    let fits = |path: &String| {
+        // With what marks it as a path.
+        let left = room.checked_sub(path.chars().count() + 6);
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    paths.take_while(fits).collect()
 }

@@ -7,7 +7,7 @@ use super::super::daemon::Trouble;
 use super::super::params::{self, Filters, Related, Search};
 use super::super::results::{Found, FoundPassage, Linked, Metadata, Omitted, TRUST};
 use super::super::{clean, show, size};
-use super::{ToolResult, decimal, lines, vault};
+use super::{ToolResult, decimal, lines, names, vault};
 use protocol::hit::{Hit, LinkedNotes};
 use protocol::search::{BoostWeights, TimeAsked};
 use protocol::search::{Contextual, Group, Include, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
@@ -228,9 +228,16 @@ impl Sized<'_> {
 
     /// The first `count` hits, with texts of at most so many characters.
     fn made(&self, count: usize, most: usize) -> (String, Found) {
+        let fitting =
+            |linked: &Linked| Linked { count: linked.count, notes: names::fitting(linked.notes.iter().cloned(), most) };
         let shorten = |hit: &FoundPassage| FoundPassage {
             content: size::cut(&hit.content, most),
             context: hit.context.as_ref().map(|context| size::cut(context, most)),
+            metadata: Metadata {
+                links: hit.metadata.links.as_ref().map(fitting),
+                backlinks: hit.metadata.backlinks.as_ref().map(fitting),
+                ..hit.metadata.clone()
+            },
             ..hit.clone()
         };
         let hits: Vec<FoundPassage> = self.hits[..count].iter().map(shorten).collect();
