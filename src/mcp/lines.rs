@@ -1,75 +1,187 @@
-//! Filters what a client writes before the protocol's library reads it. The library ends if anything except a request
-//! comes first; here such lines are skipped, and a last line without a line feed counts as a line.
+//! Stands between a client and the protocol's library, which ends if anything except a request comes first, and passes
+//! over what it cannot read. Here lines before the first request are skipped, a last line without a line feed counts as
+//! a line, and a request that cannot be read is refused, so that its client does not wait for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader, DuplexStream};
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 
-/// Bytes buffered between the client's input and the library.
+/// Bytes buffered between the client's streams and the library.
 const BUFFER: usize = 64 << 10;
 
-/// The lines of `input` from the first request on. Longer lines than `most` are dropped. `left` is set at the end.
-pub(super) fn requests(
+/// Bytes of a request's outermost object that are searched for its id.
+const MOST_TOP: usize = 4 << 10;
+
+/// The codes of errors that JSON-RPC has for what cannot be read, and for what is no request here.
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+
+/// What the library reads and writes in place of a client's streams, and the task that ends once all is written. Lines
+/// longer than `most` are refused. `left` is set at the end of the input.
+pub(super) fn between(
     input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
     most: usize,
     left: Arc<AtomicBool>,
-) -> DuplexStream {
-    let (inside, mut outside) = tokio::io::duplex(BUFFER);
-    tokio::spawn(async move {
-        let mut input = BufReader::new(input);
-        let mut began = false;
-        // When either side ends, the client or the server has ended, so there is no one to report it to.
-        while let Ok(Some(line)) = next_line(&mut input, most).await {
-            began = began || is_request(&line);
-            if !began {
-                tracing::warn!("a line that is no request came before the first one, and is passed over");
+) -> (DuplexStream, DuplexStream, JoinHandle<()>) {
+    let (requests, to_library) = tokio::io::duplex(BUFFER);
+    let (answers, from_library) = tokio::io::duplex(BUFFER);
+    let (refuse, refused) = unbounded_channel();
+    tokio::spawn(read(BufReader::new(input), to_library, most, refuse, left));
+    (requests, answers, tokio::spawn(write(output, from_library, refused)))
+}
+
+async fn read(
+    mut input: impl AsyncBufRead + Unpin,
+    mut library: DuplexStream,
+    most: usize,
+    refuse: UnboundedSender<Vec<u8>>,
+    left: Arc<AtomicBool>,
+) {
+    let mut began = false;
+    // When either side ends, the client or the server has ended, so there is no one to report it to.
+    while let Ok(Some(line)) = next_line(&mut input, most).await {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::TooLong(top) => {
+                tracing::warn!(most, "a line was too long, and is passed over");
+                let why = format!("a request has at most {most} bytes");
+                let _ = top.id().map(|id| refuse.send(refusal(&id, INVALID_REQUEST, &why)));
                 continue;
             }
-            if outside.write_all(&line).await.is_err() {
-                return;
+        };
+        match serde_json::from_slice::<Value>(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line)) {
+            Ok(message) => began = began || is_request(&message),
+            Err(error) => {
+                let mut top = Top::default();
+                top.add(&line);
+                if let Some(id) = top.id() {
+                    let _ = refuse.send(refusal(&id, PARSE_ERROR, &format!("the request is not JSON: {error}")));
+                    continue;
+                }
             }
         }
-        left.store(true, Ordering::Relaxed);
-        let _ = outside.shutdown().await;
-    });
-    inside
+        if !began {
+            tracing::warn!("a line that is no request came before the first one, and is passed over");
+            continue;
+        }
+        if library.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+    left.store(true, Ordering::Relaxed);
+    let _ = library.shutdown().await;
 }
 
-fn is_request(line: &[u8]) -> bool {
-    let Ok(serde_json::Value::Object(object)) = serde_json::from_slice(line) else { return false };
-    object.contains_key("id") && object.get("method").is_some_and(serde_json::Value::is_string)
+/// Writes the lines of the library, and between them those that refuse.
+async fn write(mut output: impl AsyncWrite + Unpin, library: DuplexStream, mut refused: UnboundedReceiver<Vec<u8>>) {
+    let mut lines = BufReader::new(library).split(b'\n');
+    loop {
+        let mut line = tokio::select! {
+            // The library ends after the input, so nothing that was refused is left then.
+            biased;
+            Some(line) = refused.recv() => line,
+            line = lines.next_segment() => match line {
+                Ok(Some(line)) => line,
+                _ => return,
+            },
+        };
+        line.push(b'\n');
+        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
 }
 
-/// The next line, its end included; `None` at the end. A line that is too long is skipped.
-async fn next_line(input: &mut (impl AsyncBufRead + Unpin), most: usize) -> std::io::Result<Option<Vec<u8>>> {
+fn refusal(id: &Value, code: i32, why: &str) -> Vec<u8> {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } }).to_string().into_bytes()
+}
+
+fn is_request(message: &Value) -> bool {
+    message.get("id").is_some() && message.get("method").is_some_and(Value::is_string)
+}
+
+/// Some programs begin a text with it.
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
+
+enum Line {
+    /// With its end.
+    Whole(Vec<u8>),
+    TooLong(Top),
+}
+
+/// The next line; `None` at the end.
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin), most: usize) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
-    let mut dropping = false;
+    let mut too_long: Option<Top> = None;
     loop {
         let available = input.fill_buf().await?;
         if available.is_empty() {
-            if line.is_empty() {
-                return Ok(None);
-            }
-            line.push(b'\n');
-            return Ok(Some(line));
+            return Ok(match too_long {
+                Some(top) => Some(Line::TooLong(top)),
+                None if line.is_empty() => None,
+                None => {
+                    line.push(b'\n');
+                    Some(Line::Whole(line))
+                }
+            });
         }
         let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let used = end.unwrap_or(available.len());
-        dropping |= line.len() + used > most;
-        if dropping {
-            line.clear();
-        } else {
-            line.extend_from_slice(&available[..used]);
+        if too_long.is_none() && line.len() + used > most {
+            too_long.get_or_insert_default().add(&std::mem::take(&mut line));
+        }
+        match &mut too_long {
+            Some(top) => top.add(&available[..used]),
+            None => line.extend_from_slice(&available[..used]),
         }
         input.consume(used);
         if end.is_some() {
-            if !dropping {
-                return Ok(Some(line));
-            }
-            tracing::warn!(most, "a line was too long, and is passed over");
-            dropping = false;
+            return Ok(Some(too_long.map_or_else(|| Line::Whole(line), Line::TooLong)));
         }
+    }
+}
+
+/// The outermost object of a text that may be no JSON, without what is in the objects and lists in it.
+#[derive(Default)]
+struct Top {
+    kept: Vec<u8>,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Top {
+    fn add(&mut self, text: &[u8]) {
+        for &byte in text {
+            if self.depth <= 1 && self.kept.len() < MOST_TOP {
+                self.kept.push(byte);
+            }
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                b'{' | b'[' if !self.in_string => self.depth += 1,
+                b'}' | b']' if !self.in_string => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    /// The id of a request. Without one no client waits, and an answer to noise may come back as more noise.
+    fn id(&self) -> Option<Value> {
+        let text = String::from_utf8_lossy(&self.kept);
+        text.match_indices("\"id\"").find_map(|(at, key)| {
+            let value = text[at + key.len()..].trim_start().strip_prefix(':')?;
+            let id = serde_json::Deserializer::from_str(value).into_iter::<Value>().next()?.ok()?;
+            (id.is_string() || id.is_i64() || id.is_u64()).then_some(id)
+        })
     }
 }
 

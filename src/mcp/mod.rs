@@ -31,7 +31,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 
 use protocol::client::Discovery;
 
-/// The longest line of a client; longer ones are dropped. The daemon takes a megabyte, which may be longer as JSON.
+/// The longest line of a client; longer ones are refused. The daemon takes a megabyte, which may be longer as JSON.
 const MAX_LINE: usize = 4 << 20;
 
 /// Serves one client on standard input and output, until its input ends.
@@ -42,14 +42,18 @@ pub fn serve(discovery: Discovery) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(async {
         let left = Arc::new(AtomicBool::new(false));
-        let input = lines::requests(tokio::io::stdin(), MAX_LINE, left.clone());
-        let transport = AsyncRwTransport::new(input, tokio::io::stdout()).with_max_line_length(MAX_LINE);
-        match server::Bridge::new(discovery, left).serve(transport).await {
+        let (requests, answers, written) =
+            lines::between(tokio::io::stdin(), tokio::io::stdout(), MAX_LINE, left.clone());
+        let transport = AsyncRwTransport::new(requests, answers).with_max_line_length(MAX_LINE);
+        let served = match server::Bridge::new(discovery, left).serve(transport).await {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
             // A client that connects and leaves without a word has done nothing wrong.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
-        }
+        };
+        // The library has closed its end, and the last answers are on their way.
+        let _ = written.await;
+        served
     });
     // A thread may still sit in a read of standard input.
     runtime.shutdown_background();

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -100,7 +101,11 @@ impl ServerHandler for Bridge {
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = request.and_then(|request| request.cursor);
         let asked = RecentRequest { limit: Some(resources::PAGE), after, ..RecentRequest::default() };
-        let recent = self.caller(&context).call(asked).await.map_err(error)?;
+        let recent = self.caller(&context).call(asked).await.map_err(|trouble| {
+            let is_of_cursor = trouble.kind == "invalid_params";
+            let message = "`cursor` must be the `nextCursor` of a page";
+            if is_of_cursor { ErrorData::invalid_params(message, None) } else { error(trouble) }
+        })?;
         let mut page = resources::page(&recent);
         if knows_caching(&context) {
             // The list changes with each save, and is only for this client.
@@ -119,6 +124,23 @@ impl ServerHandler for Bridge {
             templates = templates.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
         }
         Ok(templates)
+    }
+
+    /// Requests that the library knows, with parameters that it does not, come here like those that nobody knows.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let has_name = request.params.as_ref().is_some_and(|params| params["name"].is_string());
+        let why = match request.method.as_str() {
+            "tools/call" if has_name => "`arguments` must be an object".to_owned(),
+            "tools/call" => format!("`name` must be the name of a tool; the tools are {}", tools::names()),
+            "resources/read" => "`uri` must be the address of a note, as `note://VAULT/PATH`".to_owned(),
+            "resources/list" => "`cursor` must be the `nextCursor` of a page".to_owned(),
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        };
+        Err(ErrorData::invalid_params(why, None))
     }
 
     async fn read_resource(

@@ -304,7 +304,24 @@ fn clients_that_misbehave_are_answered_and_the_next_request_works() {
             assistant.refused("search_notes", json!({ "query": "x", "vault": "other" })).contains("there are: notes")
         );
         assert!(assistant.refused("get_reindexing_progress", json!({ "job": 99 })).contains("99"));
-        assert!(assistant.request("no/such/method", json!({})).get("error").is_some());
+        for (method, params, said) in [
+            ("tools/call", json!({ "arguments": {} }), "`name` must be"),
+            ("tools/call", json!({ "name": "read_note", "arguments": [] }), "`arguments` must be an object"),
+            ("resources/read", json!({}), "`uri` must be"),
+            ("resources/list", json!({ "cursor": "made up" }), "`nextCursor`"),
+        ] {
+            let error = assistant.request(method, params)["error"].clone();
+            assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains(said), "{error}");
+        }
+        assert_eq!(assistant.request("no/such/method", json!({}))["error"]["code"], -32601);
+        let long = "x".repeat(5 << 20);
+        for (request, code) in [
+            (r#"{"jsonrpc":"2.0","id":502,"method":"ping",}"#.to_owned(), -32700),
+            (format!(r#"{{"jsonrpc":"2.0","id":502,"method":"ping","params":{{"x":"{long}"}}}}"#), -32600),
+        ] {
+            assistant.write(format!("{request}\n").as_bytes());
+            assert_eq!(assistant.answer(502)["error"]["code"], code);
+        }
         assert_eq!(assistant.data("search_notes", json!({ "query": "boat" }))["results"][0]["path"], "Plan.md");
         assert_eq!(assistant.close().0, Some(0));
     }
