@@ -24,7 +24,7 @@ use protocol::ask::{AskRequest, Citation};
 use protocol::contexts::{GenerateRequest, StatsRequest};
 use protocol::daemon::HelloRequest;
 use protocol::note::{GetRequest, RecentNote, RecentRequest};
-use protocol::params::unknown_argument;
+use protocol::params::read_arguments;
 use protocol::status::{StatusRequest, VaultStatus};
 
 /// The result of a tool.
@@ -51,14 +51,7 @@ pub(super) type BoxFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, T
 
 /// Reads the arguments of a tool. An unknown one is an error: it would have no effect, and the caller would not know.
 pub(super) fn read<T: DeserializeOwned + JsonSchema>(arguments: Map<String, Value>) -> Result<T, Trouble> {
-    if let Some(unknown) = unknown_argument::<T>(&arguments) {
-        return Err(Trouble::invalid(unknown));
-    }
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        // The message quotes what was sent, which may be a whole document.
-        let why: String = error.to_string().chars().take(300).collect();
-        Trouble::invalid(format!("the arguments do not fit: {why}"))
-    })
+    read_arguments(arguments).map_err(Trouble::invalid)
 }
 
 /// The number as the daemon writes it: 33.3, and not 33.299999…, which is the exact value of the `f32`.

@@ -1,4 +1,5 @@
-//! Reading parameters: one that a method does not know is an error that names the nearest one it does.
+//! Reading parameters: one that a method does not know is an error that names the nearest one it does, and one that is
+//! missing or wrong is named with what it may be.
 //!
 //! What is known is read off the JSON Schema, so it is what `situated schema` prints.
 
@@ -12,6 +13,9 @@ use serde_json::{Map, Value};
 use crate::envelope::{ErrorKind, Params, RpcError};
 use crate::nearest::{MOST_NAME, nearest};
 
+/// Characters of a value that an error quotes.
+const MOST_VALUE: usize = 300;
+
 /// Objects within objects of parameters are looked into so far.
 const MOST_DEPTH: usize = 6;
 
@@ -21,8 +25,60 @@ pub(crate) struct Known {
     /// Whether it is an object whose members are all known.
     is_closed: bool,
     members: BTreeMap<String, Known>,
+    /// Members of the outermost object that must be there.
+    required: Vec<String>,
+    /// What the value may be; anything if there is nothing.
+    kinds: Vec<Kind>,
     /// What the items of a list may have.
     items: Option<Box<Known>>,
+}
+
+/// A kind of value.
+#[derive(Debug)]
+enum Kind {
+    /// One value, such as a word.
+    Only(Value),
+    /// By the name that a schema has for it; of whole numbers the least and the greatest.
+    Any(String, Option<i64>, Option<i64>),
+}
+
+impl Kind {
+    fn fits(&self, value: &Value) -> bool {
+        match self {
+            Kind::Only(only) => value == only,
+            Kind::Any(name, least, most) => match name.as_str() {
+                "null" => value.is_null(),
+                "boolean" => value.is_boolean(),
+                "integer" => {
+                    let in_range = |n| least.is_none_or(|least| n >= least) && most.is_none_or(|most| n <= most);
+                    value.as_i64().map_or(value.is_u64(), in_range)
+                }
+                "number" => value.is_number(),
+                "string" => value.is_string(),
+                "array" => value.is_array(),
+                "object" => value.is_object(),
+                _ => true,
+            },
+        }
+    }
+
+    /// In words; `null` need not be told of.
+    fn words(&self) -> Option<String> {
+        Some(match self {
+            Kind::Only(Value::String(word)) => format!("`{word}`"),
+            Kind::Only(only) => only.to_string(),
+            Kind::Any(name, least, most) => match (name.as_str(), least, most) {
+                ("null", ..) => return None,
+                ("boolean", ..) => "true or false".to_owned(),
+                ("integer", Some(least), Some(most)) => format!("a whole number from {least} to {most}"),
+                ("integer", Some(least), None) => format!("a whole number from {least} on"),
+                ("integer", ..) => "a whole number".to_owned(),
+                ("array", ..) => "a list".to_owned(),
+                ("object", ..) => "an object".to_owned(),
+                (name, ..) => format!("a {name}"),
+            },
+        })
+    }
 }
 
 /// A member that nobody knows.
@@ -42,16 +98,20 @@ impl Known {
         let definitions = generator.take_definitions(true);
         let mut known = Known::default();
         known.add(&schema, &definitions, 0);
+        // The parameters of a method are no alternatives, so that all that is required of them is.
+        let root = schema.get("$ref").and_then(|name| referred(name, &definitions)).unwrap_or(&schema);
+        let required = root.get("required").and_then(Value::as_array).into_iter().flatten();
+        known.required = required.filter_map(Value::as_str).map(str::to_owned).collect();
         known
     }
 
     /// Adds what a schema allows. Of alternatives all is allowed.
     fn add(&mut self, schema: &Value, definitions: &Map<String, Value>, depth: usize) {
         let Some(schema) = schema.as_object().filter(|_| depth < MOST_DEPTH) else { return };
-        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
-        if let Some(referred) = referred.and_then(|name| definitions.get(name)) {
+        if let Some(referred) = schema.get("$ref").and_then(|name| referred(name, definitions)) {
             self.add(referred, definitions, depth);
         }
+        self.kinds.extend(kinds(schema));
         for alternatives in ["anyOf", "oneOf", "allOf"] {
             for alternative in schema.get(alternatives).and_then(Value::as_array).into_iter().flatten() {
                 self.add(alternative, definitions, depth);
@@ -93,17 +153,85 @@ impl Known {
         }
     }
 
+    /// The first value that does not fit: the members that lead to it, and what is wrong with it.
+    fn wrong(&self, value: &Value) -> Option<(Vec<String>, String)> {
+        if !self.kinds.is_empty() && !self.kinds.iter().any(|kind| kind.fits(value)) {
+            let words: Vec<String> = self.kinds.iter().filter_map(Kind::words).collect();
+            let value: String = value.to_string().chars().take(MOST_VALUE).collect();
+            return Some((Vec::new(), format!("must be {}, not {value}", words.join(" or "))));
+        }
+        match value {
+            Value::Object(object) => object.iter().find_map(|(name, value)| {
+                let (mut path, why) = self.members.get(name)?.wrong(value)?;
+                path.insert(0, name.clone());
+                Some((path, why))
+            }),
+            Value::Array(items) => items.iter().find_map(|item| self.items.as_ref()?.wrong(item)),
+            _ => None,
+        }
+    }
+
+    /// The parameter that is missing or wrong, if the schema tells, and what is said of it.
+    fn misfit(&self, params: &Value, error: &serde_json::Error) -> (Option<String>, String) {
+        if let Some(missing) = self.required.iter().find(|name| params.get(name.as_str()).is_none()) {
+            return (Some(missing.clone()), format!("`{missing}` is missing"));
+        }
+        // The message quotes what was sent, which may be a whole note.
+        let said: String = error.to_string().chars().take(MOST_VALUE).collect();
+        // Types that are read by hand name the member themselves.
+        if let Some((name, _)) = said.strip_prefix('`').and_then(|said| said.split_once('`')) {
+            return (Some(name.to_owned()), said);
+        }
+        match self.wrong(params) {
+            Some((path, why)) if !path.is_empty() => {
+                let path = path.join(".");
+                let why = format!("`{path}` {why}");
+                (Some(path), why)
+            }
+            _ => (None, said),
+        }
+    }
+
     fn names(&self) -> Vec<&str> {
         self.members.keys().map(String::as_str).collect()
     }
 }
 
-/// What is said of the first of `given` that a type does not have, if there is one: what was meant, what is known.
-pub fn unknown_argument<T: JsonSchema>(given: &Params) -> Option<String> {
+/// What a `$ref` names.
+fn referred<'a>(name: &Value, definitions: &'a Map<String, Value>) -> Option<&'a Value> {
+    definitions.get(name.as_str()?.strip_prefix("#/$defs/")?)
+}
+
+/// What a schema itself says of the kind of a value.
+fn kinds(schema: &Map<String, Value>) -> Vec<Kind> {
+    let only =
+        schema.get("const").into_iter().chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten());
+    let only: Vec<Kind> = only.cloned().map(Kind::Only).collect();
+    if !only.is_empty() {
+        return only;
+    }
+    let bound = |name: &str| schema.get(name).and_then(Value::as_i64);
+    let kind = |name: &str| Kind::Any(name.to_owned(), bound("minimum"), bound("maximum"));
+    match schema.get("type") {
+        Some(Value::String(name)) => vec![kind(name)],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(kind).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The arguments of a type that is no method's parameters, or what is wrong with them: what is unknown, and what was
+/// meant; what is missing, or must be something else.
+///
+/// # Errors
+/// They do not fit.
+pub fn read_arguments<T: DeserializeOwned + JsonSchema>(given: Params) -> Result<T, String> {
     let known = Known::of::<T>();
-    let unknown = known.unknown(given)?;
-    let meant = unknown.meant().map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    Some(format!("`{}` is not known{meant} ({})", unknown.name(), unknown.others()))
+    if let Some(unknown) = known.unknown(&given) {
+        let meant = unknown.meant().map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        return Err(format!("`{}` is not known{meant} ({})", unknown.name(), unknown.others()));
+    }
+    let given = Value::Object(given);
+    T::deserialize(&given).map_err(|error| known.misfit(&given, &error).1)
 }
 
 /// The parameters of a method.
@@ -111,10 +239,15 @@ pub(crate) fn read<T: DeserializeOwned>(method: &str, known: &Known, params: Par
     if let Some(unknown) = known.unknown(&params) {
         return Err(unknown.refused(method));
     }
-    serde_json::from_value(Value::Object(params)).map_err(|error| {
-        // The message quotes what was sent, which may be a whole note.
-        let why: String = error.to_string().chars().take(300).collect();
-        RpcError::new(ErrorKind::InvalidParams, why).hint("`situated schema` prints what each method takes")
+    let params = Value::Object(params);
+    T::deserialize(&params).map_err(|error| {
+        let (parameter, why) = known.misfit(&params, &error);
+        let refused =
+            RpcError::new(ErrorKind::InvalidParams, why).hint("`situated schema` prints what each method takes");
+        match parameter {
+            Some(parameter) => refused.with("parameter", parameter),
+            None => refused,
+        }
     })
 }
 

@@ -55,6 +55,42 @@ fn every_method_refuses_what_it_does_not_know() {
 }
 
 #[test]
+fn a_missing_or_wrong_parameter_is_named_with_what_it_may_be() {
+    let table = [
+        (Method::Search, json!({}), "query", "`query` is missing"),
+        (
+            Method::Search,
+            json!({ "query": "x", "limit": "5" }),
+            "limit",
+            "`limit` must be a whole number from 0 on, not \"5\"",
+        ),
+        (Method::Search, json!({ "query": "x", "limit": -1 }), "limit", "must be a whole number from 0 on, not -1"),
+        (Method::Search, json!({ "query": 7 }), "query", "`query` must be a string, not 7"),
+        (
+            Method::Search,
+            json!({ "query": "x", "contextual": 3 }),
+            "contextual",
+            "must be true or false or a string, not 3",
+        ),
+        (Method::Search, json!({ "query": "x", "mode": "fast" }), "mode", "`mode` must be `hybrid` or `lexical` or"),
+        (Method::Search, json!({ "query": "x", "filter": "y" }), "filter", "`filter` must be an object, not \"y\""),
+        (
+            Method::Search,
+            json!({ "query": "x", "filter": { "tag": 5 } }),
+            "filter.tag",
+            "`filter.tag` must be a string",
+        ),
+        (Method::Search, json!({ "query": "x", "include": ["all"] }), "include", "not \"all\""),
+        (Method::Grep, json!({ "pattern": "x", "before": 70_000 }), "before", "from 0 to 65535, not 70000"),
+    ];
+    for (method, params, parameter, why) in table {
+        let error = call(method, params).unwrap_err();
+        assert_eq!(error.data.get("parameter"), Some(&json!(parameter)), "{error:?}");
+        assert!(error.message.contains(why), "{}", error.message);
+    }
+}
+
+#[test]
 fn absent_parameters_have_their_defaults_and_are_not_sent() {
     let AnyCall::Sync(sync) = call(Method::Sync, json!({})).unwrap() else { panic!() };
     assert!(sync.wait && sync.vault.is_none());
@@ -82,6 +118,8 @@ fn watches_are_of_two_kinds_and_errors_say_which() {
         let (message, _) = refused(Method::Subscribe, json!({ "watch": wrong }));
         assert!(message.contains(why), "{message}");
     }
+    let error = call(Method::Subscribe, json!({ "watch": [{ "query": 1 }] })).unwrap_err();
+    assert_eq!(error.data.get("parameter"), Some(&json!("watch[0]")), "{error:?}");
 }
 
 #[test]
