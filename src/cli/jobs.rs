@@ -89,7 +89,8 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
         if interrupt.raised() && !cancelled {
             cancelled = true;
             bar.set_message("cancelling");
-            client.call(&CancelRequest::of_job(job.job))?;
+            // If it has just ended, the next look tells how.
+            let _ = client.call(&CancelRequest::of_job(job.job));
         }
         std::thread::sleep(LOOK);
         let all = client.call(&JobsRequest::default())?;

@@ -246,10 +246,13 @@ impl Jobs {
         }
     }
 
-    /// Asks a job to stop.
+    /// Asks a job to stop, which only one that runs can do.
     pub(super) fn cancel(&self, number: u64) -> Result<(), CallError> {
         let table = self.table();
         let entry = table.jobs.get(&number).ok_or_else(|| unknown(number))?;
+        if !entry.is_running() {
+            return Err(CallError::Invalid(format!("job {number} has ended already: it is {}", entry.now().state)));
+        }
         entry.cancel.store(true, Ordering::Relaxed);
         Ok(())
     }

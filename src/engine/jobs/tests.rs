@@ -12,10 +12,11 @@ fn waiting_ends_with_the_job() {
     let number = begin(&jobs, &[1]);
     let other = jobs.clone();
     let waiter = std::thread::spawn(move || other.wait(number, Duration::from_secs(20)));
-    jobs.end_step(number, 1, Ended::Done, 3);
-    assert_eq!(waiter.join().unwrap().unwrap().state, JobState::Done);
     jobs.cancel(number).unwrap();
     assert!(jobs.is_cancelled(number));
+    jobs.end_step(number, 1, Ended::Done, 3);
+    assert_eq!(waiter.join().unwrap().unwrap().state, JobState::Done);
+    assert_eq!(jobs.cancel(number).unwrap_err().to_string(), "job 1 has ended already: it is done");
     assert!(matches!(jobs.get(99), Err(CallError::NotFound { .. })));
 }
 
