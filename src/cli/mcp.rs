@@ -132,7 +132,7 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
         return Ok(exit::OK);
     };
     if !session.globals.json {
-        show(client, &file, entry.as_ref(), old.is_some(), session)?;
+        show(client, &file, entry.as_ref(), old.as_deref(), session)?;
     }
     let write = !args.dry_run && (args.yes || (!session.globals.json && confirm::go_on()?));
     let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
@@ -144,8 +144,8 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
         if let Some(backup) = backup {
             session.out.line(format!("What was there is in {}", shown(&backup)))?;
         }
-        let then = if entry.is_some() { client.then } else { "loses it when it is started again." };
-        session.say(format!("{} {}", client.title, dim(then)));
+        let then = if entry.is_some() { client.then } else { "It loses the entry when it is started again." };
+        session.say(format!("{}: {}", client.title, dim(then)));
     } else {
         session.say("Nothing was written.");
     }
@@ -166,7 +166,7 @@ fn list(home: &Path, session: &mut Session) -> Result<u8, CliFailure> {
     let state = |client: &Client| {
         let file = client.file(home);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let entered = client.has_entry(&text);
+        let entered = client.entered(&text).is_some();
         (file, client.is_found(home), entered)
     };
     if session.globals.json {
@@ -228,17 +228,22 @@ fn show(
     client: &Client,
     file: &Path,
     entry: Option<&Value>,
-    exists: bool,
+    old: Option<&str>,
     session: &mut Session,
 ) -> Result<(), CliFailure> {
-    let what = match (entry, exists) {
-        (Some(_), true) => "would get this entry beside what is in it:".to_owned(),
-        (Some(_), false) => "would be a new file with this entry:".to_owned(),
+    let replaced = old.filter(|_| entry.is_some()).and_then(|old| client.entered(old));
+    let what = match (entry, old) {
+        (Some(_), Some(_)) if replaced.is_some() => format!("would get this in place of its entry `{NAME}`:"),
+        (Some(_), Some(_)) => "would get this entry beside what is in it:".to_owned(),
+        (Some(_), None) => "would be a new file with this entry:".to_owned(),
         (None, _) => format!("would lose its entry `{NAME}`; what else is in it stays."),
     };
     session.out.line(format!("{}: {} {what}", bold(client.title), shown(file)))?;
     if let Some(entry) = entry {
         session.out.line(printable_json(&client.snippet(entry)))?;
+    }
+    if let Some(replaced) = replaced {
+        session.out.line(format!("The entry that is there now:\n{}", printable_json(&replaced)))?;
     }
     if !client.documented {
         session.say("This place is not in its makers' documentation: see there if it is not taken over.");

@@ -47,6 +47,19 @@ fn an_entry_is_shown_and_written_beside_what_is_there() {
             .any(|line| line.starts_with("claude ") && line.contains("entered"))
     );
 
+    // An entry of that name by somebody else is shown before it is replaced.
+    for (client, file, before) in [
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\":{\"situated\":{\"command\":\"/opt/mine\"}}}"),
+        ("codex", ".codex/config.toml", "[mcp_servers.situated]\ncommand = \"/opt/mine\"\n"),
+    ] {
+        std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+        std::fs::write(home.join(file), before).unwrap();
+        let replaced = place.run(&["mcp", "install", client, "--yes"]);
+        let said = out(&replaced);
+        assert!(said.contains("in place of its entry `situated`") && said.contains("/opt/mine"), "{said}");
+        assert!(err(&replaced).contains(": "), "{}", err(&replaced));
+    }
+
     // What is started by that entry works.
     place.write("Boat.md", "# Boat\n\nA red boat.\n");
     let _daemon = place.start();

@@ -180,11 +180,11 @@ impl Client {
         }
     }
 
-    /// Whether its file has the entry.
-    pub(super) fn has_entry(&self, text: &str) -> bool {
+    /// The entry that its file has.
+    pub(super) fn entered(&self, text: &str) -> Option<String> {
         match self.format {
-            Format::Json => edit::has_entry(text, self.section, NAME),
-            Format::Toml => tables::has_entry(text, self.section, NAME),
+            Format::Json => edit::entry(text, self.section, NAME),
+            Format::Toml => tables::entry(text, self.section, NAME),
         }
     }
 

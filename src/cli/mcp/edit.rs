@@ -76,11 +76,11 @@ pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Opt
     Ok(Some(format!("{}{root}", &text[..text.len() - body.len()])))
 }
 
-/// Whether the object `section` at the top has an entry of this name.
-pub(super) fn has_entry(text: &str, section: &str, name: &str) -> bool {
+/// The entry of this name in the object `section` at the top.
+pub(super) fn entry(text: &str, section: &str, name: &str) -> Option<String> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let entry = parsed(body).ok().and_then(|(_, top)| top.object_value(section)?.get(name));
-    entry.and_then(|entry| value_of(&entry)).is_some_and(|value| !value.is_null())
+    let entry = value_of(&parsed(body).ok()?.1.object_value(section)?.get(name)?)?;
+    (!entry.is_null()).then(|| format!("{entry:#}"))
 }
 
 /// A file and the object that it holds.

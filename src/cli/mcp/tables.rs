@@ -1,7 +1,7 @@
 //! The same as [`super::edit`] for a file in TOML: puts one entry into a table, or removes it. Pure.
 
 use serde_json::Value;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};
 
 use super::edit::Refusal;
 use crate::cli::toml_text;
@@ -37,10 +37,11 @@ pub(super) fn without_entry(text: &str, section: &str, name: &str) -> Result<Opt
     Ok(removed.then(|| toml_text::written(text, &document)))
 }
 
-/// Whether the table `section` has an entry of this name.
-pub(super) fn has_entry(text: &str, section: &str, name: &str) -> bool {
-    let entered = |servers: &dyn TableLike| servers.get(name).is_some_and(Item::is_table_like);
-    parsed(text).is_ok_and(|document| document.get(section).and_then(Item::as_table_like).is_some_and(entered))
+/// The entry of this name in the table `section`.
+pub(super) fn entry(text: &str, section: &str, name: &str) -> Option<String> {
+    let document = parsed(text).ok()?;
+    let entry = document.get(section)?.as_table_like()?.get(name)?;
+    entry.is_table_like().then(|| entry.to_string().trim().to_owned())
 }
 
 fn parsed(text: &str) -> Result<DocumentMut, Refusal> {

@@ -5,12 +5,12 @@ use serde_json::json;
 
 use super::*;
 
-fn entry() -> Value {
+fn ours() -> Value {
     json!({ "command": "/bin/situated", "args": ["mcp"] })
 }
 
 fn set(text: &str) -> Result<Option<String>, Refusal> {
-    with_entry(text, "mcpServers", "situated", &entry())
+    with_entry(text, "mcpServers", "situated", &ours())
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn sections_are_made() {
     ] {
         let new = set(text).unwrap().unwrap();
         let parsed: Value = serde_json::from_str(new.trim_start_matches('\u{FEFF}')).unwrap();
-        assert_eq!(parsed["mcpServers"]["situated"], entry(), "{new}");
+        assert_eq!(parsed["mcpServers"]["situated"], ours(), "{new}");
         if let Ok(Value::Object(before)) = serde_json::from_str(text.trim_start_matches('\u{FEFF}')) {
             assert!(before.iter().all(|(key, value)| key == "mcpServers" || parsed[key] == *value), "{new}");
         }
@@ -77,7 +77,7 @@ fn comments_and_trailing_commas_stay() {
     let member = "    \"situated\": {\n      \"args\": [\"mcp\"],\n      \"command\": \"/bin/situated\",\n    },\n";
     assert_eq!(new, text.replace("// the first\n", &format!("// the first\n{member}")));
     assert_eq!(set(&new), Ok(None));
-    assert!(has_entry(&new, "mcpServers", "situated") && !has_entry(text, "mcpServers", "situated"));
+    assert!(entry(&new, "mcpServers", "situated").is_some() && entry(text, "mcpServers", "situated").is_none());
 }
 
 #[test]
@@ -135,7 +135,7 @@ proptest! {
         match set(&text) {
             Ok(Some(new)) => {
                 let mut expected = value.clone();
-                expected["mcpServers"]["situated"] = entry();
+                expected["mcpServers"]["situated"] = ours();
                 prop_assert_eq!(serde_json::from_str::<Value>(&new).unwrap(), expected.clone());
                 let out = without_entry(&new, "mcpServers", "situated").unwrap().unwrap();
                 expected["mcpServers"].as_object_mut().unwrap().remove("situated");

@@ -2,16 +2,20 @@ use serde_json::json;
 
 use super::*;
 
-fn entry() -> Value {
+fn ours() -> Value {
     json!({ "command": "/bin/situated", "args": ["--socket", "/run/s", "mcp"] })
 }
 
 fn set(text: &str) -> Result<Option<String>, Refusal> {
-    with_entry(text, "mcp_servers", "situated", &entry())
+    with_entry(text, "mcp_servers", "situated", &ours())
 }
 
 fn out(text: &str) -> Result<Option<String>, Refusal> {
     without_entry(text, "mcp_servers", "situated")
+}
+
+fn entered(text: &str) -> Option<String> {
+    super::entry(text, "mcp_servers", "situated")
 }
 
 const ENTRY: &str = "[mcp_servers.situated]\nargs = [\"--socket\", \"/run/s\", \"mcp\"]\ncommand = \"/bin/situated\"\n";
@@ -26,7 +30,7 @@ fn what_stands_there_stays_and_what_was_entered_is_taken_out_again() {
     ] {
         let new = set(text).unwrap().unwrap();
         assert!(new.starts_with(text) && new.ends_with(ENTRY), "{new}");
-        assert!(has_entry(&new, "mcp_servers", "situated") && !has_entry(text, "mcp_servers", "situated"));
+        assert!(entered(&new).is_some() && entered(text).is_none());
         assert_eq!(set(&new), Ok(None), "once is enough");
         assert_eq!(out(&new).unwrap().unwrap().trim_end(), text.trim_end());
         assert_eq!(out(text), Ok(None), "it is not there");
