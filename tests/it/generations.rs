@@ -79,6 +79,10 @@ fn a_generation_is_built_beside_compared_switched_to_and_rolled_back() {
     let mut daemon = start(&place);
     let before = contexts(&mut daemon, None);
     assert!(of(&mut daemon, DEFAULT_GENERATION).active && !of(&mut daemon, "bold").built);
+    // What answers needs no building, and what is refused leaves no job.
+    let jobs = daemon.jobs().len();
+    let refused = daemon.refused(&BuildGenerationRequest { name: DEFAULT_GENERATION.to_owned(), ..bold(false) });
+    assert_eq!((refused.kind, daemon.jobs().len()), (ErrorKind::InvalidParams, jobs));
     let estimate = daemon.ask(&bold(true)).estimate.unwrap();
     assert_eq!((estimate.chunks, estimate.calls), (12, 4), "{estimate:?}");
     assert_eq!(model.calls(), 0);

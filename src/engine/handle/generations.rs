@@ -10,7 +10,7 @@ use crate::indexer::rebuild::Covered;
 use crate::jobs::Ended;
 use crate::runtime::shown;
 use crate::supervisor::Event;
-use crate::supervisor::generations::{GenerationRequest, is_of};
+use crate::supervisor::generations::{GenerationRequest, answers_already, is_of};
 use protocol::generations::{DEFAULT_GENERATION, GenerationInfo};
 use protocol::jobs::{Job, JobKind, Scope};
 
@@ -60,6 +60,9 @@ pub(super) fn build_generation(
         let estimate =
             estimates::estimate(engine, &name, &pipelines, &Covered::default(), estimates::Wanted::All, false)?;
         return Ok(Job::dry_run(JobKind::Generation, scope, None, estimate));
+    }
+    if vaults.iter().any(|vault| vault.generation == name) {
+        return Err(answers_already(&name));
     }
     let job = engine.begin(JobKind::Generation, scope, &vaults);
     for vault in &vaults {

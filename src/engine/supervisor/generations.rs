@@ -58,6 +58,11 @@ fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
     crate::host::replace(dir, ACTIVE, format!("{generation}\n").as_bytes())
 }
 
+/// The refusal to build or remove the generation that answers.
+pub(crate) fn answers_already(name: &str) -> CallError {
+    CallError::Invalid(format!("`{}` is the generation that answers", shown(name)))
+}
+
 impl Supervisor {
     /// Carries out a user's request about a generation of the vault that `main` answers for, and replies.
     pub(super) fn generation(&mut self, main: u64, name: &str, request: GenerationRequest, reply: Reply) {
@@ -73,12 +78,7 @@ impl Supervisor {
     fn find(&self, main: u64, name: &str, request: GenerationRequest) -> Result<Found, CallError> {
         let Some(child) = self.children.get(&main) else { return Err(CallError::NotReady) };
         if child.shared.generation == name {
-            let message = format!("`{}` is the generation that answers", shown(name));
-            return if request == GenerationRequest::Use {
-                Ok(Found::Already)
-            } else {
-                Err(CallError::Invalid(message))
-            };
+            return if request == GenerationRequest::Use { Ok(Found::Already) } else { Err(answers_already(name)) };
         }
         let vault = child.vault.clone();
         let is_it = |other: &Child| other.shared.is_inactive() && is_of(&other.shared, &vault.name, name);
