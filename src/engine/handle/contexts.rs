@@ -220,6 +220,10 @@ pub(super) fn generate_context(
 
 /// See [`Handle::review`].
 pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
+    let sample = request.sample.unwrap_or(50);
+    if !(1..=MOST_REVIEWED).contains(&sample) {
+        return Err(CallError::Invalid(format!("`sample` must be 1 to {MOST_REVIEWED}, not {sample}")));
+    }
     let mut found: Vec<(Arc<NotePipeline>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
     let storage = |error: store::StoreError| CallError::Storage(error.to_string());
     for vault in engine.choose(request.vault.as_deref())? {
@@ -237,7 +241,7 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
     found.sort_by_cached_key(|(_, _, note, i, _)| {
         note::fingerprint::text_hash(format!("{day} {} {i}", note.path).as_bytes())
     });
-    found.truncate(request.sample.unwrap_or(50).clamp(1, MOST_REVIEWED));
+    found.truncate(sample);
     let review = |(pipeline, vault, note, i, context): &(
         Arc<NotePipeline>,
         Arc<VaultShared>,
