@@ -37,7 +37,7 @@ pub(super) struct Reindex {
     pub(super) vault: Option<String>,
     /// A folder or note in it; everything if absent.
     pub(super) path: Option<String>,
-    /// Only the one that the user has configured.
+    /// Only the one the user has configured.
     pub(super) llm_provider: Option<String>,
     /// Also what is current.
     pub(super) force: bool,
@@ -50,7 +50,7 @@ pub(super) struct Reindex {
 /// Arguments of `get_reindexing_progress`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Progress {
-    /// By its number; the running or last one if absent.
+    /// Its number; the running or last one if absent.
     pub(super) job: Option<u64>,
 }
 
@@ -160,7 +160,7 @@ pub(super) struct Related {
     pub(super) line: Option<u32>,
     /// Last of them.
     pub(super) end_line: Option<u32>,
-    /// Any text instead of a note.
+    /// A text instead of a note.
     pub(super) text: Option<String>,
     /// The vault by name; all if absent.
     pub(super) vault: Option<String>,
