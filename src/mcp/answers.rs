@@ -267,9 +267,10 @@ pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Too
 pub(super) async fn status(asked: params::OfVault, caller: &Caller) -> Result<ToolResult, Trouble> {
     let request = StatusRequest { vault: vault(asked.vault.as_ref()), ..StatusRequest::default() };
     let status = caller.call(request).await?;
-    let state = |(i, vault): (usize, &VaultStatus)| VaultState {
+    let welcome = caller.call(HelloRequest::default()).await?;
+    let state = |vault: &VaultStatus| VaultState {
         name: clean::name(&vault.name),
-        default: i == 0 && asked.vault.is_none(),
+        default: welcome.vaults.iter().any(|known| known.default && known.name == vault.name),
         notes: vault.notes,
         chunks: vault.chunks,
         pending: vault.pending,
@@ -278,12 +279,12 @@ pub(super) async fn status(asked: params::OfVault, caller: &Caller) -> Result<To
     };
     let told = DaemonState {
         state: status.state.to_string(),
-        vaults: status.vaults.iter().enumerate().map(state).collect(),
+        vaults: status.vaults.iter().map(state).collect(),
         problems: status.problems.len() as u64,
         contexts_by: clean::line(&status.contextualizer),
         vectors_by: clean::line(&status.embedder),
         leaves_machine: lines(&status.leaves_machine),
-        may_spend: caller.call(HelloRequest::default()).await?.assistants_may_spend,
+        may_spend: welcome.assistants_may_spend,
         version: clean::line(&status.version),
     };
     let vaults = told

@@ -68,7 +68,7 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
             ("read_note", json!({ "path": "Birds/Heron.md", "line": 5, "lines": 2 })),
             ("related_notes", json!({ "path": "Birds/Heron.md" })),
             ("recent_notes", json!({ "limit": 2 })),
-            ("vault_status", json!({})),
+            ("vault_status", json!({ "vault": "notes" })),
             (
                 "generate_context_for_chunk",
                 json!({ "document": HERON, "chunk": "Herons hunt in shallow water.", "metadata": { "title": "Heron", "type": "bird", "tags": ["water"] }, "max_words": 30 }),
@@ -111,6 +111,7 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
         );
         assert_eq!((&data(4)["total"], data(4)["notes"].as_array().unwrap().len()), (&json!(3), 2));
         assert_eq!((&data(5)["vaults"][0]["notes"], &data(5)["may_spend"]), (&json!(3), &json!(false)));
+        assert_eq!((&data(5)["vaults"][0]["default"], &data(5)["vaults"][0]["name"]), (&json!(true), &json!("notes")));
         assert!(data(6)["contextualized"].as_str().unwrap().ends_with("Herons hunt in shallow water."));
         assert_eq!((&data(7)["status"], &data(8)["status"]), (&json!("completed"), &json!("nothing_to_do")));
         for (name, is) in [("processed", json!(3)), ("failed", json!(0)), ("total_entities", json!(3))] {
