@@ -80,14 +80,14 @@ impl From<CallError> for RpcError {
             CallError::TooMuch(over) => {
                 let (what, given, limit) = over.parts();
                 RpcError::new(ErrorKind::InvalidParams, message)
-                    .hint("`related` with `text` takes a longer text, of which no word has to occur")
+                    .hint("what is related to a text is found for a longer one too, of which no word has to occur")
                     .with("what", what)
                     .with("given", given)
                     .with("limit", limit)
             }
             CallError::NotReady => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(200),
             CallError::Conflict { job, .. } => RpcError::new(ErrorKind::Conflict, message)
-                .hint("wait for that job, or cancel it with `cancel`")
+                .hint(format!("wait for its end, or `situated jobs --cancel {job}`"))
                 .with("job", job),
             CallError::Cancelled => RpcError::new(ErrorKind::Cancelled, message),
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),

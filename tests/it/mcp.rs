@@ -156,6 +156,7 @@ fn arguments_are_honoured_or_refused() {
         (search, json!({ "query": "heron", "max_chars": 100 }), "2000 to 200000"),
         (search, json!({ "query": "heron", "include": ["backlinks"] }), "`links`"),
         ("related_notes", json!({ "path": "Plan.md", "limit": 0 }), "1 to 100"),
+        ("related_notes", json!({}), "give `path`, a note, or `text`"),
         ("recent_notes", json!({ "limit": 0 }), "1 to 200"),
         ("read_note", json!({ "path": "Plan.md", "line": 800 }), "the note has 3 lines"),
         ("read_note", json!({ "path": "Plan.md", "line": 0 }), "counts from 1"),

@@ -82,7 +82,7 @@ pub(super) fn rebuild(
     if let Some(running) = engine.0.jobs.all().into_iter().find(|j| j.kind == JobKind::Rebuild && j.is_running())
         && !dry_run
     {
-        let message = format!("rebuild {} is running; wait for it, or `situated jobs --cancel {0}`", running.job);
+        let message = format!("rebuild {} is running", running.job);
         return Err(CallError::Conflict { message, job: running.job });
     }
     let (vaults, under) = vaults_of(engine, &scope, audience)?;

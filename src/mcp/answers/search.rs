@@ -89,6 +89,9 @@ pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<T
 
 /// `related_notes`.
 pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<ToolResult, Trouble> {
+    if asked.path.is_some() == asked.text.is_some() {
+        return Err(Trouble::invalid("give `path`, a note, or `text`, and not both"));
+    }
     let style = Style { contexts: false, whole: 0, ..Style::of(&[], None, asked.max_chars)? };
     let request = RelatedRequest {
         path: asked.path.as_deref().map(clean::named),
