@@ -223,8 +223,8 @@ pub(crate) struct Try {
 /// `get`
 #[derive(Debug, Args)]
 pub(crate) struct Get {
-    /// A note: its path in the vault, or on the disk; `:LINE` after it sets the first line
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// A note: its path in the vault or on the disk, title, alias or link; a line after it is the first one
+    #[arg(value_hint = ValueHint::FilePath, value_name = "NOTE[:LINE[-LINE]]")]
     pub note: PathBuf,
     /// The vault, if the path is one in a vault
     #[arg(long, value_name = "NAME")]

@@ -30,7 +30,8 @@ const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
 pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, CliFailure> {
-    Ok(target::scope(what, &target::vaults(client)?, &std::env::current_dir()?))
+    let vaults = target::vaults(client)?;
+    Ok(target::scope(what, &vaults, &std::env::current_dir()?, |name| target::is_note(name, None, client)))
 }
 
 /// `situated sync`.

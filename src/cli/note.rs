@@ -7,7 +7,7 @@ use super::args::{Get, NoteName, Plan};
 use super::exit;
 use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
 use super::session::{CliFailure, Session, safe};
-use super::target;
+use super::target::{self, Lines};
 use protocol::client::Client;
 use protocol::decision::{Action, Decision, Decisions, ExplainRequest, PlanRequest};
 use protocol::note::GetRequest;
@@ -18,8 +18,10 @@ const DRAFT_BYTES: u64 = 900_000;
 /// `situated get`.
 pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let Place { path, vault, line, .. } = place(&args.note, args.vault.as_deref(), &mut client)?;
-    let (line, lines) = (args.line.or(line), args.lines);
+    let Place { path, vault, lines: named, .. } = place(&args.note, args.vault.as_deref(), &mut client)?;
+    let (first, last) = named.filter(|_| args.line.is_none()).unzip();
+    let counted = first.zip(last.flatten()).map(|(first, last)| (last - first).saturating_add(1));
+    let (line, lines) = (args.line.or(first), args.lines.or(counted));
     let reply = client.ask(&GetRequest { path, vault, line, lines, ..GetRequest::default() })?;
     let Some(note) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.out.text(&printable_lines(&note.text))?;
@@ -51,8 +53,8 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> 
 struct Place {
     path: String,
     vault: Option<String>,
-    /// The line behind its name, if there is one.
-    line: Option<u32>,
+    /// The lines behind its name, if there are any.
+    lines: Option<Lines>,
     /// Whether the daemon serves several vaults.
     several: bool,
 }
@@ -60,9 +62,9 @@ struct Place {
 fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
     let here = std::env::current_dir()?;
     let vaults = target::vaults(client)?;
-    let (note, line) = target::without_line(note, &here);
+    let (note, lines) = target::without_lines(note, &vaults, &here, |name| target::is_note(name, vault, client));
     let scope = target::path(&note, vault, &vaults, &here);
-    Ok(Place { path: target::note(&scope)?, vault: scope.vault, line, several: vaults.len() > 1 })
+    Ok(Place { path: target::note(&scope)?, vault: scope.vault, lines, several: vaults.len() > 1 })
 }
 
 fn draft() -> Result<String, CliFailure> {

@@ -84,10 +84,12 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
     let mut client = session.client()?;
     if let Some(note) = &args.note {
         let here = std::env::current_dir()?;
-        let (note, lines) = target::split_lines(note);
-        let scope = target::path(&note, args.show.vault.as_deref(), &target::vaults(&mut client)?, &here);
+        let (vault, vaults) = (args.show.vault.as_deref(), target::vaults(&mut client)?);
+        let is_note = |name: &str| target::is_note(name, vault, &mut client);
+        let (note, lines) = target::without_lines(note, &vaults, &here, is_note);
+        let scope = target::path(&note, vault, &vaults, &here);
         (request.path, request.vault) = (scope.path, scope.vault);
-        (request.line, request.end_line) = lines.unzip();
+        (request.line, request.end_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
     } else {
         request.text = Some(text(args.text.as_deref().unwrap_or_default())?);
     }

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use note::{Format, VaultPath};
-use protocol::client::Client;
+use protocol::client::{Client, ClientError};
 use protocol::daemon::{HelloRequest, VaultInfo};
+use protocol::envelope::ErrorKind;
 use protocol::jobs::Scope;
+use protocol::note::GetRequest;
 
 use super::session::{CliFailure, Session};
 use crate::daemon::config::Loaded;
@@ -31,15 +33,21 @@ pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     loaded
 }
 
-/// A vault by name, a folder or note on the disk, or a path in a vault; of a hit's `NOTE:LINE` the note.
-pub(super) fn scope(what: Option<&Path>, vaults: &[VaultInfo], here: &Path) -> Scope {
+/// A vault by name, a folder or note on the disk, or a path in a vault; of a hit's `NOTE:LINE` the note. `is_note` is
+/// that of [`without_lines`].
+pub(super) fn scope(
+    what: Option<&Path>,
+    vaults: &[VaultInfo],
+    here: &Path,
+    is_note: impl FnOnce(&str) -> bool,
+) -> Scope {
     let Some(what) = what else {
         return Scope::default();
     };
     if let Some(vault) = vaults.iter().find(|vault| Path::new(&vault.name) == what) {
         return Scope { vault: Some(vault.name.clone()), path: None };
     }
-    path(&without_line(what, here).0, None, vaults, here)
+    path(&without_lines(what, vaults, here, is_note).0, None, vaults, here)
 }
 
 /// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
@@ -109,33 +117,45 @@ pub(super) fn named(scope: &Scope) -> String {
     super::session::safe(&name)
 }
 
-/// Splits a trailing `:LINE`, as hits, editors and `grep` write it, from its path, unless a file has all of it as its name.
-pub(super) fn without_line(what: &Path, here: &Path) -> (PathBuf, Option<u32>) {
-    if here.join(what).exists() { (what.to_path_buf(), None) } else { split_line(what) }
-}
+/// Lines behind the name of a note: the first, and the last of `:LINE-LINE`.
+pub(super) type Lines = (u32, Option<u32>);
 
-fn split_line(what: &Path) -> (PathBuf, Option<u32>) {
-    let split = what.to_str().and_then(|text| {
-        let (path, line) = text.rsplit_once(':')?;
-        Some((PathBuf::from(path), line.parse().ok().filter(|line| *line > 0)?))
-    });
-    match split {
-        Some((path, line)) if !path.as_os_str().is_empty() => (path, Some(line)),
+/// Splits a trailing `:LINE` or `:LINE-LINE`, as hits, editors and `grep` write it, from its path, unless all of it is
+/// the name of a file. Without an extension before the colon all of it may be the name of a note (`John 3:16`), which
+/// `is_note` says.
+pub(super) fn without_lines(
+    what: &Path,
+    vaults: &[VaultInfo],
+    here: &Path,
+    is_note: impl FnOnce(&str) -> bool,
+) -> (PathBuf, Option<Lines>) {
+    let exists = || here.join(what).exists() || vaults.iter().any(|vault| vault.path.join(what).exists());
+    match what.to_str().and_then(|text| Some((text, split_lines(text)?))) {
+        Some((text, (path, lines))) if !exists() && (Format::of(path).is_some() || !is_note(text)) => {
+            (PathBuf::from(path), Some(lines))
+        }
         _ => (what.to_path_buf(), None),
     }
 }
 
-/// Splits a trailing `:LINE` or `:LINE-LINE` from its path; returns the first and the last line.
-pub(super) fn split_lines(what: &Path) -> (PathBuf, Option<(u32, u32)>) {
-    let split = what.to_str().and_then(|text| {
-        let (path, lines) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;
-        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-        let number = |text: &str| text.parse().ok().filter(|line: &u32| *line > 0);
-        Some((PathBuf::from(path), (number(first)?, number(last)?)))
-    });
-    match split {
-        Some((path, lines)) => (path, Some(lines)),
-        None => (what.to_path_buf(), None),
+fn split_lines(text: &str) -> Option<(&str, Lines)> {
+    let (path, lines) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;
+    let number = |text: &str| text.parse().ok().filter(|line: &u32| *line > 0);
+    let (first, last) = lines.split_once('-').map_or((lines, None), |(first, last)| (first, Some(last)));
+    let first = number(first)?;
+    match last.map(number) {
+        None => Some((path, (first, None))),
+        Some(last) => Some((path, (first, Some(last.filter(|last| *last >= first)?)))),
+    }
+}
+
+/// Whether a note has this name, or several have; what is wrong otherwise, the next request says.
+pub(super) fn is_note(name: &str, vault: Option<&str>, client: &mut Client) -> bool {
+    let (path, vault) = (name.to_owned(), vault.map(str::to_owned));
+    match client.call(&GetRequest { path, vault, lines: Some(0), ..GetRequest::default() }) {
+        Ok(_) => true,
+        Err(ClientError::Remote(error)) => error.kind != ErrorKind::NotFound.name(),
+        Err(_) => false,
     }
 }
 

@@ -141,7 +141,30 @@ fn names_at_the_terminal() {
     assert!(out(&run("", &["get", "./--help.md"])).contains("# Help"));
     let near = run("Home", &["related", "prs"]);
     assert_eq!(near.status.code(), Some(0), "{}", err(&near));
+    assert_eq!(out(&run("", &["get", "prs:4-6"])), "# How we review\n\nEvery change is read by two.\n");
     let missing = run("", &["get", "Pul Requests"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(err(&missing).contains("did you mean `Work/Pull Requests.md`?"), "{}", err(&missing));
+}
+
+#[test]
+fn a_name_may_end_as_a_line_does() {
+    let place = Place::with(&[
+        ("verse.md", "---\ntitle: John 3:16\naliases: [Standup 9:30]\n---\nverse\n"),
+        ("John 3.md", &"a line\n".repeat(20)),
+    ]);
+    let _daemon = place.start();
+    for name in ["John 3:16", "standup 9:30", "John 3:16:5", "verse.md:5"] {
+        for command in [&["get"][..], &["plan"], &["explain"], &["rebuild", "--yes"], &["sync", "--wait"]] {
+            let done = place.command().args(command).arg(name).output().unwrap();
+            assert_eq!(done.status.code(), Some(0), "{command:?} {name}: {}", err(&done));
+            assert!(!out(&done).contains("John 3.md") && !out(&done).contains("a line"), "{name}: {}", out(&done));
+        }
+        let near = out(&place.command().args(["related", name]).output().unwrap());
+        assert!(near.contains("John 3.md") && !near.contains("verse.md"), "{name}: {near}");
+    }
+    let verse = place.command().args(["get", "John 3:16"]).output().unwrap();
+    assert!(out(&verse).ends_with("verse\n"), "{}", out(&verse));
+    let line = place.command().args(["get", "John 3:19"]).output().unwrap();
+    assert_eq!(out(&line), "a line\na line\n");
 }

@@ -13,7 +13,7 @@ fn what_is_meant() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(&notes, dir.path().join("link")).unwrap();
     let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
-    let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here);
+    let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here, |_| panic!("a path: {what}"));
 
     std::fs::create_dir(notes.join("Notes")).unwrap();
     std::fs::write(notes.join("Notes/Deep.md"), "x").unwrap();
@@ -36,27 +36,39 @@ fn what_is_meant() {
 
 #[test]
 fn line_suffix() {
-    for (what, path, line) in [
-        ("a.md:12", "a.md", Some(12)),
+    let dir = tempfile::tempdir().unwrap();
+    let vault = dir.path().join("vault");
+    std::fs::create_dir_all(&vault).unwrap();
+    let vaults = [VaultInfo { name: "work".into(), path: vault.clone(), default: true }];
+    let without = |what: &str| {
+        let (path, lines) = without_lines(Path::new(what), &vaults, dir.path(), |name| name == "John 3:16");
+        (path.to_str().unwrap().to_owned(), lines)
+    };
+    for (what, path, lines) in [
+        ("a.md:12", "a.md", Some((12, None))),
+        ("a.md:3-9", "a.md", Some((3, Some(9)))),
         ("a.md", "a.md", None),
         ("a:b.md", "a:b.md", None),
         ("a.md:0", "a.md:0", None),
         (":3", ":3", None),
+        ("a.md:3-", "a.md:3-", None),
+        ("a.md:-3", "a.md:-3", None),
+        ("a.md:3-0", "a.md:3-0", None),
+        ("a.md:9-3", "a.md:9-3", None),
+        ("a.md:3-b", "a.md:3-b", None),
+        ("a.md:3-4-5", "a.md:3-4-5", None),
+        // A note may have such a name.
+        ("John 3:16", "John 3:16", None),
+        ("John 3:17", "John 3", Some((17, None))),
+        ("John 3:16:2", "John 3:16", Some((2, None))),
     ] {
-        assert_eq!(split_line(Path::new(what)), (PathBuf::from(path), line));
-        assert_eq!(split_lines(Path::new(what)), (PathBuf::from(path), line.map(|line| (line, line))));
+        assert_eq!(without(what), (path.to_owned(), lines), "{what}");
     }
-    // A file may have such a name.
-    let dir = tempfile::tempdir().unwrap();
-    let without = |what: &str| without_line(Path::new(what), dir.path());
-    assert_eq!(without("a.md:12"), (PathBuf::from("a.md"), Some(12)));
+    // And so may a file, here or in a vault.
     #[cfg(unix)]
-    {
-        std::fs::write(dir.path().join("a.md:12"), "").unwrap();
-        assert_eq!(without("a.md:12"), (PathBuf::from("a.md:12"), None));
-    }
-    assert_eq!(split_lines(Path::new("a.md:3-9")), (PathBuf::from("a.md"), Some((3, 9))));
-    for what in ["a.md:3-", "a.md:-3", "a.md:3-0", "a.md:3-b", "a.md:3-4-5"] {
-        assert_eq!(split_lines(Path::new(what)), (PathBuf::from(what), None));
+    for (folder, name) in [(dir.path(), "a.md:12"), (&vault, "b.md:12")] {
+        assert_ne!(without(name).1, None);
+        std::fs::write(folder.join(name), "").unwrap();
+        assert_eq!(without(name), (name.to_owned(), None));
     }
 }
