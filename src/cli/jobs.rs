@@ -67,6 +67,15 @@ fn renewed(seconds: u64, status: &Status) -> String {
     )
 }
 
+/// `paused until 20:38`, with the day if it is another one than today's; nothing if the user has not paused work.
+pub(super) fn paused(status: &Status, now: i64) -> Option<String> {
+    let local = |at| Some(jiff::Timestamp::from_second(at).ok()?.to_zoned(jiff::tz::TimeZone::system()));
+    let until = status.paused_until?;
+    let Some(end) = local(until).filter(|_| until > 0) else { return Some("paused".to_owned()) };
+    let is_today = local(now).is_some_and(|now| now.date() == end.date());
+    Some(format!("paused until {}", end.strftime(if is_today { "%H:%M" } else { "%Y-%m-%d %H:%M" })))
+}
+
 /// Whether contexts are free because no model writes them. Older daemons send an empty name.
 pub(super) fn is_free(provider: &str) -> bool {
     matches!(provider, "template" | "none" | "")

@@ -12,7 +12,7 @@ use super::args::Status as StatusArgs;
 use super::consent;
 use super::doctor;
 use super::exit;
-use super::jobs::is_free;
+use super::jobs::{is_free, paused};
 use super::money::{estimated, spent};
 use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red};
 use super::session::{CliFailure, Session, safe};
@@ -87,11 +87,8 @@ struct Report {
 fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     let mut rows = Rows::default();
     let out = &mut rows;
-    let until = status.paused_until.and_then(|until| jiff::Timestamp::from_second(until).ok());
-    let until = until.filter(|until| until.as_second() > 0).map_or_else(String::new, |until| {
-        format!(" until {}", until.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M"))
-    });
-    let paused = format!("paused{until}; `situated resume` lets it go on");
+    let paused = paused(status, now).unwrap_or_else(|| "paused".to_owned());
+    let paused = format!("{paused}; `situated resume` lets it go on");
     let (light, health) = match status.state {
         RunState::Idle if status.problems.is_empty() && !status.contexts.offers.is_empty() => {
             (Light::Yellow, "up to date; a model waits for your yes, see below")

@@ -165,3 +165,14 @@ fn the_page_says_the_same_and_holds_nothing_of_others() {
     }
     assert!(!page.contains("<script") && !page.contains("://") && !page.contains('\u{1b}'), "{page}");
 }
+
+#[test]
+fn the_end_of_a_pause_names_another_day_than_today() {
+    let noon = jiff::civil::date(2026, 11, 28).at(12, 0, 0, 0).to_zoned(jiff::tz::TimeZone::system()).unwrap();
+    let now = noon.timestamp().as_second();
+    let told = |paused_until| paused(&Status { paused_until, ..status() }, now);
+    assert_eq!(told(None), None);
+    assert_eq!(told(Some(0)).unwrap(), "paused");
+    assert_eq!(told(Some(now + 3600)).unwrap(), "paused until 13:00");
+    assert_eq!(told(Some(now + 86_400)).unwrap(), "paused until 2026-11-29 12:00");
+}
