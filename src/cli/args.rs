@@ -175,9 +175,9 @@ pub(crate) enum Command {
     Schema,
     /// Print the path of the socket
     Socket,
-    /// Pause background work; queries are still answered
+    /// Pause all work: saves are not indexed meanwhile; queries are still answered
     Pause(Pause),
-    /// Let background work go on
+    /// Let work go on after a pause
     Resume,
     /// Follow what the daemon decides
     Tail(Tail),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::{GenerationCommand, Generations as Args};
-use super::jobs::follow;
+use super::jobs::{follow, unless_paused};
 use super::print::{bold, counted, dim, green, padded, printable};
 use super::rebuild::taken;
 use super::session::{CliFailure, Session, safe};
@@ -85,6 +85,7 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
     if dry_run {
         return Ok(exit::OK);
     }
+    unless_paused(&mut client)?;
     if !yes && !confirm::go_on()? {
         session.say("nothing was done");
         return Ok(exit::OK);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::{Jobs, Pause, Sync};
 use super::exit;
 use super::money::flaw;
-use super::print::{counted, dim, green, grouped, millis, padded, red, yellow};
+use super::print::{counted, dim, green, grouped, millis, now, padded, red, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
@@ -40,6 +40,10 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> 
     let scope = scope(args.what.as_deref(), &mut client)?;
     let (vault, path) = (scope.vault.clone(), scope.path.clone());
     let (accept_deletes, since) = (args.accept_deletes, args.since);
+    let pause = pause_told(&mut client)?;
+    if let Some(pause) = pause.as_ref().filter(|_| args.wait) {
+        return Err(CliFailure::new(exit::TEMPORARY, pause));
+    }
     let job = client.call(&SyncRequest { vault, path, accept_deletes, since, wait: false, progress: None })?;
     if let Some(seconds) = args.since {
         let status = client.call(&StatusRequest::default())?;
@@ -48,8 +52,23 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> 
     if args.wait {
         return follow(job, &mut client, session);
     }
-    let said = format!("looking at {} in the background (job {})", target::named(&scope), job.job);
+    let (place, number) = (target::named(&scope), job.job);
+    let said = match pause {
+        None => format!("looking at {place} in the background (job {number})"),
+        Some(pause) => format!("looking at {place} when the pause ends (job {number}): {pause}"),
+    };
     session.done(json!({ "job": job }), said)
+}
+
+/// That work is paused, and until when, if it is.
+pub(super) fn pause_told(client: &mut Client) -> Result<Option<String>, CliFailure> {
+    let paused = paused(&client.call(&StatusRequest::default())?, now());
+    Ok(paused.map(|paused| format!("work is {paused}, saves too; `situated resume` lets it go on")))
+}
+
+/// An error while work is paused: a job that is followed would not come to its end.
+pub(super) fn unless_paused(client: &mut Client) -> Result<(), CliFailure> {
+    pause_told(client)?.map_or(Ok(()), |pause| Err(CliFailure::new(exit::TEMPORARY, pause)))
 }
 
 /// Says what `--since` starts.
@@ -287,7 +306,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, CliFailure> {
     session.client()?.call(&PauseRequest { seconds: args.seconds })?;
     let until = args.seconds.map_or("until `situated resume`".to_owned(), |s| format!("for {s} s"));
-    session.done(Value::Null, format!("paused {until}; searches are answered"))
+    session.done(Value::Null, format!("paused {until}, saves too; searches are answered"))
 }
 
 /// `situated resume`.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::Rebuild;
-use super::jobs::{follow, scope};
+use super::jobs::{follow, scope, unless_paused};
 use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
 use super::session::{CliFailure, Session, safe};
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
     if args.dry_run {
         return Ok(exit::OK);
     }
+    unless_paused(&mut client)?;
     if notes == 0 {
         session.say("there is nothing to do");
         return Ok(exit::NOTHING);

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use super::args::{Related, Search, Show, weigh};
 use super::exit;
 use super::format::Format;
+use super::jobs::pause_told;
 use super::open;
 use super::print::{
     Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, link, mark, millis, now, printable,
@@ -191,6 +192,9 @@ fn show<C: Call<Answer = SearchAnswer>>(
     }
     if hits.is_empty() {
         session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
+        if let Some(pause) = pause_told(client)? {
+            session.say(pause);
+        }
         return Ok(code);
     }
     if show.open.is_some() || show.open_in.is_some() {

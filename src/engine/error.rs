@@ -49,15 +49,22 @@ pub enum CallError {
     /// A provider gave no usable answer, or cannot be asked.
     #[error("{0}")]
     Provider(String),
-    /// Work is paused.
-    #[error("the daemon is paused; `situated resume` lets it go on")]
-    Paused,
+    /// The user has paused work, until this second since 1970; 0: until it is resumed.
+    #[error("work is paused{}, saves too; `situated resume` lets it go on", until(*.0))]
+    Paused(i64),
     /// The store or the index failed.
     #[error("{0}")]
     Storage(String),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
+}
+
+/// The end of a pause, for a person; empty if it has none.
+fn until(at: i64) -> String {
+    let end = jiff::Timestamp::from_second(at).ok().filter(|_| at > 0);
+    let end = end.map(|end| end.to_zoned(jiff::tz::TimeZone::system()).strftime(" until %Y-%m-%d %H:%M").to_string());
+    end.unwrap_or_default()
 }
 
 impl From<LexicalError> for CallError {
@@ -99,7 +106,7 @@ impl From<CallError> for RpcError {
             CallError::Provider(_) => {
                 RpcError::new(ErrorKind::Provider, message).hint("`situated status` says how the provider is doing")
             }
-            CallError::Paused => RpcError::new(ErrorKind::Paused, message),
+            CallError::Paused(until) => RpcError::new(ErrorKind::Paused, message).with("paused_until", until),
             CallError::Storage(_) => {
                 RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more; `situated rebuild` mends")
             }

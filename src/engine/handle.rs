@@ -108,6 +108,14 @@ impl Handle {
         notes::explain(self, vault, path)
     }
 
+    /// Whether a job that is begun now goes on at once.
+    ///
+    /// # Errors
+    /// [`CallError::Paused`].
+    pub fn check_pause(&self) -> Result<(), CallError> {
+        self.0.throttle.paused_until().map_or(Ok(()), |until| Err(CallError::Paused(until)))
+    }
+
     /// Begins a look at the disk; returns its job.
     pub fn sync(&self, scope: Scope) -> Result<u64, CallError> {
         self.sync_accepting(scope, false)

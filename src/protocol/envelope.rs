@@ -109,7 +109,7 @@ pub enum ErrorKind {
     Storage,
     /// A job that excludes this one runs.
     Conflict,
-    /// The daemon is paused.
+    /// The user has paused work, so a job does not come to its end.
     Paused,
     /// It needs a model, and none is configured.
     NotConfigured,

@@ -255,9 +255,9 @@ methods! {
         "What would be decided about a note now; changes nothing.";
     Explain "explain" ExplainRequest => Decisions, Look, Daemon, [NotFound Storage],
         "The last decisions about a note, newest first.";
-    Sync "sync" SyncRequest => Job, Engine, Job, [NotFound Storage],
+    Sync "sync" SyncRequest => Job, Engine, Job, [NotFound Paused Storage],
         "Looks at the disk now; with `wait`, answers when all that was saved before is searchable.";
-    Rebuild "rebuild" RebuildRequest => Job, Engine, Job, [NotFound Forbidden Conflict Storage],
+    Rebuild "rebuild" RebuildRequest => Job, Engine, Job, [NotFound Forbidden Conflict Paused Storage],
         "Makes everything in a vault, folder or note anew.";
     GenerateContext "generate_context" GenerateRequest => GeneratedContext, Model, Provider,
         [Forbidden Provider],
@@ -298,9 +298,9 @@ methods! {
     Cancel "cancel" CancelRequest => Nothing, Engine, Daemon, [NotFound],
         "Cancels a request of this connection by `id`, or a job by `job`.";
     Pause "pause" PauseRequest => Nothing, Engine, Daemon, [],
-        "Stops background work; queries are still answered.";
+        "Stops all work, also that of saves; queries are still answered.";
     Resume "resume" ResumeRequest => Nothing, Engine, Daemon, [],
-        "Lets background work go on.";
+        "Lets work go on.";
     ConfigCheck "config.check" CheckConfigRequest => Problems, Engine, Daemon, [],
         "Reads the configuration and tells what is wrong with it; changes nothing.";
     Reload "reload" ReloadRequest => Problems, Engine, Daemon, [],

@@ -5,10 +5,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Output, Stdio};
 
-use protocol::jobs::{JobState, RebuildRequest};
+use protocol::envelope::ErrorKind;
+use protocol::jobs::{JobState, RebuildRequest, SyncRequest};
 use protocol::status::RunState;
 use serde_json::{Value, json};
 
+use crate::manners::battery;
 use crate::support::{Daemon, Place, eventually};
 
 pub(crate) const NOTE: &str = "Notes/Query cookbook.md";
@@ -237,8 +239,11 @@ fn what_a_doubt_asks_for_can_be_typed() {
 
 #[test]
 fn what_a_conflict_asks_for_can_be_typed() {
-    let (place, mut daemon) = sample();
-    daemon.pause();
+    let place = Place::with_sample();
+    // On so little battery a rebuild does not end.
+    place.configure(&battery(&place, 31));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
     let running = daemon.ask(&RebuildRequest::default()).job;
     let (_, talk) = ran(&place, &["rebuild", "--yes"], 75);
     let command = talk.split('`').find(|part| part.starts_with("situated ")).expect("a conflict says what to do");
@@ -246,6 +251,33 @@ fn what_a_conflict_asks_for_can_be_typed() {
     ran(&place, &arguments, 0);
     daemon.resume();
     eventually("the job has ended", || daemon.job(running).state == JobState::Cancelled);
+}
+
+#[test]
+fn nothing_waits_for_what_a_pause_keeps() {
+    let (place, mut daemon) = sample();
+    ran(&place, &["pause", "300000"], 0);
+    let until = daemon.wait_for("paused", |status| status.paused_until.is_some()).paused_until;
+    place.write("New.md", "# New\n\nyeti\n");
+    let waits =
+        [&["sync", "--wait"][..], &["rebuild", "--yes"], &["call", "sync"], &["call", "rebuild", r#"{"wait": true}"#]];
+    for arguments in waits {
+        let (_, talk) = ran(&place, arguments, 75);
+        assert!(talk.contains("paused until 20") && talk.contains("`situated resume`"), "{arguments:?}: {talk}");
+    }
+    let error = daemon.refused(&SyncRequest::default());
+    assert_eq!((error.kind, &error.data["paused_until"]), (ErrorKind::Paused, &json!(until)));
+    for (arguments, code) in [(&["search", "--fresh", "\"yeti\""][..], 1), (&["grep", "--fresh", "yeti"], 1)] {
+        let (_, talk) = ran(&place, arguments, code);
+        assert!(talk.contains("not all of this is fresh: work is paused until 20"), "{talk}");
+    }
+    let (_, talk) = ran(&place, &["search", "\"yeti\""], 1);
+    assert!(talk.contains("work is paused until 20"), "{talk}");
+    let (_, talk) = ran(&place, &["sync"], 0);
+    assert!(talk.contains("when the pause ends") && talk.contains("paused until 20"), "{talk}");
+    ran(&place, &["rebuild", "--dry-run"], 0);
+    daemon.resume();
+    daemon.wait_holding("yeti", &["New.md"]);
 }
 
 #[test]

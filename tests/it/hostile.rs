@@ -10,6 +10,7 @@ use protocol::jobs::{JobKind, JobState, RebuildRequest};
 use protocol::search::{Mode, SearchFilter, SearchRequest};
 use serde_json::{Value, json};
 
+use crate::manners::battery;
 use crate::requests::{query, whole_rebuild};
 use crate::support::{Daemon, PATIENCE, Place, eventually};
 
@@ -474,9 +475,10 @@ fn a_subscriber_that_does_not_read_misses_events_and_harms_nobody() {
 #[test]
 fn a_cancelled_request_is_answered_once_and_its_job_goes_on() {
     let place = small();
-    let mut daemon = place.start();
-    // While work is paused a rebuild cannot end.
-    daemon.pause();
+    // On so little battery a rebuild does not end.
+    place.configure(&battery(&place, 31));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
     let mut wire = Wire::to(&place);
     wire.ask("r", "rebuild", json!({"wait": true}));
     eventually("the rebuild runs", || {
@@ -493,7 +495,13 @@ fn a_cancelled_request_is_answered_once_and_its_job_goes_on() {
     daemon.resume();
     daemon.wait_newest(JobState::Done);
 
+    // Nobody is to wait for a job while the user has work paused.
     daemon.pause();
+    daemon.wait_for("paused", |status| status.paused_until.is_some());
+    for method in ["rebuild", "sync"] {
+        wire.ask(method, method, json!({"wait": true}));
+        assert_eq!(wire.error(), (json!(method), "paused".to_owned()));
+    }
     let job = daemon.ask(&RebuildRequest::default()).job;
     wire.ask(3, "cancel", json!({"job": job}));
     assert_eq!(wire.next().unwrap()["result"], json!({}));
@@ -504,8 +512,9 @@ fn a_cancelled_request_is_answered_once_and_its_job_goes_on() {
 #[test]
 fn nobody_is_left_without_an_answer_when_the_daemon_stops() {
     let place = small();
-    let mut daemon = place.start();
-    daemon.pause();
+    place.configure(&battery(&place, 31));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
     let mut waits = Wire::to(&place);
     waits.ask("w", "rebuild", json!({"wait": true}));
     let mut idle = Wire::to(&place);

@@ -166,7 +166,7 @@ fn it_can_be_switched_off() {
 }
 
 /// A battery, discharging.
-fn battery(place: &Place, percent: u8) -> String {
+pub(crate) fn battery(place: &Place, percent: u8) -> String {
     let supplies = place.dir.path().join("supplies");
     for (supply, files) in [
         ("AC", vec![("type", "Mains".to_owned()), ("online", "0".to_owned())]),

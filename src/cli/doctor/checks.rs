@@ -510,7 +510,10 @@ fn told(facts: &Facts) -> Vec<Check> {
     });
     found.extend(waiting);
     if *state == RunState::Paused && held.is_empty() {
-        found.push(Check::new("status", Note, "work is paused").remedy("situated resume"));
+        found.push(
+            Check::new("status", Note, "work is paused: what is saved meanwhile is not found")
+                .remedy("situated resume"),
+        );
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
         let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);

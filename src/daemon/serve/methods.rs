@@ -202,6 +202,9 @@ fn on_text(text: Option<UnboundedSender<String>>) -> OnText {
 
 fn sync(handle: &Handle, asked: SyncRequest) -> Result<Reply, RpcError> {
     let SyncRequest { vault, path, accept_deletes, since, wait, progress: _ } = asked;
+    if wait {
+        handle.check_pause()?;
+    }
     if let Some(seconds) = since {
         handle.refresh(&Scope { vault: vault.clone(), path: None }, seconds)?;
     }
@@ -211,8 +214,12 @@ fn sync(handle: &Handle, asked: SyncRequest) -> Result<Reply, RpcError> {
 
 fn rebuild(handle: &Handle, asked: RebuildRequest) -> Result<Reply, RpcError> {
     let RebuildRequest { vault, path, dry_run, batch, audience, wait, progress: _ } = asked;
+    let wait = wait && !dry_run;
+    if wait {
+        handle.check_pause()?;
+    }
     let job = handle.rebuild(Scope { vault, path }, dry_run, batch, audience)?;
-    if wait && !dry_run { Ok(Reply::Wait(job.job)) } else { done::<RebuildRequest>(&job) }
+    if wait { Ok(Reply::Wait(job.job)) } else { done::<RebuildRequest>(&job) }
 }
 
 /// What a watch shows now, unless that is too much to be sent at every save.

@@ -229,12 +229,16 @@ pub(super) fn reranks(engine: &Handle) -> bool {
 }
 
 /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,
-/// because a vault could not be looked at.
+/// because work is paused or a vault could not be looked at.
 pub(super) fn freshen(
     engine: &Handle,
     vaults: &[Arc<VaultShared>],
     cancel: &Cancel,
 ) -> Result<Option<String>, CallError> {
+    let unless = |why: &str| Some(format!("not all of this is fresh: {why}"));
+    if let Err(paused) = engine.check_pause() {
+        return Ok(unless(&paused.to_string()));
+    }
     let until = Instant::now() + FRESH_WITHIN;
     let only = vaults.first().filter(|_| vaults.len() == 1).map(|vault| vault.name.clone());
     let job = work::look_at(engine, Scope { vault: only, path: None }, vaults, false);
@@ -247,7 +251,7 @@ pub(super) fn freshen(
     let job = engine.job(job)?;
     let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
     let fresh = job.state == JobState::Done && job.failed.is_empty();
-    Ok((!fresh).then(|| format!("not all of this is fresh: {why}")))
+    Ok(if fresh { None } else { unless(&why) })
 }
 
 pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {
