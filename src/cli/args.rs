@@ -290,7 +290,7 @@ impl OnlyVault {
 /// `sync`
 #[derive(Debug, Args)]
 pub(crate) struct Sync {
-    /// A vault by name, a folder or a note; everything if absent
+    /// A vault by name, or by a folder or note in it; all vaults if absent
     #[arg(value_hint = ValueHint::AnyPath)]
     pub what: Option<PathBuf>,
     /// Also have a model's stale and failed contexts made anew, of notes that changed in this time: 24h, 7d, all

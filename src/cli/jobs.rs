@@ -18,7 +18,7 @@ use context::cost::dollars;
 use protocol::client::Client;
 use protocol::daemon::ResumeRequest;
 use protocol::jobs::{
-    CancelRequest, ContextProgress, Job, JobList, JobState, JobsRequest, PauseRequest, Scope, SyncRequest,
+    CancelRequest, ContextProgress, Job, JobKind, JobList, JobState, JobsRequest, PauseRequest, Scope, SyncRequest,
 };
 use protocol::status::{Status, StatusRequest};
 
@@ -52,7 +52,7 @@ pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> 
     if args.wait {
         return follow(job, &mut client, session);
     }
-    let (place, number) = (target::named(&scope), job.job);
+    let (place, number) = (place(&job), job.job);
     let said = match pause {
         None => format!("looking at {place} in the background (job {number})"),
         Some(pause) => format!("looking at {place} when the pause ends (job {number}): {pause}"),
@@ -203,10 +203,16 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// What a job covers: a look at the disk covers all of a vault.
+fn place(job: &Job) -> String {
+    let rest = if job.kind == JobKind::Sync && job.scope.path.is_some() { " and the rest of its vault" } else { "" };
+    format!("{}{rest}", target::named(&job.scope))
+}
+
 /// One line about a job that has ended.
 pub(super) fn ended(job: &Job) -> String {
     let took = millis(job.took_ms as f64);
-    let place = target::named(&job.scope);
+    let place = place(job);
     let contexts = match &job.contexts {
         Some(contexts) => format!("; {}", written(contexts, job)),
         // The job waits for notes only; a model may have written contexts meanwhile.

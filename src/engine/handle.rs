@@ -118,19 +118,13 @@ impl Handle {
 
     /// Begins a look at the disk; returns its job.
     pub fn sync(&self, scope: Scope) -> Result<u64, CallError> {
-        self.sync_accepting(scope, false)
+        work::sync(self, scope, false, None)
     }
 
-    /// As [`Handle::sync`]; with `accept_deletes` notes that seem to be gone count as gone.
-    pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool) -> Result<u64, CallError> {
-        let vaults = self.choose(scope.vault.as_deref())?;
-        Ok(work::look_at(self, scope, &vaults, accept_deletes))
-    }
-
-    /// Has contexts that are in use but should be better made anew, for notes that changed in the last `seconds`; for
-    /// all notes with 0.
-    pub fn refresh(&self, scope: &Scope, seconds: u64) -> Result<(), CallError> {
-        work::refresh(self, scope, seconds)
+    /// As [`Handle::sync`]; with `accept_deletes` notes that seem to be gone count as gone. With `since`, contexts that
+    /// are in use but should be better are made anew, for notes that changed in so many seconds; for all notes with 0.
+    pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool, since: Option<u64>) -> Result<u64, CallError> {
+        work::sync(self, scope, accept_deletes, since)
     }
 
     /// Answers a question from the notes, with the model of `[context]`. `on_text` gets each piece of the answer that

@@ -26,7 +26,7 @@ pub struct SyncRequest {
     /// The vault by name; all if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub vault: Option<String>,
-    /// A folder or note in it; everything if absent.
+    /// A folder or note in it, with which all of the vault is looked at.
     #[serde(skip_serializing_if = "is_default")]
     pub path: Option<String>,
     /// Notes that seem gone are gone: settles the doubt about a vault that was emptied.

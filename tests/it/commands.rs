@@ -119,6 +119,21 @@ fn asking_and_steering() {
     assert_eq!(daemon.holding("yeti"), ["New.md"]);
     let (_, talk) = ran(&place, &["sync"], 0);
     assert!(talk.contains("in the background"), "{talk}");
+    for (what, code) in [("Nope", 1), ("Nope.md", 1), ("/tmp", 1), ("../x", 2), ("Notes/none/", 1)] {
+        for command in ["sync", "rebuild"] {
+            let (_, talk) = ran(&place, &[command, what], code);
+            assert!(talk.contains("is not known") || talk.contains("no path in a vault"), "{command} {what}: {talk}");
+        }
+    }
+    std::fs::create_dir(place.vault.join("Later")).unwrap();
+    place.write("Later/Now.md", "# Now\n\nokapi\n");
+    for what in ["Later", "Later/Now.md", "Projects", "query cookbook"] {
+        let (said, _) = ran(&place, &["sync", "--wait", what], 0);
+        assert!(said.contains(&format!("{what} and the rest of its vault: ")), "{said}");
+    }
+    std::fs::remove_dir_all(place.vault.join("Later")).unwrap();
+    daemon.sync();
+    ran(&place, &["sync", "--wait", "Later/Now.md"], 0);
     let (_, talk) = ran(&place, &["rebuild", "Notes", "--dry-run"], 0);
     assert!(talk.contains("notes of") && talk.contains("costs nothing"), "{talk}");
     let (_, talk) = ran(&place, &["rebuild"], 2);

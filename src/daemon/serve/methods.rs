@@ -205,10 +205,7 @@ fn sync(handle: &Handle, asked: SyncRequest) -> Result<Reply, RpcError> {
     if wait {
         handle.check_pause()?;
     }
-    if let Some(seconds) = since {
-        handle.refresh(&Scope { vault: vault.clone(), path: None }, seconds)?;
-    }
-    let job = handle.sync_accepting(Scope { vault, path }, accept_deletes)?;
+    let job = handle.sync_accepting(Scope { vault, path }, accept_deletes, since)?;
     if wait { Ok(Reply::Wait(job)) } else { done::<SyncRequest>(&handle.job(job)?) }
 }
 

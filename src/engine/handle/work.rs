@@ -7,6 +7,7 @@ use super::access::ready;
 use super::resolve::{self, Named};
 use super::{CallError, Handle, contexts, estimates, recent};
 use crate::decide::NotePipeline;
+use crate::disk_access::STATES_WITHIN;
 use crate::indexer::Event;
 use crate::indexer::rebuild::Covered;
 use crate::now_s;
@@ -15,7 +16,9 @@ use crate::shared::VaultShared;
 use crate::supervisor;
 use note::VaultPath;
 use protocol::audience::Audience;
+use protocol::decision::Decision;
 use protocol::jobs::{Job, JobKind, Scope};
+use vault::read::ReadError;
 
 /// How long a client waits for the vaults of another configuration; the supervisor may have other work first.
 const IN_FORCE: Duration = Duration::from_secs(2);
@@ -39,11 +42,53 @@ pub(super) fn look_at(engine: &Handle, scope: Scope, vaults: &[Arc<VaultShared>]
     job
 }
 
-/// See [`Handle::refresh`].
-pub(super) fn refresh(engine: &Handle, scope: &Scope, seconds: u64) -> Result<(), CallError> {
+/// See [`Handle::sync_accepting`].
+pub(super) fn sync(engine: &Handle, scope: Scope, accept_deletes: bool, since: Option<u64>) -> Result<u64, CallError> {
+    let mut vaults = engine.choose(scope.vault.as_deref())?;
+    if let Some(typed) = &scope.path {
+        vaults = knowing(engine, vaults, typed)?;
+    }
+    if let Some(seconds) = since {
+        refresh(engine, &vaults, seconds)?;
+    }
+    Ok(look_at(engine, scope, &vaults, accept_deletes))
+}
+
+/// Those of the vaults that know what is named: a folder or note in the index, on the disk only if it is new, or of the
+/// last decisions if it was deleted a moment ago.
+fn knowing(engine: &Handle, vaults: Vec<Arc<VaultShared>>, typed: &str) -> Result<Vec<Arc<VaultShared>>, CallError> {
+    let known = |vault: &VaultShared, path: &VaultPath| {
+        let of_it = |decision: &Decision| {
+            decision.vault == vault.name && VaultPath::parse(&decision.path).is_some_and(|note| note.is_under(path))
+        };
+        holds(vault, path) || is_on_disk(vault, path) || !engine.0.feed.last(1, of_it).is_empty()
+    };
+    if let Some(path) = VaultPath::parse(typed.trim_end_matches('/')) {
+        let knowing: Vec<_> = vaults.iter().filter(|vault| known(vault, &path)).cloned().collect();
+        if !knowing.is_empty() {
+            return Ok(knowing);
+        }
+    }
+    let Named { vault, path, .. } = resolve::note(&vaults, typed, Audience::default())?;
+    if known(&vault, &path) { Ok(vec![vault]) } else { Err(resolve::unknown(&vaults, typed, Audience::default())) }
+}
+
+/// Whether there is anything at a path of a vault. A vault that does not answer may have it.
+fn is_on_disk(vault: &VaultShared, path: &VaultPath) -> bool {
+    let (root, path) = (vault.path.clone(), path.clone());
+    vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) != Ok(Err(ReadError::Gone))
+}
+
+/// Whether a vault has a note at or below a path.
+fn holds(vault: &VaultShared, path: &VaultPath) -> bool {
+    ready(vault).is_ok_and(|(snapshot, _)| snapshot.notes().any(|note| note.path.is_under(path)))
+}
+
+/// Has contexts that should be better made anew, for notes that changed in so many seconds; for all notes with 0.
+fn refresh(engine: &Handle, vaults: &[Arc<VaultShared>], seconds: u64) -> Result<(), CallError> {
     let ago = i64::try_from(seconds).unwrap_or(i64::MAX);
     let since = (seconds > 0).then(|| now_s().saturating_sub(ago));
-    for vault in engine.choose(scope.vault.as_deref())? {
+    for vault in vaults {
         if !engine.0.indexers.send(vault.id, Event::Refresh { since }) {
             return Err(CallError::NotReady);
         }
@@ -59,13 +104,10 @@ fn vaults_of(
 ) -> Result<(Vec<Arc<VaultShared>>, Option<VaultPath>), CallError> {
     let vaults = engine.choose(scope.vault.as_deref())?;
     let Some(typed) = &scope.path else { return Ok((vaults, None)) };
-    if let Some(path) = VaultPath::parse(typed.trim_end_matches('/')) {
-        let holds = |vault: &Arc<VaultShared>| {
-            ready(vault).is_ok_and(|(snapshot, _)| snapshot.notes().any(|note| note.path.is_under(&path)))
-        };
-        if vaults.iter().any(holds) {
-            return Ok((vaults, Some(path)));
-        }
+    if let Some(path) = VaultPath::parse(typed.trim_end_matches('/'))
+        && vaults.iter().any(|vault| holds(vault, &path))
+    {
+        return Ok((vaults, Some(path)));
     }
     let Named { vault, path, .. } = resolve::note(&vaults, typed, audience)?;
     Ok((vec![vault], Some(path)))
