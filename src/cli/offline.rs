@@ -12,6 +12,7 @@ use super::print::{bytes, counted, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::target;
 use crate::daemon::config::{Loaded, name_of_folder};
+use crate::daemon::sandbox::make_files_private;
 use crate::daemon::serve::bind::DataLock;
 use provider::Embedder;
 use store::{CompactReport, Store, StoreError};
@@ -24,8 +25,10 @@ impl From<StoreError> for CliFailure {
     }
 }
 
-/// The lock of the data folder: while it is held no daemon can start.
+/// The lock of the data folder: while it is held no daemon can start. What is written under it is as private as what a
+/// daemon writes.
 fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
+    make_files_private();
     DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
         let hint = "the store can only be opened while no daemon runs; `situated stop`, then again";
         CliFailure::new(error.exit_code(), format!("{error}\n{hint}"))
@@ -42,7 +45,12 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
             .find(|vault| vault.name == name)
             .cloned()
             .or_else(|| of_folder(name))
-            .ok_or_else(|| CliFailure::usage(format!("there is no vault `{name}`; there is {}", names()))),
+            .ok_or_else(|| match vaults.as_slice() {
+                [] => CliFailure::usage(format!(
+                    "no vault is configured, and no daemon runs that was given one: name the folder of `{name}` instead"
+                )),
+                _ => CliFailure::usage(format!("there is no vault `{name}`; there is {}", names())),
+            }),
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(CliFailure::usage(
             "no vault is configured, and no daemon runs that was given one: name its folder, or let `situated init` write a \

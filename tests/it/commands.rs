@@ -431,6 +431,13 @@ fn what_needs_the_store_waits_for_the_daemon_to_stop() {
     daemon.wait_exit();
     let (_, talk) = ran(&place, &["compact"], 0);
     assert!(talk.contains("before") && talk.contains("now"), "{talk}");
+    let open = crate::own_files::open_to_others(&place.data());
+    assert!(open.is_empty(), "{open:?}");
+    // Of a vault that `run` was given by hand nothing is known once the daemon has stopped.
+    let empty = place.dir.path().join("empty.toml");
+    std::fs::write(&empty, "").unwrap();
+    let by_hand = place.command().env("SITUATED_CONFIG", empty).args(["compact", "w"]).output().unwrap();
+    assert!(by_hand.status.code() == Some(2) && err(&by_hand).contains("name the folder of `w`"), "{}", err(&by_hand));
     let (said, _) = ran(&place, &["contexts", "export"], 0);
     assert_eq!(said, "", "templates cost nothing and are not exported unless asked for");
     let (said, _) = ran(&place, &["contexts", "export", "--templates"], 0);

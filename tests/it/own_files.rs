@@ -17,7 +17,7 @@ pub(crate) fn all(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Files and folders that others may open.
-fn open_to_others(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn open_to_others(dir: &Path) -> Vec<PathBuf> {
     all(dir).into_iter().filter(|path| fs::symlink_metadata(path).unwrap().mode() & 0o077 != 0).collect()
 }
 
