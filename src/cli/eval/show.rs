@@ -85,7 +85,9 @@ fn mean(Interval { mean, .. }: Interval) -> String {
 }
 
 fn ends(Interval { low, high, .. }: Interval) -> String {
-    format!("{low:.2}–{high:.2}")
+    // Sums of fractions miss 0 by a little, on either side.
+    let plain = |end: f64| if end.abs() < 0.005 { 0.0 } else { end };
+    format!("{:.2}–{:.2}", plain(low), plain(high))
 }
 
 /// Which system is the best, if the queries can tell, and how it did with each kind of them.

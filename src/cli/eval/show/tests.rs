@@ -61,3 +61,8 @@ fn a_report_is_a_table() {
             && compared.contains("may well be chance")
     );
 }
+
+#[test]
+fn no_end_is_less_than_nothing() {
+    assert_eq!(ends(Interval { mean: 0.5, low: -1e-17, high: 1.0 }), "0.00–1.00");
+}
