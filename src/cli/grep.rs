@@ -10,7 +10,7 @@ use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, pri
 use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
 use crate::daemon::config::Opener;
-use protocol::client::Client;
+use protocol::client::{Client, ClientError};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat};
 
 /// `situated grep`.
@@ -42,7 +42,7 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     };
     let has_context = request.before + request.after > 0;
     let mut client = session.client()?;
-    let reply = client.ask(&request)?;
+    let reply = client.ask(&request).map_err(at_the_terminal)?;
     let answer = reply.read()?;
     let code = if answer.notes.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
@@ -69,6 +69,15 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     }
     session.say(dim(summary(&answer, what)));
     Ok(code)
+}
+
+/// An error about the conditions, which have another name at the socket.
+fn at_the_terminal(error: ClientError) -> CliFailure {
+    let told = error.to_string();
+    match told.strip_prefix("`within`") {
+        Some(why) => CliFailure::usage(format!("CONDITION{why}; a PATTERN with blanks stands in quotes")),
+        None => error.into(),
+    }
 }
 
 /// How many there are, and how long it took.

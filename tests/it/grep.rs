@@ -227,6 +227,9 @@ fn at_the_terminal_it_prints_as_ripgrep_does() {
     assert_eq!(run(&["-c", "todo", "tag:work"]).1, "Work/Plan.md:3\n");
     assert_eq!(run(&["-F", "-e", "x"]).0, Some(2), "options of ripgrep that it does not have are named");
     assert_eq!((run(&["nothing like this"]).0, run(&["(open"]).0), (Some(1), Some(2)));
+    let words = place.command().args(["grep", "paint", "the", "fence"]).output().unwrap();
+    assert_eq!(words.status.code(), Some(2));
+    assert!(err(&words).contains("CONDITION holds words") && err(&words).contains("in quotes"), "{}", err(&words));
     let elsewhere = place.command().current_dir("/usr").args(["grep", "-l", "paint"]).output().unwrap();
     assert_eq!(out(&elsewhere), format!("{}\n", place.vault.join("Work/Plan.md").display()), "a path that opens");
     let json: serde_json::Value = serde_json::from_str(&run(&["--json", "paint"]).1).unwrap();
