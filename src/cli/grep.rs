@@ -182,8 +182,8 @@ impl Shown {
         for (number, line, found) in numbered(&note.lines) {
             match (number, found) {
                 (0, _) => out.line("--")?,
-                (number, None) => out.line(format!("{path}-{number}-{}", printable(line)))?,
-                (number, Some(_)) => out.line(format!("{path}:{number}:{}", printable(line)))?,
+                (number, None) => out.line(format!("{path}-{number}-{}", with_tabs(line)))?,
+                (number, Some(_)) => out.line(format!("{path}:{number}:{}", with_tabs(line)))?,
             }
         }
         Ok(())
@@ -210,6 +210,11 @@ fn numbered(lines: &[GrepLine]) -> Vec<(u32, &str, Option<&GrepLine>)> {
         all.extend((line.line + 1..).zip(&line.after).map(|(number, text)| (number, text.as_str(), None)));
     }
     all
+}
+
+/// A line as [`printable`], with its tabs: another program may tell columns by them.
+fn with_tabs(line: &str) -> String {
+    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
 
 /// A line with what matches marked.
@@ -255,6 +260,11 @@ mod tests {
         ];
         assert_eq!(shown, expected);
         assert!(numbered(&[line(1, &[], "a", &[]), line(9, &[], "b", &[])]).iter().all(|(number, ..)| *number > 0));
+    }
+
+    #[test]
+    fn another_program_gets_the_tabs_of_a_line() {
+        assert_eq!(with_tabs("a\tb\u{1b}[31m\r c\t"), "a\tb  c\t");
     }
 
     #[test]
