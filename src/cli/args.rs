@@ -230,7 +230,7 @@ pub(crate) struct Get {
     #[arg(long, value_name = "NAME")]
     pub vault: Option<String>,
     /// First line
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = clap::value_parser!(u32).range(1..))]
     pub line: Option<u32>,
     /// Lines at most
     #[arg(long, short = 'n')]

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::args::{Get, NoteName, Plan};
 use super::exit;
-use super::print::{Out, bold, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow};
+use super::print::{
+    Out, bold, counted, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow,
+};
 use super::session::{CliFailure, Session, safe};
 use super::target::{self, Lines};
 use protocol::client::Client;
@@ -20,10 +22,16 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     let Place { path, vault, lines: named, .. } = place(&args.note, args.vault.as_deref(), &mut client)?;
     let (first, last) = named.filter(|_| args.line.is_none()).unzip();
-    let counted = first.zip(last.flatten()).map(|(first, last)| (last - first).saturating_add(1));
-    let (line, lines) = (args.line.or(first), args.lines.or(counted));
+    let many = first.zip(last.flatten()).map(|(first, last)| (last - first).saturating_add(1));
+    let (line, lines) = (args.line.or(first), args.lines.or(many));
     let reply = client.ask(&GetRequest { path, vault, line, lines, ..GetRequest::default() })?;
-    let Some(note) = session.unless_json(reply)? else { return Ok(exit::OK) };
+    let note = reply.read()?;
+    let is_there = note.line <= note.lines.max(1);
+    let code = if is_there { exit::OK } else { exit::NOTHING };
+    if session.globals.json {
+        session.json(reply.into_json())?;
+        return Ok(code);
+    }
     session.out.text(&printable_lines(&note.text))?;
     if !note.text.is_empty() && !note.text.ends_with('\n') {
         session.out.line("")?;
@@ -34,7 +42,10 @@ pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     if note.truncated {
         session.say(dim(format!("({} lines in all; --line and --lines choose)", note.lines)));
     }
-    Ok(exit::OK)
+    if !is_there {
+        session.say(format!("there is no line {}: {} in all", note.line, counted(note.lines.into(), "line")));
+    }
+    Ok(code)
 }
 
 /// `situated plan`.

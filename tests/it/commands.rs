@@ -79,6 +79,10 @@ fn finding_and_reading() {
     assert_eq!(ran(&place, &["get", NOTE], 0).0, text);
     assert_eq!(ran(&place, &["get", &format!("{NOTE}:3"), "-n", "2"], 0).0, format!("{}\n{}\n", lines[2], lines[3]));
     assert_eq!(ran(&place, &["get", NOTE, "--line", "2", "--lines", "1"], 0).0, format!("{}\n", lines[1]));
+    for beyond in [&["get", &format!("{NOTE}:9999")][..], &["get", NOTE, "-l", "9999"]] {
+        let (said, talk) = ran(&place, beyond, 1);
+        assert_eq!((said.as_str(), talk.contains(&format!("{} lines in all", lines.len()))), ("", true), "{talk}");
+    }
     assert_eq!(ran(&place, &["get", place.vault.join(NOTE).to_str().unwrap()], 0).0, text);
     let (_, talk) = ran(&place, &["get", "Notes/None.md"], 1);
     assert!(talk.contains("Notes/None.md"), "{talk}");

@@ -142,6 +142,7 @@ fn contradictions_are_usage_errors() {
         "frobnicate",
         "rebuild --yes --dry-run",
         "sync --since yesterday",
+        "get a.md --line 0",
         "sync --since 24",
         "graph --by fame",
         "graph --orphans --unresolved",
