@@ -309,7 +309,7 @@ fn since(text: &str) -> Result<u64, String> {
     if text == "all" {
         return Ok(0);
     }
-    typed_duration(text).map(|time| time.as_secs().max(1))
+    typed_duration(text).map(|time| time.as_secs().max(1)).map_err(|why| format!("{why}, or `all`"))
 }
 
 /// `rebuild`

@@ -155,7 +155,7 @@ fn asking_and_steering() {
         assert!(said.starts_with("done: sync") && talk.contains("never stale"), "{said}{talk}");
     }
     let (_, talk) = ran(&place, &["sync", "--since", "24"], 2);
-    assert!(talk.contains("has no unit"), "{talk}");
+    assert!(talk.contains("has no unit") && talk.contains("\"7d\", or `all`"), "{talk}");
     let (_, talk) = ran(&place, &["rebuild", NOTE, "--batch", "--dry-run"], 0);
     assert!(talk.contains("costs nothing") && !talk.contains('$'), "{talk}");
 

@@ -78,7 +78,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 
 /// A duration with its unit.
 pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result<Duration, String> {
-    const EXPECTED: &str = "write a duration with its unit, such as \"300ms\", \"2s\", \"15m\" or \"1h\"";
+    const EXPECTED: &str = "write a duration with its unit, such as \"300ms\", \"2s\", \"15m\", \"1h\" or \"7d\"";
     let Some(text) = value.text() else {
         return Err(format!("{} is not a duration; {EXPECTED}", value.shown()));
     };
