@@ -251,6 +251,8 @@ fn what_a_doubt_asks_for_can_be_typed() {
     let notes = status.vaults[0].notes;
     let doubt = status.vaults[0].doubt.as_ref().unwrap();
     let command = doubt.split('`').find(|part| part.starts_with("situated ")).expect("a doubt says what to do");
+    let (_, talk) = ran(&place, &["get", NOTE], 1);
+    assert!(talk.contains("its file is not there now") && !talk.contains("did you mean"), "{talk}");
     let arguments: Vec<&str> = command.split(' ').skip(1).chain(["--wait"]).collect();
     ran(&place, &arguments, 0);
     daemon.wait_vault("settled", |vault| vault.doubt.is_none() && vault.notes != notes);

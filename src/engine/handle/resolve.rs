@@ -87,14 +87,18 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
     let name = bare(typed);
     let name = name.split_once('#').map_or(name, |(name, _)| name);
     let mut offered = Vec::new();
+    let mut is_gone = false;
     for (vault, snapshot) in published(vaults) {
         let hides = hides(vault, audience);
-        offered.extend(
-            snapshot.named_like(name, MOST_OFFERED, &hides).iter().map(|note| shown(vaults, vault, &note.path)),
-        );
+        for note in snapshot.named_like(name, MOST_OFFERED, &hides) {
+            // A note that has just this path is in the index alone.
+            is_gone |= note.path.as_str() == name;
+            offered.push(shown(vaults, vault, &note.path));
+        }
     }
     offered.truncate(MOST_OFFERED);
     let hint = match &offered[..] {
+        _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
         [] => "name it by path, title, alias or file name; `situated search` shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),
     };
