@@ -117,15 +117,11 @@ fn ranked(
     }
     first.options.cancel.check()?;
     let scale = Scale::of(found.iter().flatten().chain(outside));
-    let mut said = corrections(&meant.corrected);
     let asked = begun.iter().any(|begun| begun.lanes && begun.ranking.mode == Mode::Hybrid);
-    if asked && scale.has_no_word() && !first.query.words.is_empty() {
-        said.push(without_words(parts).to_owned());
-    }
+    let teller = begun.iter().position(|begun| begun.lanes);
     let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
         let Begun { mut ranking, lanes, allowed } = begun;
         if lanes {
-            ranking.warnings.append(&mut said);
             fuse_into(&mut ranking, part, candidates, scale, &meant);
             if let Some(allowed) = allowed.filter(|_| part.query.is_all_required()) {
                 add_rest(&mut ranking, part, &allowed);
@@ -133,7 +129,16 @@ fn ranked(
         }
         ranking
     });
-    Ok((ranked.collect(), scale))
+    let mut rankings: Vec<Ranking> = ranked.collect();
+    let mut said = corrections(&meant.corrected);
+    if asked && scale.has_no_word() && !first.query.words.is_empty() {
+        let found = !outside.is_empty() || rankings.iter().any(|ranking| !ranking.ranked.is_empty());
+        said.push(without_words(parts, found).to_owned());
+    }
+    if let Some(teller) = teller.and_then(|at| rankings.get_mut(at)) {
+        teller.warnings.append(&mut said);
+    }
+    Ok((rankings, scale))
 }
 
 /// What is known of a vault's part before any lane was asked.
@@ -217,10 +222,12 @@ fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
     }
 }
 
-/// The warning if no chunk has a word of the query.
-fn without_words(parts: &[Part<'_>]) -> &'static str {
+/// The warning if no chunk has a word of the query; `found` says whether there are hits all the same.
+fn without_words(parts: &[Part<'_>], found: bool) -> &'static str {
     if parts.iter().all(|part| part.options.familiarity <= 0.0) {
         "no note has a word of this query, and the embedder does not know its language"
+    } else if !found {
+        "no note that meets the conditions has a word of this query or comes near in meaning"
     } else {
         "no note has a word of this query; these are nearest in meaning, which may not be near"
     }
