@@ -152,12 +152,18 @@ impl Model {
     }
 }
 
+/// Whether the name of a model says that Ollama does not run it but passes it on to its makers' machines, whatever the
+/// address and whichever interface asks for it.
+pub fn is_passed_on(id: &str) -> bool {
+    let id = id.to_ascii_lowercase();
+    id.ends_with("-cloud") || id.ends_with(":cloud")
+}
+
 /// Whether the model's work costs nothing.
 fn runs_here(provider: Provider, id: &str, local: bool, hosted: bool) -> bool {
     match provider {
         Provider::None | Provider::Template => true,
-        // Ollama passes models with this ending on to its makers' own machines, whatever its address.
-        Provider::Ollama => !id.ends_with("-cloud") && !id.ends_with(":cloud"),
+        Provider::Ollama => !is_passed_on(id),
         Provider::Anthropic | Provider::Bedrock | Provider::OpenAi => local && !hosted,
     }
 }

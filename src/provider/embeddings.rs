@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use reqwest::Method;
 
-use super::CLOUD;
 use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
@@ -18,7 +17,7 @@ use super::ledger::Settled;
 use super::retry::{Fault, Next};
 use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
-use super::{FailureKind, Health};
+use super::{FailureKind, Health, passes_on};
 use context::cost::{Usage, estimate_tokens};
 use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
@@ -76,7 +75,7 @@ impl Embeddings {
     pub fn new(config: &EmbedConfig) -> Result<Self, String> {
         let wire = EmbedWire::new(config)?;
         let transport = Transport::new(wire.base(), wire.is_loopback())?
-            .passing_on(config.passes_on || config.model().ends_with(CLOUD))
+            .passing_on(passes_on(config.passes_on, config.model()))
             .with_answers_of(MOST_ANSWER);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.timeout, config.timeout * ATTEMPTS_TIME);
@@ -169,7 +168,7 @@ impl Embeddings {
 fn price(config: &EmbedConfig, stays_here: bool) -> Option<u64> {
     let known = config.known().price;
     let local = stays_here && known.is_none();
-    let ollama = config.provider == EmbedProvider::Ollama && !config.model().ends_with(CLOUD) && !config.passes_on;
+    let ollama = config.provider == EmbedProvider::Ollama && !passes_on(config.passes_on, config.model());
     config.price_per_mtok.or(if local || ollama { Some(0) } else { known })
 }
 

@@ -45,7 +45,7 @@ mod wire;
 use std::time::Duration;
 
 use context::cost::Usage;
-use context::models::Model;
+use context::models::{Model, is_passed_on};
 use context::settings::{ContextConfig, Provider};
 
 pub use batches::{BatchState, Batches, SubmittedBatch};
@@ -65,24 +65,28 @@ pub use stream::{ShowText, Streamed};
 /// # Errors
 /// What is wrong with the user's settings of models.
 pub fn model(config: &ContextConfig) -> Result<Model, String> {
-    let local = match &config.base_url {
-        Some(url) => wire::is_loopback(url),
-        None => config.provider == Provider::Ollama,
-    };
-    Model::find(config.provider, config.model(), local && !config.passes_on, &config.models)
+    Model::find(config.provider, config.model(), runs_here(config), &config.models)
 }
-
-/// The end of the names of models that Ollama does not run here but passes on.
-const CLOUD: &str = "-cloud";
 
 /// Whether text that is shown to a configuration's model leaves this machine.
 pub fn leaves(config: &ContextConfig) -> bool {
     let local = match &config.base_url {
+    config.costs() && !runs_here(config)
+}
+
+/// Whether a configuration's model is at an address of this machine that passes nothing on.
+fn runs_here(config: &ContextConfig) -> bool {
         Some(url) => wire::is_loopback(url),
         None => config.provider == Provider::Ollama,
     };
-    let passed_on = config.provider == Provider::Ollama && config.model().ends_with(CLOUD);
-    config.costs() && (!local || config.passes_on || passed_on)
+    local && !passes_on(config.passes_on, config.model())
+}
+
+/// Whether a server passes what it is asked for a model on to others: as the user `said`, or by the model's name.
+fn passes_on(said: bool, model: &str) -> bool {
+    said || is_passed_on(model)
+}
+
 }
 
 /// What a model answered.

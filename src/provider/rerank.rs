@@ -15,7 +15,7 @@ use super::retry::Fault;
 use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
 use super::wire::{Judgement, Rerank};
-use super::{Failure, FailureKind, Health};
+use super::{Failure, FailureKind, Health, passes_on};
 use context::cost::{Usage, estimate_tokens};
 use index::search::rerank::{RerankConfig, RerankProvider};
 
@@ -87,8 +87,9 @@ impl RerankClient {
     /// What is wrong with the address.
     pub fn new(config: &RerankConfig) -> Result<Self, String> {
         let wire = Rerank::new(config)?;
-        let price = Price::of(config, wire.is_loopback() && !config.passes_on);
-        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(config.passes_on);
+        let passes_on = passes_on(config.passes_on, config.model());
+        let price = Price::of(config, wire.is_loopback() && !passes_on);
+        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(passes_on);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline(), config.deadline());
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);

@@ -9,7 +9,9 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::testing::How;
-use crate::{FailureKind, Health};
+use crate::{Embeddings, FailureKind, Health, RerankClient};
+use index::embed::settings::{EmbedConfig, EmbedProvider};
+use index::search::rerank::{RerankConfig, RerankProvider};
 
 /// A file with a key, as one should be.
 pub(super) fn key_file(dir: &Path, key: &str) -> PathBuf {
@@ -349,4 +351,39 @@ fn what_leaves_the_machine_is_known() {
         assert!(client.batches().is_none());
     }
     assert!(CompletionClient::new(&config("not an address"), &model(Provider::OpenAi)).is_err());
+}
+
+/// Whatever asks for it, and by whichever interface.
+#[test]
+fn what_ollama_passes_on_leaves_the_machine() {
+    let (base_url, ollama) = (|| Some("http://127.0.0.1:11434".to_owned()), Some("127.0.0.1:11434"));
+    for (id, to) in [
+        ("glm-4.6:cloud", ollama),
+        ("gpt-oss:120b-cloud", ollama),
+        ("GLM-4.6:Cloud", ollama),
+        ("llama3.2:3b", None),
+        ("cloudy:7b", None),
+    ] {
+        for provider in [Provider::Ollama, Provider::OpenAi] {
+            let context = ContextConfig {
+                provider,
+                model: Some(id.to_owned()),
+                base_url: base_url(),
+                ..ContextConfig::default()
+            };
+            let model = crate::model(&context).unwrap();
+            let client = CompletionClient::new(&context, &model).unwrap();
+            assert_eq!((client.leaves_to().as_deref(), crate::leaves(&context)), (to, to.is_some()), "{id}");
+            assert_eq!(model.price == Price::Free, to.is_none(), "{id}");
+        }
+        for provider in [EmbedProvider::Ollama, EmbedProvider::OpenAi] {
+            let embed =
+                EmbedConfig { provider, model: Some(id.to_owned()), base_url: base_url(), ..EmbedConfig::default() };
+            let client = Embeddings::new(&embed).unwrap();
+            assert_eq!((client.leaves_to().as_deref(), client.price()), (to, to.is_none().then_some(0)), "{id}");
+        }
+        let (provider, model) = (RerankProvider::Tei, Some(id.to_owned()));
+        let rerank = RerankConfig { provider, model, base_url: base_url(), ..RerankConfig::default() };
+        assert_eq!(RerankClient::new(&rerank).unwrap().leaves_to().as_deref(), to, "{id}");
+    }
 }
