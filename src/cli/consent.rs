@@ -63,7 +63,7 @@ fn stopped(offer: &Offer) -> String {
             format!("no model is asked for contexts of `{vault}` any more; those that are written stay")
         }
         OfferedWork::Vectors => {
-            format!("no more vectors of `{vault}` are made for {}; the embedder that serves goes on", model(offer))
+            format!("{} is shown no more text of `{vault}`; the vectors that it made stay", model(offer))
         }
         OfferedWork::Reranking => {
             format!("{} judges no search any more, but for those with `--rerank`", model(offer))
@@ -105,6 +105,9 @@ fn leaving(offer: &Offer) -> &'static str {
 
 fn vectors(offer: &Offer) -> String {
     let (estimate, vault, model) = (&offer.estimate, bold(safe(&offer.vault)), model(offer));
+    if estimate.notes == 0 && offer.agreed {
+        return format!("{vault}: {model} makes the vectors of what you change from now on; nothing waits for it.");
+    }
     if estimate.notes == 0 {
         return format!("{vault}: {model} takes over as embedder; all vectors are there.");
     }

@@ -37,6 +37,9 @@ struct Agreement {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Agreements {
     agreed: Vec<Agreement>,
+    /// What the user has taken back, or refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<Terms>,
 }
 
 impl Terms {
@@ -70,6 +73,11 @@ impl Terms {
         Agreements::read(dir).is_some_and(|agreements| agreements.hold(self))
     }
 
+    /// Whether the user has taken a yes back.
+    pub(crate) fn are_refused_in(&self, dir: &Path) -> bool {
+        Agreements::read(dir).is_some_and(|agreements| agreements.refused.contains(self))
+    }
+
     /// Whether the user has agreed to contexts. If contexts were bought before the user was ever asked, that counts as
     /// a yes: `bought` says so for a provider and a model, and is called once.
     pub(crate) fn are_agreed(&self, dir: &Path, bought: impl FnOnce(&str, &str) -> bool) -> bool {
@@ -77,7 +85,8 @@ impl Terms {
             return agreements.hold(self);
         }
         let agreed = bought(&self.provider, &self.model);
-        if let Err(error) = self.set_agreed(dir, agreed) {
+        let written = if agreed { self.set_agreed(dir, true) } else { Agreements::default().write(dir) };
+        if let Err(error) = written {
             tracing::warn!(file = FILE, %error, "whether a model may be asked could not be written down");
         }
         agreed
@@ -90,8 +99,11 @@ impl Terms {
     pub(crate) fn set_agreed(&self, dir: &Path, agreed: bool) -> std::io::Result<()> {
         let mut agreements = Agreements::read(dir).unwrap_or_default();
         agreements.agreed.retain(|agreement| agreement.terms != *self);
+        agreements.refused.retain(|terms| terms != self);
         if agreed {
             agreements.agreed.push(Agreement { terms: self.clone(), at: now_s() });
+        } else {
+            agreements.refused.push(self.clone());
         }
         agreements.write(dir)
     }

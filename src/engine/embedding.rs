@@ -250,14 +250,19 @@ pub(super) fn served_table(dir: &Path) -> Option<PathBuf> {
 }
 
 /// Whether the user lets an embedder see a vault's notes. `vault_dir` is the folder of the vault's plain generation:
-/// all have the same embedder. An embedder that serves there counts as agreed to: the user said yes to it, or it served
-/// before anybody was asked.
+/// all have the same embedder. An embedder that serves there counts as agreed to until the user takes that back: the user
+/// said yes to it, or it served before anybody was asked.
 pub(super) fn consent(config: &EmbedConfig, vault_dir: &Path) -> ConsentState {
     ConsentState::read_or(Terms::of_embedder(config), vault_dir, |terms, dir| {
         let serves =
             |serving: Serving| serving.is_at(config) && serving.identity == config.identity(serving.dimensions);
-        terms.stand_in(dir) || Serving::read(dir).is_some_and(serves)
+        terms.stand_in(dir) || (!terms.are_refused_in(dir) && Serving::read(dir).is_some_and(serves))
     })
+}
+
+/// Whether the user has taken back the yes to an embedder; for `vault_dir` see [`consent`].
+pub(super) fn is_refused(config: &EmbedConfig, vault_dir: &Path) -> bool {
+    Terms::of_embedder(config).is_some_and(|terms| terms.are_refused_in(vault_dir))
 }
 
 /// The embedder that serves the store in `dir`, and whether it is the one that the configuration asks for; for
@@ -272,9 +277,14 @@ pub(super) fn serving(
         return (Service::builtin(), wanted.provider == EmbedProvider::Builtin);
     };
     let asked_for = serving.is_asked_for(wanted)
+        && !is_refused(wanted, vault_dir)
         // The same vectors from another address need a yes: texts would go there.
         && (serving.is_at(wanted) || consent(wanted, vault_dir).is_agreed());
     let settings = if asked_for { wanted.clone() } else { serving.config(wanted) };
+    if is_refused(&settings, vault_dir) {
+        let why = "you took back your yes to it (`situated contexts start` gives it again)";
+        return (Service::gone(&serving, why.to_owned()), false);
+    }
     let service = Service::open(shared, &settings, Some(serving.dimensions))
         .unwrap_or_else(|error| Service::gone(&serving, error.to_string()));
     if service.embedder.identity() != serving.identity {

@@ -273,6 +273,42 @@ fn a_yes_to_an_embedder_is_taken_back_while_its_vectors_are_made() {
 }
 
 #[test]
+fn a_yes_to_the_embedder_that_serves_is_taken_back_and_it_is_shown_nothing_more() {
+    let server = Vectors::start(24);
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    place.configure(&asking_embedder(&server, "m"));
+    let mut daemon = start(&place);
+    of_vectors(&mut daemon);
+    daemon.ask(&StartContextsRequest::default());
+    served_by(&mut daemon, "openai m 24");
+    let told = String::from_utf8(place.run(&["contexts", "start", "--dry-run"]).stderr).unwrap();
+    assert!(told.contains("openai m makes the vectors of what you change"), "{told}");
+
+    let stopped = daemon.ask(&StopContextsRequest::default());
+    assert_eq!(stopped.vaults.iter().map(|o| (o.what, o.agreed)).collect::<Vec<_>>(), [(OfferedWork::Vectors, false)]);
+    let shown_before = server.texts().len();
+    for (name, restarted) in [("Hermes", false), ("Aeolus", true)] {
+        place.write(&format!("{name} rollout.md"), ATLAS.replace("Atlas", name));
+        daemon.wait_holding(name, &[&format!("{name} rollout.md")]);
+        daemon.wait_for("an offer", |status| status.contexts.offers.iter().any(|offer| !offer.agreed));
+        let found = daemon.ask(&query("rollout budget"));
+        assert!(found.warnings.concat().contains("you took back your yes"), "{found:?}");
+        assert!(daemon.status().problems.concat().contains("you took back your yes"));
+        assert_eq!(server.texts().len(), shown_before, "neither notes nor queries are shown to it");
+        if !restarted {
+            daemon.stop();
+            daemon = start(&place);
+        }
+    }
+    // Given again, what it made before is there, and only what is new is sent.
+    daemon.ask(&StartContextsRequest::default());
+    served_by(&mut daemon, "openai m 24");
+    eventually("what was saved meanwhile", || server.texts().iter().any(|text| text.contains("Hermes")));
+    assert_eq!(server.texts().iter().filter(|text| text.contains("Atlas")).count(), shown_before);
+    assert!(daemon.status().problems.is_empty());
+}
+
+#[test]
 fn a_reranker_that_costs_judges_what_the_user_asks_it_to_until_it_is_agreed_to() {
     let reranker = Reranker::start("lagoon");
     let place =

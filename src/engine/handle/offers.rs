@@ -12,8 +12,9 @@ use super::{CallError, Handle, VaultShared};
 use crate::EngineError;
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
-use crate::indexer::Event;
+use crate::embedding;
 use crate::indexer::rebuild::Covered;
+use crate::indexer::{Event, vault_dir};
 use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest};
 
 /// How long an indexer may take to write down what the user said; it may be busy with something else first.
@@ -107,6 +108,10 @@ fn offers(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
         let (_, pipeline) = ready(&vault)?;
         offers.vaults.extend(offer(engine, &vault, &pipeline)?);
         offers.vaults.extend(vault.report().vectors_offer.clone());
+        // The embedder that serves, if it needed a yes: nothing waits for it, and the yes can be taken back.
+        let dir = vault_dir(&engine.0.config.load().data_dir, &vault.path);
+        let consent = embedding::consent(&pipeline.service.config(), &dir);
+        offers.vaults.extend(consent.offer(&vault.name, OfferedWork::Vectors, Estimate::default()));
     }
     if vault.is_none() {
         offers.vaults.extend(engine.0.reranker.load().as_ref().and_then(|reranker| reranker.offer()));

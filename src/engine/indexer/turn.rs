@@ -111,6 +111,9 @@ impl Indexer {
                 self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
                 let dir = &self.actor.place.vault_dir;
                 self.migration.iter_mut().for_each(|migration| migration.look_for_yes(dir));
+                if embedding::is_refused(&self.notes.commit.pipeline.service.config(), dir) {
+                    self.withdraw_embedder();
+                }
             }
             Event::Resume => {
                 self.buyer.resume();
@@ -321,8 +324,13 @@ impl Indexer {
                 }
                 Effect::Open(wanted) => {
                     let (engine, inbox) = (self.actor.engine.clone(), self.actor.inbox.clone());
+                    // If it is the one that served, after a yes was taken back or at another address, nobody has to be
+                    // asked.
+                    let served = &self.notes.commit.pipeline.service.embedder;
+                    let known =
+                        (wanted.identity(served.dimensions()) == served.identity()).then(|| served.dimensions());
                     let open = move || {
-                        let result = Service::open(&engine, &wanted, None);
+                        let result = Service::open(&engine, &wanted, known);
                         // The indexer may have ended meanwhile.
                         let _ = inbox.send(Event::Opened { ticket, result });
                     };
@@ -413,20 +421,36 @@ impl Indexer {
     fn take_embedder(&mut self, config: &Settings) -> Result<(), EngineError> {
         let Place { dir, vault_dir, .. } = &self.actor.place;
         let (service, asked_for) = serving(&self.actor.engine, config, (dir, vault_dir));
+        self.vectors.ask_again(&self.notes.commit.pipeline, self.actor.shared.id);
         let taken = self.notes.commit.take_service(&service);
         let migration = (!asked_for).then(|| migration_to(&config.embed, vault_dir));
         self.end_migration_job(Ended::Cancelled, "another embedder was asked for".to_owned());
         self.migration = migration;
-        self.vectors.ask_again();
         taken
     }
 
-    /// The user agrees to the embedder that is to take over, or takes that back.
+    /// The user has taken back the yes to the embedder that serves: it is shown nothing more, and words alone answer.
+    fn withdraw_embedder(&mut self) {
+        tracing::info!(
+            vault = self.actor.place.vault.name,
+            "the embedder is shown no more notes: you took back your yes"
+        );
+        let taken = self.take_embedder(&self.actor.engine.config.load_full());
+        self.notes.attempt(taken);
+    }
+
+    /// The user agrees to the embedder that is to take over, or takes that back, and also a yes to the one that serves.
     fn set_agreed_to_embedder(&mut self, agreed: bool) -> Result<(), EngineError> {
-        let dir = &self.actor.place.vault_dir;
-        let Some(migration) = &mut self.migration else { return Ok(()) };
-        if migration.set_agreed(dir, agreed).map_err(|error| EngineError::io(dir, &error))? {
+        let dir = self.actor.place.vault_dir.clone();
+        let failed = |error| EngineError::io(&dir, &error);
+        if let Some(migration) = &mut self.migration
+            && migration.set_agreed(&dir, agreed).map_err(failed)?
+        {
             self.end_migration_job(Ended::Cancelled, "the user took the yes back".to_owned());
+        }
+        let mut serving = embedding::consent(&self.notes.commit.pipeline.service.config(), &dir);
+        if !agreed && serving.set_agreed(&dir, false).map_err(failed)? {
+            self.withdraw_embedder();
         }
         Ok(())
     }

@@ -61,9 +61,12 @@ impl PendingVectors {
         self.arrived.insert(path);
     }
 
-    /// Another handle of the embedder takes over: notes that wait for the old one are decided about again, which asks
-    /// again.
-    pub(super) fn ask_again(&mut self) {
+    /// Another handle of the embedder takes over from the one of `pipeline`, which is sent nothing more: notes that wait
+    /// for it are decided about again, which asks again.
+    pub(super) fn ask_again(&mut self, pipeline: &NotePipeline, vault: u64) {
+        if let Some(worker) = &pipeline.service.worker {
+            self.asked.iter().for_each(|path| worker.forget(vault, path.clone()));
+        }
         self.arrived.append(&mut self.asked);
     }
 

@@ -69,7 +69,12 @@ impl Fill {
         budget: &BudgetConfig,
     ) -> Result<Fill, EngineError> {
         let embedder = &service.embedder;
-        let cache = pipeline.store.vectors_of(embedder.identity(), embedder.dimensions())?;
+        // The same embedder takes over from itself after a yes to it was taken back and given again, or at another address.
+        let cache = if embedder.identity() == pipeline.service.embedder.identity() {
+            pipeline.vectors.clone()
+        } else {
+            pipeline.store.vectors_of(embedder.identity(), embedder.dimensions())?
+        };
         let remembered = pipeline.store.value(RUN)?.and_then(|text| {
             let (run, identity) = text.split_once(' ')?;
             (identity == embedder.identity()).then(|| run.parse::<u64>().ok()).flatten()
