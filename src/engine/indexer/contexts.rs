@@ -268,9 +268,6 @@ impl PendingContexts {
     ) -> Result<Vec<ContextJob>, EngineError> {
         let runtime = self.runtime.clone();
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
-        if !asking.agreed && self.run.is_none() {
-            return Ok(Vec::new());
-        }
         // A generation beside the one in force buys nothing automatically, except during a run.
         let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
         let allowed = match (asking.agreed, automatic) {
@@ -312,7 +309,7 @@ impl PendingContexts {
     }
 
     /// The contexts that a note still needs from a model, and whether the archive already has some that only have to be
-    /// taken.
+    /// taken, for which nobody has to agree.
     fn open(
         &self,
         pipeline: &NotePipeline,
@@ -322,13 +319,27 @@ impl PendingContexts {
         let generation = pipeline.contextualizer(record.kind.as_deref());
         let mut open = Vec::new();
         let mut found = false;
-        for chunk in &record.chunks {
-            let Some(due) = chunk.due.filter(|due| allowed.covers(due.reason)) else { continue };
+        let mut stored = None;
+        for (i, chunk) in record.chunks.iter().enumerate() {
+            let Some(due) = chunk.due else { continue };
             let key = context_key(&chunk.keys, chunk.hash);
             let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
-            if written.is_some_and(|context| context.written_at >= due.since) {
+            let answers = match written {
+                Some(context) if context.written_at >= due.since => true,
+                // One that is older, for example an imported one, takes the place of a free context: the plan does the
+                // same. A rebuild wants a newer one, and so does a request in place of a paid context.
+                Some(_) if due.reason != Reason::Rebuild => {
+                    let stored = match &mut stored {
+                        Some(stored) => stored,
+                        None => stored.insert(pipeline.store.contexts(&record.path)?),
+                    };
+                    !stored.get(i).is_some_and(ContextRecord::is_paid)
+                }
+                _ => false,
+            };
+            if answers {
                 found = true;
-            } else if !self.waits_for_batch(due) {
+            } else if allowed.covers(due.reason) && !self.waits_for_batch(due) {
                 open.push((key, due));
             }
         }

@@ -164,6 +164,27 @@ fn what_was_answered_before_a_refusal_is_kept_and_only_the_rest_is_asked_again()
 }
 
 #[test]
+fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebuild() {
+    let mut machine = Machine::new();
+    let record = machine.save("a.md", 3);
+    // As an import brings them in.
+    for chunk in &record.chunks {
+        let context = ContextRecord { written_at: 1, ..machine.bench.context_for(&record, chunk) };
+        let key = key_of(chunk);
+        machine.bench.pipeline().store.keep_context_of(&record.path, &record.tags, key, &context).unwrap();
+    }
+    machine.bench.pass(machine.pending.settle);
+    machine.agreed = false;
+    assert_eq!((machine.asks(), machine.pending.take_arrived().len()), (vec![], 1));
+    machine.agreed = true;
+    let decided = machine.bench.decide(&Task::again(path("a.md")));
+    assert!(decided.chunks.iter().all(|chunk| chunk.due.is_none()), "{decided:?}");
+    let rebuilt = machine.rebuild("a.md");
+    assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
+    assert_eq!(machine.asks(), of("a.md", 3));
+}
+
+#[test]
 fn a_context_that_could_not_be_kept_by_the_writer_is_kept_here() {
     let mut machine = Machine::new();
     let record = machine.saved("a.md", 2);
