@@ -19,7 +19,9 @@ use context::settings::ContextConfig;
 use context::{ContextRecord, Expansion, Making, Origin, Spent};
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
-use provider::{Account, CallTurn, Completion, CompletionClient, Failure, FailureKind, Finish, Spender, Unanswered};
+use provider::{
+    Account, CallTurn, Completion, CompletionClient, Failure, FailureKind, Finish, Owed, Spender, Unanswered,
+};
 
 /// Why a passage got no context.
 #[derive(Clone, Debug)]
@@ -94,7 +96,7 @@ impl Author {
     }
 
     /// Asks in a turn that the caller has waited for, and judges the answer for each passage. `sketches` are of the
-    /// passages' raw text.
+    /// passages' raw text. What an answer cost, the caller books once it has kept what it keeps of it.
     ///
     /// # Errors
     /// Nothing came back, and the question may be asked again later.
@@ -105,16 +107,16 @@ impl Author {
         sketches: &HashMap<u32, Sketch>,
         prompt: &Prompt,
         account: &Account,
-    ) -> Result<Answers, Interrupted> {
+    ) -> Result<(Answers, Option<Owed>), Interrupted> {
         if self.outcomes.is_useless() {
             return Err(Interrupted::Useless);
         }
-        match turn.complete(prompt, account).await {
-            Ok(completion) => Ok(self.read(document, sketches, prompt, &completion, false)),
+        match turn.ask(prompt, account).await {
+            Ok((completion, owed)) => Ok((self.read(document, sketches, prompt, &completion, false), Some(owed))),
             Err(Unanswered::Budget(refused)) => Err(Interrupted::Budget(refused)),
             Err(Unanswered::Provider(failure)) => {
                 self.failed(failure)?;
-                Ok(prompt.wanted.iter().map(|n| (*n, Err(Stopped::Refused))).collect())
+                Ok((prompt.wanted.iter().map(|n| (*n, Err(Stopped::Refused))).collect(), None))
             }
         }
     }

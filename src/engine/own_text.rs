@@ -94,8 +94,12 @@ impl AdHocContext {
         let mut flaw = Flaw::Missing;
         for prompt in [author.prompter.ask_one(&document, n), author.prompter.ask_simply(&document, n)] {
             let turn = author.client.turn().await.map_err(|failure| CallError::Provider(failure.message))?;
-            let answers = author.ask(turn, &document, &sketches, &prompt, &account).await;
-            for (_, outcome) in answers.map_err(|held| CallError::Provider(held.to_string()))? {
+            let asked = author.ask(turn, &document, &sketches, &prompt, &account).await;
+            let (answers, owed) = asked.map_err(|held| CallError::Provider(held.to_string()))?;
+            if let Some(owed) = owed {
+                owed.settle(answers.iter().filter(|(_, outcome)| outcome.is_ok()).count() as u32).await;
+            }
+            for (_, outcome) in answers {
                 match outcome {
                     Ok(record) => return Ok(generated(record, &self.asked.chunk, self.asked.max_words)),
                     Err(Stopped::Flaw(found)) => flaw = found,

@@ -12,12 +12,12 @@ use tokio::time::{Instant, sleep};
 use super::bill::Bill;
 use super::circuit_breaker::{CircuitBreaker, Pass, Shown};
 use super::keyring::{Found, Keyring};
-use super::ledger::{OverBudget, Purpose, Settled};
+use super::ledger::{OverBudget, Settled};
 use super::limiter::{AdaptiveLimiter, Place};
 use super::patience::timeout;
 use super::reply::{Broken, Reply};
 use super::retry::{self, Fault, MOST_FIELDS, Next};
-use super::spender::{Account, Payment, Purchase, Unanswered};
+use super::spender::{Account, Owed, Payment, Purchase, Unanswered};
 use super::transport::Transport;
 use super::wire::{Answer, Field, Protocol, Request, Wire};
 use super::{Completion, Failure, FailureKind, Health};
@@ -115,9 +115,8 @@ impl CompletionClient {
     }
 
     /// What an answer has cost.
-    pub(super) fn settled(&self, usage: Usage, prompt: &Prompt, purpose: Purpose) -> Settled {
-        let contexts = if purpose.makes_contexts() { prompt.wanted.len() as u32 } else { 0 };
-        Settled { usage, micro_dollars: cost(&self.price, &usage, false), contexts, failed: false }
+    pub(super) fn settled(&self, usage: Usage) -> Settled {
+        Settled { usage, micro_dollars: cost(&self.price, &usage, false), contexts: 0, failed: false }
     }
 
     /// How the provider is doing.
@@ -150,24 +149,33 @@ impl fmt::Debug for CallTurn<'_> {
 }
 
 impl CallTurn<'_> {
+    /// As [`CallTurn::ask`], and books what the answer cost.
+    ///
+    /// # Errors
+    /// See [`Unanswered`].
+    pub async fn complete(self, prompt: &Prompt, account: &Account) -> Result<Completion, Unanswered> {
+        let (completion, owed) = self.ask(prompt, account).await?;
+        owed.settle(0).await;
+        Ok(completion)
+    }
+
     /// Asks, retries what may succeed later, within the deadline, and holds back while the provider is busy. What each
-    /// attempt may cost is reserved before it is sent and booked when it has ended.
+    /// attempt may cost is reserved before it is sent and booked when it has ended; what the answer cost, the caller
+    /// books.
     ///
     /// The deadline begins now. Dropping the future gives the call up. The provider may have counted the call
     /// nevertheless, so its estimate counts as spent.
     ///
     /// # Errors
     /// See [`Unanswered`].
-    pub async fn complete(self, prompt: &Prompt, account: &Account) -> Result<Completion, Unanswered> {
+    pub async fn ask(self, prompt: &Prompt, account: &Account) -> Result<(Completion, Owed), Unanswered> {
         let CallTurn { client, place, pass } = self;
         let shared = &*client.shared;
         let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
-        let bill = Bill::new(client.purchase(prompt, account), |answer: &Answer| {
-            client.settled(answer.usage, prompt, account.purpose)
-        });
-        let done = shared.carry_out((place, pass), rules, bill, |with| shared.attempt(prompt, with)).await?;
+        let bill = Bill::new(client.purchase(prompt, account), |answer: &Answer| client.settled(answer.usage));
+        let (done, owed) = shared.carry_out((place, pass), rules, bill, |with| shared.attempt(prompt, with)).await?;
         let Answer { text, finish, usage } = done.value;
-        Ok(Completion { text, finish, usage, took: done.took, attempts: done.attempts })
+        Ok((Completion { text, finish, usage, took: done.took, attempts: done.attempts }, owed))
     }
 }
 
@@ -323,17 +331,19 @@ impl<W: Protocol> Shared<W> {
         A: Future<Output = Result<T, Fault>> + 'a,
     {
         let turn = self.turn(rules.urgent).await.map_err(Ended::unasked)?;
-        self.carry_out(turn, rules, bill, attempt).await
+        let (done, owed) = self.carry_out(turn, rules, bill, attempt).await?;
+        owed.settle(0).await;
+        Ok(done)
     }
 
-    /// Carries out a call that has its turn.
+    /// Carries out a call that has its turn. What the answer cost is still to be booked.
     pub(super) async fn carry_out<T, F, A>(
         &self,
         (mut place, pass): (Place<'_>, Pass<'_>),
         rules: Rules,
         bill: Bill<'_, T>,
         attempt: F,
-    ) -> Result<Done<T>, Ended>
+    ) -> Result<(Done<T>, Owed), Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>>,
@@ -353,7 +363,7 @@ impl<W: Protocol> Shared<W> {
         probe: bool,
         (payment, took): (&mut Payment, &(dyn Fn(&T) -> Settled + Send + Sync)),
         attempt: F,
-    ) -> Result<Done<T>, Ended>
+    ) -> Result<(Done<T>, Owed), Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>>,
@@ -376,9 +386,8 @@ impl<W: Protocol> Shared<W> {
             let fault = match timeout(limit, attempt(with)).await {
                 Ok(Ok(value)) => {
                     place.answered();
-                    let done = Done { took: began.elapsed(), attempts: state.all, value };
-                    Payment::settle(flight, || took(&done.value)).await;
-                    return Ok(done);
+                    let owed = Owed { flight, used: took(&value) };
+                    return Ok((Done { took: began.elapsed(), attempts: state.all, value }, owed));
                 }
                 Ok(Err(fault)) => fault,
                 Err(_) => self.named(Fault::late(limit)),

@@ -68,9 +68,7 @@ impl CompletionClient {
             }
         };
         type Told = (Answer, Option<String>);
-        let bill = Bill::new(self.purchase(prompt, account), |(answer, _): &Told| {
-            self.settled(answer.usage, prompt, account.purpose)
-        });
+        let bill = Bill::new(self.purchase(prompt, account), |(answer, _): &Told| self.settled(answer.usage));
         match shared.paid_call(rules, bill, attempt).await {
             Ok(done) => {
                 let (took, attempts) = (done.took, done.attempts);

@@ -205,10 +205,11 @@ fn a_model_that_writes_nothing_usable_is_left_alone() {
     assert!((12..12 + 2 * 8).contains(&calls), "{calls} calls");
     eventually("what was under way is answered", || model.answered() as usize == model.calls());
     assert_books_are_true(&mut daemon, &model);
+    assert_eq!(daemon.bought().contexts, 0, "none was made");
     model.always(None);
     daemon.resume();
     wait_written(&mut daemon);
-    assert_eq!(daemon.contextualized(), 60);
+    assert_eq!((daemon.contextualized(), daemon.bought().contexts), (60, 60));
 }
 
 #[test]

@@ -301,6 +301,11 @@ fn money(world: &World, data: &Path) -> Result<(), String> {
     }
     let ledger = Ledger::open(&folder(data)).map_err(|error| error.to_string())?;
     let report = ledger.report(machine::zoned());
+    // A call is booked when its contexts are kept: what is settled is on the disk.
+    let (booked, kept) = (report.this_month.contexts + report.last_month.contexts, journaled(data).len() as u64);
+    if booked > kept {
+        return Err(format!("the ledger has {booked} contexts, and the journals {kept}"));
+    }
     if report.damaged_lines as usize > world.ends.len() {
         return Err(format!("{} lines of the ledger are damaged", report.damaged_lines));
     }

@@ -21,8 +21,8 @@ use context::prompt::{Form, Prompt};
 use context::quality::Flaw;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
-use provider::Account;
 use provider::ledger::OverBudget;
+use provider::{Account, Owed};
 use store::Store;
 
 /// Asks about a note until every passage of it has its context or can get none, or something stops it: a budget, the
@@ -91,8 +91,8 @@ type KeptAs = fn(ContextKey, Option<Box<ContextRecord>>) -> ContextEvent;
 
 /// What became of a question.
 enum Asked {
-    /// The model answered.
-    Answered(Answers),
+    /// The model answered, which is still to be booked; or it refuses for good.
+    Answered(Answers, Option<Owed>),
     /// Nothing was sent, because the asking was stopped before the question had its turn.
     Unsent(Prompt),
     /// Nothing came back.
@@ -106,7 +106,8 @@ impl Note<'_> {
         left.sort_unstable_by_key(|(n, ..)| *n);
         for (n, key, tries) in left {
             if let Some(record) = self.author.unkept.take(&self.root, &self.path, key) {
-                self.keep(n, key, tries, record, ContextEvent::Given).await;
+                let kept = self.keep(n, key, tries, record, ContextEvent::Given).await;
+                kept.into_iter().for_each(|event| self.tell(event));
             }
         }
     }
@@ -198,7 +199,10 @@ impl Note<'_> {
                     author.failed(failure).and(Err(held))
                 }
             };
-            answers.map_or_else(|held| Asked::Failed(prompt, held), Asked::Answered)
+            match answers {
+                Ok((answers, owed)) => Asked::Answered(answers, owed),
+                Err(held) => Asked::Failed(prompt, held),
+            }
         }
     }
 
@@ -206,10 +210,17 @@ impl Note<'_> {
     /// budget refused it.
     async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
-            Ok(Asked::Answered(answers)) => {
+            Ok(Asked::Answered(answers, owed)) => {
+                let given = answers.iter().filter(|(_, outcome)| outcome.is_ok()).count() as u32;
+                let mut events = Vec::with_capacity(answers.len());
                 for (n, outcome) in answers {
-                    self.answered(n, outcome).await;
+                    events.extend(self.answered(n, outcome).await);
                 }
+                // Booked when it is in the journal, and before anybody hears of it.
+                if let Some(owed) = owed {
+                    owed.settle(given).await;
+                }
+                events.into_iter().for_each(|event| self.tell(event));
                 None
             }
             Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
@@ -229,32 +240,37 @@ impl Note<'_> {
         }
     }
 
-    /// Keeps the context of a passage, or counts that there is none.
-    async fn answered(&mut self, n: u32, outcome: Result<ContextRecord, Stopped>) {
-        let Some((key, tries)) = self.left.get_mut(&n) else { return };
+    /// Keeps the context of a passage, or counts that there is none. Returns what is to be told of it.
+    async fn answered(&mut self, n: u32, outcome: Result<ContextRecord, Stopped>) -> Option<ContextEvent> {
+        let (key, tries) = self.left.get_mut(&n)?;
         let key = *key;
         match outcome {
             Ok(record) => {
                 let tries = *tries + 1;
-                self.keep(n, key, tries, record, ContextEvent::Written).await;
+                return self.keep(n, key, tries, record, ContextEvent::Written).await;
             }
             Err(Stopped::Flaw(flaw)) => {
                 *tries += 1;
-                if *tries < MOST_TRIES {
-                    self.tell(ContextEvent::Tried(key));
-                } else {
-                    self.give_up(n, key, flaw);
-                }
+                let more = *tries < MOST_TRIES;
+                return Some(if more { ContextEvent::Tried(key) } else { self.give_up(n, key, flaw) });
             }
             // Once with less of the note around it, then without the note.
             Err(Stopped::Refused) if !self.narrow && *tries < FULL_TRIES => self.narrow = true,
             Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
-            Err(Stopped::Refused) => self.give_up(n, key, Flaw::Missing),
+            Err(Stopped::Refused) => return Some(self.give_up(n, key, Flaw::Missing)),
         }
     }
 
-    /// Puts a context in the journal before it is reported.
-    async fn keep(&mut self, n: u32, key: ContextKey, tries: u8, mut record: ContextRecord, kept_as: KeptAs) {
+        None
+    /// Puts a context in the journal before it is reported; returns what is to be told of it.
+    async fn keep(
+        &mut self,
+        n: u32,
+        key: ContextKey,
+        tries: u8,
+        mut record: ContextRecord,
+        kept_as: KeptAs,
+    ) -> Option<ContextEvent> {
         if let Some(making) = &mut record.making {
             making.tries = tries;
         }
@@ -275,18 +291,19 @@ impl Note<'_> {
                     self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
                 }
                 self.left.remove(&n);
-                self.tell(kept_as(key, unkept));
+                Some(kept_as(key, unkept))
             }
             Err(_) => {
                 self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
             }
         }
+                None
     }
 
-    fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) {
+    fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) -> ContextEvent {
         self.left.remove(&n);
         self.author.outcomes.gave_up();
-        self.tell(ContextEvent::GaveUp(key, flaw));
+        ContextEvent::GaveUp(key, flaw)
     }
 
     fn tell(&self, told: ContextEvent) {

@@ -64,11 +64,6 @@ impl Purpose {
         !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
     }
 
-    /// Whether the answers are contexts.
-    pub(crate) fn makes_contexts(self) -> bool {
-        matches!(self, Purpose::Change | Purpose::Sync | Purpose::Rebuild(_) | Purpose::Asked)
-    }
-
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -81,6 +81,26 @@ pub enum Unanswered {
     Provider(#[from] Failure),
 }
 
+/// What an answer has cost, which is still to be booked: an answer that is kept is put on the disk first, so that no call
+/// is booked whose answer a kill has lost. Until then its reservation counts; dropped, its estimate counts as spent.
+#[must_use = "dropped, its estimate counts as spent"]
+#[derive(Debug)]
+pub struct Owed {
+    /// `None` if the ledger does not record the call.
+    pub(crate) flight: Option<InFlight>,
+    pub(crate) used: Settled,
+}
+
+impl Owed {
+    /// Books it, with the number of contexts that the answer gave.
+    pub async fn settle(self, contexts: u32) {
+        let Some(flight) = self.flight else { return };
+        let used = Settled { contexts, ..self.used };
+        // If the runtime ends, the flight is dropped, and its estimate counts.
+        let _ = machine::blocking(move || flight.settle(used)).await;
+    }
+}
+
 /// The money of one call: reserved before each attempt that may be billed, booked after it. Writing the ledger waits
 /// for the disk, so it runs on threads that may block.
 #[derive(Debug)]
@@ -104,14 +124,6 @@ impl Payment {
         let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase));
         let reserved = reserved.await.unwrap_or_else(|_| Err(OverBudget::Io("the daemon is stopping".to_owned())))?;
         Ok(Some(reserved.send()))
-    }
-
-    /// Books what an answered attempt cost.
-    pub(crate) async fn settle(flight: Option<InFlight>, used: impl FnOnce() -> Settled) {
-        let Some(flight) = flight else { return };
-        let used = used();
-        // If the runtime ends, the flight is dropped, and its estimate counts.
-        let _ = machine::blocking(move || flight.settle(used)).await;
     }
 
     /// Ends a failed attempt: books its estimate if the provider may have counted it, otherwise keeps the money for the

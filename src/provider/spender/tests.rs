@@ -172,6 +172,22 @@ async fn nothing_is_reserved_without_a_place() {
     assert_eq!((counts(&spender), server.count()), ((2, 2, 0, 2 * UPPER), 2));
 }
 
+#[tokio::test]
+async fn what_an_answer_cost_stays_reserved_until_the_answer_is_kept() {
+    let server = FaultyServer::start(|_, _| good());
+    let (client, spender) = (client(&server), spender(100 * UPPER));
+    let account = account(&spender);
+    let ask = async || client.turn().await.unwrap().ask(&prompt(), &account).await.unwrap().1;
+    let owed = ask().await;
+    assert_eq!(counts(&spender), (1, 0, 1, UPPER));
+    owed.settle(2).await;
+    let report = spender.ledger().report(machine::zoned()).today;
+    assert_eq!((counts(&spender).2, report.contexts), (0, 2));
+    drop(ask().await);
+    let (calls, unsettled, reserved, _) = counts(&spender);
+    assert_eq!((calls, unsettled, reserved), (2, 1, 0), "an answer that nobody kept counts as one that was lost");
+}
+
 fn purchase(spender: &Arc<Spender>, micro_dollars: u64) -> Purchase {
     let (provider, model) = ("openai", Arc::from("model-1"));
     Purchase { account: account(spender), provider, model, micro_dollars: Some(micro_dollars), tokens: 10 }

@@ -56,7 +56,8 @@ impl Note<'_> {
             };
             saving.contexts += 1;
             output += u64::from(estimate_tokens(&record.text, self.author.model.token_factor));
-            self.keep(n, key, tries, record, ContextEvent::Given).await;
+            let kept = self.keep(n, key, tries, record, ContextEvent::Given).await;
+            kept.into_iter().for_each(|event| self.tell(event));
         }
         if saving.contexts == 0 {
             return;
