@@ -108,14 +108,16 @@ impl Author {
         prompt: &Prompt,
         account: &Account,
     ) -> Result<(Answers, Option<Owed>), Interrupted> {
-        if self.outcomes.is_useless() {
-            return Err(Interrupted::Useless);
+        if let Some(useless) = self.outcomes.useless() {
+            return Err(useless);
         }
         match turn.ask(prompt, account).await {
             Ok((completion, owed)) => Ok((self.read(document, sketches, prompt, &completion, false), Some(owed))),
             Err(Unanswered::Budget(refused)) => Err(Interrupted::Budget(refused)),
             Err(Unanswered::Provider(failure)) => {
+                let message = failure.message.clone();
                 self.failed(failure)?;
+                self.outcomes.refused(prompt.form, message);
                 Ok((prompt.wanted.iter().map(|n| (*n, Err(Stopped::Refused))).collect(), None))
             }
         }

@@ -14,8 +14,8 @@ pub(super) enum Interrupted {
     Budget(OverBudget),
     /// The provider: see [`provider::CompletionClient::health`].
     Provider(String),
-    /// The model has given nothing that could be used for a long while.
-    Useless,
+    /// The model has given nothing that could be used for a long while; what the provider said last, if it refuses.
+    Useless(Option<String>),
     /// Nothing more is sent, because the daemon ends or is configured anew.
     Draining,
 }
@@ -26,7 +26,12 @@ impl fmt::Display for Interrupted {
             Interrupted::Changed => f.write_str("the note has changed"),
             Interrupted::Budget(refused) => f.write_str(&budget_message(refused)),
             Interrupted::Provider(message) => f.write_str(message),
-            Interrupted::Useless => f.write_str(
+            Interrupted::Useless(Some(why)) => write!(
+                f,
+                "the provider refused the last questions, so it is left alone for a while; mend the cause and \
+                 `situated resume`, or choose another model (`situated doctor --provider` tries it): {why}"
+            ),
+            Interrupted::Useless(None) => f.write_str(
                 "nothing in the model's last answers could be used (`situated stats` says why), so it is left alone \
                  for a while; choose another model, or `situated resume`",
             ),

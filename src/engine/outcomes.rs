@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::interrupted::Interrupted;
 use context::prompt::Form;
 use context::quality::Flaw;
 use provider::FailureKind;
@@ -44,6 +45,8 @@ struct Useless {
     of_passages: u32,
     /// How often the model was tried again after a pause, so far in vain.
     trials: u32,
+    /// What the provider said last, if it refused the question.
+    refusal: Option<String>,
 }
 
 impl Useless {
@@ -61,12 +64,29 @@ impl Outcomes {
         } else {
             useless.answers = useless.answers.saturating_add(1);
             useless.of_passages = useless.of_passages.saturating_add(u32::from(form != Form::Note));
+            useless.refusal = None;
         }
+    }
+
+    /// The provider refused a question for what it is, and said why: nothing in that could be used either.
+    pub(super) fn refused(&self, form: Form, why: String) {
+        self.answered(form, false);
+        let mut useless = self.useless.lock();
+        if useless.answers == 1 {
+            tracing::warn!("the provider refuses a question: {why}");
+        }
+        useless.refusal = Some(why);
+    }
+
+    /// Why the model is better left alone, if it has given nothing usable for long.
+    pub(super) fn useless(&self) -> Option<Interrupted> {
+        let useless = self.useless.lock();
+        useless.is_enough().then(|| Interrupted::Useless(useless.refusal.clone()))
     }
 
     /// Whether the model has given nothing usable for so long that it is better left alone.
     pub(super) fn is_useless(&self) -> bool {
-        self.useless.lock().is_enough()
+        self.useless().is_some()
     }
 
     /// How long a model that is of no use is left alone.

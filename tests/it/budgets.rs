@@ -213,6 +213,29 @@ fn a_model_that_writes_nothing_usable_is_left_alone() {
 }
 
 #[test]
+fn a_provider_that_refuses_every_question_is_left_alone_and_status_says_what_it_said() {
+    let model = good_model();
+    let refusal = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
+    model.always(Some(Answer::Raw(400, refusal.to_string(), Vec::new())));
+    let notes: Vec<(String, String)> =
+        (0..60).map(|n| (format!("{n}.md"), format!("# Yearly report\n\n{}{}", section(n), section(n + 60)))).collect();
+    let place = Place::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "concurrency = 2")));
+    let mut daemon = start(&place);
+    daemon.wait_for("the user is told", |status| {
+        let told = status.problems.concat();
+        told.contains("the provider refused the last questions") && told.contains("(400 invalid_request_error)")
+    });
+    let calls = model.calls();
+    assert!((12..40).contains(&calls), "{calls} calls");
+    model.always(None);
+    daemon.resume();
+    wait_written(&mut daemon);
+    let written = daemon.contextualized() as usize;
+    assert!(written > 100, "{written} of 120");
+}
+
+#[test]
 fn a_model_that_writes_nothing_usable_is_shown_a_handful_of_notes() {
     let model = good_model();
     model.always(Some(Answer::Text(String::new())));

@@ -141,7 +141,7 @@ impl Buyer {
             Interrupted::Budget(OverBudget::Io(_)) => Some(now + TRY_AGAIN),
             // Reservations that are not used up return to the budget, so it is tried again before the day is over.
             Interrupted::Budget(_) => Some(now + until_midnight().min(BUDGET_AGAIN)),
-            Interrupted::Useless => self.pending.runtime.useless_until(now),
+            Interrupted::Useless(_) => self.pending.runtime.useless_until(now),
             Interrupted::Provider(_) => self.pending.runtime.provider_returns(now),
         };
         let Some(until) = until else { return Ok(()) };

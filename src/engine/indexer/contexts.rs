@@ -243,7 +243,7 @@ impl PendingContexts {
                 let again = match &held {
                     Interrupted::Changed => self.settle,
                     Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
-                    Interrupted::Provider(_) | Interrupted::Useless => ASK_AGAIN,
+                    Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,
                 };
                 if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);

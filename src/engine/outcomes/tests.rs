@@ -56,3 +56,16 @@ fn contexts_of_another_length_are_counted() {
     outcomes.other_length();
     assert_eq!(outcomes.all().get("other_length"), Some(&2));
 }
+
+#[test]
+fn a_provider_that_refuses_every_question_is_left_alone_with_what_it_said() {
+    let outcomes = Outcomes::default();
+    for n in 0..MOST_USELESS {
+        assert!(outcomes.useless().is_none());
+        outcomes.refused(Form::Chunk, format!("refused for the {n}th time"));
+    }
+    let told = outcomes.useless().unwrap().to_string();
+    assert!(told.contains("the provider refused") && told.contains("for the 11th time"), "{told}");
+    answers(&outcomes, 1, Form::Chunk, false);
+    assert!(outcomes.useless().unwrap().to_string().contains("could be used"), "its last answer was one");
+}

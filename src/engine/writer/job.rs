@@ -257,7 +257,7 @@ impl Note<'_> {
             // Once with less of the note around it, then without the note.
             Err(Stopped::Refused) if !self.narrow && *tries < FULL_TRIES => self.narrow = true,
             Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
-            Err(Stopped::Refused) => return Some(self.give_up(n, key, Flaw::Missing)),
+            Err(Stopped::Refused) => return Some(self.give_up(n, key, Flaw::Refusal)),
         }
     }
 

@@ -357,7 +357,8 @@ fn seconds(seconds: f64) -> Option<Duration> {
 
 fn message(who: &Who, status: u16, kind: RefusalKind, field: Option<Field>, said: &Said) -> String {
     let Who { base, model: id, section, .. } = who;
-    let code = said.codes.first().map(|code| format!(" {code}")).unwrap_or_default();
+    // Anthropic's envelope says of itself that it is an error.
+    let code = said.codes.iter().find(|code| *code != "error").map(|code| format!(" {code}")).unwrap_or_default();
     let quoted = match kind {
         RefusalKind::Unauthorized
         | RefusalKind::UnknownModel

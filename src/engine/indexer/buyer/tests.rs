@@ -110,12 +110,12 @@ fn what_interrupts_the_asking_says_for_how_long_the_model_is_left_alone() {
         (Interrupted::Provider("a hiccup".to_owned()), None),
         (Interrupted::Budget(over_day()), Some(BUDGET_AGAIN)),
         (Interrupted::Budget(OverBudget::Io("no space left".to_owned())), Some(TRY_AGAIN)),
-        (Interrupted::Useless, Some(Duration::from_mins(5))),
+        (Interrupted::Useless(None), Some(Duration::from_mins(5))),
     ] {
         let mut bench = bench();
         save(&mut bench, "a.md", 2);
         assert_eq!(ask(&mut bench, IDLE), 1);
-        if matches!(interrupted, Interrupted::Useless) {
+        if matches!(interrupted, Interrupted::Useless(_)) {
             answer_uselessly(&bench);
         }
         let told = format!("{interrupted:?}");
@@ -151,7 +151,7 @@ fn the_users_word_ends_a_wait_at_once() {
     save(&mut bench, "a.md", 2);
     ask(&mut bench, IDLE);
     answer_uselessly(&bench);
-    end(&mut bench, "a.md", Err(Interrupted::Useless));
+    end(&mut bench, "a.md", Err(Interrupted::Useless(None)));
     let other = bench.save("b.md", &report(3).replace("rollout", "launch"));
     pending(&mut bench).written(&other, machine::now());
     assert_eq!(ask(&mut bench, IDLE), 0);
@@ -159,7 +159,7 @@ fn the_users_word_ends_a_wait_at_once() {
     assert_eq!(ask(&mut bench, IDLE), 1, "one note while the model is tried");
     assert_eq!(bench.shared.runtime("").held_until(), None);
     // A question that had begun before the user's word ends after it.
-    end(&mut bench, "b.md", Err(Interrupted::Useless));
+    end(&mut bench, "b.md", Err(Interrupted::Useless(None)));
     assert_eq!(bench.shared.runtime("").held_until(), None);
 }
 

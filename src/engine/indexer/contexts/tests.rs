@@ -206,7 +206,7 @@ fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
         (refused(), Duration::ZERO),
         (Interrupted::Draining, Duration::ZERO),
         (provider(), ASK_AGAIN),
-        (Interrupted::Useless, ASK_AGAIN),
+        (Interrupted::Useless(None), ASK_AGAIN),
     ] {
         let mut machine = Machine::new();
         machine.saved("a.md", 2);
