@@ -12,8 +12,11 @@ use crate::daemon::config::Config;
 use protocol::daemon::ShutdownRequest;
 use protocol::locate::{Surroundings, is_locked};
 
-/// A daemon drains for 5 s and then closes its stores; one that takes longer than this hangs.
+/// A daemon waits for answers of a model for 10 s and then closes its stores; one that takes longer than this hangs.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a stop takes if no model owes an answer.
+const STOPS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Most bytes of a request that the protocol accepts, less the envelope.
 const PARAMS_BYTES: u64 = (1 << 20) - 1024;
@@ -55,7 +58,12 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
         return session.done(json!({ "stopped": false, "running": false }), "no daemon runs");
     }
     client?.call(&ShutdownRequest {})?;
-    if !freed(|| is_locked(&found.data_dir) || session.client().is_ok(), STOP_PATIENCE) {
+    let is_held = || is_locked(&found.data_dir) || session.client().is_ok();
+    let soon = freed(is_held, STOPS_WITHIN);
+    if !soon {
+        session.say("the daemon waits for answers of a model that are under way, for 10 s at most");
+    }
+    if !soon && !freed(is_held, STOP_PATIENCE) {
         let message = format!(
             "the daemon said it would stop, but still holds {} after {} s; its log may say why",
             found.data_dir.display(),

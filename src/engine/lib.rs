@@ -78,9 +78,9 @@ use throttle::Throttle;
 use vault::documents::Convert;
 use vault::root::VaultError;
 
-/// How long outstanding answers of a provider are awaited when the daemon stops, or its configuration changes. With
-/// closing, which follows, the daemon ends within two seconds.
-const DRAIN: Duration = Duration::from_millis(1200);
+/// How long outstanding answers of a provider, which are paid for, are awaited when the daemon stops, or its
+/// configuration changes. Service managers allow 20 s for all of a stop. Without such answers nothing is awaited.
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// Re-reads the configuration: as at the start, with the same flags and environment.
 pub type Reload = Box<dyn Fn() -> Result<Settings, NotTaken> + Send + Sync>;

@@ -10,7 +10,7 @@ use crate::small_disk::SmallDisk;
 use crate::support::{Daemon, Place, eventually};
 
 /// Long enough for a signal to come first, and well below what the daemon waits for.
-const SLOW: Duration = Duration::from_millis(700);
+const SLOW: Duration = Duration::from_secs(3);
 
 fn configure(place: &Place, model: &Model, day: &str) {
     place.configure(&format!("{}{SMALL_CHUNKS}\n[budget]\nday = {day}\n", model.config("anthropic", "")));

@@ -43,8 +43,8 @@ use crate::daemon::config::ServeConfig;
 use engine::handle::Handle;
 use protocol::envelope::{self, ErrorKind, RpcError};
 
-/// How long connections may take to end when the daemon stops: the whole stop is over within two seconds, so that
-/// nobody waits at logout.
+/// How long connections may take to end when the daemon stops: the whole stop is over within two seconds, unless a model
+/// still owes answers that are paid for, so that nobody waits at logout.
 const DRAIN: Duration = Duration::from_millis(1200);
 
 /// How long a stopping daemon still looks for clients that connected, and for requests that arrived, just before.

@@ -25,8 +25,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a request waits for its job at a time, if many requests wait for jobs.
 const SHORT_TURN: Duration = Duration::from_millis(10);
 
-/// How long running requests may go on when the daemon stops, before they are answered with an error. The engine drains
-/// after that, for 1.2 s at most, and the daemon is to end within two seconds.
+/// How long running requests may go on when the daemon stops, before they are answered with an error. The daemon is to
+/// end within two seconds, unless a model still owes answers: the engine awaits them after that.
 pub(super) const GRACE: Duration = Duration::from_millis(300);
 
 /// The same when the daemon restarts itself, which need not happen at once: as long as a search may take.

@@ -406,6 +406,15 @@ impl Indexer {
     /// Asks the model nothing more, and keeps the answers that arrive in time.
     fn drain(&mut self, inbox: &Receiver<Event>, until: Instant) {
         self.begin_drain(until);
+        if !self.is_drained() {
+            let seconds = until.saturating_duration_since(machine::now()).as_secs();
+            let (vault, notes) = (&self.actor.place.vault.name, self.buyer.pending.asked());
+            tracing::info!(
+                vault,
+                notes,
+                "answers that are paid for are awaited before the end, for {seconds} s at most"
+            );
+        }
         while !self.is_drained() {
             match inbox.recv_timeout(until.saturating_duration_since(machine::now())) {
                 Ok(event @ (Event::Context { .. } | Event::Batch { .. })) => self.take(event),
