@@ -43,6 +43,16 @@ impl fmt::Display for Interrupted {
 /// What a limit of the budget means for the user.
 pub(super) fn budget_message(refused: &OverBudget) -> String {
     match refused {
+        OverBudget::Day { limit, needed, .. } if refused.never_fits() => format!(
+            "one call about it may cost {}, more than `budget.day` allows ({}): raise that, or have less of a note shown \
+             (`context.max_document_tokens`)",
+            dollars(*needed),
+            dollars(*limit)
+        ),
+        OverBudget::DayTokens { limit, needed, .. } if refused.never_fits() => format!(
+            "one call about it may take {needed} tokens, more than `budget.day_tokens` allows ({limit}): raise that, or \
+             have less of a note shown (`context.max_document_tokens`)"
+        ),
         OverBudget::Day { limit, spent, .. } => format!(
             "today's budget for contexts ({}, {} spent) is used up; it goes on tomorrow, or raise `budget.day`",
             dollars(*limit),

@@ -110,8 +110,10 @@ fn what_a_gateway_passes_on_counts_against_the_budget_of_tokens() {
     let budget = "\n[budget]\nday_tokens = 10\n";
     place.configure(&format!("{}{SMALL_CHUNKS}{budget}", model.config("anthropic", gateway)));
     let mut daemon = start(&place);
-    let status = daemon.wait_for("the tokens do not suffice", |status| status.contexts.held.is_some());
-    assert!(status.contexts.held.as_ref().unwrap().contains("tokens"), "{status:?}");
+    daemon.wait_for("the tokens do not suffice", |status| {
+        let told = status.problems.concat();
+        told.contains("`n.md` keeps its free contexts") && told.contains("more than `budget.day_tokens` allows (10)")
+    });
     assert_eq!(model.calls(), 0);
 }
 

@@ -139,6 +139,8 @@ impl Buyer {
                 return self.stop_run(at, &held.to_string());
             }
             Interrupted::Budget(OverBudget::Io(_)) => Some(now + TRY_AGAIN),
+            // Others may still fit.
+            Interrupted::Budget(refused) if refused.never_fits() => None,
             // Reservations that are not used up return to the budget, so it is tried again before the day is over.
             Interrupted::Budget(_) => Some(now + until_midnight().min(BUDGET_AGAIN)),
             Interrupted::Useless(_) => self.pending.runtime.useless_until(now),

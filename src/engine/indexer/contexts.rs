@@ -6,7 +6,7 @@
 //! the answer there. So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays
 //! in the archive.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ use super::rebuild::Run;
 use crate::context_job::{ContextEvent, ContextJob, MOST_TRIES};
 use crate::counters::ContextCounters;
 use crate::decide::NotePipeline;
-use crate::interrupted::Interrupted;
+use crate::interrupted::{Interrupted, budget_message};
 use crate::runtime::GenerationRuntime;
 use crate::{EngineError, now_s};
 use context::ContextRecord;
 use context::plan::{PendingContext, Reason};
 use note::fingerprint::{ContextKey, context_key};
 use note::{PRIVATE_TAG, VaultPath};
-use provider::ledger::Purpose;
+use provider::ledger::{OverBudget, Purpose};
 use store::record::{ChunkRecord, NoteRecord};
 
 /// Delay before a note is asked about again after the provider failed.
@@ -31,6 +31,10 @@ const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Delay before a note is tried again that is being decided about or asked about.
 const BUSY_AGAIN: Duration = Duration::from_secs(1);
+
+/// Delay before a note is tried again one call about which costs more than a whole day may: the budget may be another
+/// then, or the note shorter.
+const TOO_DEAR_AGAIN: Duration = Duration::from_hours(1);
 
 /// The key, among the store's values, of the time of the last sync.
 const SYNCED: &str = "synced_at";
@@ -91,6 +95,8 @@ pub(crate) struct PendingContexts {
     arrived: BTreeSet<VaultPath>,
     pub(crate) counters: ContextCounters,
     failures: Failures,
+    /// Notes one call about which costs more than a whole day may.
+    too_dear: BTreeMap<VaultPath, OverBudget>,
     /// The rebuild that goes on.
     pub(crate) run: Option<Run>,
     /// How long a note must be quiet after a save before it is sent.
@@ -110,6 +116,7 @@ impl PendingContexts {
             arrived: BTreeSet::new(),
             counters: ContextCounters::default(),
             failures: Failures::default(),
+            too_dear: BTreeMap::new(),
             run: None,
             settle,
             draining: None,
@@ -130,6 +137,7 @@ impl PendingContexts {
     pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
         self.queue.remove(old);
         self.failures.remove(old);
+        self.too_dear.remove(old);
         if let Some(keys) = self.asked.remove(old) {
             self.asked.insert(new.clone(), keys);
             let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
@@ -141,6 +149,7 @@ impl PendingContexts {
     pub(crate) fn removed(&mut self, path: &VaultPath, no: Option<u32>) {
         self.queue.remove(path);
         self.failures.remove(path);
+        self.too_dear.remove(path);
         if let Some(no) = no {
             self.counters.remove(no);
         }
@@ -164,6 +173,9 @@ impl PendingContexts {
     /// that nothing that it has is asked for again.
     pub(crate) fn replace_runtime(&mut self, runtime: Arc<GenerationRuntime>, drained_at: Instant) {
         self.settle = runtime.config.context.settle;
+        for path in std::mem::take(&mut self.too_dear).into_keys() {
+            self.queue.put(path, Rank::Bulk, machine::now());
+        }
         if runtime.has_writer_of(&self.runtime) {
             self.runtime = runtime;
             return;
@@ -187,6 +199,16 @@ impl PendingContexts {
     /// The problem to report if the model fails at a good share of what it is asked for.
     pub(crate) fn problem(&self) -> Option<String> {
         self.failures.problem(self.counters.sum())
+    }
+
+    /// The problem to report if one call about a note costs more than a whole day may.
+    pub(crate) fn too_dear(&self) -> Option<String> {
+        let (path, refused) = self.too_dear.first_key_value()?;
+        let others = match self.too_dear.len() {
+            1 => String::new(),
+            more => format!(", and the same of {} more", more - 1),
+        };
+        Some(format!("`{path}` keeps its free contexts: {}{others}", budget_message(refused)))
     }
 
     /// How many notes the writer has.
@@ -239,8 +261,13 @@ impl PendingContexts {
             }
             ContextEvent::End(result) => {
                 self.asked.remove(&path);
+                self.too_dear.remove(&path);
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
+                    Interrupted::Budget(refused) if refused.never_fits() => {
+                        self.too_dear.insert(path.clone(), refused.clone());
+                        TOO_DEAR_AGAIN
+                    }
                     Interrupted::Changed => self.settle,
                     Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
                     Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,

@@ -488,7 +488,8 @@ impl Indexer {
             notes: self.opened.clone(),
             problems: [doubt, unwatched]
                 .into_iter()
-                .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone()), self.buyer.pending.problem()])
+                .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone())])
+                .chain([self.buyer.pending.too_dear(), self.buyer.pending.problem()])
                 .flatten()
                 .collect(),
             model: self.buyer.pending.runtime.problem(waiting),

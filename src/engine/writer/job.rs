@@ -224,8 +224,10 @@ impl Note<'_> {
                 None
             }
             Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
-            // Not if the ledger itself fails: waiting for answers does not mend that.
-            Ok(Asked::Failed(prompt, Interrupted::Budget(refused))) if !matches!(refused, OverBudget::Io(_)) => {
+            // Not if the ledger itself fails, or the call is larger than the budget: waiting for answers does not mend that.
+            Ok(Asked::Failed(prompt, Interrupted::Budget(refused)))
+                if !matches!(refused, OverBudget::Io(_)) && !refused.never_fits() =>
+            {
                 Some((Some(prompt), Some(refused)))
             }
             Ok(Asked::Failed(_, held)) => {
@@ -259,9 +261,9 @@ impl Note<'_> {
             Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
             Err(Stopped::Refused) => return Some(self.give_up(n, key, Flaw::Refusal)),
         }
+        None
     }
 
-        None
     /// Puts a context in the journal before it is reported; returns what is to be told of it.
     async fn keep(
         &mut self,
@@ -295,9 +297,9 @@ impl Note<'_> {
             }
             Err(_) => {
                 self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
+                None
             }
         }
-                None
     }
 
     fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) -> ContextEvent {

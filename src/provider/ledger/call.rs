@@ -133,6 +133,18 @@ pub enum OverBudget {
     Io(String),
 }
 
+impl OverBudget {
+    /// Whether the call alone exceeds a day's budget, so that it never fits however little is spent.
+    pub fn never_fits(&self) -> bool {
+        match self {
+            OverBudget::Day { limit, needed, .. } | OverBudget::DayTokens { limit, needed, .. } => {
+                *limit > 0 && needed > limit
+            }
+            OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. } | OverBudget::Io(_) => false,
+        }
+    }
+}
+
 /// What a call took in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settled {

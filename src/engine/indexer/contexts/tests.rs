@@ -225,6 +225,26 @@ fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
 }
 
 #[test]
+fn a_note_that_is_too_dear_for_any_day_is_named_and_keeps_no_other_waiting() {
+    let mut machine = Machine::new();
+    machine.saved("long.md", 3);
+    assert_eq!(machine.asks(), of("long.md", 3));
+    let (limit, needed) = (5_200, 9_300);
+    let refused = provider::ledger::OverBudget::Day { limit, spent: 0, needed };
+    machine.end("long.md", Err(Interrupted::Budget(refused)));
+    let told = machine.pending.too_dear().unwrap();
+    assert!(told.contains("`long.md` keeps") && told.contains("$0.0093") && told.contains("`budget.day`"), "{told}");
+    machine.saved("short.md", 2);
+    assert_eq!(machine.asks(), of("short.md", 2));
+    machine.end("short.md", Ok(()));
+    machine.bench.pass(TOO_DEAR_AGAIN / 2);
+    assert_eq!(machine.asks(), []);
+    // With another budget it is asked about at once.
+    machine.pending.replace_runtime(machine.bench.shared.runtime(""), machine::now());
+    assert_eq!((machine.asks(), machine.pending.too_dear()), (of("long.md", 3), None));
+}
+
+#[test]
 fn useless_answers_are_counted_and_the_last_one_leaves_the_template() {
     let mut machine = Machine::new();
     let record = machine.saved("a.md", 2);
