@@ -79,6 +79,7 @@ impl Shared {
         }));
         problems.extend(all.iter().zip(reports).filter_map(|(vault, report)| self.slowness(vault, report)));
         problems.extend(self.model_problem());
+        problems.extend(self.questions.problem(&self.config.load()));
         problems.extend(self.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
         let mut vectors: Vec<String> = reports.iter().flat_map(|report| report.vectors.clone()).collect();
         for vault in all {

@@ -26,7 +26,9 @@ use index::Cancel;
 use protocol::search::Expand;
 use provider as llm;
 use provider::ledger::OverBudget;
-use provider::{Account, Completion, CompletionClient, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
+use provider::{
+    Account, Completion, CompletionClient, Failure, FailureKind, Health, ProviderRuntime, Streamed, Unanswered,
+};
 
 /// How often a call under way checks whether the caller has gone.
 const LOOK: Duration = Duration::from_millis(20);
@@ -82,6 +84,20 @@ impl Questions {
     /// Host that questions go to, `None` for an address of this machine.
     pub(super) fn leaves_to(&self, config: &Settings, runtime: &ProviderRuntime) -> Option<String> {
         self.questioner(config, runtime).ok()?.leaves_to()
+    }
+
+    /// Why the model that a configuration asks is not asked at present.
+    pub(super) fn problem(&self, config: &Settings) -> Option<String> {
+        let made = self.made.lock();
+        let questioner = made.as_ref().filter(|questioner| questioner.config == config.answerer())?;
+        match questioner.client.health() {
+            Health::Good => None,
+            Health::Stopped(why) => Some(format!("the model is not asked questions any more: {why}")),
+            Health::Open(wait, why) => {
+                let at = crate::clock_in(wait);
+                Some(format!("the model does not answer questions and is asked again at {at}: {why}"))
+            }
+        }
     }
 
     /// Forgets what keeps the provider from being asked.

@@ -420,6 +420,8 @@ fn queries_are_said_in_other_words_in_time_or_not_at_all() {
     model.script([Script::Refuses(401, "{}".to_owned())]);
     let (_, talk) = ran(&place, &["search", "heron rain", "--expand", "queries"], 0);
     assert!(talk.contains("was not expanded"), "{talk}");
+    let problems = daemon.status().problems.concat();
+    assert!(problems.contains("is not asked questions any more") && problems.contains("situated resume"), "{problems}");
     // What nobody waits for any more is written down a moment after the answer that did without it.
     let calls = |cost: &CostReport| spent_for(cost, "expand").map(|of| (of.sums.calls, of.sums.unsettled_calls));
     eventually("the call that came too late is settled", || calls(&daemon.cost()) == Some((3, 0)));
