@@ -174,6 +174,16 @@ fn find_in(
     from_environment(whose, env)
 }
 
+/// What is wrong with a provider's key file, as reading it finds; never anything read from there. `aws`: it may hold
+/// what AWS requests are signed with.
+///
+/// # Errors
+/// Why it is not taken.
+pub fn check_file(path: &Path, aws: bool) -> Result<(), String> {
+    let place = format!("the key file {}", path.display());
+    key(Whose { aws, ..Whose::nobody() }, &from_file(path, &place)?, &place).map(drop)
+}
+
 /// Reads a file that only we may read. The checks are made on the opened file, not on whatever has its name by then.
 fn from_file(path: &Path, place: &str) -> Result<Secret, String> {
     let failed = |e: io::Error| format!("{place} cannot be read: {e}");

@@ -114,6 +114,20 @@ fn what_is_wrong_with_the_configuration_and_the_key() {
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     let (report, _) = doctor(&place, &[], 0);
     assert!(of(&report, "key")[0].starts_with("ok: ") && of(&report, "privacy")[0].contains("anthropic"), "{report}");
+    // As the daemon reads it: behind a link, and nothing but one word.
+    let link = place.dir.path().join("link");
+    std::os::unix::fs::symlink(&key, &link).unwrap();
+    place.configure(&format!("[context]\nprovider = \"anthropic\"\nkey_file = {link:?}\n"));
+    let (report, _) = doctor(&place, &[], 0);
+    assert!(of(&report, "key")[0].starts_with("ok: "), "{report}");
+    for (held, why) in
+        [("", "is empty"), ("sk-secret-key\nand another", "one word"), ("\u{feff}sk-secret-key", "one word")]
+    {
+        std::fs::write(&key, held).unwrap();
+        let (report, text) = doctor(&place, &[], 1);
+        assert!(of(&report, "key")[0].starts_with("fail: ") && text.contains(why), "{report}{text}");
+        assert!(!text.contains("sk-secret"), "{text}");
+    }
     place.configure("[serve]\nmax_connections = 0\n");
     let (report, _) = doctor(&place, &[], 1);
     assert!(of(&report, "config")[0].starts_with("fail: "), "{report}");

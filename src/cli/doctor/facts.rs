@@ -92,13 +92,26 @@ pub(super) struct ProviderFacts {
 
 impl Place {
     pub(super) fn look(path: &Path) -> Result<Place, String> {
-        let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
-        Ok(Place {
+        std::fs::symlink_metadata(path).map(|meta| Place::of(path, &meta)).map_err(|error| error.to_string())
+    }
+
+    /// A file with a key, as the daemon reads it. What others may do with it is a finding of its own.
+    fn of_key(path: &Path, aws: bool) -> Result<Place, String> {
+        let meta = std::fs::metadata(path).map_err(|error| error.to_string())?;
+        let place = Place::of(path, &meta);
+        if place.uid == platform::user::id() && !files::is_open_to_others(&meta) {
+            ::provider::check_key_file(path, aws)?;
+        }
+        Ok(place)
+    }
+
+    fn of(path: &Path, meta: &std::fs::Metadata) -> Place {
+        Place {
             path: path.to_owned(),
-            uid: files::owner(&meta),
-            mode: files::mode(&meta),
-            is_socket: files::is_socket(&meta),
-        })
+            uid: files::owner(meta),
+            mode: files::mode(meta),
+            is_socket: files::is_socket(meta),
+        }
     }
 }
 
@@ -206,7 +219,7 @@ fn cross_encoder(config: &Config) -> Option<Result<PathBuf, String>> {
 
 fn providers(config: &Config) -> Vec<ProviderFacts> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let file = |key: &KeyConfig| key.file.as_deref().map(Place::look);
+    let file = |key: &KeyConfig, aws| key.file.as_deref().map(|path| Place::of_key(path, aws));
     let mut found = Vec::new();
     let context = &config.engine.context;
     if context.costs() {
@@ -216,7 +229,7 @@ fn providers(config: &Config) -> Vec<ProviderFacts> {
             section: "context",
             name: context.provider.name(),
             key: needs.then_some(key),
-            file: file(&context.key),
+            file: file(&context.key, context.provider == Provider::Bedrock),
         });
     }
     let others: [(&str, &str, &[&str], &KeyConfig, bool); 2] = [
@@ -237,7 +250,12 @@ fn providers(config: &Config) -> Vec<ProviderFacts> {
     ];
     for (section, name, variables, key, asked) in others {
         if asked {
-            found.push(ProviderFacts { section, name, key: other_key(key, variables, &is_set), file: file(key) });
+            found.push(ProviderFacts {
+                section,
+                name,
+                key: other_key(key, variables, &is_set),
+                file: file(key, false),
+            });
         }
     }
     found
