@@ -125,6 +125,7 @@ async fn what_is_no_answer_is_told() {
     // Side by side: each is asked again after two seconds.
     let asked = cases.map(|(body, expected)| (tokio::spawn(answered_with(body.clone(), None)), body, expected));
     for (asked, body, expected) in asked {
+        (data(&[item(0, "[0,0]"), item(1, "[0.0,-0.0]")]), "all zeros"),
         let failure = asked.await.unwrap().unwrap_err();
         assert!(failure.message.contains(expected) && failure.kind == FailureKind::Unavailable, "{body}: {failure}");
     }

@@ -161,6 +161,12 @@ impl EmbedWire {
         if vectors.iter().flatten().any(|x| !x.is_finite()) {
             return Err("a vector holds what is no number".to_owned());
         }
+        let says_something = |text: &String| text.chars().any(char::is_alphanumeric);
+        let of_words = documents.iter().flatten().zip(&vectors).filter(|(text, _)| says_something(text));
+        let mut empty = of_words.map(|(_, vector)| vector.iter().all(|x| *x == 0.0)).peekable();
+        if empty.peek().is_some() && empty.all(|empty| empty) {
+            return Err("the vectors are all zeros, with which nothing can be found".to_owned());
+        }
         Ok((vectors, tokens))
     }
 }
