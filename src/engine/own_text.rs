@@ -11,7 +11,7 @@ use context::quality::Flaw;
 use context::{ContextRecord, Making};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::Sketch;
-use note::{Note, NoteRules, VaultPath};
+use note::{Note, NoteRules, Private, VaultPath};
 use protocol::contexts::{GenerateRequest, GeneratedContext};
 use provider::Account;
 use provider::ledger::Purpose;
@@ -87,6 +87,12 @@ impl AdHocContext {
         // Questions and terms to find it by are of no use to a text that is not indexed.
         let author = &author.without_expansion();
         let own = OwnChunk::find(&self.asked, &author.chunk)?;
+        if let Some(host) = author.client.leaves_to()
+            && Private::default().covers_note(&own.note)
+        {
+            let message = format!("`document` is private, and the model is elsewhere ({host}): nothing was sent");
+            return Err(CallError::Forbidden(message));
+        }
         let document = Document::new(&own.note, &own.chunks);
         let n = document.passages.get(own.at).map_or(1, |passage| passage.n);
         let sketches = HashMap::from([(n, Sketch::of(&self.asked.chunk))]);

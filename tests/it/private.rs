@@ -3,7 +3,8 @@
 
 use protocol::ask::AskRequest;
 use protocol::audience::Audience;
-use protocol::contexts::StatsRequest;
+use protocol::contexts::{GenerateRequest, StatsRequest};
+use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobState, RebuildRequest, SyncRequest};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
@@ -288,6 +289,10 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     }
     // A restart plans nothing; with a model on this machine they are notes like all others.
     let calls = model.calls();
+    let document = "# Diary\n\nAbout quokkanette.\n\n#private\n".to_owned();
+    let generate = GenerateRequest { chunk: "About quokkanette.".to_owned(), document, ..GenerateRequest::default() };
+    let refused = daemon.refused(&generate);
+    assert!(refused.kind == ErrorKind::Forbidden && refused.message.contains("nothing was sent"), "{refused:?}");
     daemon.stop();
     let mut daemon = settled(&place);
     assert_eq!(model.calls(), calls);
