@@ -17,7 +17,7 @@ use super::ledger::Settled;
 use super::retry::{Fault, Next};
 use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
-use super::{FailureKind, Health, passes_on};
+use super::{ADDED, FailureKind, Health, passes_on, possible};
 use context::cost::{Usage, estimate_tokens};
 use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
@@ -105,11 +105,14 @@ impl Embeddings {
     ) -> Result<Embedded, Unanswered> {
         let line = &*self.line;
         let rules = Rules { each: line.timeout, whole: line.deadline, unsure: true, urgent };
+        let most: u64 = documents.iter().flatten().map(|text| tokens_of(text)).sum();
+        let bytes: u64 = documents.iter().flatten().map(|text| text.len() as u64).sum();
         let attempt = async |with: With| {
             let request = line.wire.request(documents, kind, with.key.as_deref()).map_err(Fault::never)?;
             let reply = line.send(Method::POST, request).await?;
             let (vectors, tokens) =
                 EmbedWire::read(&reply.body, documents).map_err(|message| line.unread(&reply, message))?;
+            let tokens = tokens.map(|told| possible(told, bytes.max(most) + ADDED));
             match vectors.first() {
                 Some(first) if dimensions.is_some_and(|expected| expected != first.len()) => {
                     let (found, expected) = (first.len(), dimensions.unwrap_or(0));
@@ -124,7 +127,6 @@ impl Embeddings {
                 _ => Ok((vectors, tokens)),
             }
         };
-        let most: u64 = documents.iter().flatten().map(|text| tokens_of(text)).sum();
         let bill = if self.price == Some(0) {
             Bill::free()
         } else {

@@ -42,6 +42,7 @@ pub mod transformer;
 mod transport;
 mod wire;
 
+use std::sync::Once;
 use std::time::Duration;
 
 use context::cost::Usage;
@@ -70,12 +71,12 @@ pub fn model(config: &ContextConfig) -> Result<Model, String> {
 
 /// Whether text that is shown to a configuration's model leaves this machine.
 pub fn leaves(config: &ContextConfig) -> bool {
-    let local = match &config.base_url {
     config.costs() && !runs_here(config)
 }
 
 /// Whether a configuration's model is at an address of this machine that passes nothing on.
 fn runs_here(config: &ContextConfig) -> bool {
+    let local = match &config.base_url {
         Some(url) => wire::is_loopback(url),
         None => config.provider == Provider::Ollama,
     };
@@ -87,6 +88,18 @@ fn passes_on(said: bool, model: &str) -> bool {
     said || is_passed_on(model)
 }
 
+/// Tokens that a provider may add to what it is sent, and to an answer, for its own purposes.
+const ADDED: u64 = 1000;
+
+/// What a provider says that it counted, but at most what is possible: a wrong count would use up a budget of months.
+fn possible(told: u64, most: u64) -> u64 {
+    static SAID: Once = Once::new();
+    if told > most {
+        SAID.call_once(|| {
+            tracing::warn!(told, most, "a provider counts more than a call can have; what is possible counts instead");
+        });
+    }
+    told.min(most)
 }
 
 /// What a model answered.

@@ -15,7 +15,7 @@ use super::retry::Fault;
 use super::spender::{Account, Purchase, Unanswered};
 use super::transport::Transport;
 use super::wire::{Judgement, Rerank};
-use super::{Failure, FailureKind, Health, passes_on};
+use super::{ADDED, Failure, FailureKind, Health, passes_on, possible};
 use context::cost::{Usage, estimate_tokens};
 use index::search::rerank::{RerankConfig, RerankProvider};
 
@@ -167,9 +167,11 @@ impl RerankClient {
     /// What an answer took, as far as the provider says.
     fn billed(&self, judgement: &Judgement, guess: Billed) -> Billed {
         let told = if matches!(self.price, Price::Searches(_)) { judgement.searches } else { judgement.tokens };
+        // A token has a byte at least, and the guess five or more for each.
+        let most = guess.tokens.saturating_mul(8).saturating_add(ADDED);
         Billed {
-            tokens: judgement.tokens.unwrap_or(guess.tokens),
-            searches: judgement.searches.unwrap_or(guess.searches),
+            tokens: judgement.tokens.map_or(guess.tokens, |told| possible(told, most)),
+            searches: judgement.searches.map_or(guess.searches, |told| possible(told, guess.searches + ADDED)),
             estimated: told.is_none(),
         }
     }

@@ -107,6 +107,14 @@ async fn answered_with(body: String, dimensions: Option<usize>) -> Result<Embedd
 }
 
 #[tokio::test]
+async fn more_tokens_than_bytes_are_not_believed() {
+    let vectors = json!([{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [0, 0]}]);
+    let body = json!({"data": vectors, "usage": {"total_tokens": 10_000_000_000_000_u64}}).to_string();
+    let embedded = answered_with(body, None).await.unwrap();
+    assert_eq!((embedded.tokens, embedded.estimated), (4 + ADDED, false));
+}
+
+#[tokio::test]
 async fn what_is_no_answer_is_told() {
     let item = |index: u32, vector: &str| format!("{{\"index\":{index},\"embedding\":{vector}}}");
     let data = |items: &[String]| format!("{{\"data\":[{}]}}", items.join(","));
@@ -117,6 +125,7 @@ async fn what_is_no_answer_is_told() {
         (data(&[item(0, "[1,2]"), item(1, "[1,1e99]")]), "no number"),
         (data(&[item(0, "[1,2]"), item(1, "[1,NaN]")]), "holds no vectors"),
         (data(&[item(0, "\"AAAAAA\""), item(1, "\"AA!\"")]), "base64"),
+        (data(&[item(0, "[0,0]"), item(1, "[0.0,-0.0]")]), "all zeros"),
         ("{\"data\":[".to_owned(), "breaks off"),
         ("[[1]]".to_owned(), "holds no vectors"),
         ("{\"error\":{\"message\":\"x\"}}".to_owned(), "in spite of its status"),
@@ -125,7 +134,6 @@ async fn what_is_no_answer_is_told() {
     // Side by side: each is asked again after two seconds.
     let asked = cases.map(|(body, expected)| (tokio::spawn(answered_with(body.clone(), None)), body, expected));
     for (asked, body, expected) in asked {
-        (data(&[item(0, "[0,0]"), item(1, "[0.0,-0.0]")]), "all zeros"),
         let failure = asked.await.unwrap().unwrap_err();
         assert!(failure.message.contains(expected) && failure.kind == FailureKind::Unavailable, "{body}: {failure}");
     }

@@ -26,7 +26,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::key::Key;
-use super::{Failure, FailureKind, Finish};
+use super::{ADDED, Failure, FailureKind, Finish, possible};
 use context::cost::{Usage, estimate_tokens};
 use context::models::Model;
 use context::prompt::Prompt;
@@ -319,10 +319,22 @@ fn answer(text: String, said: Finish, counted: Counted, prompt: &Prompt, token_f
         usage.output = u64::from(estimate_tokens(&text, token_factor));
         usage.estimated = true;
     }
+    cap(&mut usage, prompt);
     // Proxies are known to call a cut answer finished.
     let at_the_cap = output.is_some_and(|n| n > 0 && n >= u64::from(prompt.max_tokens));
     let finish = if said == Finish::Stop && at_the_cap { Finish::Length } else { said };
     Answer { text, finish, usage }
+}
+
+/// Caps counts that cannot be: a token is a byte of the prompt at least, and none is written past the cap.
+fn cap(usage: &mut Usage, prompt: &Prompt) {
+    let bytes = (prompt.system.len() + prompt.document.len() + prompt.task.len()) as u64;
+    let mut left = bytes.max(u64::from(prompt.tokens)).saturating_add(ADDED);
+    for count in [&mut usage.input, &mut usage.cache_write, &mut usage.cache_read] {
+        *count = possible(*count, left);
+        left -= *count;
+    }
+    usage.output = possible(usage.output, u64::from(prompt.max_tokens).saturating_add(ADDED));
 }
 
 /// Tokens as a provider counted them; `input` without those of the cache.
