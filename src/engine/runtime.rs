@@ -154,7 +154,8 @@ impl GenerationRuntime {
         } else {
             String::new()
         };
-        Some(format!("{why}{again} ({waiting} notes wait)"))
+        let waiting = if waiting == 1 { "1 note waits".to_owned() } else { format!("{waiting} notes wait") };
+        Some(format!("{why}{again} ({waiting})"))
     }
 }
 

@@ -164,7 +164,9 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
 fn running(engine: &Handle, stats: &mut Stats) {
     let is_run = |job: &Job| job.kind == JobKind::Rebuild && job.is_running();
     let progress = engine.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
-    let waiting = engine.0.vaults.load().iter().any(|vault| vault.counts().due > 0);
+    let vaults = engine.0.vaults.load();
+    let waiting = vaults.iter().any(|vault| vault.counts().due > 0);
+    let unagreed = vaults.iter().any(|vault| vault.report().unagreed);
     if let Some(progress) = progress {
         (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);
     }
@@ -172,7 +174,9 @@ fn running(engine: &Handle, stats: &mut Stats) {
     let status = match () {
         () if state == RunState::Paused => "paused",
         () if held(engine).is_some() => "held",
-        () if progress.is_some() || waiting => "running",
+        () if progress.is_some() => "running",
+        () if waiting && unagreed => "held",
+        () if waiting => "running",
         () => "idle",
     };
     status.clone_into(&mut stats.status);
