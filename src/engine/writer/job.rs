@@ -286,20 +286,14 @@ impl Note<'_> {
             let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
             (!kept).then(|| Box::new(record))
         });
-        match kept.await {
-            Ok(unkept) => {
-                // More answers would fare no better.
-                if unkept.is_some() {
-                    self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
-                }
-                self.left.remove(&n);
-                Some(kept_as(key, unkept))
-            }
-            Err(_) => {
-                self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
-                None
-            }
+        let kept = kept.await;
+        // More answers would fare no better.
+        if !matches!(kept, Ok(None)) {
+            self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
         }
+        let unkept = kept.ok()?;
+        self.left.remove(&n);
+        Some(kept_as(key, unkept))
     }
 
     fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) -> ContextEvent {
