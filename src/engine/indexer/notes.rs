@@ -24,7 +24,7 @@ use note::VaultPath;
 use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::jobs::SkippedFile;
-use vault::Hint;
+use vault::{Hint, RescanReason};
 
 /// A finished look at a note: its task, its outcome, and the batches that wait for it.
 type Looked = (Task, Outcome, Waiting);
@@ -160,6 +160,7 @@ impl NoteIndexer {
         let now = machine::now();
         let mut decided: Vec<(VaultPath, Decided)> = Vec::new();
         let (mut gone, mut stale) = (Vec::new(), Vec::new());
+        let mut vanished = false;
         let (mut changed, mut unchanged) = (Waiting::default(), Waiting::default());
         let embedder = self.commit.pipeline.generation.embedder.clone();
         for (task, outcome, waiting) in looked {
@@ -181,9 +182,13 @@ impl NoteIndexer {
                     self.attempt(touched);
                     unchanged.join(waiting);
                 }
+                Outcome::Gone if self.commit.known().at(&path).is_some() => {
+                    self.freshness.read(&path);
+                    self.work.put_off(task, waiting);
+                    vanished = true;
+                }
                 Outcome::Gone => {
                     self.freshness.read(&path);
-                    gone.push(path);
                     unchanged.join(waiting);
                 }
                 Outcome::Unsettled => {
@@ -223,6 +228,10 @@ impl NoteIndexer {
         self.remove(&gone, began);
         self.work.settle(&changed, Settled::Changed);
         self.work.settle(&unchanged, Settled::Unchanged);
+        if vanished {
+            // Perhaps the vault is gone: only a look at all of it tells.
+            self.walk(RescanReason::Asked, Vec::new());
+        }
     }
 
     fn apply(&mut self, decided: Vec<(VaultPath, Decided)>, waiting: &Waiting, began: Instant, quiet: bool) {

@@ -166,6 +166,12 @@ impl WorkQueue {
         }
     }
 
+    /// The jobs that wait for looks that were put off.
+    pub(crate) fn jobs_put_off(&self) -> Vec<u64> {
+        let put_off = self.looks.values().filter(|look| look.ticket.is_none());
+        self.jobs_of(&Waiting(put_off.flat_map(|look| look.batches.clone()).collect()))
+    }
+
     /// A note is gone: a worker's result about it does not count. Returns the batches that wait for it.
     pub(crate) fn forget(&mut self, path: &VaultPath) -> Waiting {
         self.looks.remove(path).map_or_else(Waiting::default, |look| Waiting(look.batches))

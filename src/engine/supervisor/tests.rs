@@ -9,6 +9,7 @@ use crate::handle::{Cancel, Handle};
 use crate::indexer::scan::{Findings, Look};
 use crate::testing::file_system;
 use note::{FileStat, VaultPath};
+use protocol::audience::Audience;
 use protocol::jobs::{Job, JobState, Scope};
 use protocol::note::GetRequest;
 use protocol::search::{SearchAnswer, SearchRequest};
@@ -354,4 +355,34 @@ fn a_reload_that_moves_a_vault_waits_for_the_store_and_loses_nothing() {
     world.write("a", "n0.md", "# Saved\n\nafter the reload: zebra\n");
     eventually("what was saved is found", || world.finds("a", "zebra"));
     eventually("nothing is wrong", || world.is_idle());
+}
+
+#[test]
+fn a_rebuild_drops_no_note_while_the_vault_is_in_doubt() {
+    let world = World::new(20, None);
+    eventually("both are indexed", || world.is_idle());
+    let rebuild = |path: Option<&str>| {
+        let scope = Scope { vault: Some("a".to_owned()), path: path.map(str::to_owned) };
+        world.ended(world.handle().rebuild(scope, false, false, Audience::Owner).unwrap().job)
+    };
+    let away = world.dir.path().join("elsewhere");
+    std::fs::rename(world.root("a"), &away).unwrap();
+    for (path, in_its_place, why) in
+        [(None, false, "cannot be read"), (Some("n3.md"), false, "cannot be read"), (None, true, "seem gone")]
+    {
+        if in_its_place {
+            std::fs::create_dir(world.root("a")).unwrap();
+        }
+        let job = rebuild(path);
+        assert_eq!(job.state, JobState::Failed, "{path:?} {job:?}");
+        assert!(job.problem.as_ref().is_some_and(|problem| problem.contains(why)), "{path:?} {job:?}");
+        assert!(world.finds("a", "abouta0") && world.finds("a", "abouta3"), "its index is kept");
+    }
+    std::fs::remove_dir(world.root("a")).unwrap();
+    std::fs::rename(&away, world.root("a")).unwrap();
+    let job = rebuild(None);
+    assert_eq!((job.state, job.changed), (JobState::Done, 20), "{job:?}");
+    std::fs::remove_file(world.root("a").join("n3.md")).unwrap();
+    assert_eq!(rebuild(None).state, JobState::Done);
+    assert!(!world.finds("a", "abouta3") && world.finds("a", "abouta4"), "one note that is gone is believed");
 }

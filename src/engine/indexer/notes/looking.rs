@@ -134,6 +134,9 @@ impl NoteIndexer {
             Some(seen) => self.guard.believes(seen, began, watch.doubt),
             None => true,
         };
+        if let Some(doubt) = self.guard.doubt().filter(|_| !believed) {
+            self.fail_parts(&self.work.jobs_of(&waiting), doubt);
+        }
         if let Some(root) = findings.root.filter(|root| self.guard.adopt(*root)) {
             write_root_id(&self.actor.place.dir, root);
         }
@@ -195,6 +198,8 @@ impl NoteIndexer {
             )
         };
         self.fail_parts(jobs, &why);
+        self.fail_parts(&self.work.jobs_put_off(), &why);
+        self.work.settle_put_off(|_| true);
         self.guard.unreadable(why, machine::now());
         if kept_from && service_manager() != "none" {
             // The service manager starts it again, and a new process may read the folder that is there now.
