@@ -216,7 +216,10 @@ impl Supervisor {
     /// Handles the end of an indexer's thread: one that died is scheduled to be opened again.
     fn ended(&mut self, id: u64, died: bool) {
         self.shared.indexers.remove(id);
-        let Some(child) = self.children.get_mut(&id).filter(|_| died) else { return };
+        let Some(child) = self.children.get_mut(&id).filter(|_| died) else {
+            // It may have begun a job after it was told to stop.
+            return self.fail_jobs(id, "its indexer has ended");
+        };
         child.deaths = if child.opened.elapsed() > HEALTHY_AFTER { 1 } else { child.deaths.saturating_add(1) };
         let pause = (REOPEN_FIRST * 2_u32.saturating_pow(child.deaths.min(16) - 1)).min(REOPEN_LONGEST);
         child.reopen_at = Some(Instant::now() + pause);
@@ -227,7 +230,11 @@ impl Supervisor {
         );
         tracing::error!("{why}");
         child.shared.report().stage = Stage::Closed(why.clone());
-        for job in self.shared.jobs.fail_all_of(id, &why) {
+        self.fail_jobs(id, &why);
+    }
+
+    fn fail_jobs(&self, id: u64, why: &str) {
+        for job in self.shared.jobs.fail_all_of(id, why) {
             self.shared.tell_job(Some(job));
         }
     }
@@ -360,9 +367,7 @@ impl Supervisor {
     pub(super) fn stop(&mut self, id: u64, why: &str) -> Option<Child> {
         let child = self.children.remove(&id)?;
         self.shared.indexers.send(id, indexer::Event::Stop { drain_until: Instant::now() + DRAIN });
-        for job in self.shared.jobs.fail_all_of(id, why) {
-            self.shared.tell_job(Some(job));
-        }
+        self.fail_jobs(id, why);
         Some(child)
     }
 

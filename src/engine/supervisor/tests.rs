@@ -386,3 +386,16 @@ fn a_rebuild_drops_no_note_while_the_vault_is_in_doubt() {
     assert_eq!(rebuild(None).state, JobState::Done);
     assert!(!world.finds("a", "abouta3") && world.finds("a", "abouta4"), "one note that is gone is believed");
 }
+
+#[test]
+fn a_vault_that_is_removed_while_it_opens_leaves_no_job_running() {
+    let world = World::new(1, Some(("a", Fault::Hangs)));
+    eventually("`a` is being opened", || world.disk.hangs());
+    let mut config = (*world.handle().config()).clone();
+    config.vaults.remove(0);
+    world.handle().reload_to(config);
+    world.disk.set(None);
+    let of_a = |world: &World| world.handle().jobs().into_iter().find(|job| job.scope.vault.as_deref() == Some("a"));
+    eventually("it has begun its job", || of_a(&world).is_some());
+    eventually("and ended it", || of_a(&world).is_some_and(|job| job.state == JobState::Failed));
+}
