@@ -99,6 +99,7 @@ fn advice(message: &str) -> &'static str {
             "; it has to be a file that this user may read and write, and no link out of the data folder"
         }
         () if message.contains("(os error 21)") => "; a folder stands where a file belongs: move it away",
+        () if message.contains("(os error 28)") => "; make room on the disk",
         () => "",
     }
 }

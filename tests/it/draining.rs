@@ -74,7 +74,7 @@ fn answers_that_come_while_the_disk_is_full_are_not_bought_again() {
     eventually("the model is asked", || model.calls() == 4);
     disk.fill();
     may_answer.store(true, Ordering::SeqCst);
-    daemon.wait_for("told of", |status| status.problems.concat().contains("is the disk full?"));
+    daemon.wait_for("told of", |status| status.problems.concat().contains("make room on the disk"));
     disk.make_room();
     daemon.wait_for("well", |status| status.problems.is_empty());
     daemon.resume();

@@ -340,7 +340,8 @@ impl NoteIndexer {
         let merged = self.commit.follow_merges();
         self.attempt(merged);
         self.actor.shared.take_unannounced();
-        let lost = self.commit.take_lost();
+        // After a failure the store is opened anew, and finds them then: until there is room they would be lost again.
+        let lost = if self.failure.is_none() { self.commit.take_lost() } else { Vec::new() };
         if !lost.is_empty() {
             self.work.enqueue(lost.into_iter().map(Task::again).collect(), true);
         }
@@ -405,23 +406,21 @@ impl NoteIndexer {
 
     /// Remembers that something could not be written, to tell of it and to open the store anew.
     pub(super) fn fail(&mut self, error: &EngineError) {
-        let vault = &self.actor.place.vault.name;
-        if self.failure.is_none() {
-            tracing::error!(%error, vault, "writing failed; it is tried again");
+        if self.failure.is_some() {
+            return;
         }
-        let error = error.to_string();
-        let hint = if error.contains("Too many open files") {
-            "raise the limit of open files (`LimitNOFILE=` of a unit, `ulimit -n` in a shell)"
-        } else {
-            "is the disk full?"
-        };
-        let reopen_at = self.failure.take().map_or_else(|| machine::now() + TRY_AGAIN, |failure| failure.reopen_at);
+        let vault = &self.actor.place.vault.name;
+        // What the system says of a plain file is clearer than what the database and the word index pass on.
+        let plain = self.commit.pipeline.store.probe().err();
+        let error = plain.map_or_else(|| error.to_string(), |plain| plain.to_string());
+        tracing::error!(error, vault, "writing failed; it is tried again");
         let why = format!(
             "changes of vault `{vault}` cannot be written ({error}); notes that have not changed since are found, and \
-             the rest is tried again every {} s: {hint}",
-            TRY_AGAIN.as_secs()
+             the rest is tried again every {} s{}",
+            TRY_AGAIN.as_secs(),
+            remedy(&error)
         );
-        self.failure = Some(WriteFailure { why, reopen_at });
+        self.failure = Some(WriteFailure { why, reopen_at: machine::now() + TRY_AGAIN });
     }
 
     pub(super) fn attempt(&mut self, result: Result<(), EngineError>) {
@@ -449,5 +448,18 @@ impl NoteIndexer {
             self.failure.as_ref().filter(|_| !self.is_at_work()).map(|failure| failure.reopen_at),
         ];
         deadlines.into_iter().flatten().min()
+    }
+}
+
+/// What the user can do about a failed write, as the end of a sentence.
+fn remedy(error: &str) -> &'static str {
+    match () {
+        () if error.contains("Too many open files") => {
+            ": raise the limit of open files (`LimitNOFILE=` of a unit, `ulimit -n` in a shell)"
+        }
+        () if error.contains("(os error 2)") => ": if its folder is gone for good, start the daemon again",
+        // The system has said it.
+        () if error.contains("(os error") => "",
+        () => ": is the disk full?",
     }
 }

@@ -399,3 +399,21 @@ fn a_vault_that_is_removed_while_it_opens_leaves_no_job_running() {
     eventually("it has begun its job", || of_a(&world).is_some());
     eventually("and ended it", || of_a(&world).is_some_and(|job| job.state == JobState::Failed));
 }
+
+#[test]
+fn a_data_folder_that_is_gone_is_told_of_once_and_waited_for() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    std::fs::remove_dir_all(world.dir.path().join("data")).unwrap();
+    world.write("a", "n0.md", "# Saved\n\nwithout a data folder: zebra\n");
+    let told = || world.problems().into_iter().find(|why| why.contains("cannot be written"));
+    eventually("it is told of", || told().is_some());
+    let why = told().unwrap();
+    assert!(why.contains("start the daemon again") && !why.contains("full?"), "{why}");
+    // Nobody is busy with trying it again and again.
+    let state = || world.handle().status(None).unwrap().state;
+    eventually("it rests", || state() == protocol::status::RunState::Degraded);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(state(), protocol::status::RunState::Degraded);
+    assert!(world.finds("a", "abouta1"), "and answers");
+}
