@@ -75,6 +75,15 @@ pub fn root_id(root: &Path) -> Result<RootId, VaultError> {
     Ok(RootId { dev: device, ino: inode })
 }
 
+/// Whether the modes of files let this process list the folder. If that fails all the same, something else forbids it,
+/// such as a sandbox around the process.
+pub fn is_readable_by_mode(root: &Path) -> bool {
+    #[cfg(unix)]
+    return rustix::fs::access(root, rustix::fs::Access::READ_OK | rustix::fs::Access::EXEC_OK).is_ok();
+    #[cfg(not(unix))]
+    return root.is_dir();
+}
+
 /// Whether git is at work in the vault or in the repository around it: its index lock exists.
 pub fn git_locked(root: &Path) -> bool {
     root.ancestors().find_map(git_folder).is_some_and(|git| git.join("index.lock").symlink_metadata().is_ok())

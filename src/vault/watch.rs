@@ -24,6 +24,7 @@ use super::root::{VaultError, needs_polling, root_id};
 use crate::settings::WatchConfig;
 use note::VaultPath;
 
+mod unmount;
 mod worker;
 
 #[cfg(test)]
@@ -145,7 +146,7 @@ impl Watcher {
                 return Ok(Watcher { mode: "poll", state, inbox: None });
             }
         };
-        let mut worker = worker::Worker::new(limits, root, policy, system, Arc::clone(&state), sink);
+        let mut worker = worker::Worker::new(limits, root, policy, system, Arc::clone(&state), sink, sender.clone());
         worker.arm()?;
         let unwatchable =
             |error: std::io::Error| VaultError::Unwatchable { path: root.to_owned(), error: error.to_string() };

@@ -81,6 +81,41 @@ fn a_vault_that_is_gone_at_the_start_is_told_of_and_its_index_kept() {
 
 #[test]
 #[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
+fn a_vault_that_is_unmounted_is_told_of_at_once_and_goes_on_when_it_is_mounted_again() {
+    for held in [false, true] {
+        let place = Place::new();
+        // The folder of the configuration may be read, so it is another one than the vault's.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let config = elsewhere.path().join("config.toml");
+        let sandbox = if held { "auto" } else { "off" };
+        let text =
+            format!("[watch]\ndoubt = \"1s\"\n[host]\nsandbox = {sandbox:?}\n[[vault]]\npath = {:?}\n", place.vault);
+        fs::write(&config, text).unwrap();
+        let write = || (0..20).for_each(|n| place.write(&format!("n{n}.md"), format!("# Note {n}\n\nmarker{n}\n")));
+        let disk = SmallDisk::mount(&place.vault, "16m");
+        write();
+        // A new process may read what is mounted anew: as under a service manager, the daemon starts itself anew.
+        let mut command = place.command();
+        command.env("SITUATED_CONFIG", &config).env("INVOCATION_ID", "x").arg("run");
+        let mut daemon = place.spawn_command(&mut command);
+        daemon.wait_idle();
+        // By connections of their own, for a daemon that starts itself anew ends those that it has.
+        let says =
+            |arguments: &[&str], what: &str| String::from_utf8_lossy(&place.run(arguments).stdout).contains(what);
+        drop(disk);
+        eventually("it is told of", || says(&["status"], "needs you"));
+        eventually("its index is kept", || says(&["search", "--json", "--mode", "lexical", "marker7"], "n7.md"));
+        let _disk = SmallDisk::mount(&place.vault, "16m");
+        write();
+        place.write("n20.md", "# Note 20\n\nzebrafinch\n");
+        eventually("it is read again", || says(&["search", "--json", "--mode", "lexical", "zebrafinch"], "n20.md"));
+        eventually("nothing is wrong", || says(&["status"], "up to date"));
+        assert_eq!(daemon.exited(), None, "it is the same process");
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
 fn a_full_disk_is_told_of_and_loses_nothing() {
     let place = Place::new();
     let mut writer = Writer::new(&place, 14, 60);

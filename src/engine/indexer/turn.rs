@@ -482,7 +482,7 @@ impl Indexer {
         let waiting = self.buyer.pending.queue.len();
         let doubt = self.notes.guard.doubt().map(str::to_owned);
         // A vault that is gone cannot be watched either: that is said once.
-        let unwatched = watch_problem.filter(|problem| !doubt.as_ref().is_some_and(|doubt| doubt.contains(problem)));
+        let unwatched = watch_problem.filter(|_| !self.notes.guard.waits_for_return());
         let report = IndexerReport {
             stage: Stage::Open,
             notes: self.opened.clone(),

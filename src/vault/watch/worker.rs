@@ -10,12 +10,13 @@ use std::io::ErrorKind as Io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use notify::event::{CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::unmount::UnmountWatch;
 use super::{CLOSED, Limits, Message, State, no_watches};
 use crate::policy::{EntryKind, Policy, Why};
 use crate::root::{RootId, VaultError, root_id};
@@ -39,8 +40,11 @@ pub(super) struct Worker {
     folders: BTreeSet<VaultPath>,
     /// The root that is watched; `None` while it is gone.
     armed: Option<RootId>,
+    /// Watches for the unmounting of the root's file system.
+    mounted: Option<UnmountWatch>,
     state: Arc<State>,
     sink: Box<dyn Fn(Hint) + Send + Sync>,
+    own: Sender<Message>,
 }
 
 /// What one turn of the loop has to deal with.
@@ -78,6 +82,7 @@ impl Worker {
         system: RecommendedWatcher,
         state: Arc<State>,
         sink: Box<dyn Fn(Hint) + Send + Sync>,
+        own: Sender<Message>,
     ) -> Self {
         let mut prefixes = vec![root.to_owned()];
         prefixes.extend(root.canonicalize().ok().filter(|real| real != root));
@@ -89,8 +94,10 @@ impl Worker {
             system,
             folders: BTreeSet::new(),
             armed: None,
+            mounted: None,
             state,
             sink,
+            own,
         }
     }
 
@@ -124,6 +131,9 @@ impl Worker {
     pub(super) fn arm(&mut self) -> Result<(), VaultError> {
         self.armed = None;
         let id = root_id(&self.root)?;
+        let own = self.own.clone();
+        // Without it (the system may give no instance) a walk finds out.
+        self.mounted = UnmountWatch::start(&self.root, move || drop(own.send(Message::Rearm))).ok();
         self.place(None)?;
         self.armed = Some(id);
         Ok(())

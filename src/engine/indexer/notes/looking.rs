@@ -15,6 +15,7 @@ use crate::host::service_manager;
 use note::{Format, VaultPath};
 use protocol::jobs::SkippedFile;
 use vault::policy::EntryKind;
+use vault::root;
 use vault::root::VaultError;
 use vault::{Batch as Hinted, Hint, RescanReason};
 
@@ -125,6 +126,7 @@ impl NoteIndexer {
             Ok(findings) => findings,
             Err(error) => return self.unreadable(&error, &jobs),
         };
+        self.was_read |= findings.root.is_some();
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
@@ -188,9 +190,9 @@ impl NoteIndexer {
         let kept_from = self.is_kept_from(error);
         let why = if kept_from {
             format!(
-                "another folder is in the place of vault `{vault}`, and the kernel lets this process read only the one \
-                 that was there when it started; its index is kept as it was: start the daemon again, `situated \
-                 service restart`, or `situated stop` and `situated run`"
+                "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
+                 read only what was there when it started; its index is kept as it was: start the daemon again, \
+                 `situated service restart`, or `situated stop` and `situated run`"
             )
         } else {
             format!(
@@ -208,12 +210,14 @@ impl NoteIndexer {
     }
 
     /// Whether the [`sandbox`] keeps this process from reading the vault: its rules allow the folder that was there at
-    /// the start.
+    /// the start. The same folder, mounted anew, is another one to the kernel.
     fn is_kept_from(&self, error: &VaultError) -> bool {
         let VaultError::Unreadable { error, .. } = error else { return false };
         error.kind() == std::io::ErrorKind::PermissionDenied
             && sandbox::is_held()
-            && self.watch.disk.root_id(&self.actor.place.vault.path).is_ok_and(|root| Some(root) != self.guard.root())
+            // Otherwise a new process might read it no better, and would be started for ever.
+            && self.was_read
+            && root::is_readable_by_mode(&self.actor.place.vault.path)
     }
 
     /// Checks findings again, for a look takes a while and saves are decided about meanwhile: a note found gone may be
