@@ -52,9 +52,12 @@ pub enum CallError {
     /// The user has paused work, until this second since 1970; 0: until it is resumed.
     #[error("work is paused{}, saves too; `situated resume` lets it go on", until(*.0))]
     Paused(i64),
-    /// The store or the index failed.
+    /// The store failed, or something else on the disk.
     #[error("{0}")]
     Storage(String),
+    /// The index of words failed: it can be made anew.
+    #[error("{0}")]
+    Words(String),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
@@ -71,7 +74,7 @@ impl From<LexicalError> for CallError {
     fn from(error: LexicalError) -> Self {
         match error {
             LexicalError::Cancelled => CallError::Cancelled,
-            LexicalError::Failed(_) | LexicalError::Lacks => CallError::Storage(error.to_string()),
+            LexicalError::Failed(_) | LexicalError::Lacks => CallError::Words(error.to_string()),
         }
     }
 }
@@ -107,7 +110,8 @@ impl From<CallError> for RpcError {
                 RpcError::new(ErrorKind::Provider, message).hint("`situated status` says how the provider is doing")
             }
             CallError::Paused(until) => RpcError::new(ErrorKind::Paused, message).with("paused_until", until),
-            CallError::Storage(_) => {
+            CallError::Storage(_) => RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more"),
+            CallError::Words(_) => {
                 RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more; `situated rebuild` mends")
             }
             CallError::Stopping => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000),

@@ -16,6 +16,7 @@ fn every_engine_error_has_its_kind() {
         (CallError::Forbidden("no".into()), 1009),
         (CallError::Paused(0), 1012),
         (CallError::Storage("no".into()), 1010),
+        (CallError::Words("no".into()), 1010),
         (CallError::Stopping, 1001),
     ];
     for (error, code) in table {
@@ -23,4 +24,11 @@ fn every_engine_error_has_its_kind() {
         let wire = RpcError::from(error);
         assert_eq!((wire.kind.code(), wire.message), (code, message));
     }
+}
+
+#[test]
+fn a_rebuild_is_advised_only_where_it_mends() {
+    let advised = |error: CallError| RpcError::from(error).hint.is_some_and(|hint| hint.contains("rebuild"));
+    assert!(advised(index::LexicalError::Lacks.into()));
+    assert!(!advised(CallError::Storage("vault `v` cannot be served".into())));
 }
