@@ -132,9 +132,11 @@ impl Freshness {
         self.next_walk = now + pause;
     }
 
-    /// A note was found empty that was not empty before.
+    /// A note was found empty that was not empty before. Finding it so again does not put off when that is believed.
     pub(crate) fn emptied(&mut self, now: Instant, path: VaultPath) {
-        self.recheck.insert(path, Recheck { at: now + EMPTY_FOR, failures: 0 });
+        if self.recheck.get(&path).is_none_or(|recheck| recheck.failures > 0) {
+            self.recheck.insert(path, Recheck { at: now + EMPTY_FOR, failures: 0 });
+        }
     }
 
     /// A note could not be read, for a reason that may pass.

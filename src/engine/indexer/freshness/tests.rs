@@ -63,12 +63,13 @@ fn a_note_that_cannot_be_read_is_read_again_ever_more_seldom_until_it_can() {
 }
 
 #[test]
-fn an_emptied_note_is_believed_after_two_seconds_and_asked_about_once() {
+fn an_emptied_note_is_believed_after_two_seconds_however_often_it_is_found_so_and_asked_about_once() {
     let now = Instant::now();
     let mut freshness = Freshness::new(timing(), now);
     freshness.walked(now, Duration::from_secs(3600));
     freshness.emptied(now, path("a.md"));
     assert_eq!(freshness.due(now + Duration::from_secs(1), false).again, []);
+    freshness.emptied(now + Duration::from_secs(1), path("a.md"));
     assert_eq!(freshness.due(now + EMPTY_FOR, false).again, [(path("a.md"), true)]);
     assert_eq!(freshness.due(now + EMPTY_FOR * 60, false).again, []);
 }
