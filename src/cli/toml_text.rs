@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn what_is_not_edited_stays_byte_for_byte() {
-        for text in ["", "a = 1\n", "a = 1\r\n# b\r\n[c]\r\nd = \"e\"\r\n", "\u{FEFF}a = 1\n", "\u{FEFF}a = 1\r\n\r\n"] {
+        for text in ["", "a = 1\n", "a = 1\r\n# b\r\n[c]\r\nd = \"e\"\r\n", "\u{FEFF}a = 1\n", "\u{FEFF}a = 1\r\n\r\n"]
+        {
             assert_eq!(written(text, &parsed(text).unwrap()), text);
         }
         let text = "a = 1\r\n";

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::interrupted::Interrupted;
-use super::{now_s, outcomes::Outcomes, unkept::Unkept};
+use super::{DRAIN, DRAIN_FREE, now_s, outcomes::Outcomes, unkept::Unkept};
 use crate::context_job::TeamContext;
 use crate::settings::Settings;
 use crate::team::Teams;
 use context::cost;
 use context::cost::Usage;
 use context::document::{Document, Passage};
-use context::models::Model;
+use context::models::{Model, Price};
 use context::prompt::{Caption, Form, LONG_NOTE, Prompt, Prompter, Unread, captions};
 use context::quality::{Ending, Flaw, USUAL_WORDS, Verdict, judge_expansion, judge_within};
 use context::settings::ContextConfig;
@@ -93,6 +94,11 @@ impl Author {
     pub(super) fn without_expansion(&self) -> Self {
         let [prompter, narrow] = [&self.prompter, &self.narrow].map(|p| Arc::new(p.without_expansion()));
         Author { prompter, narrow, ..self.clone() }
+    }
+
+    /// How long answers under way are awaited at the end.
+    pub(super) fn drain(&self) -> Duration {
+        if self.model.price == Price::Free { DRAIN_FREE } else { DRAIN }
     }
 
     /// Asks in a turn that the caller has waited for, and judges the answer for each passage. `sketches` are of the

@@ -114,7 +114,7 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, author: Author, tell
                         while others.join_next().await.is_some() {}
                     };
                     // What has not come by then is asked for again.
-                    let _ = tokio::time::timeout(super::DRAIN, drained).await;
+                    let _ = tokio::time::timeout(author.drain(), drained).await;
                     return;
                 }
             },

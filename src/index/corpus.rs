@@ -49,7 +49,9 @@ struct Counted {
 }
 
 impl<'a> Corpus<'a> {
-    pub(super) fn of_views(views: Vec<&'a View>, hidden: Vec<HashSet<NoteNo>>) -> Self {
+    /// Each view comes with its notes that are hidden from the asker.
+    pub(super) fn of_views(views: impl Iterator<Item = (&'a View, HashSet<NoteNo>)>) -> Self {
+        let (views, hidden) = views.unzip();
         Corpus { views, hidden, counted: RefCell::default(), elsewhere: Elsewhere::default() }
     }
 

@@ -1,5 +1,6 @@
 //! [`Index`], the one writer, and [`Snapshot`], the immutable view that it hands out.
 
+mod corpus;
 mod saved;
 
 use std::collections::HashSet;
@@ -18,7 +19,7 @@ use super::{
 };
 
 use note::fingerprint::{ChunkId, TextHash};
-use note::{FileStat, Private, VaultPath};
+use note::{FileStat, VaultPath};
 use vector::Blocks;
 use vector::Vector;
 use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
@@ -561,24 +562,6 @@ impl Snapshot {
     pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
         Graph::new(self.seq, &notes, |mention, from| self.resolve_side(mention, from), go_on)
-    }
-}
-
-impl<'a> Corpus<'a> {
-    /// The corpus of these snapshots.
-    pub fn of(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Self {
-        Corpus::hiding(snapshots.into_iter().map(|snapshot| (snapshot, None)))
-    }
-
-    /// The corpus of these snapshots for somebody from whom these of their notes are hidden.
-    pub fn hiding<'p>(snapshots: impl IntoIterator<Item = (&'a Snapshot, Option<&'p Private>)>) -> Self {
-        let views = snapshots.into_iter().map(|(snapshot, private)| {
-            let is_hidden = |note: &NoteEntry| private.is_some_and(|private| private.covers(&note.path, note.tags()));
-            let hidden = private.map(|_| snapshot.notes().filter(|note| is_hidden(note)).map(|note| note.no).collect());
-            (&snapshot.words, hidden.unwrap_or_default())
-        });
-        let (views, hidden) = views.unzip();
-        Corpus::of_views(views, hidden)
     }
 }
 

@@ -406,15 +406,13 @@ impl Indexer {
 
     /// Asks the model nothing more, and keeps the answers that arrive in time.
     fn drain(&mut self, inbox: &Receiver<Event>, until: Instant) {
+        let writer = self.buyer.pending.runtime.writer.as_ref();
+        let until = writer.map_or(until, |writer| until.min(machine::now() + writer.author.drain()));
         self.begin_drain(until);
         if !self.is_drained() {
             let seconds = until.saturating_duration_since(machine::now()).as_secs();
             let (vault, notes) = (&self.actor.place.vault.name, self.buyer.pending.asked());
-            tracing::info!(
-                vault,
-                notes,
-                "answers that are paid for are awaited before the end, for {seconds} s at most"
-            );
+            tracing::info!(vault, notes, "a model's answers are awaited before the end, for {seconds} s at most");
         }
         while !self.is_drained() {
             match inbox.recv_timeout(until.saturating_duration_since(machine::now())) {
