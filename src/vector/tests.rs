@@ -14,7 +14,8 @@ const DIMENSIONS: usize = 8;
 
 fn vector() -> impl Strategy<Value = Vector> {
     let values = proptest::collection::vec(-127i8..=127, DIMENSIONS);
-    (values, prop_oneof![Just(0.0f32), 0.001f32..0.01])
+    // Made of whole numbers: an assertion in proptest's own ranges of floats fails once in some 100,000 cases.
+    (values, prop_oneof![Just(0.0f32), (1000u16..10_000).prop_map(|millionths| f32::from(millionths) * 1e-6)])
         .prop_map(|(values, scale)| Vector { values: values.into(), scale })
 }
 

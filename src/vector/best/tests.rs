@@ -5,7 +5,7 @@ use super::*;
 proptest! {
     #[test]
     fn the_likeliest_slots_are_kept(
-        estimates in proptest::collection::vec(prop_oneof![-2.0f32..2.0, Just(0.0), Just(-0.5), Just(0.5)], 0..600),
+        estimates in proptest::collection::vec(prop_oneof![(-2000i16..2000).prop_map(|n| f32::from(n) / 1000.0), Just(0.0), Just(-0.5), Just(0.5)], 0..600),
         most in 0usize..40,
         at in 0usize..600,
     ) {

@@ -8,7 +8,7 @@ proptest! {
     fn estimates_are_the_same_with_every_width(
         values in proptest::collection::vec(LEAST..=GREATEST, 1..10),
         bytes in proptest::collection::vec(any::<u8>(), 64),
-        unit in -1f32..1.0,
+        unit in (-32_000i16..32_000).prop_map(|n| f32::from(n) / 32_000.0),
     ) {
         let values: Vec<i8> = values.iter().cycle().take(64).copied().collect();
         let column = |at: usize| -> Column { std::array::from_fn(|slot| bytes[at % 64] ^ bytes[slot]) };

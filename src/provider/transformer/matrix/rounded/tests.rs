@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn row(width: usize) -> impl Strategy<Value = Vec<f32>> {
-    proptest::collection::vec(-2.0f32..2.0, width)
+    proptest::collection::vec((-20_000i16..20_000).prop_map(|n| f32::from(n) / 10_000.0), width)
 }
 
 /// Two matrices whose rows are as wide.
