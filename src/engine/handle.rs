@@ -284,6 +284,11 @@ impl Handle {
         self.0.jobs.all()
     }
 
+    /// As [`Handle::jobs`]; an assistant's name no note that is hidden from it.
+    pub fn jobs_for(&self, audience: Audience) -> Vec<Job> {
+        work::jobs(self, audience)
+    }
+
     /// One job.
     pub fn job(&self, id: u64) -> Result<Job, CallError> {
         self.0.jobs.get(id)

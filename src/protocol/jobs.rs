@@ -307,7 +307,7 @@ pub struct SkippedFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JobsRequest {
-    /// Who asks; changes nothing here.
+    /// Who asks: an assistant is told of no private note.
     #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,
 }

@@ -83,6 +83,8 @@ fn finding_and_reading() {
         let (said, talk) = ran(&place, beyond, 1);
         assert_eq!((said.as_str(), talk.contains(&format!("{} lines in all", lines.len()))), ("", true), "{talk}");
     }
+    let (_, talk) = ran(&place, &["call", "get", &json!({ "path": NOTE, "line": 0 }).to_string()], 2);
+    assert!(talk.contains("lines count from 1"), "{talk}");
     assert_eq!(ran(&place, &["get", place.vault.join(NOTE).to_str().unwrap()], 0).0, text);
     let (_, talk) = ran(&place, &["get", "Notes/None.md"], 1);
     assert!(talk.contains("Notes/None.md"), "{talk}");

@@ -5,7 +5,7 @@ use protocol::ask::AskRequest;
 use protocol::audience::Audience;
 use protocol::contexts::{GenerateRequest, StatsRequest};
 use protocol::envelope::ErrorKind;
-use protocol::jobs::{JobState, RebuildRequest, SyncRequest};
+use protocol::jobs::{JobKind, JobState, JobsRequest, RebuildRequest, SyncRequest};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
 use protocol::status::RunState;
@@ -70,6 +70,23 @@ fn an_assistant_learns_no_spelling_from_private_notes() {
     assert!(
         warnings("zanzibarque", Audience::Assistant).contains("`zanzibarque` is nowhere; searched for `zanzibarqua`")
     );
+}
+
+#[test]
+fn an_assistant_hears_of_no_job_about_a_private_note() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    for path in ["Journal/Sealed one.md", "Open/Tagged.md", "Journal", "Open"] {
+        daemon.ask(&RebuildRequest { path: Some(path.to_owned()), wait: true, ..RebuildRequest::default() });
+    }
+    let mut paths = |audience: Audience| -> Vec<String> {
+        let jobs = daemon.ask(&JobsRequest { audience }).jobs.into_iter();
+        jobs.filter(|job| job.kind == JobKind::Rebuild).filter_map(|job| job.scope.path).collect()
+    };
+    assert_eq!(paths(Audience::Owner).len(), 4);
+    assert_eq!(paths(Audience::Assistant), ["Open"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use protocol::grep::GrepRequest;
 use protocol::status::RunState;
 
 use crate::requests::{by_words, is_idle_with};
@@ -47,6 +48,9 @@ fn a_vault_that_is_back_before_the_second_look_loses_nothing() {
     // The default doubt of a minute is longer than this test.
     let mut daemon = place.begin();
     daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
+    let grep = GrepRequest { pattern: "a".to_owned(), ..GrepRequest::default() };
+    let told = daemon.ask(&grep).warnings.concat();
+    assert!(told.contains("no note that may match is there any more"), "{told}");
     for folder in &folders {
         fs::rename(aside.join(folder.file_name().unwrap()), folder).unwrap();
     }

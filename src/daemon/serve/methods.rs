@@ -172,7 +172,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::TeamDrop(asked) => nothing::<TeamDropRequest>(handle.team_drop(&asked)),
         AnyCall::Stats(asked) => done::<StatsRequest>(&handle.stats(asked.vault.as_deref())?),
         AnyCall::Cost(_) => done::<CostRequest>(&handle.cost()),
-        AnyCall::Jobs(_) => done::<JobsRequest>(&JobList { jobs: handle.jobs() }),
+        AnyCall::Jobs(asked) => done::<JobsRequest>(&JobList { jobs: handle.jobs_for(asked.audience) }),
         AnyCall::Cancel(asked) => match asked.job {
             Some(job) => nothing::<CancelRequest>(handle.cancel(job)),
             None => Err(nothing_to_cancel()),

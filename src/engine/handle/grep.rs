@@ -156,6 +156,7 @@ impl Search<'_> {
         vault.grep.keep_possible(&self.pattern, &mut candidates, |note| (note.no, note.state));
         candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
 
+        let (candidate_count, mut gone) = (candidates.len(), 0);
         let mut reading = Reading::new(vault, candidates, pipeline.max_note_bytes);
         while let Some(texts) = reading.next(self.until)? {
             self.cancel.check()?;
@@ -166,7 +167,10 @@ impl Search<'_> {
                 let FileText { bytes, stat: state, .. } = match read {
                     Ok(read) => read,
                     // Since it was indexed it has gone, or is no longer a note.
-                    Err(error) if error.is_final() => continue,
+                    Err(error) if error.is_final() => {
+                        gone += 1;
+                        continue;
+                    }
                     Err(error) => {
                         found.unread.push((candidate.path.to_string(), error.to_string()));
                         continue;
@@ -189,6 +193,10 @@ impl Search<'_> {
                 let title = known.map_or_else(|| candidate.path.stem().to_owned(), |note| note.title().to_owned());
                 found.add(lines, (&vault.name, &candidate.path, title), self.what);
             }
+        }
+        if gone > 0 && gone == candidate_count {
+            let why = "no note that may match is there any more; `situated status` says whether the vault is";
+            found.answer.warnings.push(format!("`{}`: {why}", vault.name));
         }
         Ok(())
     }

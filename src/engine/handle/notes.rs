@@ -48,6 +48,9 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     if hidden.as_ref().is_some_and(|hidden| hidden.covers_now(&note, known)) {
         return Err(unknown());
     }
+    if request.line == Some(0) {
+        return Err(CallError::Invalid("lines count from 1".to_owned()));
+    }
     let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
     // Text that a reader of the note does not see could only be meant for the machine.
     let whole = 0..note.text.len();

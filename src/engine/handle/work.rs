@@ -14,6 +14,7 @@ use crate::now_s;
 use crate::settings::Settings;
 use crate::shared::VaultShared;
 use crate::supervisor;
+use index::Snapshot;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::decision::Decision;
@@ -77,6 +78,27 @@ fn knowing(engine: &Handle, vaults: Vec<Arc<VaultShared>>, typed: &str) -> Resul
 fn is_on_disk(vault: &VaultShared, path: &VaultPath) -> bool {
     let (root, path) = (vault.path.clone(), path.clone());
     vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) != Ok(Err(ReadError::Gone))
+}
+
+/// See [`Handle::jobs_for`].
+pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
+    let mut jobs = engine.0.jobs.all();
+    if audience.is_assistant() {
+        let vaults = engine.0.vaults.load();
+        let shows = |(snapshot, pipeline): (Arc<Snapshot>, Arc<NotePipeline>), path: &VaultPath| {
+            snapshot.notes().any(|note| note.path.is_under(path) && !pipeline.private.covers(&note.path, note.tags()))
+        };
+        // Of a note that no vault has nobody knows whether it is private.
+        let is_shown = |path: &str| {
+            let path = VaultPath::parse(path.trim_end_matches('/'));
+            path.is_some_and(|path| vaults.iter().filter_map(|vault| ready(vault).ok()).any(|open| shows(open, &path)))
+        };
+        for job in &mut jobs {
+            job.failed.retain(|file| is_shown(&file.path));
+            job.scope.path.take_if(|path| !is_shown(path));
+        }
+    }
+    jobs
 }
 
 /// Whether a vault has a note at or below a path.

@@ -228,6 +228,8 @@ fn without_words(parts: &[Part<'_>], found: bool) -> &'static str {
         "no note has a word of this query, and the embedder does not know its language"
     } else if !found {
         "no note that meets the conditions has a word of this query or comes near in meaning"
+    } else if parts.iter().all(|part| part.query.is_all_required()) {
+        "no note has a word of this query; these meet its conditions"
     } else {
         "no note has a word of this query; these are nearest in meaning, which may not be near"
     }

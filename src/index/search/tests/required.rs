@@ -63,6 +63,11 @@ fn a_note_that_meets_a_condition_alone_is_found_though_no_lane_knows_it() {
             assert_eq!(got.len(), 3, "{mode:?} {query}: {got:?}");
         }
     }
+    let told = ask(&vault, "quibbleheron OR tag:work", &Options::default());
+    assert_eq!(
+        (told.hits.len(), told.warnings[0].as_str()),
+        (2, "no note has a word of this query; these meet its conditions")
+    );
     // A word that nothing requires ranks, and the words alone bring nothing that lacks it.
     let options = Options { mode: Mode::Lexical, ..Options::default() };
     assert_eq!(ask(&vault, "quibbleheron (tag:work OR tag:nothing)", &options).hits.len(), 0);
