@@ -5,7 +5,7 @@ mod estimate;
 mod find;
 mod questions;
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +18,7 @@ use super::consent::within;
 use super::exit;
 use super::money::estimated;
 use super::print::{bold, counted, dim, printable};
+use super::replace;
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{config_file, free_name, sample_file_of};
 use context::settings::{ContextConfig, Provider};
@@ -148,9 +149,7 @@ fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
 
 fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), CliFailure> {
     let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
-    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).private().create(folder).map_err(failed)?;
-    }
+    replace::folder_of(file).map_err(failed)?;
     // `create_new` neither follows a link nor loses a race against another `init`.
     match OpenOptions::new().write(true).create_new(true).private().open(file) {
         Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),

@@ -24,7 +24,7 @@ pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std
 }
 
 /// The folder of a file, which is made if there is none.
-fn folder_of(file: &Path) -> std::io::Result<&Path> {
+pub(super) fn folder_of(file: &Path) -> std::io::Result<&Path> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).private().create(folder)?;
     Ok(folder)

@@ -15,6 +15,9 @@ pub(super) fn admitted(parsed: &Parsed, vaults: Vec<Arc<VaultShared>>) -> Vec<Ar
 
 /// What to say of the names among these that no vault and no team has.
 pub(in crate::handle) fn unknown(engine: &Handle, named: Vec<&str>) -> Option<String> {
+    if named.is_empty() {
+        return None;
+    }
     let vaults = engine.0.vaults.load();
     let teams = engine.0.teams.names();
     let is_known = |name: &str| {
