@@ -174,8 +174,14 @@ impl Policy {
         }
     }
 
+    /// Whether a file at `path` has no text and is found by its name. Need not exist.
+    pub fn is_attachment(&self, path: &VaultPath) -> bool {
+        self.verdict(path, false) == EntryKind::Ignored(Why::NotANote)
+            && self.rules_around(path).is_ok_and(|rules| self.is_attachment_under(&rules, path))
+    }
+
     /// Whether a file without text, in a folder with `rules`, is one that is found by its name.
-    pub(super) fn is_attachment(&self, rules: &Rules, path: &VaultPath) -> bool {
+    pub(super) fn is_attachment_under(&self, rules: &Rules, path: &VaultPath) -> bool {
         let place = file_system_form(path.as_str());
         Format::of(path.as_str()) == Some(Format::Attachment) && self.by_rules(rules, &place, false).is_none()
     }

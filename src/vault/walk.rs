@@ -245,7 +245,7 @@ impl Crawl<'_> {
         };
         let has_room = self.found.left_out.len() < MOST_ENDINGS || self.found.left_out.contains_key(&what);
         *self.found.left_out.entry(if has_room { what } else { OTHERS.to_owned() }).or_default() += 1;
-        if !is_dir && self.policy.is_attachment(rules, &path) {
+        if !is_dir && self.policy.is_attachment_under(rules, &path) {
             self.found.attachments.push(path);
         }
     }

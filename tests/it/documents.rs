@@ -14,7 +14,7 @@ use crate::commands::{err, out};
 use crate::contexts::{SMALL_CHUNKS, wait_written};
 use crate::model::Model;
 use crate::requests::{by_words, get, paths, query as query_of};
-use crate::support::Place;
+use crate::support::{Place, eventually};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/documents");
 
@@ -121,6 +121,23 @@ fn attachments_are_found_by_their_names_and_status_says_what_is_in_and_what_is_n
     assert!(shown.contains("left out: 3 .png, 1 .jpg, 1 .rs, 1 exclude"), "{shown}");
     let found = place.run(&["search", "harbour plan"]);
     assert!(err(&found).contains("a file is called so: Assets/Harbour plan 2024.png"), "{}", err(&found));
+
+    // As current as notes are.
+    let mut become_named = |expected: &[&str]| {
+        eventually("the names are current", || {
+            let named = daemon.ask(&query_of("harbour plan")).attachments;
+            named.iter().map(|file| file.path.as_str()).eq(expected.iter().copied())
+        })
+    };
+    place.write("Harbour plan 2025.png", "quokkanette");
+    let [old, own, new] = ["Assets/Harbour plan 2024.png", "Secret/Harbour plan (own).png", "Harbour plan 2025.png"];
+    become_named(&[old, new, own]);
+    fs::rename(place.vault.join(new), place.vault.join("Quay.png")).unwrap();
+    become_named(&[old, own]);
+    fs::rename(place.vault.join("Assets"), place.vault.join("Media")).unwrap();
+    become_named(&["Media/Harbour plan 2024.png", own]);
+    fs::remove_file(place.vault.join("Media/Harbour plan 2024.png")).unwrap();
+    become_named(&[own]);
 }
 
 #[test]

@@ -59,11 +59,11 @@ pub(crate) struct Look<'a> {
     pub(crate) max_bytes: u64,
 }
 
-/// What a vault has besides notes.
+/// What the extent has besides notes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beside {
     pub(crate) attachments: Vec<VaultPath>,
-    /// As in [`walk::Walk::left_out`].
+    /// As in [`walk::Walk::left_out`]; empty unless everything was looked at.
     pub(crate) left_out: BTreeMap<String, u64>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Findings {
     pub(crate) folders: Vec<VaultPath>,
     /// Notes seen on disk, if everything was looked at.
     pub(crate) seen: Option<usize>,
-    /// What there is besides notes, if everything was looked at.
+    /// What there is besides notes; `None` if only notes were looked at.
     pub(crate) beside: Option<Box<Beside>>,
 }
 
@@ -109,12 +109,19 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
             skipped = walk.skipped;
         }
         Extent::Some { paths, folders } => {
+            let attachments: Vec<_> = paths.iter().filter(|path| policy.is_attachment(path)).collect();
+            let mut there: Vec<_> =
+                attachments.iter().filter(|path| file_state(root, path).is_ok()).map(|path| (*path).clone()).collect();
             for folder in folders.iter().filter(|f| policy.verdict(f, true) == EntryKind::Folder) {
                 // A folder that is gone has no files; the notes known below it are gone with it. A root that cannot
                 // be looked at is an error, and says nothing about them.
                 let walk = walk::walk(root, policy, Some(folder), cancel)?;
                 on_disk.extend(walk.files);
                 skipped.extend(walk.skipped);
+                there.extend(walk.attachments);
+            }
+            if !attachments.is_empty() || !folders.is_empty() {
+                beside = Some(Box::new(Beside { attachments: there, left_out: BTreeMap::new() }));
             }
             for path in paths.iter().filter(|p| policy.verdict(p, false) == EntryKind::Note) {
                 match file_state(root, path) {

@@ -272,6 +272,7 @@ impl Worker {
         let known = self.folders.contains(&path);
         let as_file = self.policy.verdict(&path, false);
         let ours = as_file == EntryKind::Note
+            || self.policy.is_attachment(&path)
             || (self.policy.is_ignore_file(&path) && self.policy.rules_around(&path).is_ok());
         let hinted = if touch.saved { Hint::Saved } else { Hint::Path };
         if !known && !touch.moved {

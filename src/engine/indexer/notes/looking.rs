@@ -254,13 +254,15 @@ impl NoteIndexer {
     }
 
     fn note_skipped(&mut self, extent: &Extent, findings: &mut Findings) {
+        let beside = findings.beside.take().map(|beside| *beside);
+        if let Some(Beside { attachments, .. }) = &beside {
+            self.keep_attachments(extent, attachments);
+        }
         match extent {
             Extent::Everything => {
                 let file = |(path, why): &(VaultPath, _)| SkippedFile { path: path.to_string(), why: format!("{why}") };
-                let Beside { attachments, left_out } = findings.beside.take().map(|beside| *beside).unwrap_or_default();
-                self.actor.shared.attachments.store(Arc::new(attachments));
                 let mut status = self.actor.shared.status();
-                status.left_out = left_out;
+                status.left_out = beside.unwrap_or_default().left_out;
                 status.skipped_total = findings.skipped.len() as u64;
                 status.skipped =
                     findings.skipped.iter().take(MOST_SKIPPED).map(|(p, why)| file(&(p.clone(), why))).collect();
@@ -274,6 +276,15 @@ impl NoteIndexer {
                 }
             }
         }
+    }
+
+    /// These attachments are there in what was looked at, and no others.
+    fn keep_attachments(&self, extent: &Extent, there: &[VaultPath]) {
+        let known = self.actor.shared.attachments.load();
+        let mut all: Vec<VaultPath> = known.iter().filter(|path| !extent.covers(path)).chain(there).cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        self.actor.shared.attachments.store(Arc::new(all));
     }
 
     /// A path that was skipped is looked at again: if it still has to be skipped, `status` says so again.
