@@ -169,9 +169,11 @@ fn a_rebuild_over_its_budget_says_so() {
     let mut daemon = start(&place);
     wait_written(&mut daemon);
     let (said, talk) = ran(&place, &["rebuild", "--yes"], 1);
+    eprintln!("{said}--{talk}");
     assert!(said.starts_with("failed: rebuild of all vaults after ") && talk.contains("budget"), "{said}{talk}");
+    assert!(said.contains("9 of 18 contexts written"), "{said}");
     let (said, _) = ran(&place, &["jobs"], 0);
-    assert!(said.contains("budget"), "{said}");
+    assert!(said.contains("budget") && said.contains("9/18 contexts"), "{said}");
 }
 
 #[test]

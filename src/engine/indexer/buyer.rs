@@ -124,19 +124,22 @@ impl Buyer {
         if matches!(event, ContextEvent::Written(..)) {
             at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
-        match self.pending.take(at.pipeline, path, event, machine::now())? {
-            Some(held) => self.hold(at, &held),
-            None => Ok(()),
+        if let Some(held) = self.pending.take(at.pipeline, path, event, machine::now())? {
+            self.hold(&held);
         }
+        Ok(())
     }
 
     /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
-    fn hold(&mut self, at: &At<'_>, held: &Interrupted) -> Result<(), EngineError> {
+    fn hold(&mut self, held: &Interrupted) {
         let now = machine::now();
         let until = match held {
             Interrupted::Changed | Interrupted::Draining => None,
             Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }) => {
-                return self.stop_run(at, &held.to_string());
+                if let Some(run) = &mut self.pending.run {
+                    run.over.get_or_insert_with(|| held.to_string());
+                }
+                None
             }
             Interrupted::Budget(OverBudget::Io(_)) => Some(now + TRY_AGAIN),
             // Others may still fit.
@@ -146,13 +149,12 @@ impl Buyer {
             Interrupted::Useless(_) => self.pending.runtime.useless_until(now),
             Interrupted::Provider(_) => self.pending.runtime.provider_returns(now),
         };
-        let Some(until) = until else { return Ok(()) };
+        let Some(until) = until else { return };
         let why = match held {
             Interrupted::Budget(refused) => budget_message(refused),
             other => other.to_string(),
         };
         self.pending.runtime.hold_until(until, why);
-        Ok(())
     }
 
     /// Sends the writer the notes that have been quiet for long enough, as many as keep it busy.
@@ -264,6 +266,7 @@ impl Buyer {
     /// Tells how far the rebuild is, and ends it when it is done.
     pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
         let left = self.left_of_run(at);
+        let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
         let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run.id);
         let mut remembered = Ok(());
@@ -281,7 +284,10 @@ impl Buyer {
                 part.set_failed(failures);
             }));
         }
-        if left == 0 && !run.batch && self.pending.asked() == 0 && !work.landing {
+        if let Some(why) = run.over.clone().filter(|_| is_idle) {
+            return remembered.and(self.stop_run(at, &why));
+        }
+        if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
             let seq = at.actor.shared.status().seq;
             at.actor.engine.tell_job(at.actor.engine.jobs.end_step(job, at.actor.shared.id, Ended::Done, seq));

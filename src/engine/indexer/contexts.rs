@@ -296,7 +296,11 @@ impl PendingContexts {
         let runtime = self.runtime.clone();
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
         // A generation beside the one in force buys nothing automatically, except during a run.
-        let automatic = if asking.inactive { self.run.is_some() } else { runtime.config.context.automatic };
+        let automatic = if asking.inactive {
+            self.run.as_ref().is_some_and(|run| run.over.is_none())
+        } else {
+            runtime.config.context.automatic
+        };
         let allowed = match (asking.agreed, automatic) {
             (false, _) => Allowed::Rebuild,
             (true, false) => Allowed::Asked,
@@ -366,16 +370,16 @@ impl PendingContexts {
             };
             if answers {
                 found = true;
-            } else if allowed.covers(due.reason) && !self.waits_for_batch(due) {
+            } else if allowed.covers(due.reason) && !self.is_not_for_now(due) {
                 open.push((key, due));
             }
         }
         Ok((open, found))
     }
 
-    /// Whether a context is left to a batch and not asked for alone.
-    fn waits_for_batch(&self, due: PendingContext) -> bool {
-        due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch)
+    /// Whether a context is left to a batch, or to nobody because its rebuild is over.
+    fn is_not_for_now(&self, due: PendingContext) -> bool {
+        due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch || run.over.is_some())
     }
 
     fn job(

@@ -73,6 +73,9 @@ pub(crate) struct Run {
     /// Chunks processed and failed, as last announced.
     #[serde(skip)]
     pub(crate) announced: Option<(u64, u64)>,
+    /// Why it asks for nothing more: it ends once the calls under way are answered.
+    #[serde(skip)]
+    pub(crate) over: Option<String>,
 }
 
 impl Run {
@@ -90,6 +93,7 @@ impl Run {
             since: machine::now(),
             done_before: 0,
             announced: None,
+            over: None,
         }
     }
 

@@ -234,6 +234,10 @@ fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     take(&mut bench, "a.md", ContextEvent::Written(key_of(&asked.chunks[0]), None));
     let refused = OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 };
     end(&mut bench, "a.md", Err(Interrupted::Budget(refused)));
+    assert_eq!(ask(&mut bench, IDLE), 0, "nothing more is asked for");
+    poll_run(&mut bench, Work { landing: true, ..IDLE });
+    assert_eq!(job_of(&bench, number).state, JobState::Running, "what was bought is yet to land");
+    poll_run(&mut bench, IDLE);
     let ended = job_of(&bench, number);
     assert_eq!((ended.state, ended.bought), (JobState::Failed, 1));
     assert!(ended.problem.is_some_and(|problem| problem.contains("`budget.rebuild`")));
