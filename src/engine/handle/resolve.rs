@@ -1,6 +1,7 @@
 //! Which note a user means: by its path, by a path on the disk, by file name, title or alias in any case, by a link as
 //! it stands in a note (`[[Note#Heading|text]]`), each perhaps with a heading or a block behind `#`.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::access::{hidden, not_found, parse_path, read, ready};
 use super::{CallError, Handle};
 use crate::VaultShared;
 use index::{NoteEntry, Snapshot};
-use note::{Note, VaultPath};
+use note::{Block, BlockKind, Heading, Note, VaultPath};
 use protocol::audience::Audience;
 use vault::policy::EntryKind;
 
@@ -64,7 +65,8 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
     if let Some(named) = by_name(vaults, name, audience)? {
         return Ok(named);
     }
-    if let Some((name, part)) = name.split_once('#').filter(|(name, part)| !name.is_empty() && !part.is_empty()) {
+    let parted = name.match_indices('#').map(|(at, _)| (&name[..at], &name[at + 1..]));
+    for (name, part) in parted.filter(|(name, part)| !name.is_empty() && !part.is_empty()) {
         let whole = match by_path(vaults, name, audience)? {
             Some(whole) => Some(whole),
             None => by_name(vaults, name, audience)?,
@@ -190,21 +192,69 @@ fn lines_of(
 }
 
 fn part_of(note: &Note, part: &str) -> Option<(u32, u32)> {
-    if let Some(id) = part.strip_prefix('^') {
-        let (_, at) = note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?;
-        let line = note.line_of(*at);
-        return Some((line, line));
-    }
-    // Of `#Heading#Sub` the last is meant.
-    let wanted = folded(part.rsplit('#').next()?);
-    let at = note.outline.iter().position(|heading| folded(&heading.text) == wanted)?;
-    let heading = &note.outline[at];
-    let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
-    let end = next.map_or(note.text.len(), |next| next.span.start);
-    Some((note.line_of(heading.span.start), note.line_of(end.saturating_sub(1).max(heading.span.start))))
+    let span = match part.strip_prefix('^') {
+        Some(id) => block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1),
+        None => {
+            let at = heading_of(&note.outline, part)?;
+            let heading = &note.outline[at];
+            let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
+            heading.span.start..next.map_or(note.text.len(), |next| next.span.start)
+        }
+    };
+    Some((note.line_of(span.start), note.line_of(span.end.saturating_sub(1).max(span.start))))
 }
 
-/// Headings as links write them: without regard to case and punctuation, which Obsidian leaves out.
+/// The block that an id at `at` names: what it stands in, of a list the item; alone, it names the block before it.
+fn block_of(note: &Note, at: usize) -> Range<usize> {
+    let Some(no) = note.blocks.iter().position(|block| block.span.contains(&at)) else { return at..at };
+    let text = |block: &Block| note.text[block.span.clone()].trim();
+    let mut span = match no.checked_sub(1).map(|before| &note.blocks[before]) {
+        Some(before) if text(&note.blocks[no]).starts_with('^') => before.span.start..note.blocks[no].span.end,
+        _ if note.blocks[no].kind == BlockKind::List => {
+            let Block { cuts, span, .. } = &note.blocks[no];
+            let start = cuts.iter().copied().filter(|cut| *cut <= at).next_back().unwrap_or(span.start);
+            start..cuts.iter().copied().find(|cut| *cut > at).unwrap_or(span.end)
+        }
+        _ => note.blocks[no].span.clone(),
+    };
+    span.end = span.start + note.text[span.clone()].trim_end().len();
+    span
+}
+
+/// The heading that a link means: as it is written, or else without regard to case, or else to punctuation, which
+/// Obsidian leaves out. `Heading#Sub` is one under another, unless a heading has a `#` itself.
+fn heading_of(outline: &[Heading], part: &str) -> Option<usize> {
+    let whole = part.trim_start_matches('#');
+    let path: Vec<&str> = whole.split('#').collect();
+    let spelt: [fn(&str) -> String; 3] = [|text| text.trim().to_owned(), |text| text.trim().to_lowercase(), folded];
+    spelt.iter().find_map(|spelt| {
+        let is = |at: usize, name: &str| {
+            let name = spelt(name);
+            !name.is_empty() && spelt(&outline[at].text) == name
+        };
+        let is_under = |at: usize| {
+            let (mut at, mut path) = (at, path.iter().rev());
+            if !path.next().is_some_and(|name| is(at, name)) {
+                return false;
+            }
+            path.all(|name| {
+                loop {
+                    match outline[..at].iter().rposition(|above| above.level < outline[at].level) {
+                        Some(above) if is(above, name) => {
+                            at = above;
+                            break true;
+                        }
+                        Some(above) => at = above,
+                        None => break false,
+                    }
+                }
+            })
+        };
+        (0..outline.len()).find(|at| is(*at, whole)).or_else(|| (0..outline.len()).find(|at| is_under(*at)))
+    })
+}
+
+/// A heading in lower case, without punctuation.
 fn folded(heading: &str) -> String {
     let lower = heading.to_lowercase();
     lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

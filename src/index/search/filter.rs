@@ -127,8 +127,11 @@ impl Days {
 
     /// Narrows by a condition as typed: a period, or `>`, `>=`, `<`, `<=` and one.
     fn compare(&mut self, value: &str, today: Date) -> Result<(), String> {
-        let (from, to) = if let Some(rest) = value.strip_prefix(">=").or_else(|| value.strip_prefix('>')) {
+        let (from, to) = if let Some(rest) = value.strip_prefix(">=") {
             (Some(read(rest, today)?.start), None)
+        } else if let Some(rest) = value.strip_prefix('>') {
+            let Period { start, end } = read(rest, today)?;
+            (Some(end.unwrap_or(start)), None)
         } else if let Some(rest) = value.strip_prefix("<=") {
             (None, read(rest, today)?.end)
         } else if let Some(rest) = value.strip_prefix('<') {

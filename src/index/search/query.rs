@@ -16,7 +16,7 @@
 //! [status]  [status:done]  as Obsidian writes it: the note has it; it is `done`
 //! after:2026-11  before:7d  on:yesterday  in:march  last:week    the note's day
 //! a AND b   a OR b   NOT a   (a OR b) AND tag:c    what must be met, or not ([`boolean`])
-//! created:2025  modified:today  modified:>2026  modified:<1y
+//! created:2025  modified:today  modified:>=2026  modified:<1y
 //! ```
 //!
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.

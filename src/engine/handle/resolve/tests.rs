@@ -38,3 +38,47 @@ fn headings_and_blocks_are_lines() {
         assert_eq!(part_of(&note, part), lines, "{part}");
     }
 }
+
+#[test]
+fn a_heading_is_meant_as_it_is_spelt_if_one_is_spelt_so() {
+    let text = "# Alpha\n## Tasks\na\n# Beta\n## Tasks\nb\n# C\nc\n# C++\nd\n# 😀\ne\n# 🎉\nf\n# C#\ng\n##\n\
+                # Issue #12\nh\n# c++ too\n## Sub\n### Tasks\ni\n";
+    let note = note::parse(&VaultPath::parse("N.md").unwrap(), text.as_bytes(), &NoteRules::default());
+    for (part, line) in [
+        ("Tasks", Some(2)),
+        ("Beta#Tasks", Some(5)),
+        ("#Beta#Tasks", Some(5)),
+        ("c++ too#Tasks", Some(22)),
+        ("C++ too#Sub#Tasks", Some(22)),
+        ("Beta#Sub", None),
+        ("C", Some(7)),
+        ("C++", Some(9)),
+        ("c++", Some(9)),
+        ("C#", Some(15)),
+        ("🎉", Some(13)),
+        ("😎", None),
+        ("#", None),
+        ("Issue #12", Some(18)),
+        ("Issue 12", Some(18)),
+        ("issue-12", Some(18)),
+    ] {
+        assert_eq!(part_of(&note, part).map(|(first, _)| first), line, "{part}");
+    }
+}
+
+#[test]
+fn a_block_is_all_that_its_id_names() {
+    let text = "One line\nand another. ^para\n\n- a\n- b ^item\n  more\n- c\n\n^list\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n^table\n\n\
+                ```\ncode\n\nmore\n```\n^code\n\n> [!note] N\n> text\n\n^callout\n";
+    let note = note::parse(&VaultPath::parse("N.md").unwrap(), text.as_bytes(), &NoteRules::default());
+    for (part, lines) in [
+        ("^para", (1, 2)),
+        ("^item", (5, 6)),
+        ("^list", (4, 9)),
+        ("^table", (11, 15)),
+        ("^code", (17, 22)),
+        ("^callout", (24, 27)),
+    ] {
+        assert_eq!(part_of(&note, part), Some(lines), "{part}");
+    }
+}

@@ -88,7 +88,7 @@ fn conditions_on_the_vault() {
 fn conditions() {
     use Key::{After, Before, Link, LinkedFrom, Modified, Path, Tag, Type};
     let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
-    let cases: [(&[(Key, &str)], bool); 25] = [
+    let cases: [(&[(Key, &str)], bool); 28] = [
         (&[], true),
         (&[(Tag, "project")], true),
         (&[(Tag, "#Project/Alpha")], true),
@@ -110,7 +110,10 @@ fn conditions() {
         (&[(After, "7d")], false),
         (&[(Modified, "today")], true),
         (&[(Modified, "yesterday")], false),
-        (&[(Modified, ">2026-11")], true),
+        (&[(Modified, ">=2026-11")], true),
+        (&[(Modified, ">2026-11")], false),
+        (&[(Modified, ">2026-10")], true),
+        (&[(Modified, ">7d")], true),
         (&[(Modified, "<2026-11")], false),
         (&[(Modified, "<=2026-11")], true),
         (&[(Modified, "2025")], false),
@@ -150,7 +153,9 @@ fn a_living_page_has_the_day_of_its_last_change() {
         (Key::On, "2025-03", false),
         (Key::Modified, "today", true),
         (Key::Created, "2025-03", true),
-        (Key::Created, ">2025-03-02", false),
+        (Key::Created, ">2025-02-28", true),
+        (Key::Created, ">2025-03-01", false),
+        (Key::Created, ">=2025-03-01", true),
         (Key::Last, "month", false),
     ] {
         assert_eq!(admits(&[(key, value)], &[], &page), admitted, "{key:?} {value}");
