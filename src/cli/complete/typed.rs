@@ -57,20 +57,22 @@ impl Typed {
     }
 
     /// What bash inserts for the word: without the part that it counts as earlier words, and quoted, which other shells
-    /// do themselves.
+    /// do themselves. The shell reads back the name and runs nothing of it; a line feed, which a word that is typed
+    /// cannot have, makes it `None`.
     pub(super) fn insert(&self, name: &str) -> Option<String> {
         // In a name that differs in case, this offset may be inside a character.
-        let rest = name.get(self.before..)?;
-        if self.quote.is_some() {
-            return Some(rest.to_owned());
-        }
-        let plain = |c: char| c.is_alphanumeric() || "_-./:,+%#=@".contains(c) || !c.is_ascii();
+        let rest = name.get(self.before..).filter(|rest| !rest.contains('\n'))?;
+        let plain = |c: char| match self.quote {
+            Some('\'') => true,
+            Some(_) => !"$`\"\\".contains(c),
+            None => c.is_alphanumeric() || "_-./:,+%#=@".contains(c) || !c.is_ascii(),
+        };
         let mut quoted = String::with_capacity(rest.len());
         for c in rest.chars() {
             quoted.extend((!plain(c)).then_some('\\'));
             quoted.push(c);
         }
-        Some(quoted)
+        Some(if self.quote == Some('\'') { quoted.replace('\'', r"'\''") } else { quoted })
     }
 }
 
@@ -86,7 +88,7 @@ mod tests {
     #[test]
     fn the_last_word_of_a_line_is_what_is_typed() {
         // (line, text, what bash takes for words before, what is inserted for a name)
-        let cases: [(&str, &str, &str, &str, &str); 9] = [
+        let cases: [(&str, &str, &str, &str, &str); 11] = [
             ("situated get Pl", "Pl", "", "Plan B", r"Plan\ B"),
             (r"situated get My\ No", "My No", "", "My Notes", r"My\ Notes"),
             ("situated get \"My No", "My No", "", "My Notes", "My Notes"),
@@ -96,12 +98,15 @@ mod tests {
             ("situated search 'link:\"A", "link:\"A", "", "link:\"A b\"", "link:\"A b\""),
             ("situated get ", "", "", "$(rm)", r"\$\(rm\)"),
             ("situated get Note#Th", "Note#Th", "", "Note#The end", r"Note#The\ end"),
+            ("situated get \"e", "e", "", "e$(rm)`ls`\"\\ it's", r#"e\$(rm)\`ls\`\"\\ it's"#),
+            ("situated get 'e", "e", "", "e$(rm) it's", r"e$(rm) it'\''s"),
         ];
         for (line, text, before, name, inserted) in cases {
             let (words, typed) = Typed::words(line);
             assert_eq!((words.len(), typed.text.as_str(), typed.before), (2, text, before.len()), "{line}");
             assert_eq!(typed.insert(name).as_deref(), Some(inserted), "{line}");
         }
+        assert_eq!(Typed::default().insert("two\nlines"), None);
         assert_eq!(Typed::words(r#"a "" 'b c'd \  e"#).0, ["a", "", "b cd", " "]);
         assert_eq!(unquoted(r"tag:two\ w"), "tag:two w");
     }

@@ -315,6 +315,11 @@ impl State {
                     self.look_around();
                 }
             }
+            // The passage has changed, and its neighbours with it.
+            (Some(Slot::List), Err(_)) if self.again && self.near.is_some() => {
+                self.said = Some("that passage has changed: these are the results".to_owned());
+                self.back_to_results();
+            }
             (Some(Slot::List), Err(why)) => {
                 self.failure = Some(why);
                 self.list = List::default();
@@ -389,10 +394,12 @@ impl State {
         if let Some((_, before)) = self.near.take() {
             self.list = before;
         }
-        self.requests.forget(Slot::List);
         self.failure = None;
         self.side.clear();
         self.scroll = None;
+        // The index may have moved on meanwhile.
+        self.again = true;
+        self.ask();
         self.look_around();
     }
 

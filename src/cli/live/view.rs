@@ -54,8 +54,12 @@ impl Theme {
         self.coloured(Color::Cyan).add_modifier(Modifier::BOLD)
     }
 
+    /// Light on dark whatever the terminal's own colours are: its text may be black.
     fn chosen(self) -> Style {
-        if self.plain { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new().bg(Color::Indexed(236)) }
+        match self.plain {
+            true => Style::new().add_modifier(Modifier::REVERSED),
+            false => Style::new().fg(Color::Indexed(252)).bg(Color::Indexed(236)),
+        }
     }
 }
 

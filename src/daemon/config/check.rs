@@ -18,6 +18,7 @@ pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     check.rerank();
     check.embed();
     check.names();
+    check.patterns();
     check.vaults();
     check.teams();
     check.nesting();
@@ -196,6 +197,18 @@ impl Check<'_> {
         }
     }
 
+    /// Patterns that can match nothing: what they are to keep back would be shown.
+    fn patterns(&mut self) {
+        for vault in &self.loaded.config.engine.vaults {
+            let private = vault.private.iter().map(|glob| ("private", glob));
+            for (name, glob) in vault.exclude.iter().map(|glob| ("exclude", glob)).chain(private) {
+                if let Some(why) = matches_nothing(glob, &vault.path) {
+                    self.problem(&key_of(vault, name), format!("`{}` matches nothing: {why}", glob.escape_debug()));
+                }
+            }
+        }
+    }
+
     fn vaults(&mut self) {
         for vault in &self.loaded.config.engine.vaults {
             let key = key_of(vault, "path");
@@ -297,6 +310,24 @@ impl Check<'_> {
 /// The key of a vault's setting in the table of origins; a name that was not given has the origin of the path.
 fn key_of(vault: &VaultConfig, key: &str) -> String {
     format!("vault.{}.{key}", vault.name)
+}
+
+/// Why a pattern can match no note of the vault at `root`.
+fn matches_nothing(glob: &str, root: &Path) -> Option<String> {
+    let pattern = glob.strip_prefix('!').unwrap_or(glob).trim();
+    let is_below = |root: &Path| Path::new(pattern).starts_with(root);
+    if pattern.is_empty() || pattern.starts_with('#') {
+        return Some(
+            "an empty pattern and one that begins with `#` say nothing; `\\#` means the sign itself".to_owned(),
+        );
+    }
+    if pattern.starts_with("~/") || is_below(root) || is_below(&real_path(root)) {
+        let inside = Path::new(pattern).strip_prefix(root).ok().filter(|inside| !inside.as_os_str().is_empty());
+        let example = inside.map_or_else(|| "Journal/".to_owned(), |inside| format!("/{}", inside.display()));
+        return Some(format!("patterns are relative to the vault's folder, as `{example}`"));
+    }
+    let leads_out = pattern.split('/').any(|part| part == "..");
+    leads_out.then(|| "nothing in a vault has `..` in its path".to_owned())
 }
 
 fn bad_name(name: &str) -> Option<&'static str> {

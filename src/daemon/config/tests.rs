@@ -335,6 +335,13 @@ fn relations_are_checked() {
             "4:1 vault.link.path this is the same folder as that of the vault `Notes`",
         ),
         ("[[vault]]\npath = \"NOTES\"\nname = \"../x\"", "3:1 vault.../x.name"),
+        (
+            "[[vault]]\npath = \"NOTES\"\nexclude = [\"~/Notes/Old/\"]",
+            "3:1 vault.Notes.exclude `~/Notes/Old/` matches nothing: patterns are relative",
+        ),
+        ("[[vault]]\npath = \"NOTES\"\nprivate = [\"a/../b\"]", "3:1 vault.Notes.private `a/../b` matches nothing"),
+        ("[[vault]]\npath = \"NOTES\"\nprivate = [\" \"]", "3:1 vault.Notes.private `` matches nothing: an empty"),
+        ("[[vault]]\npath = \"NOTES\"\nprivate = [\"#private\"]", "3:1 vault.Notes.private `#private` matches nothing"),
         ("data_dir = \"NOTES/.situated\"\n[[vault]]\npath = \"NOTES\"", "1:1 data_dir"),
         (
             "data_dir = \"DIR\"\n[[vault]]\npath = \"NOTES\"",
@@ -348,6 +355,9 @@ fn relations_are_checked() {
             "{text}\nexpected {expected}\nfound    {problems:#?}"
         );
     }
+    let whole = "[[vault]]\npath = \"NOTES\"\nprivate = [\"Own/\", \"NOTES/Journal/\"]";
+    let problems = bench.problems(whole, &[]);
+    assert!(problems.iter().any(|p| p.ends_with("relative to the vault's folder, as `/Journal`")), "{problems:#?}");
 }
 
 #[test]

@@ -125,7 +125,8 @@ impl Days {
         };
     }
 
-    /// Narrows by a condition as typed: a period, or `>`, `>=`, `<`, `<=` and one.
+    /// Narrows by a condition as typed: a period, or `>`, `>=`, `<`, `<=` and one. After one that reaches up to today
+    /// is from its beginning on.
     fn compare(&mut self, value: &str, today: Date) -> Result<(), String> {
         let (from, to) = if let Some(rest) = value.strip_prefix(">=") {
             (Some(read(rest, today)?.start), None)

@@ -100,7 +100,12 @@ local function answer(...)
   local hits = { ... }
   return function(request, send)
     if request.id then
-      send({ id = request.id, result = { hits = hits, truncated = false, warnings = {} } })
+      local shown = vim.tbl_map(function(hit)
+        -- As the daemon: a hit has its window only if it is asked for.
+        local included = vim.tbl_contains(request.params.include or {}, "window")
+        return included and hit or vim.tbl_extend("force", hit, { window = "", window_lines = vim.NIL })
+      end, hits)
+      send({ id = request.id, result = { hits = shown, truncated = false, warnings = {} } })
     end
   end
 end

