@@ -224,10 +224,12 @@ impl PendingContexts {
         event: ContextEvent,
         now: Instant,
     ) -> Result<Option<Interrupted>, EngineError> {
+        let told = path;
         let path = match &event {
-            ContextEvent::End(_) => self.moved.remove(&path).unwrap_or(path),
-            _ => self.moved.get(&path).cloned().unwrap_or(path),
+            ContextEvent::End(_) => self.moved.remove(&told),
+            _ => self.moved.get(&told).cloned(),
         };
+        let path = path.unwrap_or_else(|| told.clone());
         match event {
             ContextEvent::Written(_, None) => {
                 self.runtime.wrote();
@@ -237,8 +239,12 @@ impl PendingContexts {
             ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
                 // The note may not be known any more. Nobody can tell here that it was public, so it counts as private.
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
-                if let (Err(_), Some(writer)) = (&kept, &self.runtime.writer) {
-                    writer.author.unkept.put(&pipeline.root, &path, key, *record);
+                if let Some(writer) = &self.runtime.writer {
+                    // The writer put it there.
+                    writer.author.unkept.take(&pipeline.root, &told, key);
+                    if kept.is_err() {
+                        writer.author.unkept.put(&pipeline.root, &path, key, *record);
+                    }
                 }
                 self.arrived.insert(path);
                 kept?;
@@ -321,7 +327,7 @@ impl PendingContexts {
             if found {
                 self.arrived.insert(path.clone());
             }
-            if self.is_asked_elsewhere(&pending) {
+            if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
                 let rank = if pending.iter().any(|(_, due)| is_save(due.reason)) { Rank::Save } else { Rank::Bulk };
                 self.queue.put(path, rank, asking.now + BUSY_AGAIN);
             } else if !pending.is_empty() {

@@ -188,6 +188,18 @@ impl Vault {
         changed([old, new])
     }
 
+    /// A note has another name, and another note is written where it was.
+    pub(super) fn replace(&mut self) -> Changed {
+        let renamed = self.rename();
+        let old = renamed[0].to_string();
+        if !self.notes.contains_key(&old) {
+            let text = self.text(false);
+            self.notes.insert(old.clone(), text);
+            self.write(&old);
+        }
+        renamed
+    }
+
     /// A note goes.
     pub(super) fn delete(&mut self) -> Changed {
         // The last note stays: the index keeps an emptied vault until the user accepts that it is empty.

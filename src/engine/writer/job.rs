@@ -279,12 +279,17 @@ impl Note<'_> {
         // Never older than the request that it answers, whatever the clock says.
         let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
-        // If the store was closed meanwhile, or is full, it is for the engine to open it again.
+        // If the store was closed meanwhile, or is full, it is for the engine to open it again. Perhaps nobody hears of
+        // this any more, because another indexer takes the vault over: that one finds the context when it asks for it.
         let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
+        let (unkept, root) = (self.author.unkept.clone(), self.root.clone());
         let kept = machine::blocking(move || {
             let store = store.upgrade();
             let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
-            (!kept).then(|| Box::new(record))
+            (!kept).then(|| {
+                unkept.put(&root, &path, key, record.clone());
+                Box::new(record)
+            })
         });
         let kept = kept.await;
         // More answers would fare no better.

@@ -25,9 +25,9 @@ fn pending(bench: &mut Bench) -> &mut PendingContexts {
     &mut bench.indexer.buyer.pending
 }
 
-/// A note is stored, and what it wants is due.
+/// A note with words of its own is stored, and what it wants is due.
 fn save(bench: &mut Bench, name: &str, sections: usize) -> NoteRecord {
-    let record = bench.save(name, &report(sections));
+    let record = bench.save(name, &report(sections).replace("rollout", name.trim_end_matches(".md")));
     pending(bench).loaded(&record, machine::now());
     record
 }
