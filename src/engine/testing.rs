@@ -25,6 +25,7 @@ use provider::ledger::Purpose;
 use store::record::{ChunkRecord, NoteRecord};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
 use vault::settings::VaultConfig;
 
 use crate::context_job::{ContextEvent, ContextJob};
@@ -124,6 +125,8 @@ pub(crate) struct Bench {
     pub(crate) vault: Arc<VaultShared>,
     pub(crate) indexer: Indexer,
     pub(crate) settings: Settings,
+    /// The other ends of [`ContextJob::wanted`].
+    pub(crate) wants: RefCell<Vec<watch::Sender<()>>>,
     inbox: Receiver<Event>,
     runtime: Runtime,
     dir: TempDir,
@@ -133,6 +136,8 @@ impl Bench {
     /// Has the writer ask about a note's chunks that wait for a context; `due` may change why.
     pub(crate) fn ask_writer(&self, record: &NoteRecord, due: impl Fn(PendingContext) -> PendingContext) {
         let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
+        let (wants, wanted) = watch::channel(());
+        self.wants.borrow_mut().push(wants);
         self.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
             vault: 0,
             vault_name: "v".to_owned(),
@@ -141,6 +146,7 @@ impl Bench {
             pending,
             purpose: Purpose::Change,
             rebuild: None,
+            wanted,
         });
     }
 
@@ -187,7 +193,8 @@ impl Bench {
         let mut indexer = Indexer::open(&seed).unwrap();
         indexer.start();
         model.look_at(Some(shared.clone()));
-        Bench { machine, model, shared, vault, indexer, settings, inbox, runtime, dir }
+        let wants = RefCell::default();
+        Bench { machine, model, shared, vault, indexer, settings, wants, inbox, runtime, dir }
     }
 
     /// What decides about the vault's notes.

@@ -52,6 +52,8 @@ pub(super) async fn draft(
             pending,
             purpose: Purpose::Rebuild(run),
             rebuild: Some(rebuild),
+            // The batch has its own control.
+            wanted: watch::channel(()).1,
         };
         let (author, batches, files) = (author.clone(), batches.clone(), files.clone());
         let written = machine::blocking(move || {

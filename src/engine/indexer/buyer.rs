@@ -99,6 +99,8 @@ impl Buyer {
         }
         if changed && agreed {
             self.pending.queue_all(at.pipeline, machine::now())?;
+        } else if changed {
+            self.pending.ask_no_more();
         }
         Ok(())
     }
@@ -300,6 +302,7 @@ impl Buyer {
     pub(super) fn stop_run(&mut self, at: &At<'_>, why: &str) -> Result<(), EngineError> {
         let Some(run) = self.pending.run.take() else { return Ok(()) };
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
+        self.pending.ask_no_more();
         let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
         let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
         let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);

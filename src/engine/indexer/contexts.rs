@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::context_queue::{ContextQueue, Rank};
 use super::failures::{Failures, Tell};
 use super::rebuild::Run;
@@ -82,13 +84,20 @@ impl Allowed {
     }
 }
 
+/// What the writer is asked for about a note.
+struct Asked {
+    keys: HashSet<ContextKey>,
+    /// The writer goes on asking as long as this is here.
+    wanted: Option<watch::Sender<()>>,
+}
+
 /// The state of one indexer's contexts.
 pub(crate) struct PendingContexts {
     /// The settings and the writer in force.
     pub(crate) runtime: Arc<GenerationRuntime>,
     pub(crate) queue: ContextQueue,
-    /// Notes that the writer has, with the keys that it is asked for.
-    asked: HashMap<VaultPath, HashSet<ContextKey>>,
+    /// Notes that the writer has.
+    asked: HashMap<VaultPath, Asked>,
     /// Notes that moved while the writer had them: the path that the writer knows → the present path.
     moved: HashMap<VaultPath, VaultPath>,
     /// Notes whose contexts arrived; they are to be decided about again.
@@ -138,8 +147,8 @@ impl PendingContexts {
         self.queue.remove(old);
         self.failures.remove(old);
         self.too_dear.remove(old);
-        if let Some(keys) = self.asked.remove(old) {
-            self.asked.insert(new.clone(), keys);
+        if let Some(asked) = self.asked.remove(old) {
+            self.asked.insert(new.clone(), asked);
             let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
             self.moved.insert(first.unwrap_or_else(|| old.clone()), new.clone());
         }
@@ -150,6 +159,7 @@ impl PendingContexts {
         self.queue.remove(path);
         self.failures.remove(path);
         self.too_dear.remove(path);
+        self.asked.get_mut(path).map(|asked| asked.wanted.take());
         if let Some(no) = no {
             self.counters.remove(no);
         }
@@ -162,6 +172,8 @@ impl PendingContexts {
         let mut pending = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
         if pending.peek().is_none() {
             self.queue.remove(&record.path);
+            // Perhaps the note has become private.
+            self.asked.get_mut(&record.path).map(|asked| asked.wanted.take());
             return;
         }
         let (rank, wait) =
@@ -181,7 +193,14 @@ impl PendingContexts {
             return;
         }
         self.runtime = runtime;
+        self.ask_no_more();
         self.draining = Some(drained_at).filter(|_| !self.asked.is_empty());
+    }
+
+    /// Has the writer end its jobs: calls under way are answered, and nothing more is sent. What is still wanted then is
+    /// asked for again, as far as it may be.
+    pub(crate) fn ask_no_more(&mut self) {
+        self.asked.values_mut().for_each(|asked| asked.wanted = None);
     }
 
     /// Asks again for what a replaced writer did not answer in time.
@@ -331,8 +350,10 @@ impl PendingContexts {
                 let rank = if pending.iter().any(|(_, due)| is_save(due.reason)) { Rank::Save } else { Rank::Bulk };
                 self.queue.put(path, rank, asking.now + BUSY_AGAIN);
             } else if !pending.is_empty() {
-                self.asked.insert(path.clone(), pending.iter().map(|(key, _)| *key).collect());
-                jobs.push(self.job(pipeline, asking, path, pending));
+                let keys = pending.iter().map(|(key, _)| *key).collect();
+                let (wanted, ours) = watch::channel(());
+                self.asked.insert(path.clone(), Asked { keys, wanted: Some(wanted) });
+                jobs.push(self.job(pipeline, asking, path, pending, ours));
             }
         }
         Ok(jobs)
@@ -342,7 +363,7 @@ impl PendingContexts {
     /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
     /// about once the other is answered.
     fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
-        pending.iter().any(|(key, _)| self.asked.values().any(|keys| keys.contains(key)))
+        pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
     }
 
     /// The contexts that a note still needs from a model, and whether the archive already has some that only have to be
@@ -394,6 +415,7 @@ impl PendingContexts {
         asking: &Asking<'_>,
         path: VaultPath,
         pending: Vec<(ContextKey, PendingContext)>,
+        wanted: watch::Receiver<()>,
     ) -> ContextJob {
         let budget = &self.runtime.config.budget;
         let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);
@@ -411,6 +433,7 @@ impl PendingContexts {
             pending,
             purpose,
             rebuild: run.map(|_| (budget.rebuild, budget.rebuild_tokens)),
+            wanted,
         }
     }
 

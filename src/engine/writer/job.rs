@@ -26,7 +26,7 @@ use provider::{Account, Owed};
 use store::Store;
 
 /// Asks about a note until every passage of it has its context or can get none, or something stops it: a budget, the
-/// provider, or `draining`.
+/// provider, the indexer, or `draining`.
 pub(super) async fn carry_out(
     author: &Author,
     job: ContextJob,
@@ -34,6 +34,7 @@ pub(super) async fn carry_out(
     tell: &Tell,
 ) -> Result<(), Interrupted> {
     let spender = author.spender.clone();
+    let stop = Stop { draining, wanted: job.wanted.clone() };
     let prepared = machine::blocking(move || {
         let work = prepare(&job);
         // The store must not be kept open by a question that takes minutes.
@@ -52,8 +53,7 @@ pub(super) async fn carry_out(
     let Work { document, sketches, left, private } = work?;
     let shown = Arc::new((document, sketches));
     let (narrow, held) = (false, None);
-    let mut note =
-        Note { author, tell, vault, root, path, pending, account, store, shown, left, draining, narrow, held };
+    let mut note = Note { author, tell, vault, root, path, pending, account, store, shown, left, stop, narrow, held };
     note.take_unkept().await;
     if !private && note.held.is_none() {
         note.take_given().await;
@@ -79,11 +79,33 @@ struct Note<'a> {
     shown: Arc<(Document, HashMap<u32, Sketch>)>,
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
-    draining: watch::Receiver<bool>,
+    stop: Stop,
     /// Whether less of the note is shown, because the model found it too long.
     narrow: bool,
     /// What stops the asking.
     held: Option<Interrupted>,
+}
+
+/// What tells a job to ask nothing more.
+struct Stop {
+    /// Whether the writer ends.
+    draining: watch::Receiver<bool>,
+    /// See [`ContextJob::wanted`].
+    wanted: watch::Receiver<()>,
+}
+
+impl Stop {
+    fn is_said(&self) -> bool {
+        *self.draining.borrow() || self.wanted.has_changed().is_err()
+    }
+
+    async fn said(&mut self) {
+        tokio::select! {
+            () = is_set(&mut self.draining) => {}
+            // Nothing is ever sent.
+            _ = self.wanted.changed() => {}
+        }
+    }
 }
 
 /// The event that reports a context that is kept.
@@ -114,7 +136,7 @@ impl Note<'_> {
 
     /// Asks once about every passage that is left.
     async fn round(&mut self) {
-        if *self.draining.borrow() {
+        if self.stop.is_said() {
             self.held = Some(Interrupted::Draining);
             return;
         }
@@ -146,7 +168,7 @@ impl Note<'_> {
             let finished = tokio::select! {
                 biased;
                 finished = running.join_next() => finished,
-                () = is_set(&mut self.draining), if self.held.is_none() => {
+                () = self.stop.said(), if self.held.is_none() => {
                     self.held = Some(Interrupted::Draining);
                     stop.send_replace(true);
                     continue;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::indexer::Indexer;
-use crate::testing::{Bench, key_of, path, report};
+use crate::testing::{Bench, Say, key_of, path, report};
 use context::plan::Reason;
 use context::prompt::Form;
 use context::settings::Consent;
@@ -364,4 +364,18 @@ fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back
     save(&mut bench, "b.md", 3);
     assert_eq!(ask(&mut bench, IDLE), 0);
     assert!(!again(&mut bench));
+}
+
+#[test]
+fn once_a_yes_is_taken_back_nothing_more_of_a_note_is_sent() {
+    let mut bench = Bench::new(|settings| (settings.context.consent, settings.context.concurrency) = (Consent::Ask, 1));
+    bench.answer((0..100).map(|_| (10 * SECOND, Say::Well)));
+    let record = bench.save("a.md", &report(8));
+    pending(&mut bench).loaded(&record, machine::now());
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, true));
+    ask(&mut bench, IDLE);
+    bench.drive(25 * SECOND);
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, false));
+    bench.drive(100 * SECOND);
+    assert_eq!((bench.model.asked().len(), bench.model.delivered()), (3, 3), "the third was under way");
 }

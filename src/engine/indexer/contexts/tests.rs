@@ -312,6 +312,21 @@ fn a_private_note_is_not_asked_about_nor_one_that_becomes_private_while_it_waits
     machine.pending.written(&withdrawn, machine::now());
     machine.bench.pass(2 * machine.pending.settle);
     assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
+    // Nor is one that becomes private while it is asked about, or goes.
+    for private in [true, false] {
+        let mut machine = Machine::new();
+        machine.saved("a.md", 3);
+        let jobs = machine.jobs_unless(FREE);
+        machine.saved("a.md", 4);
+        assert!(jobs[0].wanted.has_changed().is_ok(), "it has changed");
+        if private {
+            let withdrawn = machine.bench.save("a.md", &format!("{}\n#private\n", report(3)));
+            machine.pending.written(&withdrawn, machine::now());
+        } else {
+            machine.pending.removed(&path("a.md"), None);
+        }
+        assert!(jobs[0].wanted.has_changed().is_err(), "{private}");
+    }
     // Where the notes may go they are asked about like all others.
     let mut machine = Machine::with(|context| context.base_url = Some("http://127.0.0.1:9".to_owned()));
     let here = machine.bench.save("p.md", &format!("{}\n#private\n", report(3)));
