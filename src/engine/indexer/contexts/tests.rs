@@ -2,6 +2,7 @@ mod wanted;
 
 use super::*;
 use crate::decide::Task;
+use crate::now_s;
 use crate::testing::{Bench, key_of, path, report};
 
 const BUSY: fn(&VaultPath) -> bool = |_| true;
