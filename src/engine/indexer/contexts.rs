@@ -338,8 +338,9 @@ impl PendingContexts {
         while self.asked.len() < writer.room()
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
-            // The note is being decided about or asked about already. It goes back to the queue until that is over.
-            if is_busy(&path) || self.asked.contains_key(&path) {
+            // The note is being decided about or asked about already, or the writer knows by its name a note that has
+            // moved away. It goes back to the queue until that is over.
+            if is_busy(&path) || self.asked.contains_key(&path) || self.moved.contains_key(&path) {
                 self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
                 continue;
             }

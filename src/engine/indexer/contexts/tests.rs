@@ -288,6 +288,21 @@ fn a_note_that_moves_while_it_is_asked_about_is_not_asked_about_twice() {
 }
 
 #[test]
+fn another_note_at_the_place_of_one_that_moved_while_it_was_asked_about_waits_for_that_job() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    machine.asks();
+    machine.pending.moved(&path("a.md"), &path("b.md"));
+    machine.saved("b.md", 2);
+    let other = machine.bench.save("a.md", &report(3).replace("rollout", "launch"));
+    machine.pending.loaded(&other, machine::now());
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1), "the writer knows two notes by one name");
+    machine.end("a.md", Ok(()));
+    machine.bench.pass(BUSY_AGAIN);
+    assert!(machine.asks().contains(&("a.md".to_owned(), 3)));
+}
+
+#[test]
 fn the_same_text_under_two_names_is_not_asked_for_twice_at_once() {
     let mut machine = Machine::new();
     let first = machine.save("a.md", 2);
