@@ -268,6 +268,10 @@ impl Buyer {
     /// Tells how far the rebuild is, and ends it when it is done.
     pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
         let left = self.left_of_run(at);
+        if self.pending.run.is_none() && self.pending.counters.sum().rebuild > 0 {
+            // Workers had these notes when the rebuild ended.
+            return self.pending.take_back_rebuild(at.pipeline);
+        }
         let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
         let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run.id);

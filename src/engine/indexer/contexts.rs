@@ -409,7 +409,7 @@ impl PendingContexts {
 
     /// Whether a context is left to a batch, or to nobody because its rebuild is over.
     fn is_not_for_now(&self, due: PendingContext) -> bool {
-        due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch || run.over.is_some())
+        due.reason == Reason::Rebuild && self.run.as_ref().is_none_or(|run| run.batch || run.over.is_some())
     }
 
     fn job(

@@ -89,6 +89,14 @@ fn answer(bench: &mut Bench, name: &str) {
     pending(bench).written(&decided, machine::now());
 }
 
+/// A note is stored that has its contexts.
+fn save_paid(bench: &mut Bench, name: &str) {
+    let saved = bench.save(name, &report(2));
+    saved.chunks.iter().for_each(|chunk| drop(bench.keep(&saved, chunk)));
+    let decided = bench.decide(&Task::again(path(name)));
+    pending(bench).loaded(&decided, machine::now());
+}
+
 /// The model answers so often in vain that it is left alone.
 fn answer_uselessly(bench: &Bench) {
     let runtime = bench.shared.runtime("");
@@ -225,7 +233,7 @@ fn a_rebuild_ends_when_nothing_of_it_is_left_anywhere() {
 #[test]
 fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     let mut bench = bench();
-    bench.save("a.md", &report(2));
+    save_paid(&mut bench, "a.md");
     let number = begin_rebuild(&mut bench, "a.md", false);
     poll_run(&mut bench, IDLE);
     ask(&mut bench, IDLE);
@@ -378,4 +386,22 @@ fn once_a_yes_is_taken_back_nothing_more_of_a_note_is_sent() {
     buy(&mut bench, |buyer, at| buyer.set_agreed(at, false));
     bench.drive(100 * SECOND);
     assert_eq!((bench.model.asked().len(), bench.model.delivered()), (3, 3), "the third was under way");
+}
+
+#[test]
+fn a_rebuild_that_was_cancelled_buys_nothing_for_the_notes_that_workers_had() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    let began = pending(&mut bench).run.as_ref().unwrap().began;
+    bench.shared.jobs.cancel(number).unwrap();
+    buy(&mut bench, |buyer, at| buyer.stop_cancelled_run(at));
+    assert_eq!(job_of(&bench, number).state, JobState::Cancelled);
+    let landed = bench.decide(&Task::rebuild(path("a.md"), began));
+    assert!(landed.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
+    pending(&mut bench).written(&landed, machine::now());
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    poll_run(&mut bench, IDLE);
+    assert!(record(&bench, "a.md").chunks.iter().all(|chunk| chunk.due.is_none()));
+    assert_eq!(pending(&mut bench).counters.sum().rebuild, 0);
 }

@@ -63,14 +63,16 @@ impl PendingContexts {
         Ok(wanted)
     }
 
-    /// Takes back the requests of a rebuild.
+    /// Takes back the requests of a rebuild: what was asked for before it is asked for again.
     pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
         for path in rebuilt(pipeline)? {
             self.amend(pipeline, &path, |record| {
                 for chunk in &mut record.chunks {
-                    if chunk.due.is_some_and(|due| due.reason == Reason::Rebuild) {
-                        (chunk.due, chunk.later) = (None, chunk.later.or(Some(Reason::ContextualizerChanged)));
-                    }
+                    let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild) else { continue };
+                    (chunk.due, chunk.later) = match chunk.later {
+                        Some(reason) => (Some(PendingContext { reason, ..due }), None),
+                        None => (None, Some(Reason::ContextualizerChanged)),
+                    };
                 }
             })?;
         }

@@ -180,6 +180,7 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
     machine.agreed = true;
     let decided = machine.bench.decide(&Task::again(path("a.md")));
     assert!(decided.chunks.iter().all(|chunk| chunk.due.is_none()), "{decided:?}");
+    machine.pending.run = Some(Run { total: 3, ..Run::new(7, None, false) });
     let rebuilt = machine.rebuild("a.md");
     assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
     assert_eq!(machine.asks(), of("a.md", 3));
