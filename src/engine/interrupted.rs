@@ -21,6 +21,13 @@ pub(super) enum Interrupted {
     Draining,
 }
 
+impl Interrupted {
+    /// Whether the budget of a rebuild is used up.
+    pub(super) fn ends_rebuild(&self) -> bool {
+        matches!(self, Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }))
+    }
+}
+
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -36,7 +43,9 @@ impl fmt::Display for Interrupted {
                 "nothing in the model's last answers could be used (`situated stats` says why), so it is left alone \
                  for a while; choose another model, or `situated resume`",
             ),
-            Interrupted::Draining => f.write_str("the daemon ends or is configured anew, or the contexts are not wanted any more"),
+            Interrupted::Draining => {
+                f.write_str("the daemon ends or is configured anew, or the contexts are not wanted any more")
+            }
         }
     }
 }

@@ -137,7 +137,7 @@ impl Buyer {
         let now = machine::now();
         let until = match held {
             Interrupted::Changed | Interrupted::Draining => None,
-            Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }) => {
+            held if held.ends_rebuild() => {
                 if let Some(run) = &mut self.pending.run {
                     run.over.get_or_insert_with(|| held.to_string());
                 }

@@ -89,6 +89,7 @@ impl Allowed {
 /// What the writer is asked for about a note.
 struct Asked {
     keys: HashSet<ContextKey>,
+    purpose: Purpose,
     /// The writer goes on asking as long as this is here.
     wanted: Option<watch::Sender<()>>,
 }
@@ -287,7 +288,7 @@ impl PendingContexts {
                 self.tried(pipeline, &path, key, true)?;
             }
             ContextEvent::End(result) => {
-                self.asked.remove(&path);
+                let asked = self.asked.remove(&path);
                 self.too_dear.remove(&path);
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
@@ -302,7 +303,10 @@ impl PendingContexts {
                 if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);
                 }
-                return Ok(Some(held));
+                // The budget of a rebuild that another one has replaced meanwhile is nothing to that one.
+                let run = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
+                let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != run);
+                return Ok(Some(held).filter(|_| !of_another));
             }
         }
         Ok(None)
@@ -355,8 +359,9 @@ impl PendingContexts {
             } else if !pending.is_empty() {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
                 let (wanted, ours) = watch::channel(());
-                self.asked.insert(path.clone(), Asked { keys, wanted: Some(wanted) });
-                jobs.push(self.job(pipeline, asking, path, pending, ours));
+                let job = self.job(pipeline, asking, path.clone(), pending, ours);
+                self.asked.insert(path, Asked { keys, purpose: job.purpose, wanted: Some(wanted) });
+                jobs.push(job);
             }
         }
         Ok(jobs)

@@ -405,3 +405,17 @@ fn a_rebuild_that_was_cancelled_buys_nothing_for_the_notes_that_workers_had() {
     assert!(record(&bench, "a.md").chunks.iter().all(|chunk| chunk.due.is_none()));
     assert_eq!(pending(&mut bench).counters.sum().rebuild, 0);
 }
+
+#[test]
+fn the_budget_of_a_rebuild_does_not_end_the_one_that_took_its_place() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.pass(SECOND);
+    let second = job(&bench);
+    buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, None, false)));
+    end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 })));
+    assert_eq!(pending(&mut bench).run.as_ref().and_then(|run| run.over.clone()), None);
+}
