@@ -156,7 +156,8 @@ impl Buyer {
             Interrupted::Budget(refused) => budget_message(refused),
             other => other.to_string(),
         };
-        self.pending.runtime.hold_until(until, why);
+        let day = matches!(held, Interrupted::Budget(OverBudget::Day { .. } | OverBudget::DayTokens { .. }));
+        self.pending.runtime.hold_until(until, why, day);
     }
 
     /// Sends the writer the notes that have been quiet for long enough, as many as keep it busy.

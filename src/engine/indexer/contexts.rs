@@ -172,15 +172,13 @@ impl PendingContexts {
     fn put(&mut self, record: &NoteRecord, waits: (Duration, Duration), now: Instant) {
         self.counters.put(record);
         self.failures.put(record);
-        let mut pending = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
-        if pending.peek().is_none() {
+        let Some(rank) = rank(record) else {
             self.queue.remove(&record.path);
             // Perhaps the note has become private.
             self.asked.get_mut(&record.path).map(|asked| asked.wanted.take());
             return;
-        }
-        let (rank, wait) =
-            if pending.any(|due| is_save(due.reason)) { (Rank::Save, waits.0) } else { (Rank::Bulk, waits.1) };
+        };
+        let wait = if rank == Rank::Save { waits.0 } else { waits.1 };
         self.queue.put(record.path.clone(), rank, now + wait);
     }
 
@@ -332,7 +330,13 @@ impl PendingContexts {
         } else {
             runtime.config.context.automatic
         };
-        let allowed = match (asking.agreed, automatic) {
+        // All that a generation asks for that is being built is within the budget of that.
+        let spares_day = self.spares_day();
+        let day = runtime.held_until(true).filter(|_| !(asking.inactive && spares_day));
+        if day.is_some() && !spares_day {
+            return Ok(Vec::new());
+        }
+        let allowed = match (asking.agreed && day.is_none(), automatic) {
             (false, _) => Allowed::Rebuild,
             (true, false) => Allowed::Asked,
             (true, true) => Allowed::All,
@@ -353,9 +357,11 @@ impl PendingContexts {
             if found {
                 self.arrived.insert(path.clone());
             }
+            let rank = rank(&record).unwrap_or(Rank::Bulk);
             if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
-                let rank = if pending.iter().any(|(_, due)| is_save(due.reason)) { Rank::Save } else { Rank::Bulk };
                 self.queue.put(path, rank, asking.now + BUSY_AGAIN);
+            } else if let Some(until) = day.filter(|_| pending.is_empty()) {
+                self.queue.put(path, rank, until);
             } else if !pending.is_empty() {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
                 let (wanted, ours) = watch::channel(());
@@ -451,12 +457,18 @@ impl PendingContexts {
         self.run.as_ref().is_some_and(|run| run.total == 0) && !inactive
     }
 
+    /// Whether a rebuild asks within a budget of its own, which the day's does not hold up.
+    fn spares_day(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| !run.batch && run.over.is_none())
+    }
+
     /// When something may be asked next.
     pub(crate) fn next_question(&self, inactive: bool, agreed: bool) -> Option<Instant> {
         let may_ask = agreed || self.run.is_some();
         let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room());
         let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
-        let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
+        let held = self.runtime.held_until(!self.spares_day());
+        let next = next.map(|next| held.map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()
     }
 
@@ -479,6 +491,12 @@ pub(crate) fn synced_at(pipeline: &NotePipeline) -> Option<i64> {
 /// Records that the last sync was at `now`.
 pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), EngineError> {
     Ok(pipeline.store.set_value(SYNCED, Some(&now.to_string()))?)
+}
+
+/// Where a note belongs in the queue; `None` if it wants no contexts.
+fn rank(record: &NoteRecord) -> Option<Rank> {
+    let rank = |due: PendingContext| if is_save(due.reason) { Rank::Save } else { Rank::Bulk };
+    record.chunks.iter().filter_map(|chunk| chunk.due).map(rank).min()
 }
 
 /// Whether a save wants it, rather than a rebuild or a sync.

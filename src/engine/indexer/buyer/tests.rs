@@ -128,7 +128,7 @@ fn what_interrupts_the_asking_says_for_how_long_the_model_is_left_alone() {
         }
         let told = format!("{interrupted:?}");
         end(&mut bench, "a.md", Err(interrupted));
-        let until = bench.shared.runtime("").held_until();
+        let until = bench.shared.runtime("").held_until(true);
         assert_eq!(until, alone.map(|alone| machine::now() + alone), "{told}");
         // Another note is not asked about meanwhile, and is afterwards.
         save(&mut bench, "b.md", 3);
@@ -149,7 +149,7 @@ fn a_day_that_ends_soon_is_waited_for_and_no_longer() {
     save(&mut bench, "a.md", 2);
     ask(&mut bench, IDLE);
     end(&mut bench, "a.md", Err(Interrupted::Budget(over_day())));
-    let until = bench.shared.runtime("").held_until().unwrap();
+    let until = bench.shared.runtime("").held_until(true).unwrap();
     assert_eq!(until, machine::now() + 20 * SECOND);
 }
 
@@ -165,10 +165,10 @@ fn the_users_word_ends_a_wait_at_once() {
     assert_eq!(ask(&mut bench, IDLE), 0);
     bench.indexer.buyer.resume();
     assert_eq!(ask(&mut bench, IDLE), 1, "one note while the model is tried");
-    assert_eq!(bench.shared.runtime("").held_until(), None);
+    assert_eq!(bench.shared.runtime("").held_until(true), None);
     // A question that had begun before the user's word ends after it.
     end(&mut bench, "b.md", Err(Interrupted::Useless(None)));
-    assert_eq!(bench.shared.runtime("").held_until(), None);
+    assert_eq!(bench.shared.runtime("").held_until(true), None);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     let ended = job_of(&bench, number);
     assert_eq!((ended.state, ended.bought), (JobState::Failed, 1));
     assert!(ended.problem.is_some_and(|problem| problem.contains("`budget.rebuild`")));
-    assert_eq!((unfinished(&bench), bench.shared.runtime("").held_until()), (None, None));
+    assert_eq!((unfinished(&bench), bench.shared.runtime("").held_until(true)), (None, None));
     let left = record(&bench, "a.md");
     assert!(left.chunks.iter().all(|chunk| chunk.due.is_none()), "{left:?}");
     assert_eq!(bench.pipeline().store.archived(key_of(&asked.chunks[0])).unwrap(), Some(bought));
@@ -418,4 +418,22 @@ fn the_budget_of_a_rebuild_does_not_end_the_one_that_took_its_place() {
     buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, None, false)));
     end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 })));
     assert_eq!(pending(&mut bench).run.as_ref().and_then(|run| run.over.clone()), None);
+}
+
+#[test]
+fn a_day_that_is_used_up_holds_saves_and_no_rebuild() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    save(&mut bench, "b.md", 3);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    end(&mut bench, "b.md", Err(Interrupted::Budget(over_day())));
+    save(&mut bench, "c.md", 4);
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now()));
+    assert_eq!(ask(&mut bench, IDLE), 1, "the rebuild has its own budget");
+    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now() + BUDGET_AGAIN));
+    bench.pass(BUDGET_AGAIN);
+    assert_eq!(ask(&mut bench, IDLE), 2, "a save too");
 }

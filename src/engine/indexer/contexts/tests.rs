@@ -383,7 +383,7 @@ fn while_the_model_is_left_alone_nothing_is_asked_and_afterwards_all_is() {
     let mut machine = Machine::new();
     machine.saved("a.md", 2);
     let until = machine::now() + 60 * SECOND;
-    machine.pending.runtime.hold_until(until, "the budget is used up".to_owned());
+    machine.pending.runtime.hold_until(until, "the budget is used up".to_owned(), false);
     assert_eq!((machine.asks(), machine.next_question()), (vec![], Some(until)));
     machine.bench.pass(59 * SECOND);
     assert_eq!(machine.asks(), []);
