@@ -214,12 +214,15 @@ impl Bench {
 
     /// Decides about a note once more, and stores that.
     pub(crate) fn decide(&self, task: &Task) -> NoteRecord {
+        let Outcome::Decided(decided) = self.look(task) else { panic!("{} cannot be decided about", task.path) };
+        self.pipeline().store.apply(&task.path, decided.write).unwrap()
+    }
+
+    /// Decides about a note, as a worker does.
+    pub(crate) fn look(&self, task: &Task) -> Outcome {
         let pipeline = self.pipeline();
         let Ok(read) = read_note(&*file_system(), &pipeline, task) else { panic!("{} cannot be read", task.path) };
-        let Outcome::Decided(decided) = pipeline.look(task, read, now_s()) else {
-            panic!("{} cannot be decided about", task.path)
-        };
-        pipeline.store.apply(&task.path, decided.write).unwrap()
+        pipeline.look(task, read, now_s())
     }
 
     /// Puts a context for a chunk in the archive, as the writer does; it is dated now.

@@ -105,6 +105,8 @@ pub(crate) struct PendingContexts {
     moved: HashMap<VaultPath, VaultPath>,
     /// Notes whose contexts arrived; they are to be decided about again.
     arrived: BTreeSet<VaultPath>,
+    /// Notes whose requests were changed in their records.
+    amended: Vec<VaultPath>,
     pub(crate) counters: ContextCounters,
     failures: Failures,
     /// Notes one call about which costs more than a whole day may.
@@ -126,6 +128,7 @@ impl PendingContexts {
             asked: HashMap::new(),
             moved: HashMap::new(),
             arrived: BTreeSet::new(),
+            amended: Vec::new(),
             counters: ContextCounters::default(),
             failures: Failures::default(),
             too_dear: BTreeMap::new(),
@@ -313,6 +316,11 @@ impl PendingContexts {
     /// Notes for which contexts came: they are to be decided about again.
     pub(crate) fn take_arrived(&mut self) -> BTreeSet<VaultPath> {
         std::mem::take(&mut self.arrived)
+    }
+
+    /// Notes whose requests were changed in their records: a decision that read them before would undo that.
+    pub(crate) fn take_amended(&mut self) -> Vec<VaultPath> {
+        std::mem::take(&mut self.amended)
     }
 
     /// The jobs to send now, as many as keep the writer busy; `is_busy` says which notes are being decided about.

@@ -1,8 +1,10 @@
 use super::*;
-use crate::indexer::Indexer;
+use crate::host::power::Brake;
+use crate::indexer::{Event, Indexer};
 use crate::testing::{Bench, Say, key_of, path, report};
 use context::plan::Reason;
 use context::prompt::Form;
+use context::quality::Flaw;
 use context::settings::Consent;
 use protocol::jobs::{Job, JobState};
 use store::record::NoteRecord;
@@ -436,4 +438,26 @@ fn a_day_that_is_used_up_holds_saves_and_no_rebuild() {
     assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now() + BUDGET_AGAIN));
     bench.pass(BUDGET_AGAIN);
     assert_eq!(ask(&mut bench, IDLE), 2, "a save too");
+}
+
+#[test]
+fn a_request_that_changes_while_its_note_is_decided_about_stays_changed() {
+    let mut bench = bench();
+    let saved = save(&mut bench, "a.md", 2);
+    bench.indexer.notes.work.enqueue(vec![Task::again(path("a.md"))], false);
+    let (ticket, task) = bench.indexer.notes.work.next(Brake::Off).unwrap();
+    let outcome = bench.look(&task);
+    let event = ContextEvent::GaveUp(key_of(&saved.chunks[0]), Flaw::Missing);
+    bench.indexer.take(Event::Context { path: task.path.clone(), event });
+    bench.indexer.take(Event::Looked { path: task.path, ticket, outcome });
+    bench.indexer.notes.land();
+    let given_up = |bench: &Bench| (record(bench, "a.md").chunks[0].due, record(bench, "a.md").chunks[0].later);
+    assert_eq!(given_up(&bench), (None, Some(Reason::ContextFailed)));
+    // The note is decided about once more, from what is stored now.
+    let (ticket, task) = bench.indexer.notes.work.next(Brake::Off).unwrap();
+    let outcome = bench.look(&task);
+    bench.indexer.take(Event::Looked { path: task.path, ticket, outcome });
+    bench.indexer.notes.land();
+    assert_eq!(given_up(&bench), (None, Some(Reason::ContextFailed)));
+    assert!(bench.indexer.notes.work.under_way() == 0 && bench.indexer.notes.work.queued() == 0);
 }

@@ -102,6 +102,7 @@ impl PendingContexts {
             after = Some(record.clone());
         })?;
         if let Some(record) = after {
+            self.amended.push(path.clone());
             self.put(&record, (Duration::ZERO, Duration::ZERO), machine::now());
         }
         Ok(())
