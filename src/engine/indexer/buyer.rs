@@ -190,18 +190,17 @@ impl Buyer {
     /// Asks again for contexts that serve and should be better, if the regular sync is due.
     pub(super) fn sync_if_due(&mut self, at: &At<'_>) -> Result<(), EngineError> {
         let sync = at.actor.engine.config.load().sync.clone();
-        if !sync.background
-            || at.actor.shared.is_inactive()
-            || !self.is_agreed()
-            || self.next_sync.is_some_and(|next| next > now_s())
+        let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
+        let now = now_s();
+        // A clock that was set back must not put it off for ever.
+        let is_near = |next: i64| next > now && next.saturating_sub(now) <= interval;
+        if !sync.background || at.actor.shared.is_inactive() || !self.is_agreed() || self.next_sync.is_some_and(is_near)
         {
             return Ok(());
         }
-        let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
-        let (now, last) = (now_s(), synced_at(at.pipeline));
+        let last = synced_at(at.pipeline);
         *at.actor.shared.synced_at() = last;
         let due = last.map_or(0, |last| last.saturating_add(interval));
-        // A clock that was set back must not put it off for ever.
         if due > now && last.is_some_and(|last| last <= now) {
             self.next_sync = Some(due);
             return Ok(());
@@ -227,11 +226,12 @@ impl Buyer {
 
     /// How long until the next regular sync.
     pub(super) fn sync_left(&self, actor: &ActorContext) -> Option<Duration> {
-        if !actor.engine.config.load().sync.background || actor.shared.is_inactive() || !self.is_agreed() {
+        let sync = actor.engine.config.load().sync.clone();
+        if !sync.background || actor.shared.is_inactive() || !self.is_agreed() {
             return None;
         }
         let left = u64::try_from(self.next_sync?.saturating_sub(now_s())).unwrap_or(0);
-        Some(Duration::from_secs(left.max(1)))
+        Some(Duration::from_secs(left.max(1)).min(sync.interval))
     }
 
     /// Begins a rebuild by the model in force, after ending the current one.

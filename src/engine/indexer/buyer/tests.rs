@@ -353,6 +353,12 @@ fn the_regular_look_asks_for_drifted_contexts_once_an_interval() {
     remember_sync(&bench.pipeline(), now_s() + 1_000_000).unwrap();
     bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
     assert_eq!(looks(&mut bench), Some(Reason::Drifted));
+    // Nor does one that is set back while the daemon runs.
+    let wrong = now_s() + 1_000_000;
+    remember_sync(&bench.pipeline(), wrong).unwrap();
+    bench.indexer.buyer.next_sync = Some(wrong + interval.as_secs() as i64);
+    assert_eq!(bench.indexer.buyer.sync_left(&bench.indexer.actor), Some(interval));
+    assert_eq!(looks(&mut bench), Some(Reason::Drifted));
 }
 
 #[test]
