@@ -126,7 +126,7 @@ pub(crate) struct Bench {
     pub(crate) indexer: Indexer,
     pub(crate) settings: Settings,
     /// The other ends of [`ContextJob::wanted`].
-    pub(crate) wants: RefCell<Vec<watch::Sender<()>>>,
+    pub(crate) wants: RefCell<Vec<watch::Sender<VaultPath>>>,
     inbox: Receiver<Event>,
     runtime: Runtime,
     dir: TempDir,
@@ -136,7 +136,7 @@ impl Bench {
     /// Has the writer ask about a note's chunks that wait for a context; `due` may change why.
     pub(crate) fn ask_writer(&self, record: &NoteRecord, due: impl Fn(PendingContext) -> PendingContext) {
         let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
-        let (wants, wanted) = watch::channel(());
+        let (wants, wanted) = watch::channel(record.path.clone());
         self.wants.borrow_mut().push(wants);
         self.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
             vault: 0,

@@ -48,12 +48,12 @@ pub(super) async fn draft(
             vault,
             vault_name: vault_name.clone(),
             pipeline: pipeline.clone(),
+            // The batch has its own control.
+            wanted: watch::channel(path.clone()).1,
             path,
             pending,
             purpose: Purpose::Rebuild(run),
             rebuild: Some(rebuild),
-            // The batch has its own control.
-            wanted: watch::channel(()).1,
         };
         let (author, batches, files) = (author.clone(), batches.clone(), files.clone());
         let written = machine::blocking(move || {

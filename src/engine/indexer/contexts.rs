@@ -90,8 +90,8 @@ impl Allowed {
 struct Asked {
     keys: HashSet<ContextKey>,
     purpose: Purpose,
-    /// The writer goes on asking as long as this is here.
-    wanted: Option<watch::Sender<()>>,
+    /// Tells the writer where the note is. It goes on asking as long as this is here.
+    wanted: Option<watch::Sender<VaultPath>>,
 }
 
 /// The state of one indexer's contexts.
@@ -154,6 +154,7 @@ impl PendingContexts {
         self.failures.remove(old);
         self.too_dear.remove(old);
         if let Some(asked) = self.asked.remove(old) {
+            asked.wanted.iter().for_each(|wanted| drop(wanted.send_replace(new.clone())));
             self.asked.insert(new.clone(), asked);
             let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
             self.moved.insert(first.unwrap_or_else(|| old.clone()), new.clone());
@@ -247,12 +248,10 @@ impl PendingContexts {
         event: ContextEvent,
         now: Instant,
     ) -> Result<Option<Interrupted>, EngineError> {
-        let told = path;
         let path = match &event {
-            ContextEvent::End(_) => self.moved.remove(&told),
-            _ => self.moved.get(&told).cloned(),
+            ContextEvent::End(_) => self.moved.remove(&path).unwrap_or(path),
+            _ => self.moved.get(&path).cloned().unwrap_or(path),
         };
-        let path = path.unwrap_or_else(|| told.clone());
         match event {
             ContextEvent::Written(_, None) => {
                 self.runtime.wrote();
@@ -264,9 +263,9 @@ impl PendingContexts {
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
                 if let Some(writer) = &self.runtime.writer {
                     // The writer put it there.
-                    writer.author.unkept.take(&pipeline.root, &told, key);
+                    writer.author.unkept.take(&pipeline.root, &path, key, |_| false);
                     if kept.is_err() {
-                        writer.author.unkept.put(&pipeline.root, &path, key, *record);
+                        writer.author.unkept.put(&pipeline.root, &path, key, *record, false);
                     }
                 }
                 self.arrived.insert(path);
@@ -372,7 +371,7 @@ impl PendingContexts {
                 self.queue.put(path, rank, until);
             } else if !pending.is_empty() {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
-                let (wanted, ours) = watch::channel(());
+                let (wanted, ours) = watch::channel(path.clone());
                 let job = self.job(pipeline, asking, path.clone(), pending, ours);
                 self.asked.insert(path, Asked { keys, purpose: job.purpose, wanted: Some(wanted) });
                 jobs.push(job);
@@ -437,7 +436,7 @@ impl PendingContexts {
         asking: &Asking<'_>,
         path: VaultPath,
         pending: Vec<(ContextKey, PendingContext)>,
-        wanted: watch::Receiver<()>,
+        wanted: watch::Receiver<VaultPath>,
     ) -> ContextJob {
         let budget = &self.runtime.config.budget;
         let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);

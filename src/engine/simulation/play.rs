@@ -227,7 +227,7 @@ impl World {
             Action::Create => self.vault.create(),
             Action::Edit => self.vault.edit(),
             Action::Rename => self.vault.rename(),
-            Action::Replace => self.vault.replace(),
+            Action::Replace => return self.replace(step.telling),
             Action::Delete => self.vault.delete(),
             Action::Switch => self.vault.switch(),
             Action::Touch => self.vault.touch(),
@@ -263,6 +263,20 @@ impl World {
         self.wait(Duration::from_millis(200));
         let changed = self.vault.restore(&name);
         self.tell(changed, telling);
+    }
+
+    /// A note has another name, and once that is known another note has the one that it had.
+    fn replace(&mut self, telling: Telling) {
+        let renamed = self.vault.rename();
+        let old = renamed[0].clone();
+        self.tell(renamed, Telling::AtOnce);
+        self.wait(Duration::from_millis(600));
+        let known = self.process().vault.snapshot();
+        if known.is_some_and(|known| known.notes().all(|note| note.path != old)) {
+            let changed = self.vault.create_at(&old);
+            self.log.push(format!("    and {changed:?}"));
+            self.tell(changed, telling);
+        }
     }
 
     fn die(&mut self, loss: Loss, after: u32) {

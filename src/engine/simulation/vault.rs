@@ -188,16 +188,12 @@ impl Vault {
         changed([old, new])
     }
 
-    /// A note has another name, and another note is written where it was.
-    pub(super) fn replace(&mut self) -> Changed {
-        let renamed = self.rename();
-        let old = renamed[0].to_string();
-        if !self.notes.contains_key(&old) {
-            let text = self.text(false);
-            self.notes.insert(old.clone(), text);
-            self.write(&old);
-        }
-        renamed
+    /// A note is written where there is none.
+    pub(super) fn create_at(&mut self, place: &VaultPath) -> Changed {
+        let text = self.text(false);
+        self.notes.insert(place.to_string(), text);
+        self.write(place.as_str());
+        vec![place.clone()]
     }
 
     /// A note goes.

@@ -53,9 +53,10 @@ pub(super) async fn carry_out(
     let Work { document, sketches, left, private } = work?;
     let shown = Arc::new((document, sketches));
     let (narrow, held) = (false, None);
-    let mut note = Note { author, tell, vault, root, path, pending, account, store, shown, left, stop, narrow, held };
+    let mut note =
+        Note { author, tell, vault, root, path, pending, account, store, shown, private, left, stop, narrow, held };
     note.take_unkept().await;
-    if !private && note.held.is_none() {
+    if !note.private && note.held.is_none() {
         note.take_given().await;
     }
     while !note.left.is_empty() && note.held.is_none() {
@@ -77,6 +78,7 @@ struct Note<'a> {
     store: Weak<Store>,
     /// What the model is shown, and the sketches of its passages.
     shown: Arc<(Document, HashMap<u32, Sketch>)>,
+    private: bool,
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
     stop: Stop,
@@ -91,7 +93,7 @@ struct Stop {
     /// Whether the writer ends.
     draining: watch::Receiver<bool>,
     /// See [`ContextJob::wanted`].
-    wanted: watch::Receiver<()>,
+    wanted: watch::Receiver<VaultPath>,
 }
 
 impl Stop {
@@ -100,10 +102,10 @@ impl Stop {
     }
 
     async fn said(&mut self) {
+        let unwanted = async { while self.wanted.changed().await.is_ok() {} };
         tokio::select! {
             () = is_set(&mut self.draining) => {}
-            // Nothing is ever sent.
-            _ = self.wanted.changed() => {}
+            () = unwanted => {}
         }
     }
 }
@@ -126,8 +128,10 @@ impl Note<'_> {
     async fn take_unkept(&mut self) {
         let mut left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
         left.sort_unstable_by_key(|(n, ..)| *n);
+        let store = self.store.clone();
+        let is_gone = |note: &VaultPath| store.upgrade().is_some_and(|store| matches!(store.note(note), Ok(None)));
         for (n, key, tries) in left {
-            if let Some(record) = self.author.unkept.take(&self.root, &self.path, key) {
+            if let Some(record) = self.author.unkept.take(&self.root, &self.path, key, is_gone) {
                 let kept = self.keep(n, key, tries, record, ContextEvent::Given).await;
                 kept.into_iter().for_each(|event| self.tell(event));
             }
@@ -233,14 +237,14 @@ impl Note<'_> {
     async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
             Ok(Asked::Answered(answers, owed)) => {
-                let given = answers.iter().filter(|(_, outcome)| outcome.is_ok()).count() as u32;
                 let mut events = Vec::with_capacity(answers.len());
                 for (n, outcome) in answers {
                     events.extend(self.answered(n, outcome).await);
                 }
                 // Booked when it is in the journal, and before anybody hears of it.
                 if let Some(owed) = owed {
-                    owed.settle(given).await;
+                    let kept = events.iter().filter(|event| matches!(event, ContextEvent::Written(_, None))).count();
+                    owed.settle(kept as u32).await;
                 }
                 events.into_iter().for_each(|event| self.tell(event));
                 None
@@ -303,13 +307,13 @@ impl Note<'_> {
         record.written_at = record.written_at.max(since);
         // If the store was closed meanwhile, or is full, it is for the engine to open it again. Perhaps nobody hears of
         // this any more, because another indexer takes the vault over: that one finds the context when it asks for it.
-        let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
-        let (unkept, root) = (self.author.unkept.clone(), self.root.clone());
+        let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
+        let (unkept, root, public) = (self.author.unkept.clone(), self.root.clone(), !self.private);
         let kept = machine::blocking(move || {
             let store = store.upgrade();
             let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
             (!kept).then(|| {
-                unkept.put(&root, &path, key, record.clone());
+                unkept.put(&root, &path, key, record.clone(), public);
                 Box::new(record)
             })
         });
