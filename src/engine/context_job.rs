@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::decide::NotePipeline;
 use super::interrupted::Interrupted;
 use context::document::Document;
@@ -31,6 +33,9 @@ pub(super) struct ContextJob {
     pub(super) purpose: Purpose,
     /// Micro-dollars and tokens that the rebuild may take.
     pub(super) rebuild: Option<(u64, u64)>,
+    /// Where the note is now: the indexer has the other end. Once that is gone, nothing more is asked: nobody wants it,
+    /// or nobody may.
+    pub(super) wanted: watch::Receiver<VaultPath>,
 }
 
 /// What comes of a job, piece by piece; the last piece is [`ContextEvent::End`].

@@ -16,8 +16,16 @@ pub(super) enum Interrupted {
     Provider(String),
     /// The model has given nothing that could be used for a long while; what the provider said last, if it refuses.
     Useless(Option<String>),
-    /// Nothing more is sent, because the daemon ends or is configured anew.
+    /// Nothing more is sent, because the daemon ends or is configured anew, or because the contexts are not wanted any
+    /// more.
     Draining,
+}
+
+impl Interrupted {
+    /// Whether the budget of a rebuild is used up.
+    pub(super) fn ends_rebuild(&self) -> bool {
+        matches!(self, Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }))
+    }
 }
 
 impl fmt::Display for Interrupted {
@@ -35,7 +43,9 @@ impl fmt::Display for Interrupted {
                 "nothing in the model's last answers could be used (`situated stats` says why), so it is left alone \
                  for a while; choose another model, or `situated resume`",
             ),
-            Interrupted::Draining => f.write_str("the daemon ends, or is configured anew"),
+            Interrupted::Draining => {
+                f.write_str("the daemon ends or is configured anew, or the contexts are not wanted any more")
+            }
         }
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct GenerationRuntime {
 struct Hold {
     /// Until when nothing is asked, and why.
     until: Option<(Instant, String)>,
+    /// Until when nothing is asked that the day's budget pays for, and why.
+    day: Option<(Instant, String)>,
     /// Whether the hold was logged; reset when something is written.
     logged: bool,
 }
@@ -65,8 +67,8 @@ impl GenerationRuntime {
         self.hold.lock()
     }
 
-    /// The writer, if the model may be asked now. Clears a hold that is over, and extends it while the provider is
-    /// stopped.
+    /// The writer, if the model may be asked now, whatever the day's budget allows. Clears a hold that is over, and
+    /// extends it while the provider is stopped.
     pub(super) fn free_writer(&self, now: Instant) -> Option<&Writer> {
         let writer = self.writer.as_ref()?;
         let mut hold = self.hold();
@@ -81,17 +83,18 @@ impl GenerationRuntime {
             hold.until = None;
             writer.author.outcomes.try_again();
         }
+        hold.day.take_if(|(until, _)| *until <= now);
         Some(writer)
     }
 
-    /// Holds all requests until then.
-    pub(super) fn hold_until(&self, until: Instant, why: String) {
+    /// Holds all requests until then, or with `day` those that the day's budget pays for.
+    pub(super) fn hold_until(&self, until: Instant, why: String, day: bool) {
         let mut hold = self.hold();
         if !hold.logged {
             tracing::warn!("no contexts are asked for meanwhile: {why}");
             hold.logged = true;
         }
-        hold.until = Some((until, why));
+        *(if day { &mut hold.day } else { &mut hold.until }) = Some((until, why));
     }
 
     /// When a failing provider is asked again; `None` if it does not fail.
@@ -110,9 +113,11 @@ impl GenerationRuntime {
         outcomes.is_useless().then(|| now + outcomes.pause())
     }
 
-    /// Until when nothing is asked.
-    pub(super) fn held_until(&self) -> Option<Instant> {
-        self.hold().until.as_ref().map(|(until, _)| *until)
+    /// Until when nothing is asked; with `day` nothing that the day's budget pays for.
+    pub(super) fn held_until(&self, day: bool) -> Option<Instant> {
+        let hold = self.hold();
+        let holds = hold.until.iter().chain(hold.day.iter().filter(|_| day));
+        holds.map(|(until, _)| *until).max()
     }
 
     /// Something was written, so the next hold is logged again.
@@ -123,6 +128,7 @@ impl GenerationRuntime {
     /// Ends the hold: the user says that the model works again.
     pub(super) fn resume(&self) {
         self.hold().until = None;
+        self.hold().day = None;
         if let Some(writer) = &self.writer {
             writer.author.client.resume();
             writer.author.outcomes.resume();
@@ -146,7 +152,7 @@ impl GenerationRuntime {
             Health::Good => {}
         }
         let hold = self.hold();
-        let (until, why) = hold.until.as_ref().filter(|_| waiting > 0)?;
+        let (until, why) = hold.until.as_ref().or(hold.day.as_ref()).filter(|_| waiting > 0)?;
         let wait = until.saturating_duration_since(machine::now());
         // A time is of no use to the user when the wait is seconds, or ends when a budget allows more.
         let again = if wait > LOOK_AGAIN && writer.author.outcomes.is_useless() {

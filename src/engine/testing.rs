@@ -25,6 +25,7 @@ use provider::ledger::Purpose;
 use store::record::{ChunkRecord, NoteRecord};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
 use vault::settings::VaultConfig;
 
 use crate::context_job::{ContextEvent, ContextJob};
@@ -124,6 +125,8 @@ pub(crate) struct Bench {
     pub(crate) vault: Arc<VaultShared>,
     pub(crate) indexer: Indexer,
     pub(crate) settings: Settings,
+    /// The other ends of [`ContextJob::wanted`].
+    pub(crate) wants: RefCell<Vec<watch::Sender<VaultPath>>>,
     inbox: Receiver<Event>,
     runtime: Runtime,
     dir: TempDir,
@@ -133,6 +136,8 @@ impl Bench {
     /// Has the writer ask about a note's chunks that wait for a context; `due` may change why.
     pub(crate) fn ask_writer(&self, record: &NoteRecord, due: impl Fn(PendingContext) -> PendingContext) {
         let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
+        let (wants, wanted) = watch::channel(record.path.clone());
+        self.wants.borrow_mut().push(wants);
         self.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
             vault: 0,
             vault_name: "v".to_owned(),
@@ -141,6 +146,7 @@ impl Bench {
             pending,
             purpose: Purpose::Change,
             rebuild: None,
+            wanted,
         });
     }
 
@@ -187,7 +193,8 @@ impl Bench {
         let mut indexer = Indexer::open(&seed).unwrap();
         indexer.start();
         model.look_at(Some(shared.clone()));
-        Bench { machine, model, shared, vault, indexer, settings, inbox, runtime, dir }
+        let wants = RefCell::default();
+        Bench { machine, model, shared, vault, indexer, settings, wants, inbox, runtime, dir }
     }
 
     /// What decides about the vault's notes.
@@ -207,12 +214,15 @@ impl Bench {
 
     /// Decides about a note once more, and stores that.
     pub(crate) fn decide(&self, task: &Task) -> NoteRecord {
+        let Outcome::Decided(decided) = self.look(task) else { panic!("{} cannot be decided about", task.path) };
+        self.pipeline().store.apply(&task.path, decided.write).unwrap()
+    }
+
+    /// Decides about a note, as a worker does.
+    pub(crate) fn look(&self, task: &Task) -> Outcome {
         let pipeline = self.pipeline();
         let Ok(read) = read_note(&*file_system(), &pipeline, task) else { panic!("{} cannot be read", task.path) };
-        let Outcome::Decided(decided) = pipeline.look(task, read, now_s()) else {
-            panic!("{} cannot be decided about", task.path)
-        };
-        pipeline.store.apply(&task.path, decided.write).unwrap()
+        pipeline.look(task, read, now_s())
     }
 
     /// Puts a context for a chunk in the archive, as the writer does; it is dated now.

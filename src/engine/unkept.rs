@@ -17,20 +17,38 @@ const MOST: usize = 1000;
 /// The vault, the note, and the chunk's sections and text.
 type Place = (PathBuf, VaultPath, ContextKey);
 
+/// The contexts, and whether each was written for a public note.
 #[derive(Debug, Default)]
-pub(super) struct Unkept(Mutex<HashMap<Place, ContextRecord>>);
+pub(super) struct Unkept(Mutex<HashMap<Place, (ContextRecord, bool)>>);
 
 impl Unkept {
-    /// Keeps a context of a note that could not be written.
-    pub(super) fn put(&self, vault: &Path, note: &VaultPath, key: ContextKey, record: ContextRecord) {
+    /// Keeps a context of a note that could not be written; `public` says that the note is known not to be private.
+    pub(super) fn put(&self, vault: &Path, note: &VaultPath, key: ContextKey, record: ContextRecord, public: bool) {
         let mut waiting = self.0.lock();
         if waiting.len() < MOST {
-            waiting.insert((vault.to_path_buf(), note.clone(), key), record);
+            waiting.insert((vault.to_path_buf(), note.clone(), key), (record, public));
         }
     }
 
-    /// Takes the context that waits for this chunk.
-    pub(super) fn take(&self, vault: &Path, note: &VaultPath, key: ContextKey) -> Option<ContextRecord> {
-        self.0.lock().remove(&(vault.to_path_buf(), note.clone(), key))
+    /// Takes the context that waits for this chunk. It may also be one of a public note that is gone: perhaps that is
+    /// where this note was before.
+    pub(super) fn take(
+        &self,
+        vault: &Path,
+        note: &VaultPath,
+        key: ContextKey,
+        is_gone: impl Fn(&VaultPath) -> bool,
+    ) -> Option<ContextRecord> {
+        let mut waiting = self.0.lock();
+        let place = (vault.to_path_buf(), note.clone(), key);
+        let moved = |(place, (_, public)): (&Place, &(ContextRecord, bool))| {
+            let (of, note, same) = place;
+            (of == vault && *same == key && *public && is_gone(note)).then(|| place.clone())
+        };
+        let place = if waiting.contains_key(&place) { place } else { waiting.iter().find_map(moved)? };
+        waiting.remove(&place).map(|(record, _)| record)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,11 @@
 
 mod job;
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -14,12 +17,14 @@ use super::context_job::{ContextEvent, ContextJob};
 use super::own_text::AdHocContext;
 use crate::settings::Settings;
 use crate::team::Teams;
+use context::plan::PendingContext;
 use note::VaultPath;
+use note::fingerprint::ContextKey;
 use provider as llm;
 use provider::{CompletionClient, ProviderRuntime, Spender};
 
 enum Command {
-    Note(Box<ContextJob>),
+    Note(Box<ContextJob>, Arc<Asking>),
     Batch(Box<BatchJob>),
     AdHoc(Box<AdHocContext>),
 }
@@ -29,8 +34,12 @@ enum Command {
 pub(super) struct Writer {
     commands: mpsc::UnboundedSender<Command>,
     pub(super) author: Author,
+    under_way: Arc<Mutex<Vec<Weak<Asking>>>>,
     room: usize,
 }
+
+/// Of which vault a job is, and which contexts it asks for. The job is under way as long as it holds this.
+type Asking = (PathBuf, HashSet<ContextKey>);
 
 impl Writer {
     /// Starts the task, or says why not; `None` if no model is configured. The task ends when the last handle is
@@ -52,12 +61,25 @@ impl Writer {
         let (commands, inbox) = mpsc::unbounded_channel();
         let (worker, tell) = (author.clone(), Arc::new(tell));
         runtime.background()?.spawn(serve(inbox, worker, tell));
-        Ok(Some(Writer { commands, author, room: context.concurrency.max(1) }))
+        let under_way = Arc::default();
+        Ok(Some(Writer { commands, author, under_way, room: context.concurrency.max(1) }))
     }
 
     pub(super) fn write(&self, job: ContextJob) {
+        let keys = job.pending.iter().map(|(key, _)| *key).collect();
+        let asking = Arc::new((job.pipeline.root.clone(), keys));
+        let mut under_way = self.under_way.lock();
+        under_way.retain(|job| job.strong_count() > 0);
+        under_way.push(Arc::downgrade(&asking));
         // The task ends only with the last handle, so it still takes this job.
-        let _ = self.commands.send(Command::Note(Box::new(job)));
+        let _ = self.commands.send(Command::Note(Box::new(job), asking));
+    }
+
+    /// Whether a job under way asks for one of these contexts of a vault. It may be one of an indexer that has ended and
+    /// does not hear of the answer.
+    pub(super) fn has(&self, root: &Path, pending: &[(ContextKey, PendingContext)]) -> bool {
+        let has = |(of, keys): &Asking| of == root && pending.iter().any(|(key, _)| keys.contains(key));
+        self.under_way.lock().iter().filter_map(Weak::upgrade).any(|job| has(&job))
     }
 
     pub(super) fn batch(&self, order: BatchJob) {
@@ -89,12 +111,13 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, author: Author, tell
         tokio::select! {
             biased;
             command = inbox.recv() => match command {
-                Some(Command::Note(job)) => {
+                Some(Command::Note(job, asking)) => {
                     let (author, tell, draining) = (author.clone(), tell.clone(), draining.subscribe());
                     notes.spawn(async move {
                         let (vault, path) = (job.vault, job.path.clone());
                         let end = job::carry_out(&author, *job, draining, &*tell).await;
                         tell(vault, path, ContextEvent::End(end));
+                        drop(asking);
                     });
                 }
                 Some(Command::Batch(order)) => drop(others.spawn(batch::carry_out(author.clone(), *order))),

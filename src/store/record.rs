@@ -77,7 +77,7 @@ pub struct ChunkRecord {
     pub inputs: Vec<InputHash>,
     /// The last decision about it that changed something.
     pub decided: (Action, Reason),
-    /// Why its context should be refreshed some time.
+    /// Why its context should be refreshed some time; while a rebuild asks for it, what was asked for before.
     pub later: Option<Reason>,
     /// Whether a model is to be asked for its context: the queue of such work is made of these.
     pub due: Option<PendingContext>,

@@ -48,6 +48,8 @@ pub(super) async fn draft(
             vault,
             vault_name: vault_name.clone(),
             pipeline: pipeline.clone(),
+            // The batch has its own control.
+            wanted: watch::channel(path.clone()).1,
             path,
             pending,
             purpose: Purpose::Rebuild(run),

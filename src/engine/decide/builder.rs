@@ -135,7 +135,7 @@ impl NoteBuilder<'_> {
                     && plan::wants_model(chunk.has_words, self.chunks.len(), &self.pipeline.generation),
                 inputs: inputs.iter().map(|input| input.hash).collect(),
                 decided: unchanged.unwrap_or((step.action, step.reason)),
-                later: step.later,
+                later: step.later.or_else(|| put_aside(step, old)),
                 due: step.due.map(|reason| self.due(reason, step, record, old)),
             });
             docs.push(ChunkDoc {
@@ -239,5 +239,22 @@ impl NoteBuilder<'_> {
         let mut fresh: Vec<_> = known.filter(|(_, (_, fresh))| *fresh).map(|(hash, (v, _))| (hash, v)).collect();
         fresh.sort_by_key(|(hash, _)| *hash);
         fresh
+    }
+}
+
+/// What was asked for before a rebuild asked for a context, or what the save would have asked for that the rebuild saw
+/// first: that is asked for again if the rebuild ends early.
+fn put_aside(step: &Step, old: Option<&NoteRecord>) -> Option<Reason> {
+    if step.due != Some(Reason::Rebuild) {
+        return None;
+    }
+    match (step.context, old) {
+        (ContextSource::Stored(i), Some(old)) => {
+            let chunk = old.chunks.get(i)?;
+            let due = chunk.due?;
+            if due.reason == Reason::Rebuild { chunk.later } else { Some(due.reason) }
+        }
+        (_, Some(_)) => Some(Reason::StructureChanged),
+        (_, None) => Some(Reason::NewNote),
     }
 }

@@ -99,6 +99,8 @@ impl Buyer {
         }
         if changed && agreed {
             self.pending.queue_all(at.pipeline, machine::now())?;
+        } else if changed {
+            self.pending.ask_no_more();
         }
         Ok(())
     }
@@ -135,7 +137,7 @@ impl Buyer {
         let now = machine::now();
         let until = match held {
             Interrupted::Changed | Interrupted::Draining => None,
-            Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }) => {
+            held if held.ends_rebuild() => {
                 if let Some(run) = &mut self.pending.run {
                     run.over.get_or_insert_with(|| held.to_string());
                 }
@@ -154,7 +156,8 @@ impl Buyer {
             Interrupted::Budget(refused) => budget_message(refused),
             other => other.to_string(),
         };
-        self.pending.runtime.hold_until(until, why);
+        let day = matches!(held, Interrupted::Budget(OverBudget::Day { .. } | OverBudget::DayTokens { .. }));
+        self.pending.runtime.hold_until(until, why, day);
     }
 
     /// Sends the writer the notes that have been quiet for long enough, as many as keep it busy.
@@ -187,18 +190,17 @@ impl Buyer {
     /// Asks again for contexts that serve and should be better, if the regular sync is due.
     pub(super) fn sync_if_due(&mut self, at: &At<'_>) -> Result<(), EngineError> {
         let sync = at.actor.engine.config.load().sync.clone();
-        if !sync.background
-            || at.actor.shared.is_inactive()
-            || !self.is_agreed()
-            || self.next_sync.is_some_and(|next| next > now_s())
+        let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
+        let now = now_s();
+        // A clock that was set back must not put it off for ever.
+        let is_near = |next: i64| next > now && next.saturating_sub(now) <= interval;
+        if !sync.background || at.actor.shared.is_inactive() || !self.is_agreed() || self.next_sync.is_some_and(is_near)
         {
             return Ok(());
         }
-        let interval = i64::try_from(sync.interval.as_secs()).unwrap_or(i64::MAX);
-        let (now, last) = (now_s(), synced_at(at.pipeline));
+        let last = synced_at(at.pipeline);
         *at.actor.shared.synced_at() = last;
         let due = last.map_or(0, |last| last.saturating_add(interval));
-        // A clock that was set back must not put it off for ever.
         if due > now && last.is_some_and(|last| last <= now) {
             self.next_sync = Some(due);
             return Ok(());
@@ -224,11 +226,12 @@ impl Buyer {
 
     /// How long until the next regular sync.
     pub(super) fn sync_left(&self, actor: &ActorContext) -> Option<Duration> {
-        if !actor.engine.config.load().sync.background || actor.shared.is_inactive() || !self.is_agreed() {
+        let sync = actor.engine.config.load().sync.clone();
+        if !sync.background || actor.shared.is_inactive() || !self.is_agreed() {
             return None;
         }
         let left = u64::try_from(self.next_sync?.saturating_sub(now_s())).unwrap_or(0);
-        Some(Duration::from_secs(left.max(1)))
+        Some(Duration::from_secs(left.max(1)).min(sync.interval))
     }
 
     /// Begins a rebuild by the model in force, after ending the current one.
@@ -266,6 +269,10 @@ impl Buyer {
     /// Tells how far the rebuild is, and ends it when it is done.
     pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
         let left = self.left_of_run(at);
+        if self.pending.run.is_none() && self.pending.counters.sum().rebuild > 0 {
+            // Workers had these notes when the rebuild ended.
+            return self.pending.take_back_rebuild(at.pipeline);
+        }
         let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
         let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run.id);
@@ -300,6 +307,7 @@ impl Buyer {
     pub(super) fn stop_run(&mut self, at: &At<'_>, why: &str) -> Result<(), EngineError> {
         let Some(run) = self.pending.run.take() else { return Ok(()) };
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
+        self.pending.ask_no_more();
         let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
         let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
         let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);

@@ -6,25 +6,29 @@
 //! the answer there. So nothing is lost when either side dies, and an answer to a text that has changed meanwhile stays
 //! in the archive.
 
+mod requests;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::context_queue::{ContextQueue, Rank};
 use super::failures::{Failures, Tell};
 use super::rebuild::Run;
-use crate::context_job::{ContextEvent, ContextJob, MOST_TRIES};
+use crate::EngineError;
+use crate::context_job::{ContextEvent, ContextJob};
 use crate::counters::ContextCounters;
 use crate::decide::NotePipeline;
 use crate::interrupted::{Interrupted, budget_message};
 use crate::runtime::GenerationRuntime;
-use crate::{EngineError, now_s};
 use context::ContextRecord;
 use context::plan::{PendingContext, Reason};
 use note::fingerprint::{ContextKey, context_key};
 use note::{PRIVATE_TAG, VaultPath};
 use provider::ledger::{OverBudget, Purpose};
-use store::record::{ChunkRecord, NoteRecord};
+use store::record::NoteRecord;
 
 /// Delay before a note is asked about again after the provider failed.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
@@ -82,17 +86,27 @@ impl Allowed {
     }
 }
 
+/// What the writer is asked for about a note.
+struct Asked {
+    keys: HashSet<ContextKey>,
+    purpose: Purpose,
+    /// Tells the writer where the note is. It goes on asking as long as this is here.
+    wanted: Option<watch::Sender<VaultPath>>,
+}
+
 /// The state of one indexer's contexts.
 pub(crate) struct PendingContexts {
     /// The settings and the writer in force.
     pub(crate) runtime: Arc<GenerationRuntime>,
     pub(crate) queue: ContextQueue,
-    /// Notes that the writer has, with the keys that it is asked for.
-    asked: HashMap<VaultPath, HashSet<ContextKey>>,
+    /// Notes that the writer has.
+    asked: HashMap<VaultPath, Asked>,
     /// Notes that moved while the writer had them: the path that the writer knows → the present path.
     moved: HashMap<VaultPath, VaultPath>,
     /// Notes whose contexts arrived; they are to be decided about again.
     arrived: BTreeSet<VaultPath>,
+    /// Notes whose requests were changed in their records.
+    amended: Vec<VaultPath>,
     pub(crate) counters: ContextCounters,
     failures: Failures,
     /// Notes one call about which costs more than a whole day may.
@@ -114,6 +128,7 @@ impl PendingContexts {
             asked: HashMap::new(),
             moved: HashMap::new(),
             arrived: BTreeSet::new(),
+            amended: Vec::new(),
             counters: ContextCounters::default(),
             failures: Failures::default(),
             too_dear: BTreeMap::new(),
@@ -138,8 +153,9 @@ impl PendingContexts {
         self.queue.remove(old);
         self.failures.remove(old);
         self.too_dear.remove(old);
-        if let Some(keys) = self.asked.remove(old) {
-            self.asked.insert(new.clone(), keys);
+        if let Some(asked) = self.asked.remove(old) {
+            asked.wanted.iter().for_each(|wanted| drop(wanted.send_replace(new.clone())));
+            self.asked.insert(new.clone(), asked);
             let first = self.moved.iter().find(|(_, present)| *present == old).map(|(first, _)| first.clone());
             self.moved.insert(first.unwrap_or_else(|| old.clone()), new.clone());
         }
@@ -150,6 +166,7 @@ impl PendingContexts {
         self.queue.remove(path);
         self.failures.remove(path);
         self.too_dear.remove(path);
+        self.asked.get_mut(path).map(|asked| asked.wanted.take());
         if let Some(no) = no {
             self.counters.remove(no);
         }
@@ -159,13 +176,13 @@ impl PendingContexts {
     fn put(&mut self, record: &NoteRecord, waits: (Duration, Duration), now: Instant) {
         self.counters.put(record);
         self.failures.put(record);
-        let mut pending = record.chunks.iter().filter_map(|chunk| chunk.due).peekable();
-        if pending.peek().is_none() {
+        let Some(rank) = rank(record) else {
             self.queue.remove(&record.path);
+            // Perhaps the note has become private.
+            self.asked.get_mut(&record.path).map(|asked| asked.wanted.take());
             return;
-        }
-        let (rank, wait) =
-            if pending.any(|due| is_save(due.reason)) { (Rank::Save, waits.0) } else { (Rank::Bulk, waits.1) };
+        };
+        let wait = if rank == Rank::Save { waits.0 } else { waits.1 };
         self.queue.put(record.path.clone(), rank, now + wait);
     }
 
@@ -181,7 +198,14 @@ impl PendingContexts {
             return;
         }
         self.runtime = runtime;
+        self.ask_no_more();
         self.draining = Some(drained_at).filter(|_| !self.asked.is_empty());
+    }
+
+    /// Has the writer end its jobs: calls under way are answered, and nothing more is sent. What is still wanted then is
+    /// asked for again, as far as it may be.
+    pub(crate) fn ask_no_more(&mut self) {
+        self.asked.values_mut().for_each(|asked| asked.wanted = None);
     }
 
     /// Asks again for what a replaced writer did not answer in time.
@@ -237,8 +261,12 @@ impl PendingContexts {
             ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
                 // The note may not be known any more. Nobody can tell here that it was public, so it counts as private.
                 let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
-                if let (Err(_), Some(writer)) = (&kept, &self.runtime.writer) {
-                    writer.author.unkept.put(&pipeline.root, &path, key, *record);
+                if let Some(writer) = &self.runtime.writer {
+                    // The writer put it there.
+                    writer.author.unkept.take(&pipeline.root, &path, key, |_| false);
+                    if kept.is_err() {
+                        writer.author.unkept.put(&pipeline.root, &path, key, *record, false);
+                    }
                 }
                 self.arrived.insert(path);
                 kept?;
@@ -260,7 +288,7 @@ impl PendingContexts {
                 self.tried(pipeline, &path, key, true)?;
             }
             ContextEvent::End(result) => {
-                self.asked.remove(&path);
+                let asked = self.asked.remove(&path);
                 self.too_dear.remove(&path);
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
@@ -275,7 +303,10 @@ impl PendingContexts {
                 if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);
                 }
-                return Ok(Some(held));
+                // The budget of a rebuild that another one has replaced meanwhile is nothing to that one.
+                let run = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
+                let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != run);
+                return Ok(Some(held).filter(|_| !of_another));
             }
         }
         Ok(None)
@@ -284,6 +315,11 @@ impl PendingContexts {
     /// Notes for which contexts came: they are to be decided about again.
     pub(crate) fn take_arrived(&mut self) -> BTreeSet<VaultPath> {
         std::mem::take(&mut self.arrived)
+    }
+
+    /// Notes whose requests were changed in their records: a decision that read them before would undo that.
+    pub(crate) fn take_amended(&mut self) -> Vec<VaultPath> {
+        std::mem::take(&mut self.amended)
     }
 
     /// The jobs to send now, as many as keep the writer busy; `is_busy` says which notes are being decided about.
@@ -301,7 +337,13 @@ impl PendingContexts {
         } else {
             runtime.config.context.automatic
         };
-        let allowed = match (asking.agreed, automatic) {
+        // All that a generation asks for that is being built is within the budget of that.
+        let spares_day = self.spares_day();
+        let day = runtime.held_until(true).filter(|_| !(asking.inactive && spares_day));
+        if day.is_some() && !spares_day {
+            return Ok(Vec::new());
+        }
+        let allowed = match (asking.agreed && day.is_none(), automatic) {
             (false, _) => Allowed::Rebuild,
             (true, false) => Allowed::Asked,
             (true, true) => Allowed::All,
@@ -311,8 +353,9 @@ impl PendingContexts {
         while self.asked.len() < writer.room()
             && let Some(path) = self.queue.pop(asking.now, deciding)
         {
-            // The note is being decided about or asked about already. It goes back to the queue until that is over.
-            if is_busy(&path) || self.asked.contains_key(&path) {
+            // The note is being decided about or asked about already, or the writer knows by its name a note that has
+            // moved away. It goes back to the queue until that is over.
+            if is_busy(&path) || self.asked.contains_key(&path) || self.moved.contains_key(&path) {
                 self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
                 continue;
             }
@@ -321,12 +364,17 @@ impl PendingContexts {
             if found {
                 self.arrived.insert(path.clone());
             }
-            if self.is_asked_elsewhere(&pending) {
-                let rank = if pending.iter().any(|(_, due)| is_save(due.reason)) { Rank::Save } else { Rank::Bulk };
+            let rank = rank(&record).unwrap_or(Rank::Bulk);
+            if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
                 self.queue.put(path, rank, asking.now + BUSY_AGAIN);
+            } else if let Some(until) = day.filter(|_| pending.is_empty()) {
+                self.queue.put(path, rank, until);
             } else if !pending.is_empty() {
-                self.asked.insert(path.clone(), pending.iter().map(|(key, _)| *key).collect());
-                jobs.push(self.job(pipeline, asking, path, pending));
+                let keys = pending.iter().map(|(key, _)| *key).collect();
+                let (wanted, ours) = watch::channel(path.clone());
+                let job = self.job(pipeline, asking, path.clone(), pending, ours);
+                self.asked.insert(path, Asked { keys, purpose: job.purpose, wanted: Some(wanted) });
+                jobs.push(job);
             }
         }
         Ok(jobs)
@@ -336,7 +384,7 @@ impl PendingContexts {
     /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
     /// about once the other is answered.
     fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
-        pending.iter().any(|(key, _)| self.asked.values().any(|keys| keys.contains(key)))
+        pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
     }
 
     /// The contexts that a note still needs from a model, and whether the archive already has some that only have to be
@@ -379,7 +427,7 @@ impl PendingContexts {
 
     /// Whether a context is left to a batch, or to nobody because its rebuild is over.
     fn is_not_for_now(&self, due: PendingContext) -> bool {
-        due.reason == Reason::Rebuild && self.run.as_ref().is_some_and(|run| run.batch || run.over.is_some())
+        due.reason == Reason::Rebuild && self.run.as_ref().is_none_or(|run| run.batch || run.over.is_some())
     }
 
     fn job(
@@ -388,6 +436,7 @@ impl PendingContexts {
         asking: &Asking<'_>,
         path: VaultPath,
         pending: Vec<(ContextKey, PendingContext)>,
+        wanted: watch::Receiver<VaultPath>,
     ) -> ContextJob {
         let budget = &self.runtime.config.budget;
         let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);
@@ -405,6 +454,7 @@ impl PendingContexts {
             pending,
             purpose,
             rebuild: run.map(|_| (budget.rebuild, budget.rebuild_tokens)),
+            wanted,
         }
     }
 
@@ -414,12 +464,18 @@ impl PendingContexts {
         self.run.as_ref().is_some_and(|run| run.total == 0) && !inactive
     }
 
+    /// Whether a rebuild asks within a budget of its own, which the day's does not hold up.
+    fn spares_day(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| !run.batch && run.over.is_none())
+    }
+
     /// When something may be asked next.
     pub(crate) fn next_question(&self, inactive: bool, agreed: bool) -> Option<Instant> {
         let may_ask = agreed || self.run.is_some();
         let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room());
         let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
-        let next = next.map(|next| self.runtime.held_until().map_or(next, |until| until.max(next)));
+        let held = self.runtime.held_until(!self.spares_day());
+        let next = next.map(|next| held.map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()
     }
 
@@ -432,124 +488,6 @@ impl PendingContexts {
         }
         Ok(())
     }
-
-    /// Asks again for contexts that serve and should be better: drifted, failed, and with `renew` those of another
-    /// generation. Also asks for what saves want if that is not asked for automatically. With `since` only notes that
-    /// changed since then count. Returns how many chunks.
-    pub(crate) fn refresh(
-        &mut self,
-        pipeline: &NotePipeline,
-        since: Option<i64>,
-        renew: Renew,
-    ) -> Result<u64, EngineError> {
-        let automatic = self.runtime.config.context.automatic;
-        let mut wanted = 0;
-        for record in pipeline.store.notes()? {
-            let recent = since.is_none_or(|since| record.stat.mtime_ns.div_euclid(1_000_000_000) >= since);
-            let stale = |reason| match reason {
-                Reason::Drifted | Reason::ContextFailed => true,
-                Reason::ContextualizerChanged => renew != Renew::Nothing,
-                _ => false,
-            };
-            let put_off = |chunk: &ChunkRecord| !automatic && chunk.due.is_some_and(|due| is_save(due.reason));
-            let is_stale = |chunk: &ChunkRecord| chunk.due.is_none() && chunk.later.is_some_and(stale);
-            if !recent || !record.chunks.iter().any(|c| is_stale(c) || put_off(c)) {
-                continue;
-            }
-            let contexts = pipeline.store.contexts(&record.path)?;
-            let stays = |i: usize, reason| {
-                let paid = contexts.get(i).is_some_and(ContextRecord::is_paid);
-                reason == Reason::ContextualizerChanged && paid && renew == Renew::Free
-            };
-            let now = now_s();
-            self.amend(pipeline, &record.path, |record| {
-                for (i, chunk) in record.chunks.iter_mut().enumerate() {
-                    if put_off(chunk) {
-                        chunk.due =
-                            chunk.due.map(|due| PendingContext { reason: Reason::ContextualizerChanged, ..due });
-                        wanted += 1;
-                    }
-                    let outdated = chunk.later.filter(|reason| stale(*reason) && !stays(i, *reason));
-                    if let (None, Some(reason)) = (chunk.due, outdated) {
-                        // The request must be younger than the context that it is to replace.
-                        let since = now.max(contexts.get(i).map_or(0, |context| context.written_at + 1));
-                        (chunk.due, chunk.later) = (Some(PendingContext { reason, since, tries: 0 }), None);
-                        wanted += 1;
-                    }
-                }
-            })?;
-        }
-        Ok(wanted)
-    }
-
-    /// Takes back the requests of a rebuild.
-    pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
-        for path in rebuilt(pipeline)? {
-            self.amend(pipeline, &path, |record| {
-                for chunk in &mut record.chunks {
-                    if chunk.due.is_some_and(|due| due.reason == Reason::Rebuild) {
-                        (chunk.due, chunk.later) = (None, chunk.later.or(Some(Reason::ContextualizerChanged)));
-                    }
-                }
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Queues what a batch rebuild left over, to be asked for one by one.
-    pub(crate) fn queue_rebuilt(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
-        for path in rebuilt(pipeline)? {
-            if !self.asked.contains_key(&path) {
-                self.queue.put(path, Rank::Bulk, now);
-            }
-        }
-        Ok(())
-    }
-
-    /// Changes the requests in a note's record; the index stays as it is.
-    fn amend(
-        &mut self,
-        pipeline: &NotePipeline,
-        path: &VaultPath,
-        change: impl FnOnce(&mut NoteRecord),
-    ) -> Result<(), EngineError> {
-        let mut after = None;
-        pipeline.store.amend(path, |record| {
-            change(record);
-            after = Some(record.clone());
-        })?;
-        if let Some(record) = after {
-            self.put(&record, (Duration::ZERO, Duration::ZERO), machine::now());
-        }
-        Ok(())
-    }
-
-    /// An answer was of no use: counts the try, or gives up.
-    fn tried(
-        &mut self,
-        pipeline: &NotePipeline,
-        path: &VaultPath,
-        key: ContextKey,
-        gave_up: bool,
-    ) -> Result<(), EngineError> {
-        self.amend(pipeline, path, |record| {
-            for chunk in record.chunks.iter_mut().filter(|c| context_key(&c.keys, c.hash) == key) {
-                let Some(due) = &mut chunk.due else { continue };
-                due.tries = due.tries.saturating_add(1).min(MOST_TRIES);
-                if gave_up {
-                    (chunk.due, chunk.later) = (None, Some(Reason::ContextFailed));
-                }
-            }
-        })
-    }
-}
-
-/// Notes that a rebuild wants contexts for.
-fn rebuilt(pipeline: &NotePipeline) -> Result<Vec<VaultPath>, EngineError> {
-    let wants = |record: &NoteRecord| {
-        record.chunks.iter().any(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild))
-    };
-    Ok(pipeline.store.notes()?.into_iter().filter(wants).map(|record| record.path).collect())
 }
 
 /// When the last sync was, seconds since 1970 (UTC).
@@ -560,6 +498,12 @@ pub(crate) fn synced_at(pipeline: &NotePipeline) -> Option<i64> {
 /// Records that the last sync was at `now`.
 pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), EngineError> {
     Ok(pipeline.store.set_value(SYNCED, Some(&now.to_string()))?)
+}
+
+/// Where a note belongs in the queue; `None` if it wants no contexts.
+fn rank(record: &NoteRecord) -> Option<Rank> {
+    let rank = |due: PendingContext| if is_save(due.reason) { Rank::Save } else { Rank::Bulk };
+    record.chunks.iter().filter_map(|chunk| chunk.due).map(rank).min()
 }
 
 /// Whether a save wants it, rather than a rebuild or a sync.

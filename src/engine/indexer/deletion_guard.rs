@@ -62,6 +62,7 @@ impl DeletionGuard {
         if self.doubt.is_none() {
             tracing::warn!(vault = self.vault, "{why}");
         }
+        self.accept = false;
         self.doubt = Some(Doubt { why, look_at: now + RETURN_EVERY, second_look: false });
     }
 
@@ -75,7 +76,9 @@ impl DeletionGuard {
         let doubtful = gone > 0 && (notes == 0 || (gone * 10 > known * 3 && gone >= LEAST));
         let other_root = is_other(self.root, root);
         let agreed = self.doubt.as_ref().is_some_and(|d| d.second_look && d.look_at <= now) && !other_root;
-        if !doubtful || agreed || std::mem::take(&mut self.accept) {
+        // The user's word is about what is there now, not about a doubt weeks later.
+        let accepted = std::mem::take(&mut self.accept);
+        if !doubtful || agreed || accepted {
             if let Some(doubt) = self.doubt.take() {
                 tracing::info!(vault = self.vault, "no longer in doubt: {}", doubt.why);
             }

@@ -452,6 +452,12 @@ impl Indexer {
         let work = self.buyer_work();
         let Indexer { actor, notes, buyer, .. } = self;
         let result = act(buyer, &At { actor, pipeline: &notes.commit.pipeline }, work);
+        let mut amended = buyer.pending.take_amended();
+        amended.retain(|path| notes.work.is_looked_at(path));
+        if !amended.is_empty() {
+            amended.iter().for_each(|path| notes.work.doubt(path));
+            notes.work.enqueue(amended.into_iter().map(Task::again).collect(), false);
+        }
         self.notes.attempt(result);
     }
 

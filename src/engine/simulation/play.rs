@@ -227,6 +227,7 @@ impl World {
             Action::Create => self.vault.create(),
             Action::Edit => self.vault.edit(),
             Action::Rename => self.vault.rename(),
+            Action::Replace => return self.replace(step.telling),
             Action::Delete => self.vault.delete(),
             Action::Switch => self.vault.switch(),
             Action::Touch => self.vault.touch(),
@@ -239,6 +240,7 @@ impl World {
             }
             Action::Die(loss, after) => return self.die(loss, after),
             Action::Restart => return self.restart(),
+            Action::HandOver => return self.hand_over(),
             Action::Sync => return self.sync(),
             Action::Jump(seconds) => return self.machine.jump(seconds * 1000),
             Action::Pause => return self.pause(Some(None)),
@@ -263,10 +265,33 @@ impl World {
         self.tell(changed, telling);
     }
 
+    /// A note has another name, and once that is known another note has the one that it had.
+    fn replace(&mut self, telling: Telling) {
+        let renamed = self.vault.rename();
+        let old = renamed[0].clone();
+        self.tell(renamed, Telling::AtOnce);
+        self.wait(Duration::from_millis(600));
+        let known = self.process().vault.snapshot();
+        if known.is_some_and(|known| known.notes().all(|note| note.path != old)) {
+            let changed = self.vault.create_at(&old);
+            self.log.push(format!("    and {changed:?}"));
+            self.tell(changed, telling);
+        }
+    }
+
     fn die(&mut self, loss: Loss, after: u32) {
         self.dying = Some(loss);
         let model = self.model.clone();
         self.machine.die_after(after, loss, Rc::new(move || model.freeze()));
+        if self.machine.corpse().is_some() {
+            self.bury();
+        }
+    }
+
+    /// Another indexer takes the vault over.
+    fn hand_over(&mut self) {
+        let mut dice = self.dice.split();
+        self.process().hand_over(&mut dice);
         if self.machine.corpse().is_some() {
             self.bury();
         }
@@ -280,8 +305,8 @@ impl World {
     /// Everything is made anew: each context may be bought once more.
     fn rebuild(&mut self) {
         self.rebuilds += usize::from(self.setup.costs);
-        let scope = Scope { vault: None, path: None };
-        let job = self.process().shared.jobs.begin(JobKind::Rebuild, scope, [(0, "v".to_owned())]);
+        let (scope, vault) = (Scope { vault: None, path: None }, self.process().vault.id);
+        let job = self.process().shared.jobs.begin(JobKind::Rebuild, scope, [(vault, "v".to_owned())]);
         self.process().send(Event::Rebuild { job, covered: Covered::default(), batch: false, agreed: true });
     }
 
@@ -291,8 +316,8 @@ impl World {
     }
 
     fn sync(&mut self) {
-        let scope = Scope { vault: None, path: None };
-        let job = self.process().shared.jobs.begin(JobKind::Sync, scope, [(0, "v".to_owned())]);
+        let (scope, vault) = (Scope { vault: None, path: None }, self.process().vault.id);
+        let job = self.process().shared.jobs.begin(JobKind::Sync, scope, [(vault, "v".to_owned())]);
         self.process().send(Event::Sync { job, accept_deletes: false });
     }
 

@@ -139,7 +139,7 @@ impl Process {
 
     /// Tells the indexer of something.
     pub(super) fn send(&self, event: Event) {
-        self.shared.indexers.send(0, event);
+        self.shared.indexers.send(self.vault.id, event);
     }
 
     /// Another configuration is in force, as after a reload.
@@ -205,7 +205,7 @@ impl Process {
         self.note(|| "opened anew".to_owned());
         self.vault.withdraw();
         self.indexer = None;
-        for job in self.shared.jobs.fail_all_of(0, "the store is opened anew") {
+        for job in self.shared.jobs.fail_all_of(self.vault.id, "the store is opened anew") {
             self.shared.tell_job(Some(job));
         }
         self.open();
@@ -270,18 +270,19 @@ impl Process {
 
     /// Ends in good order; returns whether the process died meanwhile.
     pub(super) fn stop(mut self, dice: &mut Dice) -> bool {
-        let until = machine::now() + DRAIN;
         self.shared.generations.store(Arc::default());
-        if let Some(indexer) = &mut self.indexer {
-            indexer.begin_drain(until);
-        }
-        while machine::now() < until && self.machine.corpse().is_none() {
-            self.poll();
-            let jobs = self.machine.ready();
-            if jobs > 0 {
-                self.machine.run(dice.below(jobs));
-                continue;
-            }
+        self.drain(dice);
+        let died = self.machine.corpse().is_some();
+        self.end();
+        died
+    }
+
+    /// Has the indexer wait for answers under way, for a while, and put everything on the disk.
+    fn drain(&mut self, dice: &mut Dice) {
+        let until = machine::now() + DRAIN;
+        let Some(indexer) = &mut self.indexer else { return };
+        indexer.begin_drain(until);
+        while machine::now() < until && !self.run_or_wait(dice) {
             let Some(indexer) = &mut self.indexer else { break };
             let events =
                 self.inbox.try_iter().filter(|event| matches!(event, Event::Context { .. } | Event::Batch { .. }));
@@ -289,14 +290,49 @@ impl Process {
             if indexer.is_drained() {
                 break;
             }
+        }
+        self.indexer.iter_mut().for_each(Indexer::flush);
+    }
+
+    /// Runs a job, or lets a moment pass if there is none; `true` if the process is dead.
+    fn run_or_wait(&self, dice: &mut Dice) -> bool {
+        self.poll();
+        let jobs = self.machine.ready();
+        if jobs > 0 {
+            self.machine.run(dice.below(jobs));
+        } else {
             self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
         }
-        if let Some(indexer) = &mut self.indexer {
-            indexer.flush();
+        self.machine.corpse().is_some()
+    }
+
+    /// Another indexer takes the vault over, as after a reload that changes how it is read. The writer goes on, and what
+    /// it says to the old one is lost.
+    pub(super) fn hand_over(&mut self, dice: &mut Dice) {
+        self.note(|| "handed over".to_owned());
+        self.drain(dice);
+        let store = self.vault.pipeline().map(|pipeline| Arc::downgrade(&pipeline.store));
+        let Seed { engine, disk, vault, pool, .. } = &self.seed;
+        let shared = VaultShared::new(self.vault.id + 1, vault, "", disk.clone());
+        let (sender, inbox) = mpsc::channel();
+        self.shared.indexers.remove(self.vault.id);
+        self.shared.indexers.add(shared.id, sender.clone());
+        self.shared.vaults.store(Arc::new(vec![shared.clone()]));
+        for job in self.shared.jobs.fail_all_of(self.vault.id, "the configuration was read again") {
+            self.shared.tell_job(Some(job));
         }
-        let died = self.machine.corpse().is_some();
-        self.end();
-        died
+        self.vault.withdraw();
+        (self.indexer, self.inbox, self.vault) = (None, inbox, shared.clone());
+        self.events.clear();
+        let (engine, disk, vault, pool) = (engine.clone(), disk.clone(), vault.clone(), pool.clone());
+        self.seed = Seed { engine, shared, vault, disk, pool, inbox: sender };
+        // Other threads may still use the store.
+        while store.as_ref().is_some_and(|store| store.strong_count() > 0) {
+            if self.run_or_wait(dice) {
+                return;
+            }
+        }
+        self.open();
     }
 
     /// Ends here and now.

@@ -13,6 +13,8 @@ pub(super) enum Action {
     Create,
     Edit,
     Rename,
+    /// A note has another name, and another note has the one that it had.
+    Replace,
     Delete,
     Switch,
     Truncate,
@@ -26,6 +28,8 @@ pub(super) enum Action {
     Die(Loss, u32),
     /// A clean stop and a start.
     Restart,
+    /// Another indexer takes the vault over.
+    HandOver,
     /// Somebody asks for a look at everything.
     Sync,
     /// The clock on the wall is set, by so many seconds.
@@ -78,23 +82,27 @@ pub(super) struct Schedule {
 /// Daily budgets, micro-dollars: a call of the simulated model may take some hundreds.
 const BUDGETS: &[u64] = &[0, 300, 1_500, 6_000, 1_000_000];
 
+/// From this seed on more can happen: the seeds before keep the schedules that once found a fault.
+pub(super) const MORE: u64 = 20_000;
+
 impl Schedule {
     pub(super) fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let costs = dice.percent(80);
         let steps = 6 + dice.below(14);
+        let more = seed >= MORE;
         Schedule {
             notes: 2 + dice.below(5),
             costs,
             concurrency: 1 + dice.below(4),
             // Any time of day, so that midnight is passed now and then.
             wall: 1_790_000_000_000 + (dice.next() % 86_400_000) as i64,
-            steps: (0..steps).map(|_| step(&mut dice, costs)).collect(),
+            steps: (0..steps).map(|_| step(&mut dice, costs, more)).collect(),
         }
     }
 }
 
-fn step(dice: &mut Dice, costs: bool) -> Step {
+fn step(dice: &mut Dice, costs: bool, more: bool) -> Step {
     let after = match dice.below(6) {
         0 => Duration::ZERO,
         1 => Duration::from_millis(dice.below(120) as u64),
@@ -108,10 +116,13 @@ fn step(dice: &mut Dice, costs: bool) -> Step {
         2 => Telling::Lost,
         _ => Telling::AtOnce,
     };
-    Step { after, action: action(dice, costs), telling }
+    Step { after, action: action(dice, costs, more), telling }
 }
 
-fn action(dice: &mut Dice, costs: bool) -> Action {
+fn action(dice: &mut Dice, costs: bool, more: bool) -> Action {
+    if more && dice.percent(15) {
+        return if dice.percent(50) { Action::HandOver } else { Action::Replace };
+    }
     match dice.below(100) {
         0..8 => Action::Create,
         8..34 => Action::Edit,

@@ -188,6 +188,14 @@ impl Vault {
         changed([old, new])
     }
 
+    /// A note is written where there is none.
+    pub(super) fn create_at(&mut self, place: &VaultPath) -> Changed {
+        let text = self.text(false);
+        self.notes.insert(place.to_string(), text);
+        self.write(place.as_str());
+        vec![place.clone()]
+    }
+
     /// A note goes.
     pub(super) fn delete(&mut self) -> Changed {
         // The last note stays: the index keeps an emptied vault until the user accepts that it is empty.

@@ -26,7 +26,7 @@ use provider::{Account, Owed};
 use store::Store;
 
 /// Asks about a note until every passage of it has its context or can get none, or something stops it: a budget, the
-/// provider, or `draining`.
+/// provider, the indexer, or `draining`.
 pub(super) async fn carry_out(
     author: &Author,
     job: ContextJob,
@@ -34,6 +34,7 @@ pub(super) async fn carry_out(
     tell: &Tell,
 ) -> Result<(), Interrupted> {
     let spender = author.spender.clone();
+    let stop = Stop { draining, wanted: job.wanted.clone() };
     let prepared = machine::blocking(move || {
         let work = prepare(&job);
         // The store must not be kept open by a question that takes minutes.
@@ -53,9 +54,9 @@ pub(super) async fn carry_out(
     let shown = Arc::new((document, sketches));
     let (narrow, held) = (false, None);
     let mut note =
-        Note { author, tell, vault, root, path, pending, account, store, shown, left, draining, narrow, held };
+        Note { author, tell, vault, root, path, pending, account, store, shown, private, left, stop, narrow, held };
     note.take_unkept().await;
-    if !private && note.held.is_none() {
+    if !note.private && note.held.is_none() {
         note.take_given().await;
     }
     while !note.left.is_empty() && note.held.is_none() {
@@ -77,13 +78,36 @@ struct Note<'a> {
     store: Weak<Store>,
     /// What the model is shown, and the sketches of its passages.
     shown: Arc<(Document, HashMap<u32, Sketch>)>,
+    private: bool,
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
-    draining: watch::Receiver<bool>,
+    stop: Stop,
     /// Whether less of the note is shown, because the model found it too long.
     narrow: bool,
     /// What stops the asking.
     held: Option<Interrupted>,
+}
+
+/// What tells a job to ask nothing more.
+struct Stop {
+    /// Whether the writer ends.
+    draining: watch::Receiver<bool>,
+    /// See [`ContextJob::wanted`].
+    wanted: watch::Receiver<VaultPath>,
+}
+
+impl Stop {
+    fn is_said(&self) -> bool {
+        *self.draining.borrow() || self.wanted.has_changed().is_err()
+    }
+
+    async fn said(&mut self) {
+        let unwanted = async { while self.wanted.changed().await.is_ok() {} };
+        tokio::select! {
+            () = is_set(&mut self.draining) => {}
+            () = unwanted => {}
+        }
+    }
 }
 
 /// The event that reports a context that is kept.
@@ -104,8 +128,10 @@ impl Note<'_> {
     async fn take_unkept(&mut self) {
         let mut left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
         left.sort_unstable_by_key(|(n, ..)| *n);
+        let store = self.store.clone();
+        let is_gone = |note: &VaultPath| store.upgrade().is_some_and(|store| matches!(store.note(note), Ok(None)));
         for (n, key, tries) in left {
-            if let Some(record) = self.author.unkept.take(&self.root, &self.path, key) {
+            if let Some(record) = self.author.unkept.take(&self.root, &self.path, key, is_gone) {
                 let kept = self.keep(n, key, tries, record, ContextEvent::Given).await;
                 kept.into_iter().for_each(|event| self.tell(event));
             }
@@ -114,7 +140,7 @@ impl Note<'_> {
 
     /// Asks once about every passage that is left.
     async fn round(&mut self) {
-        if *self.draining.borrow() {
+        if self.stop.is_said() {
             self.held = Some(Interrupted::Draining);
             return;
         }
@@ -146,7 +172,7 @@ impl Note<'_> {
             let finished = tokio::select! {
                 biased;
                 finished = running.join_next() => finished,
-                () = is_set(&mut self.draining), if self.held.is_none() => {
+                () = self.stop.said(), if self.held.is_none() => {
                     self.held = Some(Interrupted::Draining);
                     stop.send_replace(true);
                     continue;
@@ -211,14 +237,14 @@ impl Note<'_> {
     async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
             Ok(Asked::Answered(answers, owed)) => {
-                let given = answers.iter().filter(|(_, outcome)| outcome.is_ok()).count() as u32;
                 let mut events = Vec::with_capacity(answers.len());
                 for (n, outcome) in answers {
                     events.extend(self.answered(n, outcome).await);
                 }
                 // Booked when it is in the journal, and before anybody hears of it.
                 if let Some(owed) = owed {
-                    owed.settle(given).await;
+                    let kept = events.iter().filter(|event| matches!(event, ContextEvent::Written(_, None))).count();
+                    owed.settle(kept as u32).await;
                 }
                 events.into_iter().for_each(|event| self.tell(event));
                 None
@@ -279,12 +305,17 @@ impl Note<'_> {
         // Never older than the request that it answers, whatever the clock says.
         let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
-        // If the store was closed meanwhile, or is full, it is for the engine to open it again.
-        let (store, path, shown) = (self.store.clone(), self.path.clone(), self.shown.clone());
+        // If the store was closed meanwhile, or is full, it is for the engine to open it again. Perhaps nobody hears of
+        // this any more, because another indexer takes the vault over: that one finds the context when it asks for it.
+        let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
+        let (unkept, root, public) = (self.author.unkept.clone(), self.root.clone(), !self.private);
         let kept = machine::blocking(move || {
             let store = store.upgrade();
             let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
-            (!kept).then(|| Box::new(record))
+            (!kept).then(|| {
+                unkept.put(&root, &path, key, record.clone(), public);
+                Box::new(record)
+            })
         });
         let kept = kept.await;
         // More answers would fare no better.

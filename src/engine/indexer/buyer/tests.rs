@@ -1,8 +1,10 @@
 use super::*;
-use crate::indexer::Indexer;
-use crate::testing::{Bench, key_of, path, report};
+use crate::host::power::Brake;
+use crate::indexer::{Event, Indexer};
+use crate::testing::{Bench, Say, key_of, path, report};
 use context::plan::Reason;
 use context::prompt::Form;
+use context::quality::Flaw;
 use context::settings::Consent;
 use protocol::jobs::{Job, JobState};
 use store::record::NoteRecord;
@@ -25,9 +27,9 @@ fn pending(bench: &mut Bench) -> &mut PendingContexts {
     &mut bench.indexer.buyer.pending
 }
 
-/// A note is stored, and what it wants is due.
+/// A note with words of its own is stored, and what it wants is due.
 fn save(bench: &mut Bench, name: &str, sections: usize) -> NoteRecord {
-    let record = bench.save(name, &report(sections));
+    let record = bench.save(name, &report(sections).replace("rollout", name.trim_end_matches(".md")));
     pending(bench).loaded(&record, machine::now());
     record
 }
@@ -89,6 +91,14 @@ fn answer(bench: &mut Bench, name: &str) {
     pending(bench).written(&decided, machine::now());
 }
 
+/// A note is stored that has its contexts.
+fn save_paid(bench: &mut Bench, name: &str) {
+    let saved = bench.save(name, &report(2));
+    saved.chunks.iter().for_each(|chunk| drop(bench.keep(&saved, chunk)));
+    let decided = bench.decide(&Task::again(path(name)));
+    pending(bench).loaded(&decided, machine::now());
+}
+
 /// The model answers so often in vain that it is left alone.
 fn answer_uselessly(bench: &Bench) {
     let runtime = bench.shared.runtime("");
@@ -120,7 +130,7 @@ fn what_interrupts_the_asking_says_for_how_long_the_model_is_left_alone() {
         }
         let told = format!("{interrupted:?}");
         end(&mut bench, "a.md", Err(interrupted));
-        let until = bench.shared.runtime("").held_until();
+        let until = bench.shared.runtime("").held_until(true);
         assert_eq!(until, alone.map(|alone| machine::now() + alone), "{told}");
         // Another note is not asked about meanwhile, and is afterwards.
         save(&mut bench, "b.md", 3);
@@ -141,7 +151,7 @@ fn a_day_that_ends_soon_is_waited_for_and_no_longer() {
     save(&mut bench, "a.md", 2);
     ask(&mut bench, IDLE);
     end(&mut bench, "a.md", Err(Interrupted::Budget(over_day())));
-    let until = bench.shared.runtime("").held_until().unwrap();
+    let until = bench.shared.runtime("").held_until(true).unwrap();
     assert_eq!(until, machine::now() + 20 * SECOND);
 }
 
@@ -157,10 +167,10 @@ fn the_users_word_ends_a_wait_at_once() {
     assert_eq!(ask(&mut bench, IDLE), 0);
     bench.indexer.buyer.resume();
     assert_eq!(ask(&mut bench, IDLE), 1, "one note while the model is tried");
-    assert_eq!(bench.shared.runtime("").held_until(), None);
+    assert_eq!(bench.shared.runtime("").held_until(true), None);
     // A question that had begun before the user's word ends after it.
     end(&mut bench, "b.md", Err(Interrupted::Useless(None)));
-    assert_eq!(bench.shared.runtime("").held_until(), None);
+    assert_eq!(bench.shared.runtime("").held_until(true), None);
 }
 
 #[test]
@@ -225,7 +235,7 @@ fn a_rebuild_ends_when_nothing_of_it_is_left_anywhere() {
 #[test]
 fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     let mut bench = bench();
-    bench.save("a.md", &report(2));
+    save_paid(&mut bench, "a.md");
     let number = begin_rebuild(&mut bench, "a.md", false);
     poll_run(&mut bench, IDLE);
     ask(&mut bench, IDLE);
@@ -241,7 +251,7 @@ fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     let ended = job_of(&bench, number);
     assert_eq!((ended.state, ended.bought), (JobState::Failed, 1));
     assert!(ended.problem.is_some_and(|problem| problem.contains("`budget.rebuild`")));
-    assert_eq!((unfinished(&bench), bench.shared.runtime("").held_until()), (None, None));
+    assert_eq!((unfinished(&bench), bench.shared.runtime("").held_until(true)), (None, None));
     let left = record(&bench, "a.md");
     assert!(left.chunks.iter().all(|chunk| chunk.due.is_none()), "{left:?}");
     assert_eq!(bench.pipeline().store.archived(key_of(&asked.chunks[0])).unwrap(), Some(bought));
@@ -343,6 +353,12 @@ fn the_regular_look_asks_for_drifted_contexts_once_an_interval() {
     remember_sync(&bench.pipeline(), now_s() + 1_000_000).unwrap();
     bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
     assert_eq!(looks(&mut bench), Some(Reason::Drifted));
+    // Nor does one that is set back while the daemon runs.
+    let wrong = now_s() + 1_000_000;
+    remember_sync(&bench.pipeline(), wrong).unwrap();
+    bench.indexer.buyer.next_sync = Some(wrong + interval.as_secs() as i64);
+    assert_eq!(bench.indexer.buyer.sync_left(&bench.indexer.actor), Some(interval));
+    assert_eq!(looks(&mut bench), Some(Reason::Drifted));
 }
 
 #[test]
@@ -364,4 +380,90 @@ fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back
     save(&mut bench, "b.md", 3);
     assert_eq!(ask(&mut bench, IDLE), 0);
     assert!(!again(&mut bench));
+}
+
+#[test]
+fn once_a_yes_is_taken_back_nothing_more_of_a_note_is_sent() {
+    let mut bench = Bench::new(|settings| (settings.context.consent, settings.context.concurrency) = (Consent::Ask, 1));
+    bench.answer((0..100).map(|_| (10 * SECOND, Say::Well)));
+    let record = bench.save("a.md", &report(8));
+    pending(&mut bench).loaded(&record, machine::now());
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, true));
+    ask(&mut bench, IDLE);
+    bench.drive(25 * SECOND);
+    buy(&mut bench, |buyer, at| buyer.set_agreed(at, false));
+    bench.drive(100 * SECOND);
+    assert_eq!((bench.model.asked().len(), bench.model.delivered()), (3, 3), "the third was under way");
+}
+
+#[test]
+fn a_rebuild_that_was_cancelled_buys_nothing_for_the_notes_that_workers_had() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    let began = pending(&mut bench).run.as_ref().unwrap().began;
+    bench.shared.jobs.cancel(number).unwrap();
+    buy(&mut bench, |buyer, at| buyer.stop_cancelled_run(at));
+    assert_eq!(job_of(&bench, number).state, JobState::Cancelled);
+    let landed = bench.decide(&Task::rebuild(path("a.md"), began));
+    assert!(landed.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
+    pending(&mut bench).written(&landed, machine::now());
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    poll_run(&mut bench, IDLE);
+    assert!(record(&bench, "a.md").chunks.iter().all(|chunk| chunk.due.is_none()));
+    assert_eq!(pending(&mut bench).counters.sum().rebuild, 0);
+}
+
+#[test]
+fn the_budget_of_a_rebuild_does_not_end_the_one_that_took_its_place() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.pass(SECOND);
+    let second = job(&bench);
+    buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, None, false)));
+    end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 })));
+    assert_eq!(pending(&mut bench).run.as_ref().and_then(|run| run.over.clone()), None);
+}
+
+#[test]
+fn a_day_that_is_used_up_holds_saves_and_no_rebuild() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    save(&mut bench, "b.md", 3);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    end(&mut bench, "b.md", Err(Interrupted::Budget(over_day())));
+    save(&mut bench, "c.md", 4);
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now()));
+    assert_eq!(ask(&mut bench, IDLE), 1, "the rebuild has its own budget");
+    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now() + BUDGET_AGAIN));
+    bench.pass(BUDGET_AGAIN);
+    assert_eq!(ask(&mut bench, IDLE), 2, "a save too");
+}
+
+#[test]
+fn a_request_that_changes_while_its_note_is_decided_about_stays_changed() {
+    let mut bench = bench();
+    let saved = save(&mut bench, "a.md", 2);
+    bench.indexer.notes.work.enqueue(vec![Task::again(path("a.md"))], false);
+    let (ticket, task) = bench.indexer.notes.work.next(Brake::Off).unwrap();
+    let outcome = bench.look(&task);
+    let event = ContextEvent::GaveUp(key_of(&saved.chunks[0]), Flaw::Missing);
+    bench.indexer.take(Event::Context { path: task.path.clone(), event });
+    bench.indexer.take(Event::Looked { path: task.path, ticket, outcome });
+    bench.indexer.notes.land();
+    let given_up = |bench: &Bench| (record(bench, "a.md").chunks[0].due, record(bench, "a.md").chunks[0].later);
+    assert_eq!(given_up(&bench), (None, Some(Reason::ContextFailed)));
+    // The note is decided about once more, from what is stored now.
+    let (ticket, task) = bench.indexer.notes.work.next(Brake::Off).unwrap();
+    let outcome = bench.look(&task);
+    bench.indexer.take(Event::Looked { path: task.path, ticket, outcome });
+    bench.indexer.notes.land();
+    assert_eq!(given_up(&bench), (None, Some(Reason::ContextFailed)));
+    assert!(bench.indexer.notes.work.under_way() == 0 && bench.indexer.notes.work.queued() == 0);
 }

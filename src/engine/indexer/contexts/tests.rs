@@ -2,6 +2,7 @@ mod wanted;
 
 use super::*;
 use crate::decide::Task;
+use crate::now_s;
 use crate::testing::{Bench, key_of, path, report};
 
 const BUSY: fn(&VaultPath) -> bool = |_| true;
@@ -179,6 +180,7 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
     machine.agreed = true;
     let decided = machine.bench.decide(&Task::again(path("a.md")));
     assert!(decided.chunks.iter().all(|chunk| chunk.due.is_none()), "{decided:?}");
+    machine.pending.run = Some(Run { total: 3, ..Run::new(7, None, false) });
     let rebuilt = machine.rebuild("a.md");
     assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
     assert_eq!(machine.asks(), of("a.md", 3));
@@ -287,6 +289,22 @@ fn a_note_that_moves_while_it_is_asked_about_is_not_asked_about_twice() {
 }
 
 #[test]
+fn another_note_at_the_place_of_one_that_moved_while_it_was_asked_about_waits_for_that_job() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    let jobs = machine.jobs_unless(FREE);
+    machine.pending.moved(&path("a.md"), &path("b.md"));
+    assert_eq!(*jobs[0].wanted.borrow(), path("b.md"), "where what comes is kept");
+    machine.saved("b.md", 2);
+    let other = machine.bench.save("a.md", &report(3).replace("rollout", "launch"));
+    machine.pending.loaded(&other, machine::now());
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1), "the writer knows two notes by one name");
+    machine.end("a.md", Ok(()));
+    machine.bench.pass(BUSY_AGAIN);
+    assert!(machine.asks().contains(&("a.md".to_owned(), 3)));
+}
+
+#[test]
 fn the_same_text_under_two_names_is_not_asked_for_twice_at_once() {
     let mut machine = Machine::new();
     let first = machine.save("a.md", 2);
@@ -312,6 +330,21 @@ fn a_private_note_is_not_asked_about_nor_one_that_becomes_private_while_it_waits
     machine.pending.written(&withdrawn, machine::now());
     machine.bench.pass(2 * machine.pending.settle);
     assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
+    // Nor is one that becomes private while it is asked about, or goes.
+    for private in [true, false] {
+        let mut machine = Machine::new();
+        machine.saved("a.md", 3);
+        let jobs = machine.jobs_unless(FREE);
+        machine.saved("a.md", 4);
+        assert!(jobs[0].wanted.has_changed().is_ok(), "it has changed");
+        if private {
+            let withdrawn = machine.bench.save("a.md", &format!("{}\n#private\n", report(3)));
+            machine.pending.written(&withdrawn, machine::now());
+        } else {
+            machine.pending.removed(&path("a.md"), None);
+        }
+        assert!(jobs[0].wanted.has_changed().is_err(), "{private}");
+    }
     // Where the notes may go they are asked about like all others.
     let mut machine = Machine::with(|context| context.base_url = Some("http://127.0.0.1:9".to_owned()));
     let here = machine.bench.save("p.md", &format!("{}\n#private\n", report(3)));
@@ -351,7 +384,7 @@ fn while_the_model_is_left_alone_nothing_is_asked_and_afterwards_all_is() {
     let mut machine = Machine::new();
     machine.saved("a.md", 2);
     let until = machine::now() + 60 * SECOND;
-    machine.pending.runtime.hold_until(until, "the budget is used up".to_owned());
+    machine.pending.runtime.hold_until(until, "the budget is used up".to_owned(), false);
     assert_eq!((machine.asks(), machine.next_question()), (vec![], Some(until)));
     machine.bench.pass(59 * SECOND);
     assert_eq!(machine.asks(), []);

@@ -56,3 +56,15 @@ fn a_vault_that_cannot_be_read_is_asked_for_again_soon() {
     assert_eq!(guard.look_at(), Some(now + RETURN_EVERY));
     assert!(!guard.believes(seen(50, 50, HOME), now + WAIT * 9, WAIT), "its absence was no first look");
 }
+
+#[test]
+fn the_users_word_counts_for_one_look_alone() {
+    let now = Instant::now();
+    let mut guard = guard();
+    guard.accept();
+    assert!(guard.believes(seen(0, 100, HOME), now, WAIT), "nothing was in doubt");
+    assert!(!guard.believes(seen(100, 100, HOME), now + WAIT, WAIT), "weeks later");
+    guard.accept();
+    guard.unreadable("gone".to_owned(), now + WAIT);
+    assert!(!guard.believes(seen(100, 100, HOME), now + WAIT, WAIT), "it was given for a folder that was not there");
+}

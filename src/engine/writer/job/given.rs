@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Note, is_set};
+use super::Note;
 use crate::context_job::{ContextEvent, TeamContext};
 use context::cost;
 use context::cost::{Usage, estimate_tokens};
@@ -24,7 +24,7 @@ impl Note<'_> {
             self.left.values().map(|(key, _)| *key).filter(|key| reason(key) != Reason::Rebuild).collect();
         let offered = tokio::select! {
             biased;
-            () = is_set(&mut self.draining) => return,
+            () = self.stop.said() => return,
             offered = self.author.teams.offered(&keys) => offered,
         };
         let mut teams: BTreeMap<String, HashMap<ContextKey, Vec<TeamContext>>> = BTreeMap::new();

@@ -171,3 +171,17 @@ fn a_note_that_has_become_private_meanwhile_is_not_shown() {
     assert!(matches!(said.end, Some(Err(Interrupted::Changed))), "{:?}", said.end);
     assert_eq!((bench.model.asked().len(), bench.reserved(), said.written.len()), (0, 0, 0));
 }
+
+#[test]
+fn what_is_not_wanted_any_more_is_not_sent_and_what_was_sent_is_kept() {
+    let bench = bench(2, |_| {});
+    bench.answer(late(100));
+    write(&bench, &bench.save("a.md", &report(8)));
+    bench.drive(15 * SECOND);
+    assert_eq!((bench.model.asked().len(), bench.model.delivered()), (4, 2));
+    bench.wants.borrow_mut().clear();
+    bench.drive(100 * SECOND);
+    let said = said(&bench);
+    assert!(matches!(said.end, Some(Err(Interrupted::Draining))), "{:?}", said.end);
+    assert_eq!((bench.model.asked().len(), said.written.len(), bench.reserved()), (4, 4, 0));
+}

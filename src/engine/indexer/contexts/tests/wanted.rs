@@ -46,7 +46,9 @@ fn what_a_batch_is_to_bring_is_not_asked_for_alone() {
 #[test]
 fn a_rebuild_that_ends_early_asks_for_nothing_more_and_says_what_is_old() {
     let mut machine = Machine::new();
-    machine.bench.save("a.md", &report(2));
+    let record = machine.bench.save("a.md", &report(2));
+    record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
+    machine.bench.decide(&Task::again(path("a.md")));
     machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, false) });
     machine.rebuild("a.md");
     machine.pending.take_back_rebuild(&machine.bench.pipeline()).unwrap();
@@ -55,6 +57,33 @@ fn a_rebuild_that_ends_early_asks_for_nothing_more_and_says_what_is_old() {
     let record = machine.record("a.md");
     assert!(record.chunks.iter().all(|c| (c.due, c.later) == (None, Some(Reason::ContextualizerChanged))));
     assert_eq!(machine.pending.counters.sum().rebuild, 0);
+}
+
+#[test]
+fn a_rebuild_that_ends_early_leaves_what_saves_had_asked_for() {
+    let mut machine = Machine::new();
+    machine.saved("a.md", 2);
+    machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, false) });
+    machine.rebuild("a.md");
+    // A rebuild that takes the place of this one, and a save meanwhile, forget nothing.
+    machine.rebuild("a.md");
+    machine.bench.save("a.md", &report(3));
+    // It is the rebuild that sees this note first.
+    machine.bench.write("b.md", &report(4).replace("rollout", "launch"));
+    machine.rebuild("b.md");
+    machine.pending.take_back_rebuild(&machine.bench.pipeline()).unwrap();
+    machine.pending.run = None;
+    let reasons = |name: &str| -> Vec<_> {
+        let record = machine.record(name);
+        record.chunks.iter().map(|chunk| (chunk.due.map(|due| due.reason), chunk.later)).collect()
+    };
+    let asked = |reason| (Some(reason), None);
+    let (new, changed) = (asked(Reason::NewNote), asked(Reason::StructureChanged));
+    assert_eq!((reasons("a.md"), reasons("b.md")), (vec![new, new, changed], vec![new; 4]));
+    assert_eq!(
+        machine.jobs_unless(FREE).iter().map(|job| (job.purpose, job.pending.len())).collect::<Vec<_>>(),
+        [(Purpose::Change, 3), (Purpose::Change, 4)]
+    );
 }
 
 #[test]

@@ -1,0 +1,137 @@
+//! Requests for contexts in the records of notes: a sync makes some, an answer of no use counts against one, and a
+//! rebuild that ends early takes its own back.
+
+use std::time::{Duration, Instant};
+
+use super::{PendingContexts, Rank, Renew, is_save};
+use crate::context_job::MOST_TRIES;
+use crate::decide::NotePipeline;
+use crate::{EngineError, now_s};
+use context::ContextRecord;
+use context::plan::{PendingContext, Reason};
+use note::VaultPath;
+use note::fingerprint::{ContextKey, context_key};
+use store::record::{ChunkRecord, NoteRecord};
+
+impl PendingContexts {
+    /// Asks again for contexts that serve and should be better: drifted, failed, and with `renew` those of another
+    /// generation. Also asks for what saves want if that is not asked for automatically. With `since` only notes that
+    /// changed since then count. Returns how many chunks.
+    pub(crate) fn refresh(
+        &mut self,
+        pipeline: &NotePipeline,
+        since: Option<i64>,
+        renew: Renew,
+    ) -> Result<u64, EngineError> {
+        let automatic = self.runtime.config.context.automatic;
+        let mut wanted = 0;
+        for record in pipeline.store.notes()? {
+            let recent = since.is_none_or(|since| record.stat.mtime_ns.div_euclid(1_000_000_000) >= since);
+            let stale = |reason| match reason {
+                Reason::Drifted | Reason::ContextFailed => true,
+                Reason::ContextualizerChanged => renew != Renew::Nothing,
+                _ => false,
+            };
+            let put_off = |chunk: &ChunkRecord| !automatic && chunk.due.is_some_and(|due| is_save(due.reason));
+            let is_stale = |chunk: &ChunkRecord| chunk.due.is_none() && chunk.later.is_some_and(stale);
+            if !recent || !record.chunks.iter().any(|c| is_stale(c) || put_off(c)) {
+                continue;
+            }
+            let contexts = pipeline.store.contexts(&record.path)?;
+            let stays = |i: usize, reason| {
+                let paid = contexts.get(i).is_some_and(ContextRecord::is_paid);
+                reason == Reason::ContextualizerChanged && paid && renew == Renew::Free
+            };
+            let now = now_s();
+            self.amend(pipeline, &record.path, |record| {
+                for (i, chunk) in record.chunks.iter_mut().enumerate() {
+                    if put_off(chunk) {
+                        chunk.due =
+                            chunk.due.map(|due| PendingContext { reason: Reason::ContextualizerChanged, ..due });
+                        wanted += 1;
+                    }
+                    let outdated = chunk.later.filter(|reason| stale(*reason) && !stays(i, *reason));
+                    if let (None, Some(reason)) = (chunk.due, outdated) {
+                        // The request must be younger than the context that it is to replace.
+                        let since = now.max(contexts.get(i).map_or(0, |context| context.written_at + 1));
+                        (chunk.due, chunk.later) = (Some(PendingContext { reason, since, tries: 0 }), None);
+                        wanted += 1;
+                    }
+                }
+            })?;
+        }
+        Ok(wanted)
+    }
+
+    /// Takes back the requests of a rebuild: what was asked for before it is asked for again.
+    pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
+        for path in rebuilt(pipeline)? {
+            self.amend(pipeline, &path, |record| {
+                for chunk in &mut record.chunks {
+                    let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild) else { continue };
+                    (chunk.due, chunk.later) = match chunk.later {
+                        Some(reason) => (Some(PendingContext { reason, ..due }), None),
+                        None => (None, Some(Reason::ContextualizerChanged)),
+                    };
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Queues what a batch rebuild left over, to be asked for one by one.
+    pub(crate) fn queue_rebuilt(&mut self, pipeline: &NotePipeline, now: Instant) -> Result<(), EngineError> {
+        for path in rebuilt(pipeline)? {
+            if !self.asked.contains_key(&path) {
+                self.queue.put(path, Rank::Bulk, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the requests in a note's record; the index stays as it is.
+    fn amend(
+        &mut self,
+        pipeline: &NotePipeline,
+        path: &VaultPath,
+        change: impl FnOnce(&mut NoteRecord),
+    ) -> Result<(), EngineError> {
+        let mut after = None;
+        pipeline.store.amend(path, |record| {
+            change(record);
+            after = Some(record.clone());
+        })?;
+        if let Some(record) = after {
+            self.amended.push(path.clone());
+            self.put(&record, (Duration::ZERO, Duration::ZERO), machine::now());
+        }
+        Ok(())
+    }
+
+    /// An answer was of no use: counts the try, or gives up.
+    pub(super) fn tried(
+        &mut self,
+        pipeline: &NotePipeline,
+        path: &VaultPath,
+        key: ContextKey,
+        gave_up: bool,
+    ) -> Result<(), EngineError> {
+        self.amend(pipeline, path, |record| {
+            for chunk in record.chunks.iter_mut().filter(|c| context_key(&c.keys, c.hash) == key) {
+                let Some(due) = &mut chunk.due else { continue };
+                due.tries = due.tries.saturating_add(1).min(MOST_TRIES);
+                if gave_up {
+                    (chunk.due, chunk.later) = (None, Some(Reason::ContextFailed));
+                }
+            }
+        })
+    }
+}
+
+/// Notes that a rebuild wants contexts for.
+fn rebuilt(pipeline: &NotePipeline) -> Result<Vec<VaultPath>, EngineError> {
+    let wants = |record: &NoteRecord| {
+        record.chunks.iter().any(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild))
+    };
+    Ok(pipeline.store.notes()?.into_iter().filter(wants).map(|record| record.path).collect())
+}
