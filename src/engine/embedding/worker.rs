@@ -374,7 +374,10 @@ impl EmbedQueue {
         let Some(batch) = self.flying.remove(&number) else { return };
         match result {
             Ok(made) => {
-                self.common.lock().held = None;
+                // A call that was under way says nothing of what keeps the others waiting since.
+                if self.until.is_none() {
+                    self.common.lock().held = None;
+                }
                 self.trust = Trust::Earned;
                 let doubted = std::mem::take(&mut self.doubted);
                 self.put_back(doubted);
@@ -427,10 +430,7 @@ impl EmbedQueue {
             return self.hold(LOOK_AGAIN, format!("the embedder has refused every text so far: {error}"));
         }
         if batch.len() > 1 {
-            let rest = batch.split_off(batch.len() / 2);
-            self.again.push_back(batch);
-            self.again.push_back(rest);
-            return;
+            return self.split(batch);
         }
         let Some(mut parcel) = batch.pop() else { return };
         if parcel.document.len() == 1 && parcel.cuts < MOST_CUTS {
@@ -448,6 +448,13 @@ impl EmbedQueue {
             let doubted = std::mem::take(&mut self.doubted);
             self.halve(doubted, error);
         }
+    }
+
+    /// Tries each half of a batch alone.
+    fn split(&mut self, mut batch: Vec<Parcel>) {
+        let rest = batch.split_off(batch.len() / 2);
+        self.again.push_back(batch);
+        self.again.push_back(rest);
     }
 
     /// Queues texts behind all others, to be tried again in full.
@@ -488,7 +495,15 @@ impl EmbedQueue {
             }
             return;
         }
-        self.again.push_front(batch);
+        if refused.never_fits() && batch.len() > 1 {
+            return self.split(batch);
+        }
+        if refused.never_fits() {
+            // A larger budget may come; until then it must not keep all others from being sent.
+            self.put_back(batch);
+        } else {
+            self.again.push_front(batch);
+        }
         self.hold(LOOK_AGAIN, why);
     }
 

@@ -132,3 +132,22 @@ fn a_cut_text_is_half_of_it_at_a_character() {
     assert_eq!(cut("日本", 1), "日");
     assert_eq!(cut("日", 3), "");
 }
+
+#[tokio::test]
+async fn a_batch_larger_than_a_days_budget_is_divided_and_a_text_larger_than_it_keeps_none_waiting_and_is_told() {
+    let mut play = Play::new();
+    play.embed("a.md", 5);
+    let refusal = |needed| Err(EmbedError::Budget(OverBudget::DayTokens { limit: 50, spent: 0, needed }));
+    play.calls(|batch| if batch.len() > 2 { refusal(75) } else { made(batch) }).await;
+    assert_eq!((play.events.lock().len(), play.held().as_str()), (1, ""));
+
+    let dear = |batch: &[Parcel]| batch.iter().any(|parcel| parcel.of.1.as_str() == "dear.md");
+    play.embed("dear.md", 1);
+    for done in [2, 3] {
+        play.embed(&format!("{done}.md"), 1);
+        play.calls(|batch| if dear(batch) { refusal(70) } else { made(batch) }).await;
+        assert_eq!(play.events.lock().len(), done);
+        assert!(play.held().contains("`budget.day_tokens`"), "{}", play.held());
+        play.wait();
+    }
+}
