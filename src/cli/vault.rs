@@ -57,7 +57,13 @@ impl Written {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
         };
-        let (loaded, problems) = Config::read(&session.overrides());
+        let (loaded, mut problems) = Config::read(&session.overrides());
+        // A folder that is gone is a reason to remove its vault, not to leave it.
+        let gone = |key: &str| {
+            let vaults = &loaded.config.engine.vaults;
+            vaults.iter().any(|vault| key == format!("vault.{}.path", vault.name) && !vault.path.exists())
+        };
+        problems.retain(|problem| !problem.key.as_deref().is_some_and(gone));
         if text.is_some() && !problems.is_empty() {
             let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let message =

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::consent::Terms;
 use super::writer::Writer;
 use crate::settings::Settings;
 use provider::Health;
@@ -47,6 +48,12 @@ impl GenerationRuntime {
     /// Other settings, the same writer, and no hold.
     pub(super) fn with_settings(&self, config: Arc<Settings>) -> Self {
         GenerationRuntime { config, writer: self.writer.clone(), failure: self.failure.clone(), hold: Mutex::default() }
+    }
+
+    /// The terms that the user must agree to before the model is asked; `None` if no consent is needed.
+    pub(super) fn terms(&self) -> Option<Terms> {
+        let author = &self.writer.as_ref()?.author;
+        Terms::of_contexts(&self.config.context, &author.model, author.client.leaves_to())
     }
 
     /// Whether both share one writer, so that requests to the other are requests to this one too.

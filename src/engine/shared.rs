@@ -27,8 +27,9 @@ pub(super) struct VaultShared {
     /// Which generation of contexts; the plain one has no name.
     pub(super) generation: String,
     pub(super) path: PathBuf,
-    /// What answers queries: a snapshot, and the pipeline whose embedder made its vectors.
-    pub(super) published: ArcSwapOption<(Arc<Snapshot>, Arc<NotePipeline>)>,
+    /// What answers queries: a snapshot, and the pipeline whose embedder made its vectors. An indexer that takes
+    /// another's place has the same: what the other published answers until it withdraws that.
+    pub(super) published: Arc<ArcSwapOption<(Arc<Snapshot>, Arc<NotePipeline>)>>,
     /// Access to the file system for queries and worker threads.
     pub(super) disk: Arc<DiskAccess>,
     flags: Flags,
@@ -110,20 +111,27 @@ pub(super) struct IndexerReport {
 }
 
 impl VaultShared {
-    pub(super) fn new(id: u64, vault: &VaultConfig, generation: &str, disk: Arc<dyn Disk>) -> Arc<Self> {
+    /// With `before` it takes that one's place.
+    pub(super) fn new(
+        id: u64,
+        vault: &VaultConfig,
+        generation: &str,
+        disk: Arc<dyn Disk>,
+        before: Option<&VaultShared>,
+    ) -> Arc<Self> {
         let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
         Arc::new(VaultShared {
             id,
             name: vault.name.clone(),
             generation: generation.to_owned(),
             path: vault.path.clone(),
-            published: ArcSwapOption::empty(),
+            published: before.map(|before| before.published.clone()).unwrap_or_default(),
             grep: Grep::new(&disk),
             disk: Arc::new(DiskAccess::new(disk)),
             flags: Flags::default(),
-            graph: ArcSwapOption::empty(),
-            policy: ArcSwapOption::empty(),
-            attachments: ArcSwap::default(),
+            graph: ArcSwapOption::new(before.and_then(|before| before.graph.load_full())),
+            policy: ArcSwapOption::new(before.and_then(|before| before.policy.load_full())),
+            attachments: before.map(|before| ArcSwap::new(before.attachments.load_full())).unwrap_or_default(),
             status: Mutex::new(status),
             counts: Mutex::default(),
             embedding: Mutex::default(),

@@ -250,8 +250,8 @@ impl Supervisor {
         }
     }
 
-    /// Starts an indexer for a vault and for each of its generations that is built. `places` holds the ends of the
-    /// indexers that are being replaced.
+    /// Starts an indexer for a vault and for each of its generations that is built. `places` holds the indexers that are
+    /// being replaced.
     fn open_vault(&mut self, config: &Settings, vault: &VaultConfig, places: &mut Places) {
         let answering = active(config, vault);
         let inactive = built(config, vault, &answering);
@@ -263,12 +263,15 @@ impl Supervisor {
 
     /// Starts an indexer; returns its id.
     pub(super) fn start(&mut self, vault: &VaultConfig, generation: &str, inactive: bool, places: &mut Places) -> u64 {
-        let shared = VaultShared::new(self.next_id, vault, generation, self.disk.clone());
+        let after = places.remove(&(vault.path.clone(), generation.to_owned()));
+        // What was published under other rules of what is private must not answer.
+        let before =
+            after.as_ref().filter(|before| before.vault.private == vault.private).map(|before| &*before.shared);
+        let shared = VaultShared::new(self.next_id, vault, generation, self.disk.clone(), before);
         shared.set_inactive(inactive);
         self.next_id += 1;
         let id = shared.id;
-        let after = places.remove(&(vault.path.clone(), generation.to_owned()));
-        self.spawn(vault.clone(), shared, after, 0);
+        self.spawn(vault.clone(), shared, after.map(|before| before.ended), 0);
         id
     }
 
@@ -351,7 +354,7 @@ impl Supervisor {
         let mut places = Places::new();
         for id in old {
             if let Some(child) = self.stop(id, "the configuration was read again") {
-                places.insert((child.vault.path.clone(), child.shared.generation.clone()), child.ended);
+                places.insert((child.vault.path.clone(), child.shared.generation.clone()), child);
             }
         }
         self.shared.indexers.send_all(|| indexer::Event::Reloaded(before.clone()));
@@ -418,8 +421,8 @@ pub(super) fn take_limits(shared: &Shared, config: &Settings) {
     shared.generations.store(Arc::new(runtimes.iter().map(renewed).collect()));
 }
 
-/// The ends of indexers by vault and generation: an indexer waits for the end of the one that it replaces.
-pub(super) type Places = BTreeMap<(std::path::PathBuf, String), Receiver<()>>;
+/// Indexers that end, by vault and generation: an indexer waits for the end of the one that it replaces.
+pub(super) type Places = BTreeMap<(std::path::PathBuf, String), Child>;
 
 /// How long the machine has been asleep since it was started.
 fn time_asleep() -> Duration {

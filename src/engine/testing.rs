@@ -54,7 +54,7 @@ pub(crate) fn file_system() -> Arc<dyn Disk> {
 pub(crate) fn assembled(settings: &Settings, control: Control, runtime: &Handle) -> (Seed, Receiver<Event>) {
     let shared = Arc::new(assemble(settings, control, ProviderRuntime::driven(runtime)).unwrap());
     start_runtimes(&shared, settings);
-    let vault = VaultShared::new(0, &settings.vaults[0], "", file_system());
+    let vault = VaultShared::new(0, &settings.vaults[0], "", file_system(), None);
     shared.vaults.store(Arc::new(vec![vault.clone()]));
     let (sender, inbox) = mpsc::channel();
     shared.indexers.add(0, sender.clone());

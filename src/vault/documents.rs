@@ -93,12 +93,13 @@ impl Documents {
         let Some(convert) = &self.convert else {
             return Ok(FileText { bytes: Vec::new(), stat, remark: Some("nothing here can convert it".to_owned()) });
         };
+        // Before its turn: a file system that hangs must not keep the documents of other vaults waiting.
+        let hash = hash(&file)?;
         let turn = self.turn.lock();
         // Another thread may have converted it meanwhile.
         if let Some((bytes, remark)) = kept(&place, format, &file, &stat) {
             return Ok(FileText { bytes, stat, remark });
         }
-        let hash = hash(&file)?;
         let (bytes, remark) = convert.convert(format, file.try_clone()?, max_bytes)?;
         drop(turn);
         let after = file_stat(&file.metadata()?);

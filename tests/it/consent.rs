@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use protocol::ask::AskRequest;
 use protocol::audience::Audience;
-use protocol::contexts::{Offer, OfferedWork, StartContextsRequest, StopContextsRequest};
+use protocol::contexts::{GenerateRequest, Offer, OfferedWork, StartContextsRequest, StopContextsRequest};
 use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobKind, JobState, RebuildRequest};
 use protocol::search::SearchRequest;
@@ -90,6 +91,41 @@ fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
     daemon.wait_for("a request that waits", |status| status.contexts.waiting > 0 && status.state == RunState::Idle);
     assert!(!offered(&mut daemon).agreed);
     assert_eq!(model.calls(), 1);
+}
+
+#[test]
+fn an_assistant_that_may_spend_has_no_model_asked_before_the_user_agrees() {
+    let model = Model::start();
+    let place = place(&model);
+    place.configure(&format!(
+        "{}[mcp]\nallow_spending = true\n[search]\nexpand = \"queries\"\n",
+        asking(&model, "claude-haiku-4-5")
+    ));
+    let mut daemon = start(&place);
+    offer(&mut daemon);
+    let audience = Audience::Assistant;
+    let rebuild = RebuildRequest { audience, path: Some("Atlas rollout.md".into()), ..RebuildRequest::default() };
+    let ask = AskRequest { audience, question: "When is the rollout?".into(), ..AskRequest::default() };
+    let generate = GenerateRequest {
+        audience,
+        chunk: "They nest in alders.".into(),
+        document: "# Heron\n\nThey nest in alders.\n".into(),
+        ..GenerateRequest::default()
+    };
+    for refused in [daemon.refused(&rebuild), daemon.refused(&ask), daemon.refused(&generate)] {
+        assert_eq!(refused.kind, ErrorKind::Forbidden);
+        assert!(refused.message.contains("`situated contexts start`"), "{refused:?}");
+    }
+    daemon.ask(&SearchRequest { audience, ..query("rollout") });
+    assert_eq!(model.calls(), 0);
+
+    daemon.ask(&StartContextsRequest::default());
+    wait_written(&mut daemon);
+    daemon.ask(&generate);
+    assert_eq!(model.calls(), 2);
+    let job = daemon.ask(&rebuild).job;
+    eventually("the rebuild ends", || daemon.job(job).state == JobState::Done);
+    assert_eq!(model.calls(), 3);
 }
 
 #[test]

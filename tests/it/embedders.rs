@@ -222,6 +222,31 @@ fn wrong_dimensions_and_other_refusals_are_told_and_the_old_one_serves() {
 }
 
 #[test]
+fn a_server_that_refuses_everything_takes_over_nothing() {
+    let server = Vectors::start(24);
+    server.refuse(Some((400, "{\"error\":{\"message\":\"bad request\"}}")));
+    let place = Place::with(&NOTES);
+    place.configure(&server.config("openai", "m", "dimensions = 24"));
+    let mut daemon = place.spawn(&["run"]);
+    let status = daemon.wait_for("told", |status| tells(status, "refused more than half of the texts"));
+    assert_eq!(status.embedder, "builtin static-v1/2");
+    assert_eq!(nearest(&mut daemon, MEANT), "Bread.md");
+    server.refuse(None);
+    daemon.resume();
+    wait_served_by(&mut daemon, "openai m 24");
+    // What it refuses while it serves is asked for again when the user says that it works.
+    server.refuse(Some((400, "{\"error\":{\"message\":\"bad request\"}}")));
+    place.write("Glass.md", "# Glass\n\nAnnealing relieves stresses.\n");
+    daemon.wait_holding("annealing", &["Glass.md"]);
+    wait_served_by(&mut daemon, "openai m 24");
+    server.refuse(None);
+    daemon.resume();
+    eventually("found by its vector", || {
+        paths(&dense(&mut daemon, "annealing relieves stresses").hits).first() == Some(&"Glass.md")
+    });
+}
+
+#[test]
 fn a_slow_query_is_answered_by_words_and_remembered_for_the_next() {
     let server = Vectors::start(24);
     let place = Place::with(&NOTES);

@@ -184,6 +184,33 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
 }
 
 #[test]
+fn a_vault_whose_folder_is_gone_keeps_no_other_from_being_served_and_is_renamed_and_removed() {
+    let (place, elsewhere, other) = place();
+    place.configure(&format!("\n[[vault]]\nname = \"Other\"\npath = {other:?}\n"));
+    let mut daemon = start(&place);
+    assert_eq!(daemon.holding("bananas"), ["b.md"]);
+    assert_eq!(daemon.stop(), Some(0));
+    fs::rename(&other, elsewhere.path().join("away")).unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    let tells = |problem: &String| problem.contains("vault `Other` cannot be read");
+    daemon.wait_for("told", |status| status.problems.iter().any(tells));
+    assert_eq!(daemon.holding("apples"), ["a.md"]);
+    assert_eq!(daemon.holding("bananas"), ["b.md"], "its index is kept");
+
+    well(&place, &["vault", "rename", "Other", "Fruit"]);
+    let third = elsewhere.path().canonicalize().unwrap().join("Third");
+    fs::create_dir(&third).unwrap();
+    fs::write(third.join("c.md"), "# C\n\nCherries are sour.\n").unwrap();
+    well(&place, &["vault", "add", third.to_str().unwrap()]);
+    daemon.connect_anew();
+    daemon.wait_holding("cherries", &["c.md"]);
+    well(&place, &["vault", "remove", "Fruit"]);
+    daemon.connect_anew();
+    daemon.wait_holding("bananas", &[]);
+    assert_eq!(daemon.holding("apples"), ["a.md"]);
+}
+
+#[test]
 fn what_is_no_vault_is_refused_and_nothing_changes() {
     let (place, elsewhere, other) = place();
     place.configure("");

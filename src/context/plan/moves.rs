@@ -46,7 +46,9 @@ pub fn match_moves(gone: &[MissingNote], new: &[NewNote]) -> BTreeMap<VaultPath,
     let mut by_text: HashMap<TextHash, BTreeSet<&VaultPath>> = HashMap::new();
     let mut by_inode: HashMap<(u64, u64), &MissingNote> = HashMap::new();
     for note in gone {
-        by_text.entry(note.known.hash).or_default().insert(&note.path);
+        if note.known.hash != TextHash::UNKNOWN {
+            by_text.entry(note.known.hash).or_default().insert(&note.path);
+        }
         by_inode.extend(note.known.stat.file().map(|file| (file, note)));
     }
     let new: BTreeMap<&VaultPath, &NewNote> = new.iter().map(|note| (&note.path, note)).collect();

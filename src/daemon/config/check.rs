@@ -210,6 +210,8 @@ impl Check<'_> {
     }
 
     fn vaults(&mut self) {
+        let engine = &self.loaded.config.engine;
+        let serves = engine.vaults.iter().any(|vault| vault.path.is_dir());
         for vault in &self.loaded.config.engine.vaults {
             let key = key_of(vault, "path");
             let path = vault.path.display();
@@ -222,6 +224,11 @@ impl Check<'_> {
                 Ok(_) => {
                     self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"));
                 }
+                // It was there once, and is served again when it is back; the others do not wait for it.
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::NotFound
+                        && serves
+                        && engine::vault_dir(&engine.data_dir, &vault.path).is_dir() => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));
                 }

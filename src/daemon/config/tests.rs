@@ -361,6 +361,18 @@ fn relations_are_checked() {
 }
 
 #[test]
+fn a_folder_that_is_gone_is_no_problem_if_it_was_indexed_and_another_is_there() {
+    let bench = Bench::new();
+    let (data, gone) = (bench.path("data"), bench.path("gone"));
+    let alone = format!("data_dir = {data:?}\n[[vault]]\npath = {gone:?}\n");
+    let both = format!("{alone}[[vault]]\npath = \"NOTES\"\n");
+    assert!(bench.problems(&both, &[])[0].contains("is it spelt right, and mounted?"));
+    std::fs::create_dir_all(engine::vault_dir(&data, &gone)).unwrap();
+    assert_eq!(bench.load(&both, &[]).unwrap().config.engine.vaults.len(), 2);
+    assert!(bench.problems(&alone, &[])[0].contains("is it spelt right, and mounted?"));
+}
+
+#[test]
 fn files_that_are_no_configuration() {
     let bench = Bench::new();
     let missing = Overrides { config: Some(bench.path("none.toml")), ..Overrides::default() };

@@ -9,10 +9,10 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use note::Format;
 use vault::documents::{Convert, MOST_BYTES};
@@ -24,6 +24,9 @@ const CHILD: &str = "--convert-document";
 
 /// How long a document may take in all.
 const WITHIN: Duration = Duration::from_secs(40);
+
+/// How long the end of a child that was killed is waited for. One that reads from a file system that hangs does not end.
+const DEAD_WITHIN: Duration = Duration::from_secs(5);
 
 /// Processor time of a child, in seconds, and its address space, in bytes: the file itself, what it unpacks to, its text.
 const MOST_SECONDS: u64 = 30;
@@ -104,10 +107,7 @@ fn converted(program: &PathBuf, format: Format, file: File, most: u64) -> Answer
     let started = thread::Builder::new().name("document".to_owned()).spawn(reader);
     let in_time = started.is_ok().then(|| text.recv_timeout(WITHIN).ok()).flatten();
     let was_late = in_time.is_none();
-    if was_late {
-        child.kill()?;
-    }
-    let status = child.wait()?;
+    let status = if was_late { killed(child, DEAD_WITHIN)? } else { child.wait()? };
     started?;
     let (bytes, remark) = match in_time {
         Some(read) => read,
@@ -115,6 +115,26 @@ fn converted(program: &PathBuf, format: Format, file: File, most: u64) -> Answer
         None => text.recv().map_err(|_| io::Error::other("nobody read what the converter wrote"))?,
     };
     Ok(said(bytes, &String::from_utf8_lossy(&remark), status, was_late))
+}
+
+/// Kills a child; its exit status.
+///
+/// # Errors
+/// It has not ended in time. Another thread waits for that.
+fn killed(mut child: Child, within: Duration) -> io::Result<ExitStatus> {
+    child.kill()?;
+    let until = Instant::now() + within;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() > until {
+            // Without the thread the child stays a zombie until the daemon ends, which harms nobody.
+            let _ = thread::Builder::new().name("document".to_owned()).spawn(move || child.wait());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "its reader does not end: its file system hangs"));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The text of a document and the remark about it, depending on how its child ended.
@@ -187,4 +207,18 @@ fn child(format: Format, most: usize) -> Result<document::Remark, String> {
     let remark = converted.map_err(|_| "its reader gave up".to_owned())?.map_err(|why| why.to_string())?;
     out.flush().map_err(|error| format!("its text cannot be written: {error}"))?;
     Ok(remark)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_does_not_end_is_waited_for_no_longer_than_it_may_take() {
+        let sleeps = || Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(killed(sleeps(), DEAD_WITHIN).unwrap().code(), None, "it was killed");
+        // As good as one that the kernel does not let die: nobody waits for it at all.
+        let mut ends = 0..20;
+        assert!(ends.any(|_| killed(sleeps(), Duration::ZERO).is_err_and(|why| why.kind() == io::ErrorKind::TimedOut)));
+    }
 }

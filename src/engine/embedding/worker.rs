@@ -30,6 +30,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How often a text that is too long is halved before it is given up.
 const MOST_CUTS: u8 = 4;
 
+/// An embedder that refuses so many texts before it takes one is in doubt itself, not the texts.
+const MOST_DOUBTED: usize = 8;
+
 /// A note whose vectors are to be made.
 pub(crate) struct EmbedJob {
     pub(crate) vault: u64,
@@ -111,6 +114,8 @@ impl Worker {
             bulk: VecDeque::new(),
             again: VecDeque::new(),
             flying: HashMap::new(),
+            trust: Trust::Untried,
+            doubted: Vec::new(),
             next: 0,
             until: None,
         };
@@ -130,8 +135,13 @@ impl Worker {
 
     /// Whether the embedder refused an input of a document for good.
     pub(crate) fn refused(&self, document: &[Input]) -> bool {
+        self.count_refused(document.iter().map(|input| &input.hash)) > 0
+    }
+
+    /// How many of these inputs the embedder refused for good.
+    pub(crate) fn count_refused<'a>(&self, inputs: impl Iterator<Item = &'a InputHash>) -> usize {
         let common = self.common.lock();
-        document.iter().any(|input| common.refused.contains(&input.hash))
+        inputs.filter(|hash| common.refused.contains(*hash)).count()
     }
 
     pub(super) fn held(&self) -> Option<String> {
@@ -139,6 +149,7 @@ impl Worker {
     }
 
     pub(super) fn resume(&self) {
+        self.common.lock().refused.clear();
         let _ = self.commands.send(Command::Resume);
     }
 
@@ -175,6 +186,17 @@ struct Open {
     problem: Option<String>,
 }
 
+/// What is known of an embedder by the texts that it took or refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// It has taken none yet.
+    Untried,
+    /// It has refused so many that it seems to refuse all: it is asked about one at a time.
+    InDoubt,
+    /// It has taken some, so what it refuses is the text's fault.
+    Earned,
+}
+
 struct EmbedQueue {
     embedder: Embedder,
     spender: Arc<Spender>,
@@ -189,6 +211,9 @@ struct EmbedQueue {
     /// What was sent and has to be sent once more.
     again: VecDeque<Vec<Parcel>>,
     flying: HashMap<u64, Vec<Parcel>>,
+    trust: Trust,
+    /// What the embedder refused in every length before it took any.
+    doubted: Vec<Parcel>,
     next: u64,
     /// Nothing is sent until then.
     until: Option<Instant>,
@@ -225,6 +250,7 @@ impl EmbedQueue {
     fn forget(&mut self, key: &Key) {
         self.saved.retain(|parcel| parcel.of != *key);
         self.bulk.retain(|parcel| parcel.of != *key);
+        self.doubted.retain(|parcel| parcel.of != *key);
         self.again.iter_mut().for_each(|batch| batch.retain(|parcel| parcel.of != *key));
         self.again.retain(|batch| !batch.is_empty());
         self.orders.remove(key);
@@ -235,6 +261,7 @@ impl EmbedQueue {
         let key = (job.vault, job.path.clone());
         self.saved.retain(|parcel| parcel.of != key);
         self.bulk.retain(|parcel| parcel.of != key);
+        self.doubted.retain(|parcel| parcel.of != key);
         let documents = std::mem::take(&mut job.documents);
         let bulk = job.bulk;
         let flying = self.flying.values().flatten().chain(self.again.iter().flatten());
@@ -267,6 +294,12 @@ impl EmbedQueue {
         {
             self.send(batch);
         }
+        if self.flying.is_empty() && self.until.is_none() {
+            // Nothing is left that could tell whether it is the embedder that is at fault.
+            for parcel in std::mem::take(&mut self.doubted) {
+                self.give_up(&parcel);
+            }
+        }
     }
 
     /// As many documents as one call may take, of one vault and for one purpose; the newest saves first.
@@ -275,13 +308,14 @@ impl EmbedQueue {
             return Some(batch);
         }
         let most = self.embedder.per_call();
+        let most_texts = if self.trust == Trust::InDoubt { 1 } else { most.texts };
         let purpose = |orders: &HashMap<Key, Open>, key: &Key| Some((key.0, orders.get(key)?.job.purpose));
         let mut batch: Vec<Parcel> = Vec::new();
         let (mut texts, mut tokens) = (0, 0);
         while let Some(next) = self.saved.last().or_else(|| self.bulk.front()) {
             let (more, of_them) = (next.document.len(), next.document.iter().map(|i| tokens_of(&i.text)).sum::<u64>());
             if let Some(first) = batch.first() {
-                let full = texts + more > most.texts || tokens + of_them > most.tokens;
+                let full = texts + more > most_texts || tokens + of_them > most.tokens;
                 if full || purpose(&self.orders, &first.of) != purpose(&self.orders, &next.of) {
                     break;
                 }
@@ -340,7 +374,13 @@ impl EmbedQueue {
         let Some(batch) = self.flying.remove(&number) else { return };
         match result {
             Ok(made) => {
-                self.common.lock().held = None;
+                // A call that was under way says nothing of what keeps the others waiting since.
+                if self.until.is_none() {
+                    self.common.lock().held = None;
+                }
+                self.trust = Trust::Earned;
+                let doubted = std::mem::take(&mut self.doubted);
+                self.put_back(doubted);
                 self.keep(batch, made.vectors).await;
             }
             Err(EmbedError::Budget(refused)) => self.unaffordable(batch, &refused),
@@ -382,13 +422,15 @@ impl EmbedQueue {
         }
     }
 
-    /// The embedder refuses a batch: tries each half again alone, or half of the text if there is only one.
+    /// The embedder refuses a batch: tries each half again alone, or half of the text if there is only one. If it seems
+    /// to refuse everything, it is asked about another text later.
     fn halve(&mut self, mut batch: Vec<Parcel>, error: &EmbedError) {
+        if self.trust == Trust::InDoubt {
+            self.put_back(batch);
+            return self.hold(LOOK_AGAIN, format!("the embedder has refused every text so far: {error}"));
+        }
         if batch.len() > 1 {
-            let rest = batch.split_off(batch.len() / 2);
-            self.again.push_back(batch);
-            self.again.push_back(rest);
-            return;
+            return self.split(batch);
         }
         let Some(mut parcel) = batch.pop() else { return };
         if parcel.document.len() == 1 && parcel.cuts < MOST_CUTS {
@@ -397,8 +439,33 @@ impl EmbedQueue {
             return;
         }
         tracing::warn!(%error, "the embedder takes a text in no length; it is found by its words");
+        if self.trust == Trust::Earned {
+            return self.give_up(&parcel);
+        }
+        self.doubted.push(parcel);
+        if self.doubted.len() >= MOST_DOUBTED {
+            self.trust = Trust::InDoubt;
+            let doubted = std::mem::take(&mut self.doubted);
+            self.halve(doubted, error);
+        }
+    }
+
+    /// Tries each half of a batch alone.
+    fn split(&mut self, mut batch: Vec<Parcel>) {
+        let rest = batch.split_off(batch.len() / 2);
+        self.again.push_back(batch);
+        self.again.push_back(rest);
+    }
+
+    /// Queues texts behind all others, to be tried again in full.
+    fn put_back(&mut self, batch: Vec<Parcel>) {
+        self.bulk.extend(batch.into_iter().map(|parcel| Parcel { cuts: 0, ..parcel }));
+    }
+
+    /// A text that the embedder never takes.
+    fn give_up(&mut self, parcel: &Parcel) {
         self.common.lock().refused.extend(parcel.document.iter().map(|input| input.hash));
-        self.finish(&parcel, None);
+        self.finish(parcel, None);
     }
 
     fn finish(&mut self, parcel: &Parcel, problem: Option<String>) {
@@ -428,7 +495,15 @@ impl EmbedQueue {
             }
             return;
         }
-        self.again.push_front(batch);
+        if refused.never_fits() && batch.len() > 1 {
+            return self.split(batch);
+        }
+        if refused.never_fits() {
+            // A larger budget may come; until then it must not keep all others from being sent.
+            self.put_back(batch);
+        } else {
+            self.again.push_front(batch);
+        }
         self.hold(LOOK_AGAIN, why);
     }
 

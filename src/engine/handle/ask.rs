@@ -45,6 +45,8 @@ pub(super) fn ask(
     // Before the search: there is no use in one if the model cannot be asked.
     let questioner = engine.0.questions.questioner(&config, &engine.0.provider)?;
     recent::may_spend(engine, request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
+    // The yes to who writes contexts is also one to `ask.model`, which has the same provider.
+    recent::may_ask(engine, request.audience, "", &engine.choose(request.vault.as_deref())?)?;
     let leaves = questioner.leaves_to();
     let hide = leaves.is_some() || request.audience.is_assistant();
     let (hits, mut answer) = passages(engine, &request, most, hide, cancel)?;

@@ -210,6 +210,7 @@ pub(super) fn generate_context(
     };
     let costs = writer.author.model.price != Price::Free;
     recent::may_spend(engine, request.audience, costs, "a context that the model writes")?;
+    recent::may_ask(engine, request.audience, &answering(engine), &engine.0.vaults.load())?;
     let (reply, mut answer) = oneshot::channel();
     writer.write_for(AdHocContext { asked: request, reply });
     loop {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::access::{hidden, ready};
 use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest};
+use crate::indexer::generation_dir;
+use crate::shared::VaultShared;
 use context::cost::dollars;
 use index::NoteEntry;
 use protocol::contexts::Estimate;
@@ -77,6 +79,28 @@ pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: 
         return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
     }
     Ok(())
+}
+
+/// Whether the model of a generation may be asked about these vaults. A user agrees to that by asking; an assistant
+/// cannot agree for the user, so for it the model waits for the user's yes, as it does before it writes contexts.
+pub(super) fn may_ask(
+    engine: &Handle,
+    audience: Audience,
+    generation: &str,
+    vaults: &[Arc<VaultShared>],
+) -> Result<(), CallError> {
+    if !audience.is_assistant() {
+        return Ok(());
+    }
+    let Some(terms) = engine.0.runtime(generation).terms() else { return Ok(()) };
+    let data = &engine.0.config.load().data_dir;
+    let waits = |vault: &&Arc<VaultShared>| !terms.stand_in(&generation_dir(data, &vault.path, generation));
+    vaults.iter().find(waits).map_or(Ok(()), |vault| {
+        Err(CallError::Forbidden(format!(
+            "the model waits for the user's yes in vault `{}`: `situated contexts start` in a terminal",
+            vault.name
+        )))
+    })
 }
 
 /// Whether an assistant may begin a rebuild with this estimate: only if assistants may spend, and within the budget of

@@ -111,7 +111,7 @@ pub(super) fn search_hiding(
     // Before the disk is looked at: a request that is refused must not wait for it.
     let mut wanted = Wanted::read(engine, &request, cancel)?;
     let unseen = if request.fresh { freshen(engine, &wanted.vaults, cancel)? } else { None };
-    let expand = expansion::expands_for(engine, request.audience, request.expand);
+    let expand = expansion::expands_for(engine, &request, &wanted.vaults);
     let (expansion, warning) = expansion::expansion(engine, expand, &wanted.parsed, wanted.options.mode, cancel);
     wanted.parsed.warnings.extend(warning);
     let mut vectors = vectors::vectors(engine);

@@ -178,6 +178,9 @@ pub(super) fn rebuild(
             return Ok(Job::dry_run(JobKind::Rebuild, scope, Some(total), estimate));
         }
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
+        for vault in &vaults {
+            recent::may_ask(engine, audience, &vault.generation, std::slice::from_ref(vault))?;
+        }
     }
     let job = engine.begin(JobKind::Rebuild, scope, &vaults);
     // A user who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.

@@ -9,7 +9,7 @@ use super::contexts::{Asking, PendingContexts, Renew, remember_sync, synced_at};
 use super::rebuild::Run;
 use super::{ActorContext, TRY_AGAIN};
 use crate::batch::{BatchEvent, Control, End};
-use crate::consent::{ConsentState, Terms};
+use crate::consent::ConsentState;
 use crate::context_job::ContextEvent;
 use crate::decide::{NotePipeline, Task};
 use crate::interrupted::{Interrupted, budget_message};
@@ -72,10 +72,7 @@ impl Buyer {
     /// Reads whether the user has agreed to the model in force. If contexts were bought from it for this vault before
     /// anybody was asked, that counts as a yes.
     pub(super) fn read_consent(&mut self, actor: &ActorContext) {
-        let runtime = &self.pending.runtime;
-        let author = runtime.writer.as_ref().map(|writer| &writer.author);
-        let terms = author
-            .and_then(|author| Terms::of_contexts(&runtime.config.context, &author.model, author.client.leaves_to()));
+        let terms = self.pending.runtime.terms();
         let (name, dir) = (&actor.place.vault.name, &actor.place.dir);
         let bought = |provider: &str, model: &str| actor.engine.spender.ledger().has_asked(name, provider, model);
         self.consent = ConsentState::read_or(terms, dir, |terms, dir| terms.are_agreed(dir, bought));

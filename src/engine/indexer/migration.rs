@@ -135,6 +135,8 @@ impl EmbedderMigration {
                 begin.into_iter().chain([open]).collect()
             }
             Stage::Filling(fill) => match fill.poll(around, self.consent.is_agreed()) {
+                Ok(_) if fill.is_full() && !around.at_work && fill.is_mostly_refused() => self
+                    .give_up("it refused more than half of the texts; `situated resume` has it tried again".to_owned()),
                 Ok(effects) if fill.is_full() && !around.at_work => self.change_over(effects),
                 Ok(effects) => effects,
                 Err(Held::Refused(why)) => self.give_up(why),

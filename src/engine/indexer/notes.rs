@@ -53,7 +53,7 @@ pub(super) struct NoteIndexer {
     pub(super) workers: Workers,
     pub(super) commit: Committer,
     pub(super) failure: Option<WriteFailure>,
-    /// Whether the vault could be read since the indexer was opened.
+    /// Whether the vault could be read, or was not there, since the indexer was opened.
     pub(super) was_read: bool,
     /// What was written, until the other half has taken it.
     pub(super) changes: Vec<Change>,

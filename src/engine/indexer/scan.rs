@@ -184,7 +184,8 @@ fn missing(
     missing
 }
 
-/// Reads the new notes to see which of the missing ones they are; `born` says when a file was made.
+/// Tells which of the missing notes the new ones are; `born` says when a file was made. Equal text has equal size, so a
+/// new note of another size is not read: reading a document may mean converting it, and notes would wait for that.
 fn moves(
     known: &NoteTable,
     missing: &[VaultPath],
@@ -201,8 +202,10 @@ fn moves(
     });
     let gone: Vec<MissingNote> = gone.collect();
     let files: HashSet<_> = gone.iter().filter_map(|note| note.known.stat.file()).collect();
+    let sizes: HashSet<u64> = gone.iter().map(|note| note.known.stat.size).collect();
     let identify = |(path, stat): &(VaultPath, FileStat)| {
-        let hash = read(path).map_or(TextHash::UNKNOWN, |source| text_hash(&source.bytes));
+        let text = sizes.contains(&stat.size).then(|| read(path).ok()).flatten();
+        let hash = text.map_or(TextHash::UNKNOWN, |text| text_hash(&text.bytes));
         // Read only where it decides.
         let born_ns = stat.file().filter(|file| files.contains(file)).and_then(|_| born(path));
         NewNote { path: path.clone(), known: NoteTraits { hash, stat: *stat }, born_ns }

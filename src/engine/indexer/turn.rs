@@ -118,6 +118,7 @@ impl Indexer {
             Event::Resume => {
                 self.buyer.resume();
                 self.notes.commit.pipeline.service.resume();
+                self.vectors.resume();
                 self.migration.iter_mut().for_each(EmbedderMigration::resume);
             }
             Event::Reloaded(before) => self.reload(&before),

@@ -15,6 +15,8 @@ use store::record::NoteRecord;
 pub(super) struct PendingVectors {
     /// Notes whose vectors were asked of the embedder that serves.
     asked: BTreeSet<VaultPath>,
+    /// Notes of which the embedder refused a text.
+    refused: BTreeSet<VaultPath>,
     /// Notes whose vectors came, and that are to be decided about again.
     arrived: BTreeSet<VaultPath>,
 }
@@ -37,7 +39,11 @@ impl PendingVectors {
             self.asked.remove(path);
             return;
         }
+        let lacking = missing.len();
         let documents: Vec<Vec<Input>> = missing.into_iter().filter(|document| !worker.refused(document)).collect();
+        if documents.len() < lacking {
+            self.refused.insert(path.clone());
+        }
         if documents.is_empty() {
             return;
         }
@@ -68,6 +74,11 @@ impl PendingVectors {
             self.asked.iter().for_each(|path| worker.forget(vault, path.clone()));
         }
         self.arrived.append(&mut self.asked);
+    }
+
+    /// The user says that the embedder works again: what it refused is asked for once more.
+    pub(super) fn resume(&mut self) {
+        self.arrived.append(&mut self.refused);
     }
 
     /// Notes whose vectors have come: they are to be decided about again.

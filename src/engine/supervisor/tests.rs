@@ -356,6 +356,24 @@ fn a_reload_that_moves_a_vault_waits_for_the_store_and_loses_nothing() {
     eventually("nothing is wrong", || world.is_idle());
 }
 
+#[test]
+fn a_vault_answers_while_its_indexer_is_replaced_unless_other_notes_are_private_now() {
+    let world = World::new(2, None);
+    eventually("both are indexed", || world.is_idle());
+    world.disk.set(Some((&world.root("a"), Fault::Hangs)));
+    world.write("a", "n0.md", "# Saved\n\nwhile it hangs: zebra\n");
+    eventually("the indexer of `a` hangs", || world.disk.hangs());
+    let mut config = (*world.handle().config()).clone();
+    config.vaults[0].max_note_bytes += 1;
+    world.handle().reload_to(config.clone());
+    assert!(world.finds("a", "abouta1"), "the next indexer waits for the one that hangs");
+    config.vaults[0].private.push("n0.md".to_owned());
+    world.handle().reload_to(config);
+    assert!(matches!(world.search("a", "abouta1"), Err(CallError::NotReady)));
+    world.disk.set(None);
+    eventually("it goes on", || world.finds("a", "zebra") && world.is_idle());
+}
+
 /// Windows takes no folder away that is watched.
 #[cfg(unix)]
 #[test]

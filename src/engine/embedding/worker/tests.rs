@@ -1,4 +1,128 @@
+use note::fingerprint::input_hash;
+use provider::ledger::{BudgetLimits, Ledger};
+use provider::{Failure, FailureKind};
+
 use super::*;
+
+/// A queue whose embedder the test plays.
+struct Play {
+    queue: EmbedQueue,
+    /// Jobs that are done.
+    events: Arc<Mutex<Vec<EmbedEvent>>>,
+    /// What the embedder that stands in for it has answered; nobody looks.
+    _answers: UnboundedReceiver<Command>,
+}
+
+impl Play {
+    fn new() -> Self {
+        let (answers, inbox) = mpsc::unbounded_channel();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let told = events.clone();
+        let queue = EmbedQueue {
+            embedder: Embedder::Builtin,
+            spender: Spender::new(Ledger::in_memory(), BudgetLimits::default()),
+            room: 2,
+            on_event: Arc::new(move |event| told.lock().push(event)),
+            common: Arc::default(),
+            answers,
+            orders: HashMap::new(),
+            saved: Vec::new(),
+            bulk: VecDeque::new(),
+            again: VecDeque::new(),
+            flying: HashMap::new(),
+            trust: Trust::Untried,
+            doubted: Vec::new(),
+            next: 0,
+            until: None,
+        };
+        Play { queue, events, _answers: inbox }
+    }
+
+    /// A note with so many texts.
+    fn embed(&mut self, path: &str, texts: usize) {
+        let input = |n: usize| {
+            let text = format!("{path}: text {n}, which is long enough to be halved more than once");
+            Input { hash: input_hash(&text), text, context: 0, expansion: String::new() }
+        };
+        self.queue.accept(EmbedJob {
+            vault: 1,
+            vault_name: "v".to_owned(),
+            path: VaultPath::parse(path).unwrap(),
+            cache: Weak::new(),
+            documents: (0..texts).map(|n| vec![input(n)]).collect(),
+            bulk: true,
+            reason: Reason::NewNote,
+            purpose: Purpose::Change,
+            rebuild: None,
+        });
+    }
+
+    /// Answers calls, oldest first, until there are none or the queue waits; returns how many.
+    async fn calls(&mut self, answer: impl Fn(&[Parcel]) -> Result<Made, EmbedError>) -> usize {
+        for calls in 0.. {
+            self.queue.pump();
+            let Some((number, batch)) = self.queue.flying.iter().min_by_key(|(number, _)| **number) else {
+                return calls;
+            };
+            let (number, answer) = (*number, answer(batch));
+            self.queue.done(number, answer).await;
+        }
+        unreachable!()
+    }
+
+    /// The wait of the queue is over.
+    fn wait(&mut self) {
+        assert!(self.queue.until.take().is_some());
+    }
+
+    fn held(&self) -> String {
+        self.queue.common.lock().held.clone().unwrap_or_default()
+    }
+
+    fn given_up(&self) -> usize {
+        self.queue.common.lock().refused.len()
+    }
+}
+
+fn rejected(_: &[Parcel]) -> Result<Made, EmbedError> {
+    let message = "400: bad request".to_owned();
+    Err(EmbedError::Provider(Failure { kind: FailureKind::Rejected, message, maybe_billed: false }))
+}
+
+fn made(batch: &[Parcel]) -> Result<Made, EmbedError> {
+    let vector = Embedder::Builtin.at_once("words").unwrap();
+    Ok(Made { vectors: vec![vector; batch.len()] })
+}
+
+#[tokio::test]
+async fn an_embedder_that_refuses_everything_is_asked_about_one_text_at_a_time_and_none_is_given_up() {
+    let mut play = Play::new();
+    play.embed("a.md", 20);
+    play.calls(rejected).await;
+    assert!(play.held().contains("has refused every text so far: 400"), "{}", play.held());
+    for _ in 0..5 {
+        play.wait();
+        let calls = play.calls(rejected).await;
+        assert!((1..=2).contains(&calls), "{calls} calls");
+    }
+    assert_eq!((play.given_up(), play.events.lock().len()), (0, 0));
+    // It takes texts after all: also those that it refused.
+    play.wait();
+    play.calls(made).await;
+    assert_eq!((play.given_up(), play.events.lock().len(), play.held().as_str()), (0, 1, ""));
+    // What it refuses from now on is the text's fault.
+    play.embed("b.md", 20);
+    play.calls(rejected).await;
+    assert_eq!((play.given_up(), play.events.lock().len(), play.held().as_str()), (20, 2, ""));
+}
+
+#[tokio::test]
+async fn a_few_texts_that_an_embedder_refuses_at_first_are_given_up_when_nothing_is_left_to_try() {
+    let mut play = Play::new();
+    play.embed("a.md", 3);
+    play.calls(rejected).await;
+    assert_eq!((play.given_up(), play.events.lock().len(), play.held().as_str()), (3, 1, ""));
+}
 
 #[test]
 fn a_cut_text_is_half_of_it_at_a_character() {
@@ -7,4 +131,23 @@ fn a_cut_text_is_half_of_it_at_a_character() {
     assert_eq!(cut("abcdefgh", 2), "ab");
     assert_eq!(cut("日本", 1), "日");
     assert_eq!(cut("日", 3), "");
+}
+
+#[tokio::test]
+async fn a_batch_larger_than_a_days_budget_is_divided_and_a_text_larger_than_it_keeps_none_waiting_and_is_told() {
+    let mut play = Play::new();
+    play.embed("a.md", 5);
+    let refusal = |needed| Err(EmbedError::Budget(OverBudget::DayTokens { limit: 50, spent: 0, needed }));
+    play.calls(|batch| if batch.len() > 2 { refusal(75) } else { made(batch) }).await;
+    assert_eq!((play.events.lock().len(), play.held().as_str()), (1, ""));
+
+    let dear = |batch: &[Parcel]| batch.iter().any(|parcel| parcel.of.1.as_str() == "dear.md");
+    play.embed("dear.md", 1);
+    for done in [2, 3] {
+        play.embed(&format!("{done}.md"), 1);
+        play.calls(|batch| if dear(batch) { refusal(70) } else { made(batch) }).await;
+        assert_eq!(play.events.lock().len(), done);
+        assert!(play.held().contains("`budget.day_tokens`"), "{}", play.held());
+        play.wait();
+    }
 }

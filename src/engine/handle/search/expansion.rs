@@ -1,9 +1,10 @@
 //! Other words for a query, from a model, and the searches with them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::vectors::QueryVectors;
-use super::super::{Audience, CallError, Cancel, Handle};
+use super::super::{CallError, Cancel, Handle, SearchRequest, VaultShared, recent};
 use super::Served;
 use context::models::Price;
 use index::search;
@@ -22,14 +23,19 @@ pub(in crate::handle) fn expands(engine: &Handle) -> bool {
     config.search.expand != Expand::Off && config.context.costs()
 }
 
-/// What a model may add to a query: nothing that costs, for an assistant that may not spend. A search works without it,
-/// so that is no error.
-pub(super) fn expands_for(engine: &Handle, audience: Audience, wanted: Option<Expand>) -> Option<Expand> {
+/// What a model may add to a query. An assistant gets nothing that costs unless it may spend, and nothing before the
+/// user has agreed to the model. A search works without it, so that is no error.
+pub(super) fn expands_for(engine: &Handle, request: &SearchRequest, vaults: &[Arc<VaultShared>]) -> Option<Expand> {
     let config = engine.0.config.load_full();
+    let wanted = request.expand;
+    if !request.audience.is_assistant() || wanted.unwrap_or(config.search.expand) == Expand::Off {
+        return wanted;
+    }
     let costs = || {
         !engine.0.questions.questioner(&config, &engine.0.provider).is_ok_and(|asked| asked.model.price == Price::Free)
     };
-    let barred = audience.is_assistant() && !config.assistants_may_spend && costs();
+    let barred =
+        (!config.assistants_may_spend && costs()) || recent::may_ask(engine, request.audience, "", vaults).is_err();
     if barred { Some(Expand::Off) } else { wanted }
 }
 

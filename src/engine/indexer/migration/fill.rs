@@ -223,6 +223,13 @@ impl Fill {
         Ok(())
     }
 
+    /// Whether the embedder refused more texts than it took.
+    pub(super) fn is_mostly_refused(&self) -> bool {
+        let inputs = || self.done.values().flatten().flatten().flatten();
+        let refused = self.service.worker.as_ref().map_or(0, |worker| worker.count_refused(inputs()));
+        refused * 2 > inputs().count()
+    }
+
     /// Whether no note lacks anything.
     pub(super) fn is_full(&self) -> bool {
         self.approved.is_some()

@@ -187,6 +187,8 @@ impl NoteIndexer {
     /// The root cannot be read: a doubt, not an empty vault.
     fn unreadable(&mut self, error: &VaultError, jobs: &[u64]) {
         let vault = &self.actor.place.vault.name;
+        // The sandbox's rules do not allow a folder that comes later; a new process may read it.
+        self.was_read |= matches!(error, VaultError::Missing(_));
         let kept_from = self.is_kept_from(error);
         let why = if kept_from {
             format!(

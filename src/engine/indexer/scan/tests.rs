@@ -1,5 +1,10 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 use index::NoteEntry;
+use note::Format;
+use vault::documents::Convert;
 use vault::settings::VaultConfig;
 
 #[test]
@@ -49,4 +54,50 @@ fn a_renamed_note_is_known_by_its_inode_and_a_new_one_with_a_deleted_ones_inode_
     // As if the note had been seen for the last time before this file was made.
     let Some(born) = born_ns(dir.path(), &new) else { return };
     assert_eq!(moved_from(FileStat { ctime_ns: born - 1, ..stat }), (None, vec![old.clone()]));
+}
+
+#[test]
+fn a_look_converts_no_document_unless_a_missing_one_has_its_size() {
+    /// Counts what it is asked to convert.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+    impl Convert for Counting {
+        fn convert(&self, _: Format, _: std::fs::File, _: u64) -> std::io::Result<(Vec<u8>, Option<String>)> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok((b"# Book\n".to_vec(), None))
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let vault = VaultConfig::new("v", dir.path());
+    let policy = Policy::new(dir.path(), &vault).unwrap();
+    let path = |name: &str| VaultPath::parse(name).unwrap();
+    for (name, bytes) in
+        [("moved.md", "# Note\n"), ("new.md", "# Another\n"), ("new.pdf", "twelve bytes"), ("copy.pdf", "nine byte")]
+    {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    let note = |no, name, size, text: &[u8]| NoteEntry {
+        stat: FileStat { size, ..FileStat::default() },
+        hash: text_hash(text),
+        ..NoteEntry::new(no, 1, path(name))
+    };
+    let converter = Arc::new(Counting::default());
+    let kept = dir.path().join("kept");
+    let documents = Documents::new(Box::new(move |_| kept.clone()), Some(converter.clone()));
+    let moves = |known: NoteTable| {
+        let look =
+            Look { root: dir.path(), policy: &policy, known: &known, extent: &Extent::Everything, max_bytes: 1000 };
+        let found = scan(&look, &documents, &AtomicBool::new(false)).unwrap();
+        let moved = found
+            .touched
+            .into_iter()
+            .filter_map(|touched| Some((touched.moved_from?.to_string(), touched.path.to_string())));
+        (moved.collect::<Vec<_>>(), converter.0.load(Ordering::Relaxed))
+    };
+    // A note whose text nobody knows is not taken for a file that nobody has read.
+    let unknown = NoteEntry { hash: TextHash::UNKNOWN, ..note(2, "unknown.md", 77, b"") };
+    let known = [note(1, "old.md", 7, b"# Note\n"), unknown].into_iter().collect();
+    assert_eq!(moves(known), (vec![("old.md".to_owned(), "moved.md".to_owned())], 0));
+    let known = [note(1, "old.pdf", 9, b"# Book\n")].into_iter().collect();
+    assert_eq!(moves(known), (vec![("old.pdf".to_owned(), "copy.pdf".to_owned())], 1));
 }
