@@ -139,8 +139,39 @@ fn old_encodings_of_web_pages_are_read() {
 
 #[test]
 fn elements_deep_in_each_other_are_refused() {
-    let page = "<div>".repeat(100_000);
-    assert!(matches!(read(Format::Html, page.as_bytes()), Err(Unreadable::Broken { .. })));
+    for depth in [600, 100_000] {
+        let page = "<div>".repeat(depth);
+        assert!(matches!(read(Format::Html, page.as_bytes()), Err(Unreadable::Broken { .. })));
+    }
+    let flat = [
+        format!("<script>{}</script>", "if(a<b)c;".repeat(600)),
+        format!("<dl>{}</dl>", "<dt>a<dd>b".repeat(600)),
+        format!("<DL><p>{}</DL>", "<DT><A HREF=x>a</A>".repeat(600)),
+        "a<wbr>".repeat(600),
+        format!("{}a{}", "<div>".repeat(490), "</div>".repeat(490)),
+    ];
+    for page in flat {
+        assert!(text(Format::Html, format!("{page}<p>Last.").as_bytes()).ends_with("Last.\n"), "{page}");
+    }
+}
+
+#[test]
+fn tables_of_web_pages_keep_their_cells() {
+    let cases = [
+        (
+            "<tr><th>Name</th><td>Ada</td></tr><tr><th>Born</th><td>1815</td></tr>",
+            "| Name | Ada |\n|---|---|\n| Born | 1815 |\n",
+        ),
+        (
+            "<caption>Odd</caption><thead><tr><th colspan=2>A<tr><th>b<th>c</thead><tbody><tr><th>row</th><td>x|<b>y</b></td></tr>",
+            "Odd\n\n| A |  |\n|---|---|\n| b | c |\n| row | x **y** |\n",
+        ),
+        ("<tr><td>menu</td><td><p>one<p>two</td></tr>", "menu\n\none\n\ntwo\n"),
+        ("<tr><td><table><tr><th>a<td>b</table></td></tr>", "| a | b |\n|---|---|\n"),
+    ];
+    for (table, expected) in cases {
+        assert_eq!(text(Format::Html, format!("<table>{table}</table>").as_bytes()), expected, "{table}");
+    }
 }
 
 const W: &str = r#"xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main""#;
