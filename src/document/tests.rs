@@ -204,8 +204,8 @@ fn a_word_document_has_headings_lists_and_tables() {
 fn a_book_is_read_in_the_order_of_its_spine() {
     let container = r#"<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>"#;
     let opf = r#"<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Tides</dc:title></metadata>
-        <manifest><item id="two" href="text/two.xhtml"/><item id="one" href="../one%20.xhtml"/><item id="no" href="gone.xhtml"/></manifest>
-        <spine><itemref idref="one"/><itemref idref="two"/><itemref idref="no"/></spine></package>"#;
+        <manifest><item id="two" href="text/two.xhtml"/><item id="one" href="../one%20.xhtml"/><item id="no" href="gone.xhtml"/><item id="deep" href="deep.xhtml"/></manifest>
+        <spine><itemref idref="one"/><itemref idref="deep"/><itemref idref="two"/><itemref idref="no"/></spine></package>"#;
     let bytes = archive(&[
         ("META-INF/container.xml", container),
         ("OEBPS/book.opf", opf),
@@ -214,7 +214,7 @@ fn a_book_is_read_in_the_order_of_its_spine() {
     ]);
     let (text, remark) = read(Format::Epub, &bytes).unwrap();
     assert_eq!(text, "---\ntitle: \"Tides\"\n---\n\n# Spring\n\nFirst.\n\n# Neap\n\nSecond.\n\n");
-    assert_eq!(remark.as_deref(), Some("1 of its pages are not there"));
+    assert_eq!(remark.as_deref(), Some("1 of its pages are not there, 1 of its pages cannot be read"));
 }
 
 #[test]
@@ -271,3 +271,4 @@ proptest::proptest! {
         assert!(!line.contains(['\n', '\r']) && !line.contains("  "));
     }
 }
+        ("OEBPS/deep.xhtml", &"<div>".repeat(600)),
