@@ -110,12 +110,27 @@ fn a_canvas_is_read_in_order_group_by_group() {
         {"id":"l","type":"link","x":900,"y":0,"width":10,"height":10,"url":"https://example.org"},
         {"id":"new","type":"from the future","colour":3}],
         "edges":[{"id":"e","fromNode":"a","toNode":"b","label":"comes first"}]}"##;
-    let expected = "Before all groups #plan\n\n<https://example.org>\n\n# Winter jobs\n\n[[Projects/Boat.md#Hull]]\n\n\
-                    Oil the **hinges**\n\n- comes first\n";
+    let expected = "Before all groups #plan\n\n<https://example.org>\n\n- comes first\n\n## Winter jobs\n\n\
+                    [[Projects/Boat.md#Hull]]\n\nOil the **hinges**\n\n";
     assert_eq!(text(Format::Canvas, canvas.as_bytes()), expected);
+    assert_eq!(text(Format::Canvas, format!("\u{FEFF}{canvas}").as_bytes()), expected);
     assert_eq!(text(Format::Canvas, b""), "");
     let Err(Unreadable::Broken { why, .. }) = read(Format::Canvas, b"{\"nodes\": [1]}") else { panic!() };
     assert!(why.contains("line 1"), "{why}");
+}
+
+#[test]
+fn no_card_goes_on_into_the_next() {
+    let cards = |texts: &[&str]| {
+        let card = |(n, text): (usize, &&str)| serde_json::json!({"type": "text", "y": n, "text": text});
+        let nodes: Vec<_> = texts.iter().enumerate().map(card).collect();
+        text(Format::Canvas, serde_json::json!({ "nodes": nodes }).to_string().as_bytes())
+    };
+    assert_eq!(cards(&["# Idea [[A]]\none", "other"]), "other\n\n### Idea [[A]]\none\n\n");
+    assert_eq!(cards(&["Idea\n===\none"]), "### Idea\none\n\n");
+    assert_eq!(cards(&["a\n```\nb", "#tag"]), "a\n```\nb\n```\n\n#tag\n\n");
+    assert_eq!(cards(&["<!-- a", "%% b", "c %% d"]), "\\<!-- a\n\n%% b\n\nc %% d\n\n");
+    assert_eq!(cards(&["a %%b%% <!-- c --> d"]), "a   d\n\n");
 }
 
 #[test]
