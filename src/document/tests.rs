@@ -216,6 +216,55 @@ fn a_word_document_has_headings_lists_and_tables() {
 }
 
 #[test]
+fn the_text_of_a_word_document_is_no_markdown() {
+    let paragraphs = ["# 5 items", "#hash C#", "1. a", "- b", "a * b *c* d_e [[x]]", "%% a <b> & &lt; <!--", "5 > 4"];
+    let escaped = [
+        "\\# 5 items",
+        "\\#hash C#",
+        "1\\. a",
+        "\\- b",
+        "a * b \\*c\\* d_e \\[\\[x]]",
+        "%% a \\<b> & \\&lt; \\<!--",
+        "5 > 4",
+    ];
+    let of =
+        |text: &&str| format!("<w:p><w:r><w:t>{}</w:t></w:r></w:p>", text.replace('&', "&amp;").replace('<', "&lt;"));
+    let body: String = paragraphs.iter().map(of).collect();
+    let document = format!("<w:document {W}><w:body>{body}</w:body></w:document>");
+    let expected = escaped.map(|text| format!("{text}\n\n")).concat();
+    assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), expected);
+}
+
+#[test]
+fn a_word_document_is_read_once_and_with_its_notes() {
+    let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+    let body = [
+        format!(r#"<w:p>{}<w:r><w:footnoteReference w:id="2"/></w:r></w:p>"#, run("Claim")),
+        format!(
+            "<w:p>{}<w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p>{1}</w:p></w:txbxContent></mc:Choice>\
+             <mc:Fallback><w:txbxContent><w:p>{1}</w:p></w:txbxContent></mc:Fallback></mc:AlternateContent></w:r>{2}</w:p>",
+            run("before"), run("box"), run("after")
+        ),
+        format!("<w:p><w:moveFrom>{}</w:moveFrom></w:p>", run("gone")),
+        format!(
+            "<w:tbl><w:tr><w:tc><w:p>{}</w:p><w:tbl><w:tr><w:tc><w:p>{}</w:p></w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>",
+            run("outer"), run("inner")
+        ),
+    ]
+    .concat();
+    let document = format!(r#"<w:document {W} xmlns:mc="mc"><w:body>{body}</w:body></w:document>"#);
+    let notes = format!(
+        r#"<w:footnotes {W}><w:footnote w:id="0"><w:p/></w:footnote><w:footnote w:id="2"><w:p>{}</w:p></w:footnote></w:footnotes>"#,
+        run("Its source.")
+    );
+    let expected = "Claim[^2]\n\nbefore\nbox\nafter\n\n| outer inner |\n|---|\n\n[^2]: Its source.\n\n";
+    assert_eq!(
+        text(Format::Docx, &archive(&[("word/document.xml", &document), ("word/footnotes.xml", &notes)])),
+        expected
+    );
+}
+
+#[test]
 fn a_book_is_read_in_the_order_of_its_spine() {
     let container = r#"<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>"#;
     let opf = r#"<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Tides</dc:title></metadata>
@@ -225,6 +274,7 @@ fn a_book_is_read_in_the_order_of_its_spine() {
         ("META-INF/container.xml", container),
         ("OEBPS/book.opf", opf),
         ("OEBPS/text/two.xhtml", "<html><body><h1>Neap</h1><p>Second.</p></body></html>"),
+        ("OEBPS/deep.xhtml", &"<div>".repeat(600)),
         ("one .xhtml", "<html><body><h1>Spring</h1><p>First.</p></body></html>"),
     ]);
     let (text, remark) = read(Format::Epub, &bytes).unwrap();
@@ -286,4 +336,3 @@ proptest::proptest! {
         assert!(!line.contains(['\n', '\r']) && !line.contains("  "));
     }
 }
-        ("OEBPS/deep.xhtml", &"<div>".repeat(600)),
