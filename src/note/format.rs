@@ -177,7 +177,7 @@ impl Format {
 }
 
 /// Whether a name is longer than `ending` and ends in it, in upper or lower case.
-fn ends(name: &[u8], ending: &str) -> bool {
+pub(super) fn ends(name: &[u8], ending: &str) -> bool {
     let split = name.len().saturating_sub(ending.len());
     split > 0 && name[split..].eq_ignore_ascii_case(ending.as_bytes())
 }

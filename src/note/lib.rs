@@ -257,10 +257,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = path.format();
     let Structure { pass, front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let mut hidden = found.hidden(&text, &mut warnings);
-    if rules.comments && format == Format::Markdown {
-        hidden.clear();
-    }
+    let hidden = if has_comments(path, rules) { found.hidden(&text, &mut warnings) } else { Vec::new() };
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)
@@ -312,6 +309,15 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
 }
 
 /// What a text has besides its words.
+/// Whether comments are left out. Where nobody writes Markdown, in plain text and in documents that are converted (a
+/// canvas without the comments of its cards), their marks are text.
+fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
+    match path.format() {
+        Format::Markdown => !rules.comments && !format::ends(path.as_str().as_bytes(), ".txt"),
+        format => matches!(format, Format::Org | Format::Rst),
+    }
+}
+
 struct Structure {
     pass: Pass,
     front: FrontMatter,

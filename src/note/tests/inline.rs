@@ -29,6 +29,15 @@ fn tags_in_text() {
 }
 
 #[test]
+fn comments_are_those_of_markdown_and_of_no_other_text() {
+    for path in ["n.txt", "n.canvas", "n.html", "n.epub", "n.docx"] {
+        assert_eq!(note_at(path, b"%% #a\n\n#b\n\n%%\n").tags, ["a", "b"], "{path}");
+        assert!(note_at(path, b"%% a\n").warnings.is_empty(), "{path}");
+    }
+    assert_eq!(note_at("n.MARKDOWN", b"%% #a\n\n#b\n\n%%\n#c").tags, ["c"]);
+}
+
+#[test]
 fn an_unclosed_comment_hides_nothing() {
     assert_eq!(tags("a %% #x\n\n#b %% #c\n"), ["x", "b", "c"], "not at a line's start: pairs within a block only");
     let open = note("#a\n\n%%\n#b\n");
