@@ -140,6 +140,10 @@ fn push_link(out: &mut String, link: &crate::Link) {
     // A wikilink's target is a name in the vault, worth finding even where the link shows another text.
     if link.kind == LinkKind::Wiki && link.alias.is_some() && !link.target.is_empty() {
         out.push_str(" (");
+                    // Two links side by side are two words.
+                    if link.span.start == at && !out.is_empty() {
+                        out.push(' ');
+                    }
         out.push_str(&link.target);
         out.push(')');
     }

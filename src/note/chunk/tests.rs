@@ -158,6 +158,8 @@ fn searchable_text_has_no_comments_and_shows_links_as_read() {
     assert!(!shown.contains("secret"), "{shown}");
     assert!(shown.contains("the plan (Plan)") && shown.contains("site"), "{shown}");
     assert!(!shown.contains("[["), "{shown}");
+    let (note, _) = cut("n.md", "[[alice]][[bob]]%%x%%[c](c.md)s [[d]]s\n", &ChunkConfig::default());
+    assert_eq!(searchable(&note, &(0..note.text.len())), "alice bob cs ds\n");
 }
 
 #[test]
