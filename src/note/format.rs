@@ -144,6 +144,11 @@ impl Format {
         }
     }
 
+    /// Whether its text is Markdown, as written or as converted.
+    pub fn is_markdown(self) -> bool {
+        matches!(self, Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx)
+    }
+
     /// Whether a file of this name or path has to be converted.
     pub fn is_converted(name: &str) -> bool {
         Format::of(name).is_some_and(|format| format.reading() == Reading::Converted)

@@ -163,6 +163,17 @@ fn searchable_text_has_no_comments_and_shows_links_as_read() {
 }
 
 #[test]
+fn words_with_marks_within_them_are_found_as_they_are_read() {
+    let text = "Stra&szlig;e in K&ouml;ln, un**believ**able *plain* a_b_c AT&T\n";
+    let (note, chunks) = cut("n.md", text, &ChunkConfig::default());
+    assert_eq!(chunks[0].with_marked_words(&note), format!("{}\nStraße Köln, unbelievable", text.trim_end()));
+    for (path, text) in [("n.md", "*all* **plain**"), ("n.org", "K&ouml;ln")] {
+        let (note, chunks) = cut(path, text, &ChunkConfig::default());
+        assert_eq!(chunks[0].with_marked_words(&note), text, "{path}");
+    }
+}
+
+#[test]
 fn visible_text_has_no_comments_and_all_lines() {
     let text = "one %%a%% two\n<!-- b\r\nc --> three\n%%\nd\n%%\nfour\n";
     let (note, _) = cut("n.md", text, &ChunkConfig::default());
