@@ -89,7 +89,7 @@ pub enum Encoding {
     Utf8,
     /// UTF-8 with a byte order mark.
     Utf8Bom,
-    /// UTF-16, little or big endian, told by its byte order mark.
+    /// UTF-16, little or big endian, told by its byte order mark or by its nulls.
     Utf16,
     /// None of these: invalid sequences were replaced by U+FFFD.
     Lossy,
