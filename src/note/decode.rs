@@ -18,7 +18,8 @@ pub(super) struct Decoded {
 /// How much of a text without a mark tells whether it is UTF-16, in units.
 const LOOKED_AT: usize = 500;
 
-/// Decodes UTF-8 and UTF-16 as told by the byte order mark, or by a null in most units; anything else lossily.
+/// Decodes UTF-8 and UTF-16 as told by the byte order mark, or by a null in most units; anything else lossily. A carriage
+/// return alone, the line's end of old Macintoshes, becomes a line feed, which takes as many bytes.
 pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let mut decoded = match bytes {
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
@@ -32,6 +33,10 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
         let line = super::line_at(&decoded.text.as_bytes()[..at]);
         let message = "null characters: it may be no text, or in an encoding that is not read (UTF-32)".to_owned();
         decoded.warning = Some(Warning { line, message });
+    }
+    if decoded.text.split("\r\n").any(|line| line.contains('\r')) {
+        let lines: Vec<String> = decoded.text.split("\r\n").map(|line| line.replace('\r', "\n")).collect();
+        decoded.text = lines.join("\r\n");
     }
     decoded
 }

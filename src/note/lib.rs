@@ -44,7 +44,8 @@ pub use render::{BETWEEN_CELLS, HeadingLine, PARTED, Rendered, render};
 pub struct Note {
     /// Its path in its vault.
     pub path: VaultPath,
-    /// The note as text. For UTF-8 without a byte order mark these are exactly the file's bytes.
+    /// The note as text. For UTF-8 without a byte order mark these are exactly the file's bytes, but that a carriage return
+    /// alone is a line feed.
     pub text: String,
     /// Hash of the file's bytes as read.
     pub hash: TextHash,
@@ -308,7 +309,6 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
 }
 
-/// What a text has besides its words.
 /// Whether comments are left out. Where nobody writes Markdown, in plain text and in documents that are converted (a
 /// canvas without the comments of its cards), their marks are text.
 fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
@@ -318,6 +318,7 @@ fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
     }
 }
 
+/// What a text has besides its words.
 struct Structure {
     pass: Pass,
     front: FrontMatter,

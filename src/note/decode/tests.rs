@@ -36,6 +36,11 @@ fn utf16_without_a_mark_is_told_by_its_nulls_and_other_nulls_are_odd() {
 }
 
 #[test]
+fn carriage_returns_alone_end_lines() {
+    assert_eq!(decode(b"a\rb\r\nc\r\rd\n\r").text, "a\nb\r\nc\n\nd\n\n");
+}
+
+#[test]
 fn broken_utf16_keeps_the_rest() {
     let mut bytes = utf16_bytes("a\nb", u16::to_le_bytes);
     bytes.push(7);
