@@ -120,6 +120,7 @@ fn org_mode() {
         ("| a | *b* |\n|---+---|\n| 1 | [[u][v]] |", "a | b\n\n· 1 | v"),
         ("Run\n#+begin_src sh\nls =x=  # *y*\n#+end_src\nthen", "Run\n\n· ls =x=  # *y*\n\n· then"),
         (": fixed *width*", "fixed *width*"),
+        ("#+begin_quote\nA *wise* [[x][word]]\n#+end_quote\nend", "\nA wise word\n\n· end"),
         ("=code= ~verb~ +old+ _u_ */both/* a*b*c 2 * 3 * 4 *open", "code verb old u both a*b*c 2 * 3 * 4 *open"),
     ];
     check(Format::Org, &cases);
