@@ -67,6 +67,7 @@ fn links_of_all_kinds() {
     let url = |target| Link { kind: LinkKind::Url, ..link(target) };
     for (text, expected) in [
         ("[[Note]]", link("Note")),
+        ("[[dendron://vault/bird.heron#Nest]]", Link { heading: some("Nest"), ..link("bird.heron") }),
         ("[[ Folder/Note.md ]]", link("Folder/Note.md")),
         ("[[Note|a *b*]]", Link { alias: some("a *b*"), ..link("Note") }),
         ("[[Note#Head ing|x]]", Link { heading: some("Head ing"), alias: some("x"), ..link("Note") }),
