@@ -1,11 +1,17 @@
 //! Obsidian's canvases (JSON Canvas 1.0, <https://jsoncanvas.org/spec/1.0/>): the text of cards, the names of groups, the
-//! files and addresses that stand on it, and what is written on the arrows; in reading order, groups one by one.
+//! files and addresses that stand on it, and what is written on the arrows; in reading order, groups one by one. A card's
+//! heading would go on into the card that follows: cards without headings come first.
 
 use std::fmt::Write as _;
 
+use note::chunk::visible;
+use note::{BlockKind, Note, NoteRules, VaultPath};
 use serde::Deserialize;
 
-use crate::Unreadable;
+use crate::{Unreadable, html};
+
+/// The level of a group's heading. None is a title: a canvas is called by its name.
+const GROUP: usize = 2;
 
 #[derive(Deserialize)]
 struct Canvas {
@@ -43,37 +49,87 @@ struct Edge {
 /// The canvas as Markdown.
 pub(super) fn markdown(bytes: &[u8]) -> Result<String, Unreadable> {
     // A new canvas is an empty file.
-    if bytes.trim_ascii().is_empty() {
+    let json = html::decoded(bytes);
+    if json.trim().is_empty() {
         return Ok(String::new());
     }
     let broken = |error: serde_json::Error| Unreadable::Broken { format: "canvas", why: error.to_string() };
-    let Canvas { mut nodes, edges } = serde_json::from_slice(bytes).map_err(broken)?;
+    let Canvas { mut nodes, edges } = serde_json::from_str(&json).map_err(broken)?;
     nodes.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
-    let (groups, cards): (Vec<Node>, Vec<Node>) = nodes.into_iter().partition(|node| node.kind == "group");
+    let (mut groups, cards): (Vec<Node>, Vec<Node>) = nodes.into_iter().partition(|node| node.kind == "group");
+    groups.retain(|group| group.label.as_deref().is_some_and(|label| !label.trim().is_empty()));
     // A card is in the smallest group that holds its middle.
     let group_of = |card: &Node| {
         let holding = groups.iter().enumerate().filter(|(_, group)| group.holds(card));
         holding.min_by(|(_, a), (_, b)| a.area().total_cmp(&b.area())).map(|(n, _)| n)
     };
-    let mut in_groups: Vec<Vec<&Node>> = groups.iter().map(|_| Vec::new()).collect();
-    let mut out = String::new();
+    // Of each group: the cards without headings, and those with some.
+    let mut in_groups = vec![[String::new(), String::new()]; groups.len()];
+    let [mut plain, mut headed] = [String::new(), String::new()];
     for card in &cards {
-        match group_of(card) {
-            Some(group) => in_groups[group].push(card),
-            None => card.write(&mut out),
-        }
+        let Some((text, has_headings)) = card.text().filter(|(text, _)| !text.is_empty()) else { continue };
+        let out = match group_of(card) {
+            Some(group) => &mut in_groups[group][usize::from(has_headings)],
+            None if has_headings => &mut headed,
+            None => &mut plain,
+        };
+        out.push_str(&text);
+        out.push_str("\n\n");
     }
-    for (group, cards) in groups.iter().zip(in_groups) {
-        let label = group.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+    let labels = edges.iter().filter_map(|edge| edge.label.as_deref()).map(one_line);
+    let labels: Vec<String> = labels.filter(|label| !label.is_empty()).map(|label| format!("- {label}\n")).collect();
+    let mut out = plain + &labels.concat();
+    if !labels.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(&headed);
+    for (group, [plain, headed]) in groups.iter().zip(in_groups) {
+        let label = one_line(group.label.as_deref().unwrap_or_default());
         // Writing to a string cannot fail.
-        let _ = label.map(|label| write!(out, "# {}\n\n", one_line(label)));
-        cards.iter().for_each(|card| card.write(&mut out));
-    }
-    let labels: Vec<String> = edges.iter().filter_map(|edge| edge.label.as_deref()).map(one_line).collect();
-    for label in labels.iter().filter(|label| !label.is_empty()) {
-        let _ = writeln!(out, "- {label}");
+        let _ = write!(out, "{} {label}\n\n{plain}{headed}", "#".repeat(GROUP));
     }
     Ok(out)
+}
+
+/// A card's Markdown so that nothing of it goes on into another card, its headings below that of a group and its comments
+/// left out; and whether it has headings.
+fn alone(text: &str) -> Option<(String, bool)> {
+    let path = VaultPath::parse("card.md")?;
+    let parsed = |text: &str| note::parse(&path, text.as_bytes(), &NoteRules::default());
+    let note = parsed(text);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for heading in &note.outline {
+        out.push_str(&visible(&note, &(at..heading.span.start)));
+        let level = "#".repeat((usize::from(heading.level) + GROUP).min(6));
+        let shown = visible(&note, &heading.span);
+        let shown = shown.trim();
+        // The last line of the other form is drawn.
+        let shown =
+            if shown.starts_with('#') { shown } else { shown.rsplit_once('\n').map_or(shown, |(text, _)| text) };
+        let _ = writeln!(out, "{level} {}", one_line(shown.trim_start_matches('#')));
+        at = heading.span.end;
+    }
+    out.push_str(&visible(&note, &(at..note.text.len())));
+    Some((closed(out.trim(), &parsed), !note.outline.is_empty()))
+}
+
+/// The text with an end for the code or the HTML that it leaves open: that takes a word behind it into itself.
+fn closed(text: &str, parsed: &dyn Fn(&str) -> Note) -> String {
+    let note = parsed(&format!("{text}\n\nx"));
+    match note.blocks.last() {
+        Some(open) if open.kind == BlockKind::Code && open.span.end == note.text.len() => {
+            let fence = note.text[open.span.start..].trim_start();
+            let mark = fence.chars().next().unwrap_or('`');
+            let length = fence.len() - fence.trim_start_matches(mark).len();
+            format!("{text}\n{}", mark.to_string().repeat(length))
+        }
+        Some(open) if open.kind == BlockKind::Html && open.span.end == note.text.len() => {
+            let (before, html) = text.split_at(open.span.start.min(text.len()));
+            format!("{before}{}", html.replacen('<', "\\<", 1))
+        }
+        _ => text.to_owned(),
+    }
 }
 
 impl Node {
@@ -86,16 +142,15 @@ impl Node {
         self.width * self.height
     }
 
-    fn write(&self, out: &mut String) {
-        let text = match (&self.text, &self.file, &self.url) {
-            (Some(text), ..) => text.trim().to_owned(),
-            (_, Some(file), _) => format!("[[{}{}]]", one_line(file), self.subpath.as_deref().unwrap_or_default()),
-            (.., Some(url)) => format!("<{}>", one_line(url)),
-            _ => return,
-        };
-        if !text.is_empty() {
-            out.push_str(&text);
-            out.push_str("\n\n");
+    /// The Markdown of a card, and whether it has headings.
+    fn text(&self) -> Option<(String, bool)> {
+        match (&self.text, &self.file, &self.url) {
+            (Some(text), ..) => alone(text.trim()),
+            (_, Some(file), _) => {
+                Some((format!("[[{}{}]]", one_line(file), self.subpath.as_deref().unwrap_or_default()), false))
+            }
+            (.., Some(url)) => Some((format!("<{}>", one_line(url)), false)),
+            _ => None,
         }
     }
 }

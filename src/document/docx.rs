@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use roxmltree::Node;
 
 use crate::package::Package;
-use crate::{Unreadable, front_matter};
+use crate::{Unreadable, front_matter, table_of};
 
 const FORMAT: &str = "Word document";
+
+/// Footnotes and endnotes: the part and the element that hold them, and what tells their numbers apart.
+const NOTES: [(&str, &str, &str); 2] = [("word/footnotes.xml", "footnote", ""), ("word/endnotes.xml", "endnote", "e")];
 
 /// The styles of headings: id → level, 1 to 6.
 type Levels = HashMap<String, usize>;
@@ -33,11 +36,23 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
         }
         None => (None, None),
     };
-    let text = package.text("word/document.xml")?;
-    let document = package.xml("word/document.xml", &text)?;
+    let document = package.text("word/document.xml")?;
+    let document = package.xml("word/document.xml", &document)?;
     let mut out = front_matter(title.as_deref(), author.as_deref());
     let body = document.descendants().find(|node| node.has_tag_name_local("body"));
     body.into_iter().for_each(|body| blocks(body, &levels, &mut out));
+    for (part, kind, of_kind) in NOTES {
+        let Some(notes) = package.part(part)? else { continue };
+        let notes = super::html::decoded(&notes);
+        let notes = package.xml(part, &notes)?;
+        end_list(&mut out);
+        for note in notes.root_element().children().filter(|node| node.has_tag_name_local(kind)) {
+            let text = text(note).split_whitespace().collect::<Vec<_>>().join(" ");
+            if !text.is_empty() {
+                out.push_str(&format!("[^{of_kind}{}]: {text}\n\n", note.named("id").unwrap_or_default()));
+            }
+        }
+    }
     Ok(out)
 }
 
@@ -47,7 +62,11 @@ trait Local {
     fn child(&self, name: &str) -> Option<Self>
     where
         Self: Sized;
+    fn named(&self, attribute: &str) -> Option<&str>;
     fn value(&self) -> Option<&str>;
+    fn within(&self, name: &str) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 impl Local for Node<'_, '_> {
@@ -59,15 +78,24 @@ impl Local for Node<'_, '_> {
         self.children().find(|child| child.has_tag_name_local(name))
     }
 
+    fn named(&self, attribute: &str) -> Option<&str> {
+        self.attributes().find(|own| own.name() == attribute).map(|own| own.value())
+    }
+
     /// The attribute `val`.
     fn value(&self) -> Option<&str> {
-        self.attributes().find(|attribute| attribute.name() == "val").map(|attribute| attribute.value())
+        self.named("val")
+    }
+
+    /// The nearest element of that name around it.
+    fn within(&self, name: &str) -> Option<Self> {
+        self.ancestors().skip(1).find(|node| node.has_tag_name_local(name))
     }
 }
 
 fn levels(styles: Node<'_, '_>) -> Levels {
     let style = |style: Node<'_, '_>| {
-        let id = style.attributes().find(|a| a.name() == "styleId")?.value().to_owned();
+        let id = style.named("styleId")?.to_owned();
         // The name of a built-in style is English in every language; its id is not.
         let name = style.child("name").and_then(|name| name.value().map(str::to_lowercase)).unwrap_or_default();
         let by_name =
@@ -97,7 +125,7 @@ fn blocks(parent: Node<'_, '_>, levels: &Levels, out: &mut String) {
 
 fn paragraph(node: Node<'_, '_>, levels: &Levels, out: &mut String) {
     let text = text(node);
-    let text = text.trim();
+    let text = text.trim().split('\n').map(begun).collect::<Vec<_>>().join("\n");
     if text.is_empty() {
         return;
     }
@@ -120,7 +148,7 @@ fn paragraph(node: Node<'_, '_>, levels: &Levels, out: &mut String) {
             out.push_str("- ");
             out.push_str(&text.replace('\n', "\n  "));
         }
-        None => out.push_str(text),
+        None => out.push_str(&text),
     }
     out.push_str(if is_item { "\n" } else { "\n\n" });
 }
@@ -134,31 +162,76 @@ fn end_list(out: &mut String) {
 
 fn table(node: Node<'_, '_>, out: &mut String) {
     end_list(out);
-    let rows = node.descendants().filter(|node| node.has_tag_name_local("tr"));
-    for (n, row) in rows.enumerate() {
-        let cells = row.children().filter(|node| node.has_tag_name_local("tc"));
-        let cells: Vec<String> = cells.map(|cell| text(cell).replace(['\n', '|'], " ").trim().to_owned()).collect();
-        out.push_str(&format!("| {} |\n", cells.join(" | ")));
-        if n == 0 {
-            out.push_str(&format!("|{}\n", "---|".repeat(cells.len())));
-        }
-    }
+    // Tables within its cells are read with the cells.
+    let is_own = |row: &Node<'_, '_>| row.has_tag_name_local("tr") && row.within("tbl") == Some(node);
+    let cells = |row: Node<'_, '_>| row.children().filter(|node| node.has_tag_name_local("tc")).map(text).collect();
+    out.push_str(&table_of(node.descendants().filter(is_own).map(cells).collect()));
     out.push('\n');
 }
 
-/// The text that readers see: neither deleted text nor the code of fields.
+/// The text that readers see, as Markdown: neither deleted or moved text, nor the code of fields, nor what takes the place
+/// of a text box where a program knows none.
 fn text(node: Node<'_, '_>) -> String {
     let mut out = String::new();
-    for part in node.descendants().filter(Node::is_element) {
+    let mut paragraph = None;
+    let mut waiting = vec![node];
+    while let Some(part) = waiting.pop() {
         match part.tag_name().name() {
-            "t" => out.push_str(part.text().unwrap_or_default()),
+            "Fallback" | "moveFrom" => continue,
+            "t" => {
+                // Paragraphs of a cell or a text box.
+                let own = part.within("p");
+                if own != paragraph.replace(own).unwrap_or(own) && !out.is_empty() {
+                    out.push('\n');
+                }
+                push_escaped(&mut out, part.text().unwrap_or_default());
+            }
             "tab" if part.parent_element().is_some_and(|run| run.has_tag_name_local("r")) => out.push('\t'),
             "br" | "cr" => out.push('\n'),
             "noBreakHyphen" => out.push('-'),
-            // Paragraphs of a table's cell.
-            "p" if !out.is_empty() => out.push('\n'),
+            "footnoteReference" => out.push_str(&format!("[^{}]", part.named("id").unwrap_or_default())),
+            "endnoteReference" => out.push_str(&format!("[^e{}]", part.named("id").unwrap_or_default())),
             _ => {}
         }
+        waiting.extend(part.children().rev());
     }
     out
+}
+
+/// Appends text that is no Markdown, with a backslash before what would be some.
+fn push_escaped(out: &mut String, text: &str) {
+    let is_space = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    for (at, c) in text.char_indices() {
+        let (before, rest) = (out.chars().next_back(), &text[at + c.len_utf8()..]);
+        let after = rest.chars().next();
+        let is_mark = match c {
+            '\\' | '`' | '[' | '$' => true,
+            '*' | '_' | '~' => !(is_space(before) && is_space(after) || c == '_' && is_word(before) && is_word(after)),
+            '#' => !is_space(after) && !is_word(before),
+            '<' => after.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')),
+            '&' => rest.trim_start_matches(|c: char| c == '#' || c.is_ascii_alphanumeric()).starts_with(';'),
+            _ => false,
+        };
+        if is_mark {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+}
+
+/// A line with a backslash where it would begin a heading, a quote, a list or the like.
+fn begun(line: &str) -> String {
+    let first = line.chars().next().unwrap_or_default();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let after = |at: usize| line.get(at..).and_then(|rest| rest.chars().next());
+    let ends = |at: usize| after(at).is_none_or(|next| next.is_whitespace() || next == first);
+    match first {
+        '#' | '>' | '=' => format!("\\{line}"),
+        '-' | '+' | '*' if ends(1) => format!("\\{line}"),
+        '0'..='9' if matches!(after(digits), Some('.' | ')')) && ends(digits + 1) => {
+            format!("{}\\{}", &line[..digits], &line[digits..])
+        }
+        _ => line.to_owned(),
+    }
 }

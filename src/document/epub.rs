@@ -29,14 +29,17 @@ pub(super) fn write(bytes: &[u8], most: usize, out: &mut Bounded<'_>) -> Result<
         items.filter_map(|item| Some((item.attribute("id")?, item.attribute("href")?))).collect();
     let spine = opf.descendants().filter(|node| named(node, "itemref")).filter_map(|item| item.attribute("idref"));
     let folder = place.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let (mut read, mut missing) = (0usize, 0usize);
+    let (mut read, mut missing, mut unreadable) = (0usize, 0usize, 0usize);
     for href in spine.filter_map(|id| items.get(id)) {
         match package.part(&within(folder, href))? {
-            Some(page) => {
-                out.text(&html::markdown(&html::decoded(&page))?)?;
-                out.text("\n")?;
-                read += 1;
-            }
+            Some(page) => match html::markdown(&html::decoded(&page)) {
+                Ok(text) => {
+                    out.text(&text)?;
+                    out.text("\n")?;
+                    read += 1;
+                }
+                Err(_) => unreadable += 1,
+            },
             None => missing += 1,
         }
         if out.left == 0 {
@@ -44,9 +47,12 @@ pub(super) fn write(bytes: &[u8], most: usize, out: &mut Bounded<'_>) -> Result<
         }
     }
     if read == 0 {
-        return Err(broken("none of its pages is there; perhaps it is protected"));
+        return Err(broken("none of its pages can be read; perhaps it is protected"));
     }
-    Ok((missing > 0).then(|| format!("{missing} of its pages are not there")))
+    let parts =
+        [(missing, "are not there"), (unreadable, "cannot be read")].into_iter().filter(|(pages, _)| *pages > 0);
+    let parts: Vec<String> = parts.map(|(pages, what)| format!("{pages} of its pages {what}")).collect();
+    Ok((!parts.is_empty()).then(|| parts.join(", ")))
 }
 
 /// The name in the archive of what the package in `folder` refers to by `href`.

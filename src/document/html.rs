@@ -1,15 +1,27 @@
 //! Web pages, as Markdown.
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
-use htmd::HtmlToMarkdown;
+use std::rc::Rc;
 
-use crate::{Unreadable, front_matter};
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::{Element, HtmlToMarkdown, Node};
+
+use crate::{Unreadable, front_matter, table_of};
 
 /// Elements whose text nobody reads on the page.
 const SKIPPED: [&str; 9] = ["script", "style", "noscript", "template", "svg", "iframe", "object", "title", "nav"];
 
 /// The deepest nesting of elements that is converted; the converter recurses as deep.
 const DEEPEST: usize = 500;
+
+/// What stands before a row, a heading cell and any other cell while a table is converted: ASCII's separators, which no
+/// page shows.
+const ROW: char = '\u{1D}';
+const HEAD: char = '\u{1E}';
+const CELL: char = '\u{1F}';
+
+/// The most elements that a page may leave open at once, by its tags: the parser looks at all of them at every tag.
+const MOST_OPEN: usize = 10_000;
 
 /// How far into a page its encoding may be declared, in bytes (HTML, 4.2.5.5).
 const ENCODING_WITHIN: usize = 1024;
@@ -23,30 +35,74 @@ pub(super) fn page(bytes: &[u8]) -> Result<String, Unreadable> {
 /// The text of a page.
 pub(super) fn markdown(html: &str) -> Result<String, Unreadable> {
     let broken = |why: String| Unreadable::Broken { format: "web page", why };
-    if depth(html) > DEEPEST {
-        return Err(broken(format!("its elements stand more than {DEEPEST} deep in each other")));
+    let too_deep = || broken(format!("its elements stand more than {DEEPEST} deep in each other"));
+    if most_open(html) > MOST_OPEN {
+        return Err(too_deep());
     }
-    let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).build();
-    let markdown = converter.convert(html).map_err(|error| broken(error.to_string()))?;
-    Ok(markdown + "\n")
+    let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec());
+    let converter = converter.add_handler(vec!["tr", "th", "td"], marked).add_handler(vec!["table"], table).build();
+    let tree = converter.html_to_tree(html).map_err(|error| broken(error.to_string()))?;
+    if depth(&tree) > DEEPEST {
+        return Err(too_deep());
+    }
+    Ok(converter.tree_to_markdown(&tree).replace([ROW, HEAD, CELL], "") + "\n")
 }
 
-/// The most elements that are open at once, counting those that are never closed: a bound, no exact number.
-fn depth(html: &str) -> usize {
-    const CLOSED_BY_THEMSELVES: [&str; 12] =
-        ["br", "hr", "img", "input", "meta", "link", "p", "li", "td", "tr", "option", "col"];
+/// A row or a cell, marked for [`table`].
+fn marked(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let mark = match element.tag {
+        "tr" => ROW,
+        "th" => HEAD,
+        _ => CELL,
+    };
+    let content = handlers.fallback(element)?.content;
+    Some(format!("\n\n{mark}{}\n\n", content.trim_matches('\n')).into())
+}
+
+/// A table with all its cells, which the converter's own leaves out where rows have cells of both kinds. One without
+/// heading cells only arranges the page: it becomes blocks.
+fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let content = handlers.walk_children(element.node).content;
+    if !content.contains(HEAD) {
+        let blocks = content.split([ROW, CELL]).map(|block| block.trim_matches('\n'));
+        let blocks: Vec<&str> = blocks.filter(|block| !block.is_empty()).collect();
+        return Some(format!("\n\n{}\n\n", blocks.join("\n\n")).into());
+    }
+    let (caption, rows) = content.split_once(ROW).unwrap_or(("", &content));
+    let cells = |row: &str| row.split([HEAD, CELL]).skip(1).map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = rows.split(ROW).map(cells).filter(|row: &Vec<_>| !row.is_empty()).collect();
+    Some(format!("\n\n{}\n\n{}\n\n", caption.trim(), table_of(rows)).into())
+}
+
+/// How deep the elements of a page stand in each other.
+fn depth(tree: &Rc<Node>) -> usize {
+    let (mut level, mut depth) = (vec![Rc::clone(tree)], 0);
+    while !level.is_empty() {
+        level = level.iter().flat_map(|node| node.children.borrow().clone()).collect();
+        depth += 1;
+    }
+    depth
+}
+
+/// The most elements that are open at once, counting those that are never closed and what only looks like a tag: a bound,
+/// no exact number.
+fn most_open(html: &str) -> usize {
+    const CLOSED_BY_THEMSELVES: [&str; 26] = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+        "colgroup", "dd", "dt", "li", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
+    ];
     let (mut open, mut most) = (0usize, 0usize);
     for tag in html.split('<').skip(1) {
-        let name_end = |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        if let Some(rest) = tag.strip_prefix('/') {
-            let name = &rest[..name_end(rest)];
-            open = open.saturating_sub(usize::from(!CLOSED_BY_THEMSELVES.contains(&name)));
-        } else if tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let name = tag[..name_end(tag)].to_ascii_lowercase();
-            let is_whole = tag.split('>').next().is_some_and(|tag| tag.ends_with('/'));
-            open += usize::from(!is_whole && !CLOSED_BY_THEMSELVES.contains(&name.as_str()));
-            most = most.max(open);
+        let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
+        let name = &tag[..tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len())];
+        let is_whole = tag.split('>').next().is_some_and(|tag| tag.ends_with('/'));
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic())
+            || CLOSED_BY_THEMSELVES.iter().any(|own| own.eq_ignore_ascii_case(name))
+        {
+            continue;
         }
+        open = if closes { open.saturating_sub(1) } else { open + usize::from(!is_whole) };
+        most = most.max(open);
     }
     most
 }
@@ -74,7 +130,7 @@ pub(super) fn title(html: &str) -> Option<String> {
     let start = open + lower[open..].find('>')? + 1;
     let end = start + lower[start..].find("</title")?;
     // Entities are resolved by the converter.
-    let shown = HtmlToMarkdown::new().convert(&html[start..end]).ok()?;
+    let shown = markdown(&html[start..end]).ok()?;
     let shown = shown.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ");
     (!shown.is_empty()).then_some(shown)
 }

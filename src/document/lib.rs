@@ -91,6 +91,21 @@ impl Bounded<'_> {
     }
 }
 
+/// A table, the first row as its head. Cells beyond those of the head would not count as cells.
+fn table_of(mut rows: Vec<Vec<String>>) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    if let Some(head) = rows.first_mut() {
+        head.resize(columns, String::new());
+    }
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().map(|cell| cell.trim().replace(['\n', '|'], " ")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    lines.insert(lines.len().min(1), format!("|{}\n", "---|".repeat(columns)));
+    lines.concat()
+}
+
 /// Front matter with a title and an author, for formats that have them.
 fn front_matter(title: Option<&str>, author: Option<&str>) -> String {
     let line = |name: &str, value: Option<&str>| {

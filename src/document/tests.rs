@@ -110,12 +110,27 @@ fn a_canvas_is_read_in_order_group_by_group() {
         {"id":"l","type":"link","x":900,"y":0,"width":10,"height":10,"url":"https://example.org"},
         {"id":"new","type":"from the future","colour":3}],
         "edges":[{"id":"e","fromNode":"a","toNode":"b","label":"comes first"}]}"##;
-    let expected = "Before all groups #plan\n\n<https://example.org>\n\n# Winter jobs\n\n[[Projects/Boat.md#Hull]]\n\n\
-                    Oil the **hinges**\n\n- comes first\n";
+    let expected = "Before all groups #plan\n\n<https://example.org>\n\n- comes first\n\n## Winter jobs\n\n\
+                    [[Projects/Boat.md#Hull]]\n\nOil the **hinges**\n\n";
     assert_eq!(text(Format::Canvas, canvas.as_bytes()), expected);
+    assert_eq!(text(Format::Canvas, format!("\u{FEFF}{canvas}").as_bytes()), expected);
     assert_eq!(text(Format::Canvas, b""), "");
     let Err(Unreadable::Broken { why, .. }) = read(Format::Canvas, b"{\"nodes\": [1]}") else { panic!() };
     assert!(why.contains("line 1"), "{why}");
+}
+
+#[test]
+fn no_card_goes_on_into_the_next() {
+    let cards = |texts: &[&str]| {
+        let card = |(n, text): (usize, &&str)| serde_json::json!({"type": "text", "y": n, "text": text});
+        let nodes: Vec<_> = texts.iter().enumerate().map(card).collect();
+        text(Format::Canvas, serde_json::json!({ "nodes": nodes }).to_string().as_bytes())
+    };
+    assert_eq!(cards(&["# Idea [[A]]\none", "other"]), "other\n\n### Idea [[A]]\none\n\n");
+    assert_eq!(cards(&["Idea\n===\none"]), "### Idea\none\n\n");
+    assert_eq!(cards(&["a\n```\nb", "#tag"]), "a\n```\nb\n```\n\n#tag\n\n");
+    assert_eq!(cards(&["<!-- a", "%% b", "c %% d"]), "\\<!-- a\n\n%% b\n\nc %% d\n\n");
+    assert_eq!(cards(&["a %%b%% <!-- c --> d"]), "a   d\n\n");
 }
 
 #[test]
@@ -139,8 +154,39 @@ fn old_encodings_of_web_pages_are_read() {
 
 #[test]
 fn elements_deep_in_each_other_are_refused() {
-    let page = "<div>".repeat(100_000);
-    assert!(matches!(read(Format::Html, page.as_bytes()), Err(Unreadable::Broken { .. })));
+    for depth in [600, 100_000] {
+        let page = "<div>".repeat(depth);
+        assert!(matches!(read(Format::Html, page.as_bytes()), Err(Unreadable::Broken { .. })));
+    }
+    let flat = [
+        format!("<script>{}</script>", "if(a<b)c;".repeat(600)),
+        format!("<dl>{}</dl>", "<dt>a<dd>b".repeat(600)),
+        format!("<DL><p>{}</DL>", "<DT><A HREF=x>a</A>".repeat(600)),
+        "a<wbr>".repeat(600),
+        format!("{}a{}", "<div>".repeat(490), "</div>".repeat(490)),
+    ];
+    for page in flat {
+        assert!(text(Format::Html, format!("{page}<p>Last.").as_bytes()).ends_with("Last.\n"), "{page}");
+    }
+}
+
+#[test]
+fn tables_of_web_pages_keep_their_cells() {
+    let cases = [
+        (
+            "<tr><th>Name</th><td>Ada</td></tr><tr><th>Born</th><td>1815</td></tr>",
+            "| Name | Ada |\n|---|---|\n| Born | 1815 |\n",
+        ),
+        (
+            "<caption>Odd</caption><thead><tr><th colspan=2>A<tr><th>b<th>c</thead><tbody><tr><th>row</th><td>x|<b>y</b></td></tr>",
+            "Odd\n\n| A |  |\n|---|---|\n| b | c |\n| row | x **y** |\n",
+        ),
+        ("<tr><td>menu</td><td><p>one<p>two</td></tr>", "menu\n\none\n\ntwo\n"),
+        ("<tr><td><table><tr><th>a<td>b</table></td></tr>", "| a | b |\n|---|---|\n"),
+    ];
+    for (table, expected) in cases {
+        assert_eq!(text(Format::Html, format!("<table>{table}</table>").as_bytes()), expected, "{table}");
+    }
 }
 
 const W: &str = r#"xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main""#;
@@ -170,20 +216,70 @@ fn a_word_document_has_headings_lists_and_tables() {
 }
 
 #[test]
+fn the_text_of_a_word_document_is_no_markdown() {
+    let paragraphs = ["# 5 items", "#hash C#", "1. a", "- b", "a * b *c* d_e [[x]]", "%% a <b> & &lt; <!--", "5 > 4"];
+    let escaped = [
+        "\\# 5 items",
+        "\\#hash C#",
+        "1\\. a",
+        "\\- b",
+        "a * b \\*c\\* d_e \\[\\[x]]",
+        "%% a \\<b> & \\&lt; \\<!--",
+        "5 > 4",
+    ];
+    let of =
+        |text: &&str| format!("<w:p><w:r><w:t>{}</w:t></w:r></w:p>", text.replace('&', "&amp;").replace('<', "&lt;"));
+    let body: String = paragraphs.iter().map(of).collect();
+    let document = format!("<w:document {W}><w:body>{body}</w:body></w:document>");
+    let expected = escaped.map(|text| format!("{text}\n\n")).concat();
+    assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), expected);
+}
+
+#[test]
+fn a_word_document_is_read_once_and_with_its_notes() {
+    let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+    let body = [
+        format!(r#"<w:p>{}<w:r><w:footnoteReference w:id="2"/></w:r></w:p>"#, run("Claim")),
+        format!(
+            "<w:p>{}<w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p>{1}</w:p></w:txbxContent></mc:Choice>\
+             <mc:Fallback><w:txbxContent><w:p>{1}</w:p></w:txbxContent></mc:Fallback></mc:AlternateContent></w:r>{2}</w:p>",
+            run("before"), run("box"), run("after")
+        ),
+        format!("<w:p><w:moveFrom>{}</w:moveFrom></w:p>", run("gone")),
+        format!(
+            "<w:tbl><w:tr><w:tc><w:p>{}</w:p><w:tbl><w:tr><w:tc><w:p>{}</w:p></w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>",
+            run("outer"), run("inner")
+        ),
+    ]
+    .concat();
+    let document = format!(r#"<w:document {W} xmlns:mc="mc"><w:body>{body}</w:body></w:document>"#);
+    let notes = format!(
+        r#"<w:footnotes {W}><w:footnote w:id="0"><w:p/></w:footnote><w:footnote w:id="2"><w:p>{}</w:p></w:footnote></w:footnotes>"#,
+        run("Its source.")
+    );
+    let expected = "Claim[^2]\n\nbefore\nbox\nafter\n\n| outer inner |\n|---|\n\n[^2]: Its source.\n\n";
+    assert_eq!(
+        text(Format::Docx, &archive(&[("word/document.xml", &document), ("word/footnotes.xml", &notes)])),
+        expected
+    );
+}
+
+#[test]
 fn a_book_is_read_in_the_order_of_its_spine() {
     let container = r#"<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>"#;
     let opf = r#"<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Tides</dc:title></metadata>
-        <manifest><item id="two" href="text/two.xhtml"/><item id="one" href="../one%20.xhtml"/><item id="no" href="gone.xhtml"/></manifest>
-        <spine><itemref idref="one"/><itemref idref="two"/><itemref idref="no"/></spine></package>"#;
+        <manifest><item id="two" href="text/two.xhtml"/><item id="one" href="../one%20.xhtml"/><item id="no" href="gone.xhtml"/><item id="deep" href="deep.xhtml"/></manifest>
+        <spine><itemref idref="one"/><itemref idref="deep"/><itemref idref="two"/><itemref idref="no"/></spine></package>"#;
     let bytes = archive(&[
         ("META-INF/container.xml", container),
         ("OEBPS/book.opf", opf),
         ("OEBPS/text/two.xhtml", "<html><body><h1>Neap</h1><p>Second.</p></body></html>"),
+        ("OEBPS/deep.xhtml", &"<div>".repeat(600)),
         ("one .xhtml", "<html><body><h1>Spring</h1><p>First.</p></body></html>"),
     ]);
     let (text, remark) = read(Format::Epub, &bytes).unwrap();
     assert_eq!(text, "---\ntitle: \"Tides\"\n---\n\n# Spring\n\nFirst.\n\n# Neap\n\nSecond.\n\n");
-    assert_eq!(remark.as_deref(), Some("1 of its pages are not there"));
+    assert_eq!(remark.as_deref(), Some("1 of its pages are not there, 1 of its pages cannot be read"));
 }
 
 #[test]

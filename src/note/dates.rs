@@ -26,9 +26,9 @@ pub(super) fn from_value(value: &Value) -> Option<Date> {
 /// The day a text names: ISO 8601 with or without a time (the day as written, whatever the offset), the
 /// same with `/`, `.` or `_`, `20.11.2026`, an unambiguous `11/20/2026`, `20 November 2026` and
 /// `Nov 20th, 2026` with any weekday, in any of the languages of [`words`], `2026年11月20日`, digits (see
-/// [`from_digits`]), all also as `[[link]]`.
+/// [`from_digits`]), all also as `[[link]]`, and in the brackets of Org's times.
 pub(super) fn from_text(text: &str) -> Option<Date> {
-    let text = text.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
+    let text = text.trim().trim_start_matches(['[', '<']).trim_end_matches([']', '>']).trim();
     // No date is that long; this bounds the work on a property that is really a text.
     if text.len() > 100 {
         return None;

@@ -15,12 +15,41 @@ pub(super) struct Decoded {
     pub(super) warning: Option<Warning>,
 }
 
-/// Decodes UTF-8 and UTF-16 as told by the byte order mark, anything else lossily.
+/// How much of a text without a mark tells whether it is UTF-16, in units.
+const LOOKED_AT: usize = 500;
+
+/// Decodes UTF-8 and UTF-16 as told by the byte order mark, or by a null in most units; anything else lossily. A carriage
+/// return alone, the line's end of old Macintoshes, becomes a line feed, which takes as many bytes.
 pub(super) fn decode(bytes: &[u8]) -> Decoded {
-    match bytes {
+    let mut decoded = match bytes {
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        _ => utf8(bytes),
+        _ => match unmarked(bytes) {
+            Some(unit) => utf16(bytes, unit),
+            None => utf8(bytes),
+        },
+    };
+    if let Some(at) = decoded.text.find('\0').filter(|_| decoded.warning.is_none()) {
+        let line = super::line_at(&decoded.text.as_bytes()[..at]);
+        let message = "null characters: it may be no text, or in an encoding that is not read (UTF-32)".to_owned();
+        decoded.warning = Some(Warning { line, message });
+    }
+    if decoded.text.split("\r\n").any(|line| line.contains('\r')) {
+        let lines: Vec<String> = decoded.text.split("\r\n").map(|line| line.replace('\r', "\n")).collect();
+        decoded.text = lines.join("\r\n");
+    }
+    decoded
+}
+
+/// How units of two bytes are read, if a text without a mark plainly consists of them: one of the two is null in most.
+fn unmarked(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    let units = &bytes.as_chunks::<2>().0;
+    let units = &units[..units.len().min(LOOKED_AT)];
+    let nulls = |n: usize| units.iter().filter(|unit| unit[n] == 0).count();
+    match (nulls(0), nulls(1)) {
+        (0, low) if low > 2 && low > units.len() / 2 => Some(u16::from_le_bytes),
+        (high, 0) if high > 2 && high > units.len() / 2 => Some(u16::from_be_bytes),
+        _ => None,
     }
 }
 

@@ -144,6 +144,11 @@ impl Format {
         }
     }
 
+    /// Whether its text is Markdown, as written or as converted.
+    pub fn is_markdown(self) -> bool {
+        matches!(self, Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx)
+    }
+
     /// Whether a file of this name or path has to be converted.
     pub fn is_converted(name: &str) -> bool {
         Format::of(name).is_some_and(|format| format.reading() == Reading::Converted)
@@ -177,7 +182,7 @@ impl Format {
 }
 
 /// Whether a name is longer than `ending` and ends in it, in upper or lower case.
-fn ends(name: &[u8], ending: &str) -> bool {
+pub(super) fn ends(name: &[u8], ending: &str) -> bool {
     let split = name.len().saturating_sub(ending.len());
     split > 0 && name[split..].eq_ignore_ascii_case(ending.as_bytes())
 }

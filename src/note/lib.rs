@@ -44,7 +44,8 @@ pub use render::{BETWEEN_CELLS, HeadingLine, PARTED, Rendered, render};
 pub struct Note {
     /// Its path in its vault.
     pub path: VaultPath,
-    /// The note as text. For UTF-8 without a byte order mark these are exactly the file's bytes.
+    /// The note as text. For UTF-8 without a byte order mark these are exactly the file's bytes, but that a carriage return
+    /// alone is a line feed.
     pub text: String,
     /// Hash of the file's bytes as read.
     pub hash: TextHash,
@@ -89,7 +90,7 @@ pub enum Encoding {
     Utf8,
     /// UTF-8 with a byte order mark.
     Utf8Bom,
-    /// UTF-16, little or big endian, told by its byte order mark.
+    /// UTF-16, little or big endian, told by its byte order mark or by its nulls.
     Utf16,
     /// None of these: invalid sequences were replaced by U+FFFD.
     Lossy,
@@ -257,10 +258,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = path.format();
     let Structure { pass, front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let mut hidden = found.hidden(&text, &mut warnings);
-    if rules.comments && format == Format::Markdown {
-        hidden.clear();
-    }
+    let hidden = if has_comments(path, rules) { found.hidden(&text, &mut warnings) } else { Vec::new() };
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)
@@ -308,6 +306,15 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         hidden,
         warnings,
         text,
+    }
+}
+
+/// Whether comments are left out. Where nobody writes Markdown, in plain text and in documents that are converted (a
+/// canvas without the comments of its cards), their marks are text.
+fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
+    match path.format() {
+        Format::Markdown => !rules.comments && !format::ends(path.as_str().as_bytes(), ".txt"),
+        format => matches!(format, Format::Org | Format::Rst),
     }
 }
 

@@ -321,6 +321,7 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
         None => (inner, None),
     };
     let target = target.trim();
+    let target = target.strip_prefix(DENDRON).and_then(|place| place.split_once('/')).map_or(target, |(_, note)| note);
     let (shown, _size) = shown.map_or((None, None), |shown| split_size(shown, embed));
     let mut link = if has_scheme(target) {
         Link { kind: LinkKind::Url, embed, target: target.to_owned(), heading: None, block: None, alias: None, span }

@@ -66,7 +66,7 @@ pub(super) fn shallow(text: &str) -> Cow<'_, str> {
 }
 
 /// The length of the blanks, quote and list markers that a line begins with.
-fn marker_prefix(line: &[u8]) -> usize {
+pub(super) fn marker_prefix(line: &[u8]) -> usize {
     let mut at = 0;
     while at < line.len() {
         let parted = |next: usize| matches!(line.get(next), None | Some(b' ' | b'\t'));

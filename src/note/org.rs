@@ -18,16 +18,23 @@ const DEEPEST: usize = 6;
 enum Inside {
     Text,
     /// `#+begin_…`: up to `#+end_…`.
-    Environment,
-    /// `:PROPERTIES:`, `:LOGBOOK:`: up to `:END:`. Holds the index of its first line in
-    /// [`Found::comments`](links::Found::comments).
-    Drawer(usize),
+    Environment(BlockKind),
+    /// `:PROPERTIES:`, `:LOGBOOK:` or a block of comment: up to the line that is said. Holds the index of its first line
+    /// in [`Found::comments`](links::Found::comments).
+    Drawer(usize, &'static str),
 }
+
+/// Blocks of text, not of code.
+const TEXTS: [&str; 3] = ["quote", "verse", "center"];
+
+/// Keywords about what stands below them, or what is put in their place: no properties of the note.
+const LOCAL: [&str; 12] =
+    ["caption", "name", "label", "header", "headers", "results", "plot", "tblname", "include", "call", "html", "latex"];
 
 /// Reads the text from `start` on: its structure, and the file's keywords as properties.
 pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
     let (pass, keywords) = (Pass::default(), Map::new());
-    let mut reader = Reader { text, pass, keywords, block: None, inside: Inside::Text };
+    let mut reader = Reader { text, pass, keywords, block: None, inside: Inside::Text, commented: None };
     for span in lines(text, start) {
         reader.line(&text[span.clone()], span);
     }
@@ -42,28 +49,39 @@ struct Reader<'t> {
     /// The block that is open: what it is, and where it begins.
     block: Option<(BlockKind, usize)>,
     inside: Inside,
+    /// The level of the headline whose subtree is commented out.
+    commented: Option<usize>,
 }
 
 impl Reader<'_> {
     fn line(&mut self, line: &str, span: Range<usize>) {
         let trimmed = line.trim();
-        let lower = trimmed.get(..12.min(trimmed.len())).unwrap_or_default().to_ascii_lowercase();
+        let lower = trimmed[..trimmed.floor_char_boundary(16)].to_ascii_lowercase();
         // A headline ends everything: an environment or a drawer without an end does not count as one.
         let level = headline(line);
         if level.is_some() {
             self.leave(span.start);
         }
+        if let Some(level) = level.filter(|level| self.commented.is_none_or(|above| *level <= above)) {
+            let is_comment = line[level..].split_whitespace().next() == Some("COMMENT");
+            self.commented = is_comment.then_some(level);
+        }
+        if self.commented.is_some() {
+            return self.pass.found.comments.push(span);
+        }
         match self.inside {
-            Inside::Environment => {
+            Inside::Environment(kind) => {
                 if lower.starts_with("#+end") {
                     self.close(span.end);
                     self.inside = Inside::Text;
+                } else if kind == BlockKind::Quote {
+                    self.links(span);
                 }
                 return;
             }
-            Inside::Drawer(_) => {
+            Inside::Drawer(_, end) => {
                 self.pass.found.comments.push(span.clone());
-                if lower == ":end:" {
+                if lower == end {
                     self.inside = Inside::Text;
                 }
                 return;
@@ -76,16 +94,18 @@ impl Reader<'_> {
         if trimmed.is_empty() {
             return self.close(span.start);
         }
-        if lower.starts_with("#+begin") {
+        let hidden_to = if lower.starts_with("#+begin_comment") { Some("#+end_comment") } else { None };
+        if let Some(end) = hidden_to.or_else(|| is_drawer(trimmed).then_some(":end:")) {
             self.close(span.start);
-            let kind = if lower.contains("quote") { BlockKind::Quote } else { BlockKind::Code };
-            (self.block, self.inside) = (Some((kind, span.start)), Inside::Environment);
-            return;
-        }
-        if is_drawer(trimmed) {
-            self.close(span.start);
-            self.inside = Inside::Drawer(self.pass.found.comments.len());
+            self.inside = Inside::Drawer(self.pass.found.comments.len(), end);
             return self.pass.found.comments.push(span);
+        }
+        if let Some(name) = lower.strip_prefix("#+begin") {
+            self.close(span.start);
+            let is_text = TEXTS.iter().any(|text| name.trim_start_matches('_').starts_with(text));
+            let kind = if is_text { BlockKind::Quote } else { BlockKind::Code };
+            (self.block, self.inside) = (Some((kind, span.start)), Inside::Environment(kind));
+            return;
         }
         if let Some(keyword) = trimmed.strip_prefix("#+") {
             self.close(span.start);
@@ -127,7 +147,7 @@ impl Reader<'_> {
     fn keyword(&mut self, keyword: &str) {
         let Some((name, value)) = keyword.split_once(':') else { return };
         let (name, value) = (name.trim().to_lowercase(), value.trim());
-        if value.is_empty() {
+        if value.is_empty() || LOCAL.contains(&name.as_str()) || name.starts_with("attr_") {
             return;
         }
         let (name, value) = match name.as_str() {
@@ -137,7 +157,7 @@ impl Reader<'_> {
         self.keywords.entry(name).or_insert(value);
     }
 
-    /// `[[target]]` and `[[target][text]]`.
+    /// `[[target]]` and `[[target][text]]`; the target may be `file:note.org::*Heading`, or `*Heading` of this note.
     fn links(&mut self, span: Range<usize>) {
         let mut at = span.start;
         while let Some(open) = self.text[at..span.end].find("[[") {
@@ -147,7 +167,10 @@ impl Reader<'_> {
             let inner = &self.text[start + 2..end - 2];
             let (target, shown) = inner.split_once("][").unwrap_or((inner, ""));
             let target = target.strip_prefix("file:").unwrap_or(target);
+            let place = if target.starts_with('*') { Some(("", target)) } else { target.split_once("::") };
+            let (target, place) = place.filter(|_| !target.contains("://")).unwrap_or((target, ""));
             let mut link = links::markdown(target, shown, start..end, false);
+            link.heading = place.strip_prefix('*').map(str::to_owned).or(link.heading);
             if link.kind != LinkKind::Url && shown.is_empty() {
                 link.alias = None;
             }
@@ -158,7 +181,7 @@ impl Reader<'_> {
 
     /// Ends what is open at `end` without having been closed.
     fn leave(&mut self, end: usize) {
-        if let Inside::Drawer(first) = self.inside {
+        if let Inside::Drawer(first, _) = self.inside {
             let text = self.pass.found.comments.split_off(first);
             self.block = text.first().map(|line| (BlockKind::Paragraph, line.start));
         }

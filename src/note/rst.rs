@@ -44,8 +44,16 @@ pub(super) fn pass(text: &str, start: usize) -> Pass {
         } else if open.is_none() {
             open = Some(lines[n].start);
         }
-        if line(n).starts_with(".. ") && is_comment(line(n)) {
-            pass.found.comments.push(lines[n].clone());
+        if is_comment(line(n)) {
+            // It goes on as long as its lines are indented; one without a first line ends at a blank line, too.
+            let is_of_it = |next: &&Range<usize>| {
+                let text = text[(*next).clone()].trim_end();
+                text.starts_with([' ', '\t']) || text.is_empty() && line(n) != ".."
+            };
+            let length = 1 + lines[n + 1..].iter().take_while(is_of_it).count();
+            pass.found.comments.extend_from_slice(&lines[n..n + length]);
+            n += length;
+            continue;
         }
         n += 1;
     }
@@ -76,8 +84,8 @@ fn adornment(line: &str) -> Option<char> {
 
 /// An explicit markup line that is no directive, target, footnote or substitution.
 fn is_comment(line: &str) -> bool {
-    let rest = line[3..].trim_start();
-    !rest.contains("::") && !rest.starts_with(['_', '[', '|'])
+    let rest = line.strip_prefix(".. ").map(str::trim_start);
+    line == ".." || rest.is_some_and(|rest| !rest.contains("::") && !rest.starts_with(['_', '[', '|']))
 }
 
 fn close(pass: &mut Pass, open: &mut Option<usize>, end: usize) {

@@ -6,8 +6,9 @@ use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
 use super::{Check, Level, typed};
 use Level::{Fail, Note, Ok, Warn};
+use note::Format;
 use protocol::contexts::OfferedWork;
-use protocol::status::{Enforcement, RunState, Status};
+use protocol::status::{Enforcement, RunState, Status, WarnedNote};
 
 /// With fewer free bytes than this, indexing will soon stop.
 const LEAST_FREE: u64 = 64 << 20;
@@ -520,9 +521,22 @@ fn told(facts: &Facts) -> Vec<Check> {
         found.push(Check::new("status", Warn, finding).remedy("situated service restart"));
     }
     for vault in vaults {
-        if vault.warned > 0 {
-            let finding =
-                format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(vault.warned, "note"));
+        let is_document = |note: &&WarnedNote| Format::is_converted(&note.path);
+        let documents: Vec<&WarnedNote> = vault.warned_notes.iter().filter(is_document).collect();
+        if let Some(first) = documents.first() {
+            let count = counted(documents.len() as u64, "document");
+            found.push(
+                Check::new(
+                    "notes",
+                    Warn,
+                    format!("`{}`: {count} whose text is not searched, or not all of it", vault.name),
+                )
+                .because(format!("{}; `situated status` names them", first.message)),
+            );
+        }
+        let odd = vault.warned.saturating_sub(documents.len() as u64);
+        if odd > 0 {
+            let finding = format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(odd, "note"));
             found.push(
                 Check::new("notes", Note, finding)
                     .because("they are indexed all the same; `situated status` names them"),

@@ -148,7 +148,7 @@ impl NoteBuilder<'_> {
                 },
                 heading_path: heading_path.into_iter().collect(),
                 text: visible(note, &chunk.span).into_owned(),
-                searchable: shown,
+                searchable: chunk.with_marked_words(note),
                 context: context.clone(),
                 expansion,
                 windows,

@@ -112,7 +112,7 @@ pub fn doc_with(note: &Note, chunk: &Chunk, no: NoteNo, context: &str, vectors: 
         },
         heading_path: headings.into_iter().collect(),
         text: note.text[chunk.span.clone()].to_owned(),
-        searchable: chunk.searchable(note),
+        searchable: chunk.with_marked_words(note),
         context: context.to_owned(),
         expansion: String::new(),
         windows: vectors.into_iter().map(WindowVector::from).collect(),

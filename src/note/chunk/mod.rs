@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::fingerprint::{ChunkId, SectionKey, TextHash, chunk_id, text_hash};
-use crate::{LinkKind, Note};
+use crate::{Format, LinkKind, Note, render};
 
 pub use config::{ChunkConfig, ChunkRules, Strategy};
 
@@ -71,7 +71,32 @@ pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk>
     finish(note, pieces, &ruler)
 }
 
+/// The longest word that is read for marks within it, in bytes.
+const LONGEST_MARKED: usize = 200;
+
 impl Chunk {
+    /// The text of the chunk as words are found in it: as it is searched, and after it the words that are written with
+    /// entities or marks within them, as their reader sees them: `K&ouml;ln`, `un**believ**able`.
+    pub fn with_marked_words(&self, note: &Note) -> String {
+        let mut text = self.searchable(note);
+        if !note.path.format().is_markdown() {
+            return text;
+        }
+        let marked = |word: &&str| {
+            let inner = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '&');
+            word.len() <= LONGEST_MARKED && inner.contains(['&', '*', '_', '~', '\\'])
+        };
+        let shown = |word: &str| {
+            let shown = render(Format::Markdown, word).text.into_owned();
+            (!word.contains(&shown)).then_some(shown)
+        };
+        let words: Vec<String> = text.split_whitespace().filter(marked).filter_map(shown).collect();
+        if !words.is_empty() {
+            text = format!("{text}\n{}", words.join(" "));
+        }
+        text
+    }
+
     /// The text of the chunk as it is searched and embedded, after its lead if it has one. See [`searchable`].
     pub fn searchable(&self, note: &Note) -> String {
         let own = searchable(note, &self.span);
@@ -115,6 +140,10 @@ pub fn searchable(note: &Note, span: &Range<usize>) -> String {
             Some(link) if link.span.start < next_comment => {
                 if link.span.start >= at {
                     out.push_str(&note.text[at..link.span.start]);
+                    // Two links side by side are two words.
+                    if link.span.start == at && !out.is_empty() {
+                        out.push(' ');
+                    }
                     push_link(&mut out, link);
                     at = link.span.end;
                 }

@@ -158,6 +158,19 @@ fn searchable_text_has_no_comments_and_shows_links_as_read() {
     assert!(!shown.contains("secret"), "{shown}");
     assert!(shown.contains("the plan (Plan)") && shown.contains("site"), "{shown}");
     assert!(!shown.contains("[["), "{shown}");
+    let (note, _) = cut("n.md", "[[alice]][[bob]]%%x%%[c](c.md)s [[d]]s\n", &ChunkConfig::default());
+    assert_eq!(searchable(&note, &(0..note.text.len())), "alice bob cs ds\n");
+}
+
+#[test]
+fn words_with_marks_within_them_are_found_as_they_are_read() {
+    let text = "Stra&szlig;e in K&ouml;ln, un**believ**able *plain* a_b_c AT&T\n";
+    let (note, chunks) = cut("n.md", text, &ChunkConfig::default());
+    assert_eq!(chunks[0].with_marked_words(&note), format!("{}\nStraße Köln, unbelievable", text.trim_end()));
+    for (path, text) in [("n.md", "*all* **plain**"), ("n.org", "K&ouml;ln")] {
+        let (note, chunks) = cut(path, text, &ChunkConfig::default());
+        assert_eq!(chunks[0].with_marked_words(&note), text, "{path}");
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn many_forms_name_the_same_day() {
     ];
     for form in forms {
         assert_eq!(from_text(form), Some(date(2026, 11, 20)), "{form}");
+        assert_eq!(from_text(&format!("[{form}]")), Some(date(2026, 11, 20)), "{form}");
     }
 }
 

@@ -23,6 +23,24 @@ fn utf16_is_told_by_its_mark() {
 }
 
 #[test]
+fn utf16_without_a_mark_is_told_by_its_nulls_and_other_nulls_are_odd() {
+    for bytes_of in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
+        let decoded = decode(&utf16_bytes("Grüße – 𝄞\n", bytes_of)[2..]);
+        assert_eq!((decoded.text.as_str(), decoded.encoding), ("Grüße – 𝄞\n", Encoding::Utf16));
+        assert_eq!(decoded.warning, None);
+    }
+    let utf32: Vec<u8> = "a\nword".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+    for bytes in [&utf32, &[&[0xFF, 0xFE, 0, 0], utf32.as_slice()].concat()] {
+        assert!(decode(bytes).warning.is_some_and(|warning| warning.message.contains("UTF-32")));
+    }
+}
+
+#[test]
+fn carriage_returns_alone_end_lines() {
+    assert_eq!(decode(b"a\rb\r\nc\r\rd\n\r").text, "a\nb\r\nc\n\nd\n\n");
+}
+
+#[test]
 fn broken_utf16_keeps_the_rest() {
     let mut bytes = utf16_bytes("a\nb", u16::to_le_bytes);
     bytes.push(7);

@@ -65,6 +65,22 @@ fn a_drawer_without_an_end_is_text() {
 }
 
 #[test]
+fn quotes_have_links_and_blocks_of_comment_are_not_searched() {
+    let note = note(
+        "#+date: <2026-03-05 Thu>\n#+begin_VERSE\nA [[a.org][verse]]\n#+end_VERSE\n#+caption: no property\n#+begin_comment\n\
+         secret [[b]]\n:END:\n#+end_comment\nshown [[file:c.org::*Head][x]] [[*Own]]\n* COMMENT Off\nsecret\n** Below\n\
+         secret\n* On\nshown\n",
+    );
+    let searched = searchable(&note, &(0..note.text.len()));
+    assert!(!searched.contains("secret") && searched.matches("shown").count() == 2, "{searched}");
+    let links: Vec<_> = note.links.iter().map(|link| (link.target.as_str(), link.heading.as_deref())).collect();
+    assert_eq!(links, [("a.org", None), ("c.org", Some("Head")), ("", Some("Own"))]);
+    assert_eq!(note.outline.iter().map(|heading| heading.text.as_str()).collect::<Vec<_>>(), ["On"]);
+    assert_eq!(note.days.about.map(|day| day.to_string()).as_deref(), Some("2026-03-05"));
+    assert_eq!(note.front.properties.keys().collect::<Vec<_>>(), ["date"]);
+}
+
+#[test]
 fn a_private_tag_counts_in_every_place() {
     for text in ["#+filetags: :private:\ntext", "* Head :private:\n", "#+FILETAGS: private\n"] {
         assert!(note(text).tags.iter().any(|tag| tag == "private"), "{text}");

@@ -207,8 +207,11 @@ fn code_before(source: &str) -> Option<(usize, usize)> {
     let (mut open, mut holds_another): (Option<&str>, bool) = (None, false);
     for line in plain::lines(source, 0) {
         let text = source[line.clone()].trim_ascii();
-        let Some(fence) = fence(text) else { continue };
-        let is_bare = fence.len() == text.len();
+        // Code that begins on the line of a list's item.
+        let item = markdown::marker_prefix(text.as_bytes());
+        let text = &text[item..];
+        let Some(fence) = fence(text).filter(|_| item == 0 || open.is_none()) else { continue };
+        let is_bare = item == 0 && fence.len() == text.len();
         if first.is_none() && !is_bare {
             return None;
         }

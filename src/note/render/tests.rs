@@ -85,6 +85,8 @@ fn a_piece_may_begin_in_code() {
         ("a\n```\n__b__\n```\nc", "a\n\n· __b__\n\n· c"),
         ("# A\n````\n```md\n__b__\n```\n````\nc", "A\n\n· ```md\n__b__\n```\n\n· c"),
         ("# A\n```\n__b__\n```\n~~~py\nc\n~~~", "A\n\n· __b__\n\n\n· c\n"),
+        ("Some *a*\n\n- ```js\n  __b__\n  ```\n", "Some a\n\n\n· __b__\n"),
+        ("1. ```\n   __b__\n   ```\n*c*", "1. \n__b__\n\n· c"),
         ("# A\n```\n\n*b*\n```md\n__c__\n```", "# A\n\n\n· b\n\n· __c__\n"),
     ];
     check(Format::Markdown, &cases);
@@ -118,6 +120,7 @@ fn org_mode() {
         ("| a | *b* |\n|---+---|\n| 1 | [[u][v]] |", "a | b\n\n· 1 | v"),
         ("Run\n#+begin_src sh\nls =x=  # *y*\n#+end_src\nthen", "Run\n\n· ls =x=  # *y*\n\n· then"),
         (": fixed *width*", "fixed *width*"),
+        ("#+begin_quote\nA *wise* [[x][word]]\n#+end_quote\nend", "\nA wise word\n\n· end"),
         ("=code= ~verb~ +old+ _u_ */both/* a*b*c 2 * 3 * 4 *open", "code verb old u both a*b*c 2 * 3 * 4 *open"),
     ];
     check(Format::Org, &cases);

@@ -35,6 +35,14 @@ Buoys
 }
 
 #[test]
+fn a_comment_goes_on_as_long_as_it_is_indented() {
+    let text = "a\n\n.. one\n   two\n\n   three\n\nb\n\n..\n   four\n\n..\n\n   quoted\n";
+    let note = note(text);
+    let shown = crate::chunk::visible(&note, &(0..text.len()));
+    assert_eq!(shown.split_whitespace().collect::<Vec<_>>(), ["a", "b", "quoted"]);
+}
+
+#[test]
 fn what_only_looks_like_a_title_is_none() {
     for text in ["....\n\ntext\n", "a long line\n--\n", " indented\n--------\n", "----\n", "\n====\n"] {
         assert!(note(text).outline.is_empty(), "{text:?}: {:?}", note(text).outline);

@@ -29,6 +29,15 @@ fn tags_in_text() {
 }
 
 #[test]
+fn comments_are_those_of_markdown_and_of_no_other_text() {
+    for path in ["n.txt", "n.canvas", "n.html", "n.epub", "n.docx"] {
+        assert_eq!(note_at(path, b"%% #a\n\n#b\n\n%%\n").tags, ["a", "b"], "{path}");
+        assert!(note_at(path, b"%% a\n").warnings.is_empty(), "{path}");
+    }
+    assert_eq!(note_at("n.MARKDOWN", b"%% #a\n\n#b\n\n%%\n#c").tags, ["c"]);
+}
+
+#[test]
 fn an_unclosed_comment_hides_nothing() {
     assert_eq!(tags("a %% #x\n\n#b %% #c\n"), ["x", "b", "c"], "not at a line's start: pairs within a block only");
     let open = note("#a\n\n%%\n#b\n");
@@ -58,6 +67,7 @@ fn links_of_all_kinds() {
     let url = |target| Link { kind: LinkKind::Url, ..link(target) };
     for (text, expected) in [
         ("[[Note]]", link("Note")),
+        ("[[dendron://vault/bird.heron#Nest]]", Link { heading: some("Nest"), ..link("bird.heron") }),
         ("[[ Folder/Note.md ]]", link("Folder/Note.md")),
         ("[[Note|a *b*]]", Link { alias: some("a *b*"), ..link("Note") }),
         ("[[Note#Head ing|x]]", Link { heading: some("Head ing"), alias: some("x"), ..link("Note") }),

@@ -200,6 +200,11 @@ fn each_fault_is_told_with_what_to_do() {
         }),
         ("status", Warn, "does not serve `n`", "restart", |f| with_status(f, |s| s.vaults.clear())),
         ("notes", Note, "2 notes with something odd", "", |f| with_status(f, |s| s.vaults[0].warned = 2)),
+        ("notes", Warn, "1 document whose text is not searched", "", |f| {
+            let message = "it is no canvas that can be read: expected value".to_owned();
+            let document = WarnedNote { path: "a.canvas".to_owned(), line: 1, message };
+            with_status(f, |s| (s.vaults[0].warned, s.vaults[0].warned_notes) = (1, vec![document]));
+        }),
         ("status", Note, "paused: battery", "", |f| {
             with_status(f, |s| s.held = vec!["paused: battery at 31 %".into()]);
         }),
