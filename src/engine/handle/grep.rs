@@ -111,7 +111,7 @@ fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
     if let Some(filter) = &request.filter {
         narrow(&mut parsed, filter, &now)?;
     }
-    parsed.filter.offset = now.offset();
+    parsed.filter.zone = now.time_zone().clone();
     Ok(parsed.filter)
 }
 

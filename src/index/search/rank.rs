@@ -206,7 +206,7 @@ fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>,
     }
     ranking.ranked =
         fuse::fuse(candidates, scale, Dense { weight: options.dense_weight, familiarity: options.familiarity });
-    boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
+    boost(snapshot, &mut ranking.ranked, &ranking.text, &query.filter.zone, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
 }
 
@@ -291,7 +291,7 @@ fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
         .notes()
         .filter_map(|note| Some((note, note.rows.iter().find(|row| allowed.contains(*row))?)))
         .map(|(note, row)| {
-            ((Reverse((day_of(note, query.filter.offset), mtime_seconds(note))), note.path.as_str()), row)
+            ((Reverse((day_of(note, &query.filter.zone), mtime_seconds(note))), note.path.as_str()), row)
         })
         .collect();
     notes.sort_unstable();
