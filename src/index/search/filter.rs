@@ -211,6 +211,11 @@ impl Default for Filter {
 }
 
 impl Filter {
+    /// The notes of these days, from the first on, before the second.
+    pub(super) fn on_days(from: Date, to: Option<Date>, zone: TimeZone) -> Self {
+        Filter { day: Days { from: Some(from), to }, zone, ..Filter::default() }
+    }
+
     /// The conditions that an engine elsewhere can apply: not those on links, creation, modification, properties and
     /// globs.
     pub fn elsewhere(&self) -> Elsewhere {

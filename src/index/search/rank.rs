@@ -6,6 +6,7 @@
 
 mod emptied;
 mod required;
+mod wider;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -194,7 +195,15 @@ impl Begun {
             return Ok(Vec::new());
         }
         let vector = lanes::telling(part.vector.as_ref());
-        lanes::run(part.snapshot, corpus, words, vector, self.allowed.as_ref(), self.ranking.mode, depth)
+        let run = |allowed: Option<&RowSet>, depth: usize| {
+            lanes::run(part.snapshot, corpus, words, vector, allowed, self.ranking.mode, depth)
+        };
+        let (allowed, cancel) = (self.allowed.as_ref(), &part.options.cancel);
+        let found = run(allowed, depth)?;
+        wider::widened(part, allowed, found, depth, &|rows, depth| {
+            cancel.check()?;
+            run(Some(rows), depth)
+        })
     }
 }
 
