@@ -235,7 +235,7 @@ impl Parser {
         {
             return self.field(negated, field, body, name.len() + 1);
         }
-        if let Some((name, value, after)) = bracketed(body) {
+        if let Some((name, value, after)) = bracketed(body, starts_blank) {
             let value = value.map_or("*", unquoted);
             self.condition(negated, Field::Property(unquoted(name)), value, &body[..body.len() - after.len()])?;
             return Ok(after);
@@ -367,8 +367,8 @@ impl<'a> Field<'a> {
 const BRACKETED: usize = 300;
 
 /// Splits a condition in brackets off the start of `body`: name, value, and what follows. A link or a check box does
-/// not count, nor do brackets with more letters right behind them.
-fn bracketed(body: &str) -> Option<(&str, Option<&str>, &str)> {
+/// not count, nor do brackets with more letters right behind them: `ends` says whether what follows may follow.
+fn bracketed(body: &str, ends: impl Fn(&str) -> bool) -> Option<(&str, Option<&str>, &str)> {
     let inner = body.strip_prefix('[').filter(|inner| !inner.starts_with(['[', ']']))?;
     let mut quoted = false;
     let close = inner.char_indices().take_while(|(at, _)| *at < BRACKETED).find_map(|(at, c)| {
@@ -376,7 +376,7 @@ fn bracketed(body: &str) -> Option<(&str, Option<&str>, &str)> {
         (c == ']' && !quoted).then_some(at)
     })?;
     let (inner, after) = (&inner[..close], &inner[close + 1..]);
-    if !starts_blank(after) || inner.trim().chars().nth(1).is_none() {
+    if !ends(after) || inner.trim().chars().nth(1).is_none() {
         return None;
     }
     match inner.split_once(':') {

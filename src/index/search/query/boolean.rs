@@ -6,7 +6,7 @@
 //! has operators only if they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
 use super::slashed::{LinePattern, slashed};
-use super::{CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, strip_quote, word_end};
+use super::{CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, starts_blank, strip_quote, word_end};
 
 /// Parentheses within each other; what is deeper is punctuation.
 const MAX_DEPTH: u8 = 16;
@@ -345,7 +345,8 @@ fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
     if let Some((_, after)) = slashed(body) {
         return text.len() - after.len();
     }
-    if let Some((.., after)) = bracketed(body) {
+    let ends = |after: &str| starts_blank(after) || in_group && after.starts_with(')');
+    if let Some((.., after)) = bracketed(body, ends) {
         return text.len() - after.len();
     }
     let (mut at, mut opened) = (0, 0u32);
