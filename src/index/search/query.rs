@@ -6,6 +6,7 @@
 //! +word               must occur as it is written
 //! /a regex/           a line of the text must match it; smart case
 //! -word  -"a phrase"  must not occur; -/a regex/ neither
+//! "📅"  +📅  -📅      signs that are no words: a line must have them as they are, or none may
 //! tag:a               tag `a` or below it (`a/b`)
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
@@ -45,7 +46,7 @@ pub struct Parsed {
     pub phrases: Vec<String>,
     /// Words and phrases that must not occur.
     pub without: Vec<String>,
-    /// Regular expressions, and whether a line of the text is to match (`true`) or none.
+    /// Regular expressions, and signs that are no words, and whether a line of the text is to match (`true`) or none.
     pub patterns: Vec<(bool, LinePattern)>,
     /// Conditions on the note.
     pub filter: Filter,
@@ -213,7 +214,7 @@ impl Parser {
         let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
         let required = body.strip_prefix('+').filter(|_| !negated);
-        if let Some(word) = required.filter(|word| word.starts_with(char::is_alphabetic)) {
+        if let Some(word) = required.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || is_sign(c))) {
             let (word, after) = word.split_at(word_end(word));
             self.phrase(false, word)?;
             return Ok(after);
@@ -275,8 +276,7 @@ impl Parser {
             return Ok(after);
         }
         if negated {
-            self.parsed.counted.phrase(word)?;
-            self.parsed.without.push(word.to_owned());
+            self.phrase(true, word)?;
         } else {
             self.push_words(word);
         }
@@ -289,6 +289,14 @@ impl Parser {
     fn phrase(&mut self, negated: bool, phrase: &str) -> Result<(), TooMuch> {
         let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
         if is_noise(&phrase) {
+            return Ok(());
+        }
+        if !crate::terms::has_words(&phrase)
+            && let Ok(signs) = LinePattern::literal(&phrase)
+        {
+            // The word index holds no signs.
+            self.parsed.counted.pattern(&phrase)?;
+            self.parsed.patterns.push((!negated, signs));
             return Ok(());
         }
         self.parsed.counted.phrase(&phrase)?;
@@ -403,6 +411,11 @@ fn word_end(text: &str) -> usize {
 
 fn starts_blank(text: &str) -> bool {
     text.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// An emoji or the like.
+fn is_sign(c: char) -> bool {
+    !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c)
 }
 
 /// Punctuation alone finds nothing, but would keep a query from being one of conditions only.

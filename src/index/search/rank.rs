@@ -263,14 +263,8 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
         snapshot.lexical(&query, &among, snapshot.rows())
     };
-    // The word index cannot hold a phrase of symbols alone.
-    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
-    let mut phrases = Vec::new();
-    for phrase in &query.phrases {
-        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
-    }
-    if !phrases.is_empty() {
-        let rows = holding(phrases, allowed.as_ref())?;
+    if !query.phrases.is_empty() {
+        let rows = holding(query.phrases.clone(), allowed.as_ref())?;
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
     if let Some(wanted) = &query.required {
@@ -278,9 +272,6 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         allowed.get_or_insert_with(|| RowSet::full(snapshot.rows())).keep(&rows);
     }
     for without in &query.without {
-        if !has_words(without)? {
-            continue;
-        }
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
         let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
         rows.into_iter().for_each(|(row, _)| allowed.remove(row));

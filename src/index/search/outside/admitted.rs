@@ -44,7 +44,7 @@ pub(super) fn admitted(query: &Parsed, chunks: &[Outside], contextual: bool) -> 
             && query.filter.admits_vault(&chunk.vault)
             && required.as_ref().is_none_or(|required| required[at])
             && query.phrases.iter().all(|phrase| holds(chunk, phrase, contextual))
-            && !query.without.iter().any(|phrase| crate::terms::has_words(phrase) && holds(chunk, phrase, contextual))
+            && !query.without.iter().any(|phrase| holds(chunk, phrase, contextual))
             && patterns.iter_mut().all(|(wanted, finder)| finder.is_in(&chunk.text) == *wanted)
     };
     chunks.iter().enumerate().map(&mut admits).collect()

@@ -216,11 +216,10 @@ impl Parser {
         let parsed = Parsed { counted, ..Parsed::default() };
         let mut inner = Parser { parsed, unclosed: self.unclosed, today: self.today };
         let outcome = inner.tokens(piece);
-        let Parser { mut parsed, unclosed, .. } = inner;
-        for word in std::mem::take(&mut parsed.words).split_whitespace() {
-            parsed.counted.phrase(word)?;
-            parsed.phrases.push(word.to_owned());
+        for word in std::mem::take(&mut inner.parsed.words).split_whitespace() {
+            inner.phrase(false, word)?;
         }
+        let Parser { mut parsed, unclosed, .. } = inner;
         self.unclosed = unclosed;
         self.parsed.counted = std::mem::take(&mut parsed.counted);
         outcome?;

@@ -41,6 +41,7 @@ fn operators_bind_as_people_expect() {
         ("(big apple) tag:a", "(big apple)", ""),
         ("tag:z OR ([status:\"in progress\"])", "", "tag:z OR [status:\"in progress\"]"),
         ("(tag:z OR [status:in progress])", "", "tag:z OR [status:in progress]"),
+        ("boats AND 📅", "boats", "boats AND 📅"),
     ] {
         assert_eq!(read(query), (words.to_owned(), required.to_owned(), 0), "{query}");
     }
