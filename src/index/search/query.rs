@@ -178,6 +178,13 @@ impl Parsed {
         own.chain(self.required.iter().flat_map(Required::patterns_shown)).collect()
     }
 
+    /// The phrases of several words that a hit may show.
+    pub(super) fn phrases_shown(&self) -> Vec<String> {
+        let mut phrases: Vec<&str> = self.phrases.iter().map(String::as_str).collect();
+        self.required.iter().for_each(|required| required.words(false, &mut phrases));
+        phrases.into_iter().filter(|phrase| crate::word_count(phrase) > 1).map(str::to_owned).collect()
+    }
+
     /// Whether AND, OR and NOT have all of its words, so that whatever meets them is found.
     pub(super) fn is_all_required(&self) -> bool {
         let mut words = Vec::new();

@@ -330,3 +330,33 @@ fn notes_of_the_time_that_is_asked_about_come_first_however_many_are_as_good() {
         }
     }
 }
+
+#[test]
+fn a_hit_opens_where_the_phrase_stands_and_not_only_its_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let filler = "Nothing else was to be seen in the whole valley that day.\n".repeat(5);
+    let fox = "The fox that we saw was quick, and its tail was brown.\n";
+    let text = format!("{fox}{filler}Foxes are quick.\nThen the quick brown foxes jumped.\n");
+    put(&mut index, 1, "fox.md", &[], None, &[], &[&text]);
+    put(
+        &mut index,
+        2,
+        "cat.md",
+        &[],
+        None,
+        &[],
+        &["今日は天気がいい。\n\n昨日は雨だった。\n\n明日、猫を飼う予定です。\n"],
+    );
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, path, line, marked) in [
+        ("\"quick brown fox\"", "fox.md", 8, "quick brown foxes"),
+        ("\"quick brown fox\" OR tag:x", "fox.md", 8, "quick brown foxes"),
+        ("猫", "cat.md", 5, "猫"),
+    ] {
+        let answer = ask(&vault, query, &Options::default());
+        let hit = answer.hits.iter().find(|hit| hit.path == path).unwrap();
+        let shown: Vec<&str> = hit.highlights.iter().map(|(a, b)| &hit.snippet[*a as usize..*b as usize]).collect();
+        assert_eq!((hit.match_line, shown.last().copied()), (line, Some(marked)), "{query}: {}", hit.snippet);
+    }
+}
