@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! free words          found by meaning and by words; no word has to occur
-//! "a phrase"          must occur, word for word
-//! +word               must occur as it is written
+//! "a phrase"          must occur: these words in a row, each in any of its forms
+//! +word               must occur, in any of its forms
 //! /a regex/           a line of the text must match it; smart case
 //! -word  -"a phrase"  must not occur; -/a regex/ neither
 //! "📅"  +📅  -📅      signs that are no words: a line must have them as they are, or none may
@@ -42,7 +42,7 @@ use crate::{Choice, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 pub struct Parsed {
     /// The free words, separated by blanks.
     pub words: String,
-    /// What must occur, word for word.
+    /// What must occur: words in a row, each in any of its forms.
     pub phrases: Vec<String>,
     /// Words and phrases that must not occur.
     pub without: Vec<String>,
