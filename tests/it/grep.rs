@@ -90,6 +90,18 @@ fn lines_are_found_in_all_of_a_note_and_only_where_they_are_looked_for() {
 }
 
 #[test]
+fn lines_after_the_last_match_that_is_shown_may_match_themselves() {
+    let place = Place::with(&[("a.md", "x\na foo\nb foo\nc\nd\n")]);
+    place.configure("");
+    let mut daemon = start(&place);
+    for (after, lines) in [(0, &[][..]), (1, &["b foo"]), (2, &["b foo", "c"]), (3, &["b foo", "c", "d"])] {
+        let found = daemon.ask(&GrepRequest { per_note: Some(1), after, ..todo("foo") });
+        assert_eq!((found.lines, found.notes[0].lines.len()), (2, 1));
+        assert_eq!(found.notes[0].lines[0].after, lines);
+    }
+}
+
+#[test]
 fn what_is_on_the_disk_now_is_what_is_found() {
     let place = place();
     let mut daemon = start(&place);

@@ -61,6 +61,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
         filter,
         what: request.what,
         per_note,
+        after: request.after.into(),
         assistant: request.audience.is_assistant(),
         until,
         cancel,
@@ -126,6 +127,8 @@ struct Search<'a> {
     filter: Filter,
     what: GrepWhat,
     per_note: usize,
+    /// Lines after a match.
+    after: usize,
     assistant: bool,
     until: Instant,
     cancel: &'a Cancel,
@@ -212,6 +215,12 @@ impl Search<'_> {
             lines.count += 1;
             if lines.told.len() < most {
                 lines.told.push(told(line));
+            } else if let Some(last) = lines.told.last_mut()
+                && line.line == last.line + last.after.len() as u32 + 1
+            {
+                // The lines after the last match that is told may match themselves.
+                let left = self.after.saturating_sub(last.after.len());
+                last.after.extend(std::iter::once(line.text).chain(line.after).take(left));
             }
             self.what != GrepWhat::Notes
         };
