@@ -99,15 +99,18 @@ fn pattern(request: &GrepRequest) -> Result<Pattern, CallError> {
 fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
     let now = jiff::Zoned::now();
     let mut parsed = search::parse(&request.within, now.date())?;
+    // Here nothing is searched for as words.
+    let warning =
+        parsed.warnings.first().map(|warning| warning.replacen("is searched for as words", "is no condition", 1));
+    if let Some(warning) = warning {
+        return Err(CallError::Invalid(format!("`within`: {warning}")));
+    }
     let asks_text = parsed.has_text() || !parsed.without.is_empty() || !parsed.patterns.is_empty();
     if asks_text || parsed.required.is_some() {
         return Err(CallError::Invalid(
             "`within` holds words, a regular expression or AND, OR, NOT: it takes conditions alone, such as `tag:work -path:archive`"
                 .to_owned(),
         ));
-    }
-    if let Some(warning) = parsed.warnings.first() {
-        return Err(CallError::Invalid(format!("`within`: {warning}")));
     }
     if let Some(filter) = &request.filter {
         narrow(&mut parsed, filter, &now)?;

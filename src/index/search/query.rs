@@ -342,8 +342,9 @@ impl Parser {
             Field::Key(key) => filter.add(key, value, self.today),
         };
         if let Err(why) = added {
+            let not = if negated { "-" } else { "" };
             let shown: String = raw.chars().take(60).collect();
-            self.warn(format!("`{shown}` is searched for as words: {why}"));
+            self.warn(format!("`{not}{shown}` is searched for as words: {why}"));
             self.push_words(raw);
         }
         Ok(())
