@@ -138,7 +138,7 @@ fn shown(note: &GraphNote, by: Measure) -> String {
 
 fn unresolved(answer: &GraphAnswer, out: &mut Out) -> std::io::Result<()> {
     for missing in &answer.unresolved {
-        out.line(format!("{} {}", bold(safe(&missing.target)), dim(counted(missing.count, "note"))))?;
+        out.line(format!("{}: {}", bold(safe(&missing.target)), dim(counted(missing.count, "note"))))?;
         for path in &missing.notes {
             out.line(format!("    {}", cyan(safe(path))))?;
         }

@@ -71,11 +71,14 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(code)
 }
 
-/// An error about the conditions, which have another name at the socket.
+/// An error about the pattern or the conditions, which have other names at the socket.
 fn at_the_terminal(error: ClientError) -> CliFailure {
     let told = error.to_string();
-    match told.strip_prefix("`within`") {
-        Some(why) => CliFailure::usage(format!("CONDITION{why}; a PATTERN with blanks stands in quotes")),
+    if let Some(why) = told.strip_prefix("`within`") {
+        return CliFailure::usage(format!("CONDITION{why}; a PATTERN with blanks stands in quotes"));
+    }
+    match told.strip_prefix("`pattern`") {
+        Some(why) => CliFailure::usage(format!("PATTERN{}", why.replace("`fixed` takes", "-F takes"))),
         None => error.into(),
     }
 }

@@ -433,7 +433,9 @@ impl Handle {
             }
             return Ok(vaults.to_vec());
         };
-        let found = vaults.iter().find(|v| v.name == name).cloned();
+        let called = |is_it: &dyn Fn(&str) -> bool| vaults.iter().find(|vault| is_it(&vault.name)).cloned();
+        let found =
+            called(&|vault| vault == name).or_else(|| called(&|vault| index::search::filter::is_vault(name, vault)));
         found.map(|v| vec![v]).ok_or_else(|| {
             if self.0.teams.has_vault(name) {
                 let hint = "its notes are a team's and not on this machine: `search` finds them and `get` shows them";

@@ -111,7 +111,10 @@ impl Corpus<'_> {
                     meant.completed.push((word.plain.clone(), completed));
                 }
                 As::Name
-                    if meant.corrected.len() < MOST_CORRECTED && tried < MOST_TRIED && !self.has(word, query)? =>
+                    if meant.corrected.len() < MOST_CORRECTED
+                        && tried < MOST_TRIED
+                        && !self.has(word, query)?
+                        && !self.has_whole(word, &asked, query)? =>
                 {
                     tried += 1;
                     let joined = self.joined(&asked, at, &query.words, &languages)?;
@@ -141,6 +144,15 @@ impl Corpus<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether a word is a part of a compound that the asker may see as a whole: that is what was meant, though it may
+    /// have other parts where a note writes it with other capitals.
+    fn has_whole(&self, part: &AskedWord, asked: &[AskedWord], query: &LexicalQuery) -> Result<bool, LexicalError> {
+        let holds = |word: &&AskedWord| {
+            word.as_what == As::Word && word.range.start <= part.range.start && part.range.end <= word.range.end
+        };
+        asked.iter().find(holds).map_or(Ok(false), |whole| self.has(whole, query))
     }
 
     /// The completions of a word being typed: the most frequent words that begin with it. They count as one word with

@@ -152,5 +152,11 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
     asked
 }
 
+/// The words of a query, in their normal forms, that are looked up as what begins with them.
+pub(super) fn beginnings(text: &str) -> Vec<String> {
+    let asked = asked(text, &[Language::default()], false);
+    asked.into_iter().filter(|word| word.as_what == As::Beginning).map(|word| word.plain).collect()
+}
+
 #[cfg(test)]
 mod tests;

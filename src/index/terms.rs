@@ -7,8 +7,9 @@
 //! Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, with the constants of the lexical lane.)
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::analyze::{each_word, words};
+use super::analyze::{Word, each_word, words};
 use super::documents::in_words;
 use super::lexical::in_a_row;
 use super::query::{CONTEXT, asked};
@@ -110,15 +111,26 @@ pub(crate) fn has_words(text: &str) -> bool {
 
 /// Whether a text has the words of a phrase in a row, both in this language; a phrase without words is in every text.
 pub fn holds(text: &str, phrase: &str, language: Language) -> bool {
+    words(phrase, Some(language)).is_empty() || !runs(text, phrase, language).is_empty()
+}
+
+/// Where a text has the words of a phrase in a row, both in this language: byte ranges in order.
+pub(crate) fn runs(text: &str, phrase: &str, language: Language) -> Vec<Range<usize>> {
     let phrase = in_a_row(words(phrase, Some(language)));
-    let Some(first) = phrase.first() else { return true };
+    let Some(first) = phrase.first() else { return Vec::new() };
     let text = in_a_row(words(text, Some(language)));
     let at = |position: usize, form: &str| {
         let from = text.partition_point(|word| word.position < position);
-        text[from..].iter().take_while(|word| word.position == position).any(|word| word.text == form)
+        text[from..].iter().take_while(|word| word.position == position).find(|word| word.text == form)
     };
-    let begins = text.iter().filter(|word| word.text == first.text).map(|word| word.position);
-    begins.into_iter().any(|begin| phrase.iter().all(|word| at(begin + word.position - first.position, &word.text)))
+    let run = |begin: &Word| {
+        let mut range = begin.range.clone();
+        for word in &phrase {
+            range.end = range.end.max(at(begin.position + word.position - first.position, &word.text)?.range.end);
+        }
+        Some(range)
+    };
+    text.iter().filter(|word| word.text == first.text).filter_map(run).collect()
 }
 
 #[cfg(test)]

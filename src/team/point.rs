@@ -176,7 +176,7 @@ fn payload(
         links: note.links().take(LINKS).map(str::to_owned).collect(),
         kind_key: note.kind().unwrap_or_default().to_lowercase(),
         kind: note.kind().map(str::to_owned),
-        day: number(index::search::filter::day_of(note, jiff::tz::Offset::UTC)),
+        day: number(index::search::filter::day_of(note, &jiff::tz::TimeZone::UTC)),
         date: note.days.about.map(|day| day.to_string()),
         created: note.days.created.map(|day| day.to_string()),
         modified: note.days.modified.map(|day| day.to_string()),

@@ -273,7 +273,7 @@ fn the_command_shows_the_graph() {
     assert!(shown.starts_with("4 notes, 3 links between them\n") && shown.contains("1: Nowhere (1)"), "{shown}");
     assert!(text(&["graph", "--by", "in", "-n", "1"], 0).contains("2          Two  Two.md"));
     assert_eq!(text(&["graph", "--orphans"], 0), "Alone.md\n");
-    assert_eq!(text(&["graph", "--unresolved"], 0), "Nowhere 1 note\n    One.md\n");
+    assert_eq!(text(&["graph", "--unresolved"], 0), "Nowhere: 1 note\n    One.md\n");
     let dot = text(&["graph", "--dot"], 0);
     assert!(dot.starts_with("digraph notes {\n") && dot.contains(r#"label="Hub \"x\"""#), "{dot}");
     assert_eq!(dot.matches(" -> ").count(), 3, "{dot}");

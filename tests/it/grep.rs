@@ -90,6 +90,18 @@ fn lines_are_found_in_all_of_a_note_and_only_where_they_are_looked_for() {
 }
 
 #[test]
+fn lines_after_the_last_match_that_is_shown_may_match_themselves() {
+    let place = Place::with(&[("a.md", "x\na foo\nb foo\nc\nd\n")]);
+    place.configure("");
+    let mut daemon = start(&place);
+    for (after, lines) in [(0, &[][..]), (1, &["b foo"]), (2, &["b foo", "c"]), (3, &["b foo", "c", "d"])] {
+        let found = daemon.ask(&GrepRequest { per_note: Some(1), after, ..todo("foo") });
+        assert_eq!((found.lines, found.notes[0].lines.len()), (2, 1));
+        assert_eq!(found.notes[0].lines[0].after, lines);
+    }
+}
+
+#[test]
 fn what_is_on_the_disk_now_is_what_is_found() {
     let place = place();
     let mut daemon = start(&place);
@@ -169,7 +181,10 @@ fn wrong_patterns_and_conditions_are_refused_with_what_to_do() {
         (todo(r"(\w{900}){900}"), "size limit"),
         (GrepRequest { within: "tag:work plan".to_owned(), ..todo("a") }, "it takes conditions alone"),
         (GrepRequest { within: "tag:a OR tag:b".to_owned(), ..todo("a") }, "it takes conditions alone"),
-        (GrepRequest { within: "after:nonsense".to_owned(), ..todo("a") }, "`within`"),
+        (
+            GrepRequest { within: "after:nonsense".to_owned(), ..todo("a") },
+            "`within`: `after:nonsense` is no condition: `nonsense` is not a date",
+        ),
         (GrepRequest { limit: Some(0), ..todo("a") }, "`limit` must be 1 to 10000"),
         (GrepRequest { before: 51, ..todo("a") }, "`before` must be 0 to 50"),
     ] {

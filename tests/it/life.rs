@@ -249,8 +249,10 @@ fn two_vaults_live_in_one_daemon() {
     let mut vaults: Vec<&str> = found.hits.iter().map(|hit| hit.vault.as_str()).collect();
     vaults.sort_unstable();
     assert_eq!(vaults, ["notes", "work"]);
-    let found = daemon.ask(&SearchRequest { vault: Some("work".to_owned()), ..platypus });
-    assert_eq!(found.hits.len(), 1);
+    for name in ["work", "Work"] {
+        let found = daemon.ask(&SearchRequest { vault: Some(name.to_owned()), ..platypus.clone() });
+        assert_eq!(found.hits.len(), 1, "{name}");
+    }
     let error = daemon.refused(&SearchRequest { vault: Some("wrok".to_owned()), ..query("x") });
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert!(error.message.contains("notes, work"), "{error:?}");

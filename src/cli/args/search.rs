@@ -23,7 +23,7 @@ pub(crate) struct Search {
     #[arg(long, short, value_name = "hybrid|lexical|dense", value_parser = mode)]
     pub mode: Option<protocol::search::Mode>,
     /// Only hits with this score, 0 to 1, or more
-    #[arg(long, value_name = "SCORE")]
+    #[arg(long, value_name = "SCORE", value_parser = score)]
     pub min_score: Option<f32>,
     /// Leave contexts out of the search
     #[arg(long)]
@@ -85,6 +85,12 @@ pub(crate) fn weigh(boosts: &mut BoostWeights, name: &str, weight: f32) -> bool 
 /// Which lanes answer.
 pub(super) fn mode(text: &str) -> Result<protocol::search::Mode, String> {
     serde_json::from_value(text.into()).map_err(|_| "there is `hybrid`, `lexical` and `dense`".to_owned())
+}
+
+/// A score; in JSON one that is no number would be none.
+fn score(text: &str) -> Result<f32, String> {
+    let score = text.parse().ok().filter(|score: &f32| score.is_finite());
+    score.ok_or_else(|| "a score is a number from 0 to 1".to_owned())
 }
 
 /// A way of expanding a query.

@@ -170,3 +170,9 @@ fn a_vault_is_named_in_its_place_or_as_elsewhere() {
         assert!(Cli::try_parse_from(["situated", command, "home", "--vault", "work"]).is_err(), "{command}");
     }
 }
+
+#[test]
+fn a_score_is_a_number() {
+    let with = |score: &str| Cli::try_parse_from(["situated", "search", "a", "--min-score", score]).is_ok();
+    assert_eq!(["0.5", "1", "NaN", "inf", "much"].map(with), [true, true, false, false, false]);
+}

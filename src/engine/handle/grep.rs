@@ -61,6 +61,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
         filter,
         what: request.what,
         per_note,
+        after: request.after.into(),
         assistant: request.audience.is_assistant(),
         until,
         cancel,
@@ -98,6 +99,12 @@ fn pattern(request: &GrepRequest) -> Result<Pattern, CallError> {
 fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
     let now = jiff::Zoned::now();
     let mut parsed = search::parse(&request.within, now.date())?;
+    // Here nothing is searched for as words.
+    let warning =
+        parsed.warnings.first().map(|warning| warning.replacen("is searched for as words", "is no condition", 1));
+    if let Some(warning) = warning {
+        return Err(CallError::Invalid(format!("`within`: {warning}")));
+    }
     let asks_text = parsed.has_text() || !parsed.without.is_empty() || !parsed.patterns.is_empty();
     if asks_text || parsed.required.is_some() {
         return Err(CallError::Invalid(
@@ -105,13 +112,10 @@ fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
                 .to_owned(),
         ));
     }
-    if let Some(warning) = parsed.warnings.first() {
-        return Err(CallError::Invalid(format!("`within`: {warning}")));
-    }
     if let Some(filter) = &request.filter {
         narrow(&mut parsed, filter, &now)?;
     }
-    parsed.filter.offset = now.offset();
+    parsed.filter.zone = now.time_zone().clone();
     Ok(parsed.filter)
 }
 
@@ -126,6 +130,8 @@ struct Search<'a> {
     filter: Filter,
     what: GrepWhat,
     per_note: usize,
+    /// Lines after a match.
+    after: usize,
     assistant: bool,
     until: Instant,
     cancel: &'a Cancel,
@@ -212,6 +218,12 @@ impl Search<'_> {
             lines.count += 1;
             if lines.told.len() < most {
                 lines.told.push(told(line));
+            } else if let Some(last) = lines.told.last_mut()
+                && line.line == last.line + last.after.len() as u32 + 1
+            {
+                // The lines after the last match that is told may match themselves.
+                let left = self.after.saturating_sub(last.after.len());
+                last.after.extend(std::iter::once(line.text).chain(line.after).take(left));
             }
             self.what != GrepWhat::Notes
         };

@@ -169,7 +169,7 @@ fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> Stri
         .bytes(record.title.as_bytes())
         .bytes(record.kind.as_deref().unwrap_or_default().as_bytes())
         .bytes(record.properties.as_bytes())
-        .bytes(day_of(entry, jiff::tz::Offset::UTC).to_string().as_bytes());
+        .bytes(day_of(entry, &jiff::tz::TimeZone::UTC).to_string().as_bytes());
     for text in record.tags.iter().chain(&record.aliases) {
         fields = fields.bytes(text.as_bytes());
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use jiff::tz::Offset;
+use jiff::tz::TimeZone;
 
 use super::asked::When;
 use super::elsewhere::Elsewhere;
@@ -86,8 +86,8 @@ fn sum(boosted: Boosted) -> f32 {
 }
 
 /// Boosts what was found for the query's `text`. The days of notes without a date of their own are reckoned in
-/// `offset`.
-pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offset: Offset, boosts: &Boosts) {
+/// `zone`.
+pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, zone: &TimeZone, boosts: &Boosts) {
     let near = if boosts.link_weight > 0.0 {
         let named = named(text, |name| snapshot.bearing(name), |word| snapshot.beginning(word, BEGINNINGS));
         near(named, |no| {
@@ -97,7 +97,7 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, offs
     } else {
         HashMap::new()
     };
-    let weigher = Weigher { near, offset, boosts };
+    let weigher = Weigher { near, zone, boosts };
     let mut known: HashMap<NoteNo, Boosted> = HashMap::new();
     // Chunks and then notes lie anywhere in memory. Side by side the processor waits for many of them at once.
     let chunks: Vec<_> = ranked.iter().map(|hit| snapshot.chunk(hit.candidate.row)).collect();
@@ -116,7 +116,7 @@ pub(super) fn boost_notes(
     linked: &Elsewhere,
     ranked: &mut [Ranked],
     text: &str,
-    offset: Offset,
+    zone: &TimeZone,
     boosts: &Boosts,
 ) {
     let near = if boosts.link_weight > 0.0 {
@@ -125,7 +125,7 @@ pub(super) fn boost_notes(
     } else {
         HashMap::new()
     };
-    let weigher = Weigher { near, offset, boosts };
+    let weigher = Weigher { near, zone, boosts };
     for hit in ranked {
         let Some(note) = notes.get(hit.candidate.row as usize) else { continue };
         hit.boosted = weigher.weigh(note);
@@ -140,7 +140,7 @@ fn boosted(fused: f32, sum: f32) -> f32 {
 struct Weigher<'a> {
     /// Shares of the notes that the query names, and of their neighbours.
     near: HashMap<NoteNo, f32>,
-    offset: Offset,
+    zone: &'a TimeZone,
     boosts: &'a Boosts,
 }
 
@@ -164,7 +164,7 @@ impl Weigher<'_> {
     fn asked_for(&self, note: &NoteEntry) -> f32 {
         match self.boosts.asked {
             Some(When::Days(start, end)) => {
-                let day = day_of(note, self.offset);
+                let day = day_of(note, self.zone);
                 f32::from(u8::from(start <= day && end.is_none_or(|end| day < end)))
             }
             Some(When::Newest) => self.newness(note),
@@ -176,7 +176,7 @@ impl Weigher<'_> {
     fn newness(&self, note: &NoteEntry) -> f32 {
         let (Some(today), half_life) = (self.boosts.today, self.boosts.recency_half_life) else { return 0.0 };
         // Not `until`, which takes ten times as long: this runs for every candidate.
-        let age = (today.duration_since(day_of(note, self.offset)).as_hours() / 24).max(0);
+        let age = (today.duration_since(day_of(note, self.zone)).as_hours() / 24).max(0);
         if half_life > 0.0 { 0.5f32.powf(age as f32 / half_life) } else { 0.0 }
     }
 }

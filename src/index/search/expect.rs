@@ -11,7 +11,9 @@ use super::fuse::Ranked;
 use super::hit::placed;
 use super::query::Required;
 use super::rank::{Part, allowed, rank_to};
-use super::{Expected, Filter, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, lanes};
+use super::{
+    Expected, Filter, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, finish, lanes, merge,
+};
 use crate::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
 /// How `note`, of the vault `vault` and the part at `at`, relates to `hits`, the answer of all `parts`: those given to
@@ -44,9 +46,12 @@ pub fn expect(
         expected.standing = NoteStanding::Excluded;
     }
     if expected.standing != NoteStanding::Excluded {
-        let all = every_chunk(parts, at)?;
-        if let Some(at) = all.iter().position(|ranked| own.contains(&ranked.candidate.row)) {
-            place(&mut expected, snapshot, &all, at, &own, options, hits);
+        let rankings = rank_to(parts, |at| parts[at].snapshot.rows())?;
+        let window = window(parts, rankings.clone(), (at, note))?;
+        let all = joined(rankings);
+        if let Some(first) = all.iter().position(|(part, ranked)| *part == at && own.contains(&ranked.candidate.row)) {
+            place(&mut expected, parts, (at, &own), (&all, first), hits);
+            expected.would_be = window.or(expected.would_be);
         } else if let Some(vector) = lanes::telling(vector.as_ref()).filter(|_| options.mode != Mode::Lexical) {
             // It does not count for the answer, but how near it comes is worth knowing.
             let near = snapshot.dense(vector, None, snapshot.rows());
@@ -62,48 +67,63 @@ pub fn expect(
     Ok(expected)
 }
 
-/// The ranking of one part with all its chunks. Of the other parts the best are enough, because they set the scale of
-/// its scores.
-fn every_chunk(parts: &[Part<'_>], of: usize) -> Result<Vec<Ranked>, LexicalError> {
-    let depth = |at: usize| if at == of { parts[at].snapshot.rows() } else { lanes::depth(parts[at].options.limit) };
-    let ranking = rank_to(parts, depth)?.into_iter().nth(of);
-    Ok(ranking.map(Ranking::into_ranked).unwrap_or_default())
+/// The chunks of all parts, each with the index of its part, in the order in which [`merge`] joins hits.
+fn joined(rankings: Vec<Ranking>) -> Vec<(usize, Ranked)> {
+    let parts = rankings.into_iter().enumerate();
+    let mut all: Vec<(usize, usize, Ranked)> = parts
+        .flat_map(|(part, ranking)| (0..).zip(ranking.into_ranked()).map(move |(at, ranked)| (at, part, ranked)))
+        .collect();
+    all.sort_by(|a, b| b.2.score.total_cmp(&a.2.score).then((a.0, a.1).cmp(&(b.0, b.1))));
+    all.into_iter().map(|(_, part, ranked)| (part, ranked)).collect()
 }
 
-/// Where the note's best chunk, the one at `at`, stands among all.
+/// Which hit the note of the part at `at` would be in the longest answer there is, from 1: hits are windows, which may
+/// hold several chunks.
+fn window(
+    parts: &[Part<'_>],
+    rankings: Vec<Ranking>,
+    (at, note): (usize, &NoteEntry),
+) -> Result<Option<u32>, LexicalError> {
+    let answer = |(part, (ranking, Part { snapshot, options, .. })): (usize, (Ranking, &Part<'_>))| {
+        finish(snapshot, &part.to_string(), ranking, &Options { limit: MAX_HITS, ..options.clone() })
+    };
+    let answers = rankings.into_iter().zip(parts).enumerate().map(answer).collect::<Result<Vec<_>, _>>()?;
+    let is_of_note = |hit: &Hit| hit.vault == at.to_string() && hit.path == note.path.as_str();
+    Ok(merge(answers, MAX_HITS).hits.iter().position(is_of_note).map(|at| at as u32 + 1))
+}
+
+/// Where the note's best chunk, the one at `first`, stands among all.
 fn place(
     expected: &mut Expected,
-    snapshot: &Snapshot,
-    all: &[Ranked],
-    at: usize,
-    own: &HashSet<Row>,
-    options: &Options,
+    parts: &[Part<'_>],
+    (at, own): (usize, &HashSet<Row>),
+    (all, first): (&[(usize, Ranked)], usize),
     hits: &[Hit],
 ) {
+    let Part { snapshot, options, .. } = &parts[at];
     if expected.standing == NoteStanding::Unmatched {
         expected.standing = NoteStanding::Below;
     }
-    let best = &all[at];
-    expected.rank = Some(at as u32 + 1);
+    let is_own = |(part, ranked): &(usize, Ranked)| *part == at && own.contains(&ranked.candidate.row);
+    let best = &all[first].1;
+    expected.rank = Some(first as u32 + 1);
     expected.lines = snapshot.chunk(best.candidate.row).map(|chunk| chunk.lines);
     expected.lexical.clone_from(&best.candidate.lexical);
     expected.dense.clone_from(&best.candidate.dense);
     expected.score = Some(best.score);
-    let note_of = |ranked: &&Ranked| placed(snapshot, ranked.candidate.row).map(|(_, note)| note.no);
-    let mut shown: HashMap<NoteNo, usize> = HashMap::new();
-    let mut thinned = all.iter().filter(|ranked| {
-        note_of(ranked).is_some_and(|note| {
-            let count = shown.entry(note).or_default();
+    let mut shown: HashMap<(usize, NoteNo), usize> = HashMap::new();
+    let mut thinned = all.iter().filter(|(part, ranked)| {
+        placed(parts[*part].snapshot, ranked.candidate.row).is_some_and(|(_, note)| {
+            let count = shown.entry((*part, note.no)).or_default();
             *count += 1;
             *count <= options.per_note.max(1)
         })
     });
-    let would_be = thinned.position(|ranked| own.contains(&ranked.candidate.row));
-    expected.would_be = would_be.map(|at| at as u32 + 1);
+    expected.would_be = thinned.position(is_own).map(|at| at as u32 + 1);
     if expected.standing == NoteStanding::Hit
         && let Some(last) = hits.last()
     {
-        let reach = |ranked: &&Ranked| own.contains(&ranked.candidate.row) && ranked.score > last.score;
+        let reach = |ranked: &&(usize, Ranked)| is_own(ranked) && ranked.1.score > last.score;
         let shown = hits.iter().filter(|hit| hit.vault == expected.vault && hit.path == expected.path).count();
         expected.held_back = all.iter().filter(reach).count().saturating_sub(shown) as u32;
     }
@@ -215,12 +235,12 @@ fn excluded_by(
         snapshot.lexical(&asked, &|row| note.rows.contains(row), note.rows.len())
     };
     for phrase in &query.phrases {
-        if !snapshot.forms(phrase)?.is_empty() && holding(phrase)?.is_empty() {
+        if holding(phrase)?.is_empty() {
             reasons.push(format!("\"{phrase}\" stands nowhere in it, word for word"));
         }
     }
     for without in &query.without {
-        if !snapshot.forms(without)?.is_empty() && !holding(without)?.is_empty() {
+        if !holding(without)?.is_empty() {
             reasons.push(format!("it has \"{without}\", which must not occur"));
         }
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use jiff::tz::Offset;
+use jiff::tz::TimeZone;
 
 use super::dates::{FORMS, Period, period};
 use super::fold::fold;
@@ -170,8 +170,8 @@ pub struct Filter {
     day: Days,
     created: Days,
     modified: Days,
-    /// Offset in which the day of a modification time is reckoned; UTC unless set.
-    pub offset: Offset,
+    /// Zone in which the day of a modification time is reckoned; UTC unless set.
+    pub zone: TimeZone,
     /// Name of the vault whose notes are tested; unless it is set, conditions on the vault are not.
     vault: Option<String>,
     /// Notes that are hidden from the asker.
@@ -204,7 +204,7 @@ impl Default for Filter {
             day: Days::default(),
             created: Days::default(),
             modified: Days::default(),
-            offset: Offset::UTC,
+            zone: TimeZone::UTC,
             vault: None,
             hidden: None,
         }
@@ -212,6 +212,11 @@ impl Default for Filter {
 }
 
 impl Filter {
+    /// The notes of these days, from the first on, before the second.
+    pub(super) fn on_days(from: Date, to: Option<Date>, zone: TimeZone) -> Self {
+        Filter { day: Days { from: Some(from), to }, zone, ..Filter::default() }
+    }
+
     /// The conditions that an engine elsewhere can apply: not those on links, creation, modification, properties and
     /// globs.
     pub fn elsewhere(&self) -> Elsewhere {
@@ -317,7 +322,7 @@ impl Filter {
 
     /// Whether there are no conditions: every note passes that is not hidden.
     pub fn asks_nothing(&self) -> bool {
-        let Filter { with, without, properties, day, created, modified, offset: _, vault: _, hidden: _ } = self;
+        let Filter { with, without, properties, day, created, modified, zone: _, vault: _, hidden: _ } = self;
         let named = with.is_empty() && without.is_empty() && properties.is_empty();
         named && [day, created, modified].iter().all(|days| **days == Days::default())
     }
@@ -325,7 +330,7 @@ impl Filter {
     /// The same conditions on notes of the same vault, as the asker of `other` sees them.
     #[must_use]
     pub(super) fn asked_as(self, other: &Filter) -> Filter {
-        Filter { offset: other.offset, vault: other.vault.clone(), hidden: other.hidden.clone(), ..self }
+        Filter { zone: other.zone.clone(), vault: other.vault.clone(), hidden: other.hidden.clone(), ..self }
     }
 
     /// Has it test the notes of this vault; with `settle` conditions on the vault that are met are left out.
@@ -364,7 +369,7 @@ impl Filter {
         };
         let mut parts: Vec<(String, Filter)> = Vec::new();
         let mut part = |name: String, filter: Filter| {
-            parts.push((name, Filter { offset: self.offset, vault: self.vault.clone(), ..filter }));
+            parts.push((name, Filter { zone: self.zone.clone(), vault: self.vault.clone(), ..filter }));
         };
         for either in EITHER {
             let with: Vec<_> = self.with.iter().filter(|(key, _)| *key == either).cloned().collect();
@@ -395,7 +400,7 @@ impl Filter {
     /// The conditions on properties alone, if there are any.
     pub(super) fn on_properties(&self) -> Option<Filter> {
         let properties = self.properties.clone();
-        (!properties.is_empty()).then(|| Filter { properties, offset: self.offset, ..Filter::default() })
+        (!properties.is_empty()).then(|| Filter { properties, zone: self.zone.clone(), ..Filter::default() })
     }
 
     /// Whether this note is hidden from the asker.
@@ -535,7 +540,7 @@ struct Compiled<'a> {
     day: Days,
     created: Days,
     modified: Days,
-    offset: Offset,
+    zone: &'a TimeZone,
 }
 
 impl<'a> Compiled<'a> {
@@ -550,14 +555,14 @@ impl<'a> Compiled<'a> {
         groups.extend(each.filter_map(check).map(|check| vec![check]));
         groups.retain(|group| !group.is_empty());
         let without = filter.without.iter().filter_map(check).collect();
-        let Filter { properties, day, created, modified, offset, .. } = filter;
-        Compiled { groups, without, properties, day: *day, created: *created, modified: *modified, offset: *offset }
+        let Filter { properties, day, created, modified, zone, .. } = filter;
+        Compiled { groups, without, properties, day: *day, created: *created, modified: *modified, zone }
     }
 
     fn admits(&self, note: &NoteEntry) -> bool {
-        (self.day == Days::default() || self.day.contain(day_of(note, self.offset)))
+        (self.day == Days::default() || self.day.contain(day_of(note, self.zone)))
             && (self.created == Days::default() || note.days.made().is_some_and(|day| self.created.contain(day)))
-            && (self.modified == Days::default() || self.modified.contain(modified_on(note, self.offset)))
+            && (self.modified == Days::default() || self.modified.contain(modified_on(note, self.zone)))
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
             // Last, because properties have to be read.
@@ -566,15 +571,15 @@ impl<'a> Compiled<'a> {
 }
 
 /// The day that a note is about; a living page, which is about none, has that of its last change.
-pub fn day_of(note: &NoteEntry, offset: Offset) -> Date {
-    note.days.about.unwrap_or_else(|| note.days.created.max(Some(modified_on(note, offset))).unwrap_or_default())
+pub fn day_of(note: &NoteEntry, zone: &TimeZone) -> Date {
+    note.days.about.unwrap_or_else(|| note.days.created.max(Some(modified_on(note, zone))).unwrap_or_default())
 }
 
 /// The day of the last change: of the file, or a later one that the note names.
-fn modified_on(note: &NoteEntry, offset: Offset) -> Date {
+fn modified_on(note: &NoteEntry, zone: &TimeZone) -> Date {
     // Seconds of nanoseconds in an i64 span the years 1677 to 2262: always a valid time.
     let time = jiff::Timestamp::from_second(mtime_seconds(note)).unwrap_or_default();
-    let of_file = offset.to_datetime(time).date();
+    let of_file = zone.to_datetime(time).date();
     note.days.modified.map_or(of_file, |told| told.max(of_file))
 }
 

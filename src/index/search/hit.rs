@@ -9,17 +9,15 @@ use note::Format;
 use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
 use super::query::LinePattern;
-use super::snippet::{Analyze, Snippet, snippet};
+use super::snippet::{Analyze, MATCHED, Snippet, snippet};
 use super::trail::trail;
 use super::window::Place;
 use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
-use crate::analyze::{Initials, each_word_of};
+use crate::analyze::{Initials, Kind, each_word_of};
 use crate::documents::Texts;
 use crate::properties;
-use crate::{ChunkEntry, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot};
-
-/// Stands for what a regular expression matches; no word has this form.
-const MATCHED: &str = "\0";
+use crate::query::beginnings;
+use crate::{ChunkEntry, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, terms};
 
 /// Matches of a regular expression that snippets are chosen by.
 const MOST_MATCHES: usize = 100;
@@ -43,26 +41,32 @@ pub(super) struct Maker<'a> {
     terms: HashSet<String>,
     /// The first letters of the terms.
     initials: Initials,
+    /// Those that are single characters of a script without spaces: they match what begins with them.
+    singles: Vec<String>,
     /// Regular expressions whose matches are shown like words.
     patterns: Vec<LinePattern>,
+    /// Phrases: where one stands counts more than where its words do.
+    phrases: Vec<String>,
     /// The query's words, as the lexical lane was asked for them.
     asked: LexicalQuery,
 }
 
 impl<'a> Maker<'a> {
-    /// `text` and regular expressions are what highlights and snippets are chosen for; may be empty.
+    /// `text`, regular expressions and phrases are what highlights and snippets are chosen for; may be empty.
     pub(super) fn new(
         snapshot: &'a Snapshot,
         vault: &'a str,
-        (text, patterns): (&str, Vec<LinePattern>),
+        (text, patterns, phrases): (&str, Vec<LinePattern>, Vec<String>),
         options: &'a Options,
     ) -> Result<Self, LexicalError> {
         let mut terms = snapshot.forms(text)?;
         let initials = Initials::of(terms.iter().map(String::as_str));
-        terms.extend((!patterns.is_empty()).then(|| MATCHED.to_owned()));
+        let is_single = |term: &String| !term.is_ascii() && term.chars().nth(1).is_none();
+        let singles = if terms.iter().any(is_single) { beginnings(text) } else { Vec::new() };
+        terms.extend((!patterns.is_empty() || !phrases.is_empty()).then(|| MATCHED.to_owned()));
         let reader = Reader { snapshot, notes: HashMap::new(), packs: HashMap::new() };
         let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
-        Ok(Maker { reader, vault, options, terms, initials, patterns, asked })
+        Ok(Maker { reader, vault, options, terms, initials, singles, patterns, phrases, asked })
     }
 
     /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
@@ -79,13 +83,22 @@ impl<'a> Maker<'a> {
         let (chunk, note) = placed(snapshot, row)?;
         let texts = self.reader.known(chunk.note, chunk.position)?;
         let (language, (text, context)) = (texts.language, texts.get(chunk.position)?);
-        let (patterns, initials) = (&self.patterns, self.initials);
+        let Maker { patterns, phrases, singles, initials, .. } = self;
         let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
-            each_word_of(text, Some(language), Some(initials), |token, _| {
-                each(token.offset_from..token.offset_to, &token.text);
+            each_word_of(text, Some(language), Some(*initials), |token, kind| {
+                let range = token.offset_from..token.offset_to;
+                let single =
+                    singles.iter().find(|single| kind == Kind::Pair && token.text.starts_with(single.as_str()));
+                match (single, text[range.clone()].chars().next()) {
+                    (Some(single), Some(c)) => each(range.start..range.start + c.len_utf8(), single),
+                    _ => each(range, &token.text),
+                }
             });
             for pattern in patterns {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
+            }
+            for phrase in phrases {
+                terms::runs(text, phrase, language).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
         let mut passage = snippet(text, note.path.format(), &self.terms, &analyze);

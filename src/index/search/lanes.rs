@@ -126,6 +126,18 @@ fn candidates(lexical: Vec<(Row, f32)>, dense: Option<Vec<(Row, f32)>>) -> Vec<C
     union
 }
 
+/// What two looks found, as one: each chunk once, with its place among all of them.
+pub(super) fn merged(found: Vec<Candidate>, further: Vec<Candidate>) -> Vec<Candidate> {
+    type Lane = fn(&Candidate) -> Option<f32>;
+    let scores = |lane: Lane| -> HashMap<Row, f32> {
+        let both = further.iter().chain(&found);
+        both.filter_map(|candidate| Some((candidate.row, lane(candidate)?))).collect()
+    };
+    let lexical = scores(|candidate| Some(candidate.lexical.as_ref()?.score));
+    let dense = scores(|candidate| Some(candidate.dense.as_ref()?.score));
+    candidates(lexical.into_iter().collect(), Some(dense.into_iter().collect()))
+}
+
 /// Scores with their ranks, best first; equal scores in order of rows.
 fn ranked(mut scores: Vec<(Row, f32)>) -> impl Iterator<Item = (Row, LaneScore)> {
     for (_, score) in &mut scores {

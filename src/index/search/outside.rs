@@ -110,7 +110,7 @@ fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: 
     let boosts = Boosts { graph: None, ..options.boosts.clone() };
     let notes: Vec<&NoteEntry> = chunks.iter().map(|chunk| &chunk.note).collect();
     let elsewhere = Elsewhere::of(chunks.iter().map(|chunk| (chunk.vault.as_str(), &chunk.note)));
-    boost_notes(&notes, &elsewhere, &mut ranked, &text, query.filter.offset, &boosts);
+    boost_notes(&notes, &elsewhere, &mut ranked, &text, &query.filter.zone, &boosts);
     let key = |row: u32| chunks.get(row as usize).map(|chunk| (&chunk.vault, chunk.note.path.as_str(), chunk.lines));
     fuse::sort(&mut ranked, |a, b| key(a).cmp(&key(b)));
     OutsideRanking { chunks, ranked, text, mode: options.mode }

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! free words          found by meaning and by words; no word has to occur
-//! "a phrase"          must occur, word for word
-//! +word               must occur as it is written
+//! "a phrase"          must occur: these words in a row, each in any of its forms
+//! +word               must occur, in any of its forms
 //! /a regex/           a line of the text must match it; smart case
 //! -word  -"a phrase"  must not occur; -/a regex/ neither
+//! "📅"  +📅  -📅      signs that are no words: a line must have them as they are, or none may
 //! tag:a               tag `a` or below it (`a/b`)
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
@@ -41,11 +42,11 @@ use crate::{Choice, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
 pub struct Parsed {
     /// The free words, separated by blanks.
     pub words: String,
-    /// What must occur, word for word.
+    /// What must occur: words in a row, each in any of its forms.
     pub phrases: Vec<String>,
     /// Words and phrases that must not occur.
     pub without: Vec<String>,
-    /// Regular expressions, and whether a line of the text is to match (`true`) or none.
+    /// Regular expressions, and signs that are no words, and whether a line of the text is to match (`true`) or none.
     pub patterns: Vec<(bool, LinePattern)>,
     /// Conditions on the note.
     pub filter: Filter,
@@ -177,6 +178,13 @@ impl Parsed {
         own.chain(self.required.iter().flat_map(Required::patterns_shown)).collect()
     }
 
+    /// The phrases of several words that a hit may show.
+    pub(super) fn phrases_shown(&self) -> Vec<String> {
+        let mut phrases: Vec<&str> = self.phrases.iter().map(String::as_str).collect();
+        self.required.iter().for_each(|required| required.words(false, &mut phrases));
+        phrases.into_iter().filter(|phrase| crate::word_count(phrase) > 1).map(str::to_owned).collect()
+    }
+
     /// Whether AND, OR and NOT have all of its words, so that whatever meets them is found.
     pub(super) fn is_all_required(&self) -> bool {
         let mut words = Vec::new();
@@ -213,7 +221,7 @@ impl Parser {
         let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
         let required = body.strip_prefix('+').filter(|_| !negated);
-        if let Some(word) = required.filter(|word| word.starts_with(char::is_alphabetic)) {
+        if let Some(word) = required.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || is_sign(c))) {
             let (word, after) = word.split_at(word_end(word));
             self.phrase(false, word)?;
             return Ok(after);
@@ -235,7 +243,7 @@ impl Parser {
         {
             return self.field(negated, field, body, name.len() + 1);
         }
-        if let Some((name, value, after)) = bracketed(body) {
+        if let Some((name, value, after)) = bracketed(body, starts_blank) {
             let value = value.map_or("*", unquoted);
             self.condition(negated, Field::Property(unquoted(name)), value, &body[..body.len() - after.len()])?;
             return Ok(after);
@@ -275,8 +283,7 @@ impl Parser {
             return Ok(after);
         }
         if negated {
-            self.parsed.counted.phrase(word)?;
-            self.parsed.without.push(word.to_owned());
+            self.phrase(true, word)?;
         } else {
             self.push_words(word);
         }
@@ -289,6 +296,14 @@ impl Parser {
     fn phrase(&mut self, negated: bool, phrase: &str) -> Result<(), TooMuch> {
         let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
         if is_noise(&phrase) {
+            return Ok(());
+        }
+        if !crate::terms::has_words(&phrase)
+            && let Ok(signs) = LinePattern::literal(&phrase)
+        {
+            // The word index holds no signs.
+            self.parsed.counted.pattern(&phrase)?;
+            self.parsed.patterns.push((!negated, signs));
             return Ok(());
         }
         self.parsed.counted.phrase(&phrase)?;
@@ -327,8 +342,9 @@ impl Parser {
             Field::Key(key) => filter.add(key, value, self.today),
         };
         if let Err(why) = added {
+            let not = if negated { "-" } else { "" };
             let shown: String = raw.chars().take(60).collect();
-            self.warn(format!("`{shown}` is searched for as words: {why}"));
+            self.warn(format!("`{not}{shown}` is searched for as words: {why}"));
             self.push_words(raw);
         }
         Ok(())
@@ -367,8 +383,8 @@ impl<'a> Field<'a> {
 const BRACKETED: usize = 300;
 
 /// Splits a condition in brackets off the start of `body`: name, value, and what follows. A link or a check box does
-/// not count, nor do brackets with more letters right behind them.
-fn bracketed(body: &str) -> Option<(&str, Option<&str>, &str)> {
+/// not count, nor do brackets with more letters right behind them: `ends` says whether what follows may follow.
+fn bracketed(body: &str, ends: impl Fn(&str) -> bool) -> Option<(&str, Option<&str>, &str)> {
     let inner = body.strip_prefix('[').filter(|inner| !inner.starts_with(['[', ']']))?;
     let mut quoted = false;
     let close = inner.char_indices().take_while(|(at, _)| *at < BRACKETED).find_map(|(at, c)| {
@@ -376,7 +392,7 @@ fn bracketed(body: &str) -> Option<(&str, Option<&str>, &str)> {
         (c == ']' && !quoted).then_some(at)
     })?;
     let (inner, after) = (&inner[..close], &inner[close + 1..]);
-    if !starts_blank(after) || inner.trim().chars().nth(1).is_none() {
+    if !ends(after) || inner.trim().chars().nth(1).is_none() {
         return None;
     }
     match inner.split_once(':') {
@@ -403,6 +419,11 @@ fn word_end(text: &str) -> usize {
 
 fn starts_blank(text: &str) -> bool {
     text.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// An emoji or the like.
+fn is_sign(c: char) -> bool {
+    !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c)
 }
 
 /// Punctuation alone finds nothing, but would keep a query from being one of conditions only.

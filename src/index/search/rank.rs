@@ -6,6 +6,7 @@
 
 mod emptied;
 mod required;
+mod wider;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -16,7 +17,7 @@ use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::placed;
 use super::lanes::{self, Candidate};
-use super::ranking::{Order, Ranking, in_order};
+use super::ranking::{Ranking, in_order};
 use super::rows::RowSet;
 use super::{Mode, Options, Parsed};
 use crate::{Corpus, Corrected, LexicalError, LexicalQuery, Meant, Row, Snapshot};
@@ -155,8 +156,8 @@ impl Begun {
         let vector = lanes::telling(vector.as_ref());
         let mode = lanes::effective(options.mode, vector);
         let (warnings, text) = (query.warnings.clone(), query.text());
-        let patterns = query.patterns_shown();
-        let mut ranking = Ranking { ranked: Vec::new(), mode, warnings, text, order: Order::default(), patterns };
+        let (patterns, phrases) = (query.patterns_shown(), query.phrases_shown());
+        let mut ranking = Ranking { mode, warnings, text, patterns, phrases, ..Ranking::default() };
         let allowed = allowed(snapshot, query, options)?;
         let nothing = allowed.as_ref().is_some_and(RowSet::is_empty);
         let mut lanes = false;
@@ -194,7 +195,15 @@ impl Begun {
             return Ok(Vec::new());
         }
         let vector = lanes::telling(part.vector.as_ref());
-        lanes::run(part.snapshot, corpus, words, vector, self.allowed.as_ref(), self.ranking.mode, depth)
+        let run = |allowed: Option<&RowSet>, depth: usize| {
+            lanes::run(part.snapshot, corpus, words, vector, allowed, self.ranking.mode, depth)
+        };
+        let (allowed, cancel) = (self.allowed.as_ref(), &part.options.cancel);
+        let found = run(allowed, depth)?;
+        wider::widened(part, allowed, found, depth, &|rows, depth| {
+            cancel.check()?;
+            run(Some(rows), depth)
+        })
     }
 }
 
@@ -206,7 +215,7 @@ fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>,
     }
     ranking.ranked =
         fuse::fuse(candidates, scale, Dense { weight: options.dense_weight, familiarity: options.familiarity });
-    boost(snapshot, &mut ranking.ranked, &ranking.text, query.filter.offset, &options.boosts);
+    boost(snapshot, &mut ranking.ranked, &ranking.text, &query.filter.zone, &options.boosts);
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
 }
 
@@ -254,14 +263,8 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
         snapshot.lexical(&query, &among, snapshot.rows())
     };
-    // The word index cannot hold a phrase of symbols alone.
-    let has_words = |text: &str| snapshot.forms(text).map(|forms| !forms.is_empty());
-    let mut phrases = Vec::new();
-    for phrase in &query.phrases {
-        phrases.extend(has_words(phrase)?.then(|| phrase.clone()));
-    }
-    if !phrases.is_empty() {
-        let rows = holding(phrases, allowed.as_ref())?;
+    if !query.phrases.is_empty() {
+        let rows = holding(query.phrases.clone(), allowed.as_ref())?;
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
     if let Some(wanted) = &query.required {
@@ -269,9 +272,6 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         allowed.get_or_insert_with(|| RowSet::full(snapshot.rows())).keep(&rows);
     }
     for without in &query.without {
-        if !has_words(without)? {
-            continue;
-        }
         let rows = holding(vec![without.clone()], allowed.as_ref())?;
         let allowed = allowed.get_or_insert_with(|| RowSet::full(snapshot.rows()));
         rows.into_iter().for_each(|(row, _)| allowed.remove(row));
@@ -291,7 +291,7 @@ fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
         .notes()
         .filter_map(|note| Some((note, note.rows.iter().find(|row| allowed.contains(*row))?)))
         .map(|(note, row)| {
-            ((Reverse((day_of(note, query.filter.offset), mtime_seconds(note))), note.path.as_str()), row)
+            ((Reverse((day_of(note, &query.filter.zone), mtime_seconds(note))), note.path.as_str()), row)
         })
         .collect();
     notes.sort_unstable();

@@ -21,6 +21,8 @@ pub struct Ranking {
     pub(super) text: String,
     /// Regular expressions that are highlighted too.
     pub(super) patterns: Vec<LinePattern>,
+    /// Phrases, which snippets are chosen by too.
+    pub(super) phrases: Vec<String>,
     /// What a reranker made of the order.
     pub(super) order: Order,
 }

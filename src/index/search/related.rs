@@ -200,7 +200,8 @@ impl<'a> Around<'a> {
             let link = self.note_of(row).and_then(|note| self.links.get(&note).copied());
             Pick { row, score, lanes, link: self.own.map(|_| link) }
         });
-        (answer.hits, answer.truncated) = Maker::new(snapshot, vault, ("", Vec::new()), options)?.hits(picks)?;
+        (answer.hits, answer.truncated) =
+            Maker::new(snapshot, vault, ("", Vec::new(), Vec::new()), options)?.hits(picks)?;
         Ok(answer)
     }
 }

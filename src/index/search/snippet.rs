@@ -9,6 +9,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::printable::printable_lines;
 use super::window::floor;
 
+/// Stands for what a regular expression or a phrase matches; no word has this form.
+pub(super) const MATCHED: &str = "\0";
+
 /// Calls a function with the words of a text: byte range and normal form, as the lexical index sees them.
 pub(super) type Analyze<'a> = &'a dyn Fn(&str, &mut dyn FnMut(Range<usize>, &str));
 
@@ -19,8 +22,8 @@ pub(super) struct Snippet {
     pub(super) text: String,
     /// Byte ranges of `text` that match the query; in order, apart from each other.
     pub(super) highlights: Vec<(u32, u32)>,
-    /// Lines of the chunk before the one that the passage is chosen for: the line of its first match, or the one where
-    /// the text begins to say something.
+    /// Lines of the chunk before the one that the passage is chosen for: the line of its first match (of a word only if
+    /// no phrase or regular expression matches), or the one where the text begins to say something.
     pub(super) lines_before: u32,
     /// The chunk's headings up to that line.
     pub(super) headings: Vec<HeadingLine>,
@@ -66,7 +69,9 @@ fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize, headin
         let start = start_of(shown, first_line);
         start..start
     });
-    let lines_before = shown[..core.start].matches('\n').count() as u32;
+    let is_matched = |(range, term): &&(Range<usize>, &str)| *term == MATCHED && core.contains(&range.start);
+    let opened = found.iter().find(is_matched).map_or(core.start, |(range, _)| range.start);
+    let lines_before = shown[..opened].matches('\n').count() as u32;
     let whole = !found.is_empty() && forward(shown, 0, LENGTH) == shown.len();
     let passage = Passage::of(shown, if whole { 0..shown.len() } else { core });
     let (text, highlights) = passage.after_heading(shown, found, headings).on_one_line(shown, found);

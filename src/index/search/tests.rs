@@ -281,3 +281,82 @@ fn a_cancelled_search_ends_wherever_it_is() {
         }
     }
 }
+
+/// A note of many chunks with the word of a query, and others with one.
+fn long_and_short(chunks: usize, notes: u32) -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    put(&mut index, 1, "log.md", &[], None, &[], &vec!["A heron, a heron at the pier.\n"; chunks]);
+    let walk = "On the walk along the river we met friends, talked about boats, and saw a heron there.\n";
+    for no in 2..2 + notes {
+        put(&mut index, no, &format!("walk{no}.md"), &[], None, &[], &[walk]);
+    }
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+#[test]
+fn a_long_note_hides_no_other() {
+    let vault = long_and_short(1_000, 20);
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        for (query, limit, of_log) in
+            [("heron", 20, 3), ("\"heron\"", 20, 3), ("heron", 50, 3), ("heron path:log", 9, 3)]
+        {
+            let options = Options { mode, limit, window_chars: 0, ..Options::default() };
+            let answer = ask(&vault, query, &options);
+            let (log, walks): (Vec<&str>, Vec<&str>) = paths(&answer).into_iter().partition(|path| *path == "log.md");
+            let found = if query.contains("path") { 0 } else { limit.min(23) - 3 };
+            assert_eq!((log.len(), walks.len()), (of_log, found), "{mode:?} {query} {limit}");
+            assert_eq!(answer.truncated, found + 3 == limit, "{mode:?} {query} {limit}");
+        }
+    }
+}
+
+#[test]
+fn notes_of_the_time_that_is_asked_about_come_first_however_many_are_as_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for no in 1..=400_u32 {
+        let day = date(2025, 10, 16).checked_add(jiff::Span::new().days(i64::from(no))).unwrap();
+        let text = "Standup with the team: talked about the harbour project and tides.\n";
+        put(&mut index, no, &format!("{no:03}/standup.md"), &[], Some(day), &[], &[text]);
+    }
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, first) in [("standup yesterday", "2026-11-19"), ("latest standup", "2026-11-20")] {
+        for limit in [3, 50] {
+            let boosts =
+                Boosts { today: Some(TODAY), asked: asked(query, TODAY).map(|asked| asked.when), ..Boosts::default() };
+            let answer = ask(&vault, query, &Options { limit, boosts, ..Options::default() });
+            assert_eq!(answer.hits[0].date.as_deref(), Some(first), "{query} {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_hit_opens_where_the_phrase_stands_and_not_only_its_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let filler = "Nothing else was to be seen in the whole valley that day.\n".repeat(5);
+    let fox = "The fox that we saw was quick, and its tail was brown.\n";
+    let text = format!("{fox}{filler}Foxes are quick.\nThen the quick brown foxes jumped.\n");
+    put(&mut index, 1, "fox.md", &[], None, &[], &[&text]);
+    put(
+        &mut index,
+        2,
+        "cat.md",
+        &[],
+        None,
+        &[],
+        &["今日は天気がいい。\n\n昨日は雨だった。\n\n明日、猫を飼う予定です。\n"],
+    );
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, path, line, marked) in [
+        ("\"quick brown fox\"", "fox.md", 8, "quick brown foxes"),
+        ("\"quick brown fox\" OR tag:x", "fox.md", 8, "quick brown foxes"),
+        ("猫", "cat.md", 5, "猫"),
+    ] {
+        let answer = ask(&vault, query, &Options::default());
+        let hit = answer.hits.iter().find(|hit| hit.path == path).unwrap();
+        let shown: Vec<&str> = hit.highlights.iter().map(|(a, b)| &hit.snippet[*a as usize..*b as usize]).collect();
+        assert_eq!((hit.match_line, shown.last().copied()), (line, Some(marked)), "{query}: {}", hit.snippet);
+    }
+}

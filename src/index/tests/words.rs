@@ -148,7 +148,8 @@ fn a_word_is_found_in_spite_of_a_slip() {
     assert_eq!(corrected(&snapshot, "clustr-x"), pair("clustr", "cluster"));
     assert_eq!(corrected(&snapshot, "Get-ChlidItem"), pair("Chlid", "child"));
     // Never for a word that occurs, for a word of the language, for short ones, numbers, or two slips in a short word.
-    for words in ["obsidan", "clusters", "quality", "vlt", "clstr", "cluster9", "how teh", "クラスタ"] {
+    for words in ["obsidan", "clusters", "quality", "vlt", "clstr", "cluster9", "how teh", "クラスタ", "get-childitem"]
+    {
         assert_eq!(corrected(&snapshot, words), [], "{words}");
     }
     assert_eq!(corrected(&snapshot, "Obsidain kubrnets clustr vualts").len(), 3);

@@ -173,7 +173,7 @@ fn judge(engine: &Handle, wanted: Option<bool>, audience: Audience) -> Result<Ju
 /// What a request asks for: its query, and its filter as if the query had said it.
 fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallError> {
     let mut parsed = search::parse(&request.query, now.date())?;
-    parsed.filter.offset = now.offset();
+    parsed.filter.zone = now.time_zone().clone();
     // The word that is being typed is the last one of the query, and a free one.
     let last = parsed.words.rsplit(' ').next().unwrap_or_default();
     parsed.prefix = request.prefix && !last.is_empty() && request.query.ends_with(last);

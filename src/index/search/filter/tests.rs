@@ -2,6 +2,7 @@ use super::*;
 use crate::Said;
 use crate::search::parse;
 use jiff::civil::date;
+use jiff::tz::Offset;
 use note::{FileStat, OwnDays};
 
 const TODAY: Date = date(2026, 11, 20);
@@ -171,12 +172,17 @@ fn a_living_page_has_the_day_of_its_last_change() {
 #[test]
 fn the_day_of_a_modification_is_that_of_the_users_zone() {
     let note = note("a.md", &[], None, None, MTIME);
-    assert_eq!(modified_on(&note, Offset::UTC), TODAY);
-    assert_eq!(modified_on(&note, Offset::from_seconds(-5 * 3600).unwrap()), date(2026, 11, 19));
+    assert_eq!(modified_on(&note, &TimeZone::UTC), TODAY);
+    assert_eq!(modified_on(&note, &TimeZone::fixed(Offset::from_seconds(-5 * 3600).unwrap())), date(2026, 11, 19));
+    // The night before in winter time, which is that of a search in November.
+    let mut in_summer = note.clone();
+    in_summer.stat.mtime_ns = 1_783_722_600_000_000_000;
+    let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    assert_eq!(modified_on(&in_summer, &berlin), date(2026, 7, 11));
     for mtime in [i64::MIN, i64::MAX] {
         let mut extreme = note.clone();
         extreme.stat.mtime_ns = mtime;
-        modified_on(&extreme, Offset::UTC);
+        modified_on(&extreme, &TimeZone::UTC);
     }
 }
 

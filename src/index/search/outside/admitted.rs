@@ -11,10 +11,27 @@ use crate::NoteNo;
 use crate::search::Parsed;
 use crate::search::query::Required;
 
-/// Which chunks are admitted, and whether those are chunks that hold a text.
+/// Which chunks are admitted, and what they are.
 struct Met {
     chunks: Vec<bool>,
+    /// Whether they are those that hold a text.
     is_text: bool,
+    /// Of texts OR conditions: the chunks that meet it beside others, which are all of a note that holds such a text.
+    beside: Option<Vec<bool>>,
+}
+
+impl Met {
+    /// The chunks that meet it beside others of an AND.
+    fn beside(&self, chunks: &[Outside]) -> Vec<bool> {
+        match &self.beside {
+            Some(beside) => beside.clone(),
+            None if self.is_text => {
+                let notes = of_notes(&self.chunks, chunks);
+                chunks.iter().map(|chunk| notes.contains(&chunk.note.no)).collect()
+            }
+            None => self.chunks.clone(),
+        }
+    }
 }
 
 /// Whether each of the chunks may answer a query; with `contextual` contexts take part.
@@ -27,7 +44,7 @@ pub(super) fn admitted(query: &Parsed, chunks: &[Outside], contextual: bool) -> 
             && query.filter.admits_vault(&chunk.vault)
             && required.as_ref().is_none_or(|required| required[at])
             && query.phrases.iter().all(|phrase| holds(chunk, phrase, contextual))
-            && !query.without.iter().any(|phrase| crate::terms::has_words(phrase) && holds(chunk, phrase, contextual))
+            && !query.without.iter().any(|phrase| holds(chunk, phrase, contextual))
             && patterns.iter_mut().all(|(wanted, finder)| finder.is_in(&chunk.text) == *wanted)
     };
     chunks.iter().enumerate().map(&mut admits).collect()
@@ -41,28 +58,41 @@ fn met(required: &Required, asked: &Parsed, chunks: &[Outside], contextual: bool
             let mut query = (**query).clone();
             query.filter = query.filter.asked_as(&asked.filter);
             let is_text = query.holds_text();
-            Met { chunks: admitted(&query, chunks, contextual), is_text }
+            Met { chunks: admitted(&query, chunks, contextual), is_text, beside: None }
         }
         Required::Not(part) => {
             let met = met(part, asked, chunks, contextual);
-            Met { chunks: met.chunks.iter().map(|met| !met).collect(), is_text: false }
+            Met { chunks: met.chunks.iter().map(|met| !met).collect(), is_text: false, beside: None }
         }
         Required::Any(parts) => {
             let parts = each(parts);
-            let any = |at: usize| parts.iter().any(|part| part.chunks[at]);
-            Met { chunks: (0..chunks.len()).map(any).collect(), is_text: parts.iter().all(|part| part.is_text) }
+            let is_text = parts.iter().all(|part| part.is_text);
+            let is_mixed = !is_text && parts.iter().any(|part| part.is_text || part.beside.is_some());
+            let beside = || any(&parts.iter().map(|part| part.beside(chunks)).collect::<Vec<_>>(), chunks.len());
+            let beside = is_mixed.then(beside);
+            Met {
+                chunks: any(&parts.into_iter().map(|part| part.chunks).collect::<Vec<_>>(), chunks.len()),
+                is_text,
+                beside,
+            }
         }
         Required::All(parts) => {
-            let (texts, conditions): (Vec<Met>, Vec<Met>) = each(parts).into_iter().partition(|part| part.is_text);
-            let of_notes: Vec<HashSet<NoteNo>> = texts.iter().map(|text| of_notes(&text.chunks, chunks)).collect();
-            let admits = |(at, chunk): (usize, &Outside)| {
-                (texts.is_empty() || texts.iter().any(|text| text.chunks[at]))
-                    && of_notes.iter().all(|notes| notes.contains(&chunk.note.no))
-                    && conditions.iter().all(|condition| condition.chunks[at])
-            };
-            Met { chunks: chunks.iter().enumerate().map(admits).collect(), is_text: !texts.is_empty() }
+            let parts = each(parts);
+            let is_text = parts.iter().any(|part| part.is_text);
+            let is_mixed = !is_text && parts.iter().any(|part| part.beside.is_some());
+            let beside: Vec<Vec<bool>> = parts.iter().map(|part| part.beside(chunks)).collect();
+            let met: Vec<bool> = (0..chunks.len()).map(|at| beside.iter().all(|beside| beside[at])).collect();
+            let is_shown = |part: &&Met| if is_text { part.is_text } else { !is_mixed || part.beside.is_some() };
+            let shown: Vec<Vec<bool>> = parts.iter().filter(is_shown).map(|part| part.chunks.clone()).collect();
+            let shown = any(&shown, chunks.len()).iter().zip(&met).map(|(shown, met)| *shown && *met).collect();
+            Met { chunks: shown, is_text, beside: is_mixed.then_some(met) }
         }
     }
+}
+
+/// What is in one of these.
+fn any(sets: &[Vec<bool>], len: usize) -> Vec<bool> {
+    (0..len).map(|at| sets.iter().any(|set| set[at])).collect()
 }
 
 /// The notes that have one of these chunks.

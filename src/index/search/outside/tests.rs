@@ -137,6 +137,7 @@ fn what_is_asked_for_besides_words_is_looked_for_in_what_comes() {
     assert_eq!(admitted("animals"), [zebra, both, horse, okapi, second]);
     assert_eq!(admitted("zebra AND horse"), [both]);
     assert_eq!(admitted("okapi AND horse"), [okapi, second], "each in another chunk of the note");
+    assert_eq!(admitted("okapi AND (horse OR tag:none)"), [okapi], "its note has both");
     assert_eq!(admitted("zebra OR okapi"), [zebra, both, okapi]);
     assert_eq!(admitted("animals AND NOT zebra"), Vec::<&str>::new());
     assert_eq!(admitted("horse AND NOT zebra"), [horse, second]);

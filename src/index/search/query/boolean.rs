@@ -6,7 +6,7 @@
 //! has operators only if they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
 use super::slashed::{LinePattern, slashed};
-use super::{CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, strip_quote, word_end};
+use super::{CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, starts_blank, strip_quote, word_end};
 
 /// Parentheses within each other; what is deeper is punctuation.
 const MAX_DEPTH: u8 = 16;
@@ -216,11 +216,10 @@ impl Parser {
         let parsed = Parsed { counted, ..Parsed::default() };
         let mut inner = Parser { parsed, unclosed: self.unclosed, today: self.today };
         let outcome = inner.tokens(piece);
-        let Parser { mut parsed, unclosed, .. } = inner;
-        for word in std::mem::take(&mut parsed.words).split_whitespace() {
-            parsed.counted.phrase(word)?;
-            parsed.phrases.push(word.to_owned());
+        for word in std::mem::take(&mut inner.parsed.words).split_whitespace() {
+            inner.phrase(false, word)?;
         }
+        let Parser { mut parsed, unclosed, .. } = inner;
         self.unclosed = unclosed;
         self.parsed.counted = std::mem::take(&mut parsed.counted);
         outcome?;
@@ -345,7 +344,8 @@ fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
     if let Some((_, after)) = slashed(body) {
         return text.len() - after.len();
     }
-    if let Some((.., after)) = bracketed(body) {
+    let ends = |after: &str| starts_blank(after) || in_group && after.starts_with(')');
+    if let Some((.., after)) = bracketed(body, ends) {
         return text.len() - after.len();
     }
     let (mut at, mut opened) = (0, 0u32);

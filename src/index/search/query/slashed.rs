@@ -26,12 +26,22 @@ impl LinePattern {
     /// It is no regular expression.
     pub(super) fn new(typed: &str) -> Result<Self, PatternError> {
         let pattern = Pattern::new(&typed.replace(r"\/", "/"), Rules::default())?;
-        Ok(LinePattern { typed: typed.into(), pattern: Arc::new(pattern) })
+        Ok(LinePattern { typed: format!("/{typed}/").into(), pattern: Arc::new(pattern) })
+    }
+
+    /// A pattern that these signs match, with or without the mark that has one shown as an emoji.
+    ///
+    /// # Errors
+    /// They are too long.
+    pub(super) fn literal(signs: &str) -> Result<Self, PatternError> {
+        let bare = signs.trim_end_matches('\u{fe0f}');
+        let pattern = Pattern::new(bare, Rules { fixed: true, ..Rules::default() })?;
+        Ok(LinePattern { typed: format!("\"{signs}\"").into(), pattern: Arc::new(pattern) })
     }
 
     /// As it could be typed.
     pub(in crate::search) fn typed(&self) -> String {
-        format!("/{}/", self.typed)
+        self.typed.to_string()
     }
 
     /// The compiled pattern.

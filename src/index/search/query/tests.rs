@@ -208,3 +208,11 @@ proptest! {
         prop_assert!(parsed.warnings.is_empty());
     }
 }
+
+#[test]
+fn a_condition_that_is_none_is_quoted_as_it_was_typed() {
+    for query in ["-on:today", "-tag:", "after:xx", "-[due:>]"] {
+        let warning = &parse(query, TODAY).warnings[0];
+        assert!(warning.starts_with(&format!("`{query}` is searched for as words: ")), "{warning}");
+    }
+}

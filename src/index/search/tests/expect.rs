@@ -131,3 +131,19 @@ fn a_passage_beyond_the_depth_of_both_lanes() {
     assert!(text.contains("each lane brings its best 120 passages, and it is among neither's"), "{text}");
     assert_eq!(expected.lacks, ["pilot", "boat"]);
 }
+
+#[test]
+fn it_is_counted_in_hits_and_in_all_vaults() {
+    let vault = vault();
+    let one = Options { limit: 1, ..Options::default() };
+    let expected = why(&vault, "water young trees in full sun and harvest the fruit", 2, &one);
+    assert_eq!((expected.rank, expected.would_be), (Some(4), Some(2)), "three passages of the first note are one hit");
+
+    let parsed = parse("prune fruit trees", TODAY).unwrap();
+    let vector: Option<Vector> = Some(builtin::model().embed(&parsed.text()));
+    let hits = search(&vault.snapshot, "v", &parsed, vector.as_ref(), &one).unwrap().hits;
+    let part = Part { snapshot: &vault.snapshot, query: parsed, vector, options: one };
+    let note = vault.snapshot.note(2).unwrap();
+    let expected = expect(&[part.clone(), part], 1, "w", note, &hits).unwrap();
+    assert_eq!((expected.standing, expected.rank, expected.would_be), (NoteStanding::Below, Some(2), Some(2)));
+}

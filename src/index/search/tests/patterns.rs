@@ -73,3 +73,38 @@ fn a_search_for_a_pattern_can_be_cancelled() {
     let cancelled = search(&vault.snapshot, "v", &parsed, None, &options);
     assert!(matches!(cancelled, Err(LexicalError::Cancelled)), "{cancelled:?}");
 }
+
+#[test]
+fn signs_that_are_no_words_are_matched_as_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for (no, path, text) in [
+        (1, "due.md", "Water the plants 📅 2026-12-01\n"),
+        (2, "dash.md", "Water the trees — twice ⚠️\n"),
+        (3, "z.md", "Water\n"),
+    ] {
+        put(&mut index, no, path, &[], None, &[], &[text]);
+    }
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, found) in [
+        ("water AND 📅", &["due.md"][..]),
+        ("water NOT 📅", &["dash.md", "z.md"]),
+        ("water -📅", &["dash.md", "z.md"]),
+        ("water AND NOT —", &["due.md", "z.md"]),
+        ("water OR 📅", &["dash.md", "due.md", "z.md"]),
+        ("\"📅\"", &["due.md"]),
+        ("water +📅", &["due.md"]),
+        ("water \"— twice\" \"⚠\"", &["dash.md"]),
+        ("water \"—\" +⚠️", &["dash.md"]),
+    ] {
+        let answer = ask(&vault, query, &Options::default());
+        let mut got = paths(&answer);
+        got.sort_unstable();
+        assert_eq!((got.as_slice(), answer.warnings.len()), (found, 0), "{query}");
+    }
+    let marked = &ask(&vault, "+📅", &Options::default()).hits[0];
+    let (from, to) = marked.highlights[0];
+    assert_eq!(&marked.snippet[from as usize..to as usize], "📅");
+    let none = ask(&vault, "water +🎉", &Options::default());
+    assert_eq!((none.hits.len(), none.warnings[0].as_str()), (0, "no note meets `\"🎉\"`"));
+}

@@ -8,10 +8,14 @@ const GARDEN: &[&str] = &["Garden/Apples.md", "Garden/Pruning.md"];
 fn operators_hold_in_every_lane() {
     let vault = vault();
     // (query, what every lane must find and nothing else)
-    let cases: [(&str, &[&str]); 10] = [
+    let cases: [(&str, &[&str]); 14] = [
         ("winter OR autumn", GARDEN),
         ("water AND harvest", &["Garden/Apples.md"]),
         ("water AND winter", &[]),
+        ("water AND (harvest OR tag:nothing)", &["Garden/Apples.md"]),
+        ("(water OR tag:work) AND (harvest OR tag:nothing)", &["Garden/Apples.md"]),
+        ("water AND (winter OR tag:nothing)", &[]),
+        ("sun AND (water OR tag:nothing) AND (path:Work OR harvest)", &["Garden/Apples.md"]),
         ("trees NOT winter path:Garden", &["Garden/Apples.md"]),
         ("trees AND NOT (water OR winter)", &["Garden/Apples.md"]),
         ("tag:garden OR tag:fruit/apple", GARDEN),

@@ -39,6 +39,9 @@ fn operators_bind_as_people_expect() {
         ("(f(x) OR g)", "f(x) g", "f(x) OR g"),
         ("a1 OR -b1", "a1", "a1 OR -b1"),
         ("(big apple) tag:a", "(big apple)", ""),
+        ("tag:z OR ([status:\"in progress\"])", "", "tag:z OR [status:\"in progress\"]"),
+        ("(tag:z OR [status:in progress])", "", "tag:z OR [status:in progress]"),
+        ("boats AND 📅", "boats", "boats AND 📅"),
     ] {
         assert_eq!(read(query), (words.to_owned(), required.to_owned(), 0), "{query}");
     }
@@ -55,6 +58,7 @@ fn text_that_has_no_operators_is_text() {
         "say \"this OR that\"",
         "prop.status:\"done OR open\"",
         "a :-) b",
+        "boats (see [Miller 2010])",
     ] {
         let (_, required, warnings) = read(query);
         assert_eq!((required.as_str(), warnings), ("", 0), "{query}");
