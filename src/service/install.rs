@@ -199,6 +199,14 @@ impl InstallPlan {
         }
         if let Some(text) = unit::paths(&wanted.writable, wanted.shared_tmp)? {
             needed.push((DropIn::Paths, text));
+        if wanted.key_command {
+            needed.push((DropIn::Keys, unit::keys()));
+            self.notes.push(format!(
+                "for the `key_command` the service may read {}, which the unit hides otherwise; what else it hides \
+                 (`InaccessiblePaths=`, `ProtectHome=`) a command of the service cannot read or write",
+                unit::KEY_STORES.map(|store| store.replace("%h", "~")).join(" and ")
+            ));
+        }
         }
         Ok(needed)
     }
