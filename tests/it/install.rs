@@ -198,6 +198,17 @@ fn it_is_installed_runs_is_asked_and_goes() {
 fn an_installation_that_fails_is_told_and_undone() {
     let home = Home::new();
     std::fs::write(home.0.socket_place(), "in the way").unwrap();
+#[test]
+fn what_an_installation_would_do_is_shown_while_a_daemon_runs_that_is_not_the_services() {
+    let home = Home::new();
+    let mut daemon = home.0.spawn(&["run"]);
+    daemon.wait_idle();
+    let dry = home.well(&["service", "install", "--dry-run"]);
+    assert!(dry.contains("ExecStart=") && dry.contains("end it with `situated stop`"), "{dry}");
+    let (code, said) = home.said(&["service", "install"]);
+    assert!(code == 75 && said.contains("end it with `situated stop`") && home.installed().is_empty(), "{code} {said}");
+}
+
     std::fs::create_dir_all(home.units()).unwrap();
     let older = "[Unit]\nX-SituatedVersion=0.0.9\n[Service]\nExecStart=/bin/false\n";
     std::fs::write(home.units().join(UNIT), older).unwrap();
