@@ -377,7 +377,11 @@ fn take_over(
     is_so: &dyn Fn(&[VaultInfo]) -> bool,
 ) -> Result<bool, CliFailure> {
     let Ok(mut client) = session.client() else { return Ok(false) };
-    let Problems { problems, restarts } = client.call(&ReloadRequest {})?;
+    let asked = client.call(&ReloadRequest {}).map_err(|error| {
+        let message = format!("{} is written, but the daemon does not go by it yet: {error}", written.file.display());
+        CliFailure::new(error.exit_code(), message)
+    });
+    let Problems { problems, restarts } = asked?;
     if let Some(problem) = problems.first() {
         written.take_back(new)?;
         return Err(CliFailure::new(

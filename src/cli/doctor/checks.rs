@@ -74,9 +74,9 @@ fn daemon(facts: &Facts) -> Check {
             };
             Check::new(id, Ok, format!("it answers (process {}{by}) in {}", status.pid, millis(*took)))
         }
-        Daemon::Silent(why) => Check::new(id, Fail, "one holds the index and does not answer")
-            .because(why.clone())
-            .remedy("situated service restart"),
+        Daemon::Silent(why, ended) => {
+            Check::new(id, Fail, "one holds the index and does not answer").because(why.clone()).remedy(ended.clone())
+        }
         Daemon::Absent => {
             Check::new(id, Note, "none runs: what only it knows was not looked at").remedy("situated run")
         }

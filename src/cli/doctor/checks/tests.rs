@@ -97,7 +97,9 @@ fn each_fault_is_told_with_what_to_do() {
             (f.config_file, f.daemon) = (None, Daemon::Absent);
             f.vaults.clear();
         }),
-        ("daemon", Fail, "does not answer", "restart", |f| f.daemon = Daemon::Silent("no answer in 2 s".into())),
+        ("daemon", Fail, "does not answer", "kill 7", |f| {
+            f.daemon = Daemon::Silent("no answer in 2 s".into(), "kill 7".into())
+        }),
         ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
         ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
         ("data", Fail, "nothing can be written", "data_dir", |f| {
