@@ -435,11 +435,13 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
 }
 
 fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
-    let mut found = Vec::new();
-    if !vault.indexed {
-        found.push(Check::new("store", Note, format!("{name} was never indexed")));
-        return found;
+    if let Some(why) = &vault.index_unreadable {
+        return vec![Check::new("store", Warn, format!("{name}: its index cannot be read")).because(why.clone())];
     }
+    if !vault.indexed {
+        return vec![Check::new("store", Note, format!("{name} was never indexed"))];
+    }
+    let mut found = Vec::new();
     let size = bytes(vault.store.bytes);
     found.push(match &vault.database {
         Some(Err(why)) => {

@@ -187,6 +187,9 @@ fn each_fault_is_told_with_what_to_do() {
         ("conflicts", Note, "1 copy that a sync left", "jq", |f| {
             f.vaults[0].conflicts = (1, vec!["a.sync-conflict-1.md".into()]);
         }),
+        ("store", Warn, "its index cannot be read", "", |f| {
+            (f.vaults[0].indexed, f.vaults[0].index_unreadable) = (false, Some("Permission denied".into()));
+        }),
         ("store", Note, "never indexed", "", |f| f.vaults[0].indexed = false),
         ("store", Warn, "does not open", "situated run", |f| f.vaults[0].database = Some(Err("torn".into()))),
         ("store", Note, "1 damaged database moved aside", "rm -r /data/vaults/n/sled.damaged-1", |f| {
