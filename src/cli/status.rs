@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use serde_json::json;
 
 use super::args::Status as StatusArgs;
+use super::config;
 use super::consent;
 use super::doctor;
 use super::exit;
@@ -140,6 +141,12 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     }
     for (i, leaving) in status.leaves_machine.iter().enumerate() {
         out.add(if i == 0 { "leaves" } else { "" }, &safe(leaving));
+    }
+    if status.config.changed {
+        out.warn("config", &format!("{}: `situated config reload`", config::CHANGED));
+    }
+    if !status.config.awaits_start.is_empty() {
+        out.warn("config", &safe(&config::awaits_start(&status.config)));
     }
     out.add("sandbox", &sandbox(&status.sandbox));
     let by = match status.supervisor.as_str() {

@@ -494,7 +494,7 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
 /// What the daemon itself reports.
 fn told(facts: &Facts) -> Vec<Check> {
     let Daemon::Answers(status, _) = &facts.daemon else { return Vec::new() };
-    let Status { problems, held, vaults, state, contexts, .. } = &**status;
+    let Status { problems, held, vaults, state, contexts, config, .. } = &**status;
     // A vault that cannot be read has its own finding, so the daemon's problem is left out.
     let unreadable = |problem: &str| {
         facts.vaults.iter().any(|vault| vault.unreadable.as_ref().is_some_and(|why| problem.contains(why)))
@@ -517,6 +517,14 @@ fn told(facts: &Facts) -> Vec<Check> {
             Check::new("status", Note, "work is paused: what is saved meanwhile is not found")
                 .remedy("situated resume"),
         );
+    }
+    if config.changed {
+        let finding = format!("{}, so it is not in force", super::super::config::CHANGED);
+        found.push(Check::new("config", Warn, finding).remedy("situated config reload"));
+    }
+    if !config.awaits_start.is_empty() {
+        let finding = super::super::config::awaits_start(config);
+        found.push(Check::new("config", Note, finding).remedy("situated service restart"));
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
         let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);

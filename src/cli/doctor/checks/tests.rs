@@ -100,6 +100,12 @@ fn each_fault_is_told_with_what_to_do() {
         ("daemon", Fail, "does not answer", "kill 7", |f| {
             f.daemon = Daemon::Silent("no answer in 2 s".into(), "kill 7".into())
         }),
+        ("config", Warn, "changed since the daemon read it", "config reload", |f| {
+            with_status(f, |s| s.config.changed = true);
+        }),
+        ("config", Note, "starts again: serve.socket", "service restart", |f| {
+            with_status(f, |s| s.config.awaits_start = vec!["serve.socket".into()]);
+        }),
         ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
         ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
         ("data", Fail, "nothing can be written", "data_dir", |f| {
