@@ -12,7 +12,7 @@ use super::print::{counted, printable, printable_lines};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, config_file};
 use protocol::daemon::{Problem, Problems, ReloadRequest};
-use protocol::status::{ContextStatus, StatusRequest};
+use protocol::status::{ConfigStatus, ContextStatus, Status, StatusRequest};
 
 /// `situated config`.
 pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, CliFailure> {
@@ -72,8 +72,15 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     });
     if problems.is_empty() {
         // A client that connects while the daemon restarts waits until it listens.
-        let mut client = session.client()?;
-        let now = client.call(&StatusRequest::default())?.contexts;
+        let asked = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
+        let Status { contexts: now, config, .. } = match asked {
+            // It may be at another socket now.
+            Err(_) if restarts => return Ok(code),
+            asked => asked?,
+        };
+        if !config.awaits_start.is_empty() {
+            session.say(printable(&awaits_start(&config)));
+        }
         for line in changed_model(&before, &now) {
             session.say(line);
         }
@@ -85,6 +92,14 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     }
     Ok(code)
 }
+
+/// Which settings the daemon has read and not put in force.
+pub(super) fn awaits_start(config: &ConfigStatus) -> String {
+    format!("taken only when the daemon starts again: {}", config.awaits_start.join(", "))
+}
+
+/// What to say of a configuration that the daemon has not read.
+pub(super) const CHANGED: &str = "the file has changed since the daemon read it";
 
 /// The offers that wait for a yes, and what a change of the model means for the contexts that exist.
 fn changed_model(before: &ContextStatus, now: &ContextStatus) -> Vec<String> {

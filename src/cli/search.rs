@@ -192,7 +192,9 @@ fn show<C: Call<Answer = SearchAnswer>>(
     }
     if hits.is_empty() {
         session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
-        if let Some(pause) = pause_told(client)? {
+        let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));
+        let pause = if is_told { None } else { pause_told(client)? };
+        if let Some(pause) = pause {
             session.say(pause);
         }
         return Ok(code);

@@ -76,6 +76,7 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
     if args.dry_run {
         return dry_run(&plan, session);
     }
+    plan.check_free()?;
     if plan.changes() {
         for write in &plan.writes {
             session.say(format!("{}  {}", shown(&write.path), dim(InstallPlan::fate(write))));
@@ -194,6 +195,9 @@ fn dry_run(plan: &InstallPlan, session: &mut Session) -> Result<u8, CliFailure> 
         session.out.line(format!("{} -> {}", bold(shown(link)), shown(to)))?;
     }
     notes(plan, session);
+    if let Err(obstacle) = plan.check_free() {
+        session.say(format!("{} {}", yellow("note:"), printable(&obstacle.message)));
+    }
     session.say("nothing was written");
     Ok(exit::OK)
 }

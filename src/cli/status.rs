@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use serde_json::json;
 
 use super::args::Status as StatusArgs;
+use super::config;
 use super::consent;
 use super::doctor;
 use super::exit;
@@ -112,7 +113,7 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     }
     for vault in &status.vaults {
         out.gap();
-        add_vault(vault, &status.problems, now, out);
+        add_vault(vault, status, now, out);
     }
     out.gap();
     out.add("doing", &doing(status, jobs));
@@ -140,6 +141,12 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     }
     for (i, leaving) in status.leaves_machine.iter().enumerate() {
         out.add(if i == 0 { "leaves" } else { "" }, &safe(leaving));
+    }
+    if status.config.changed {
+        out.warn("config", &format!("{}: `situated config reload`", config::CHANGED));
+    }
+    if !status.config.awaits_start.is_empty() {
+        out.warn("config", &safe(&config::awaits_start(&status.config)));
     }
     out.add("sandbox", &sandbox(&status.sandbox));
     let by = match status.supervisor.as_str() {
@@ -255,7 +262,7 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
     out.add("", &format!("last look after stale ones: {synced}"));
 }
 
-fn add_vault(vault: &VaultStatus, problems: &[String], now: i64, out: &mut Rows) {
+fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
     out.vault(&name, &safe(&vault.path.to_string_lossy()));
     let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
@@ -263,7 +270,8 @@ fn add_vault(vault: &VaultStatus, problems: &[String], now: i64, out: &mut Rows)
         age => format!("changed {age} ago"),
     });
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
-    if is_empty(vault) {
+    // Its first look may still be under way.
+    if is_empty(vault) && !matches!(state, RunState::Starting | RunState::Indexing) {
         out.warn("", "no note in it: is this the right folder, and is it there?");
     }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));

@@ -54,7 +54,9 @@ fn await_daemon(discovery: &Discovery) -> Result<Client, CliFailure> {
         match found {
             Ok(client) => return Ok(client),
             // It starts, or is not there yet.
-            Err(ClientError::NotRunning(_) | ClientError::Closed | ClientError::Timeout(_) | ClientError::Io(_)) => {}
+            Err(
+                ClientError::NotRunning(_) | ClientError::Closed | ClientError::Timeout { .. } | ClientError::Io(_),
+            ) => {}
             Err(ClientError::Remote(remote)) if remote.kind == "not_ready" => {}
             Err(error) => return Err(error.into()),
         }

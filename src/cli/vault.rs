@@ -218,7 +218,10 @@ fn notes_in(config: &VaultConfig) -> usize {
 }
 
 fn list(session: &mut Session) -> Result<u8, CliFailure> {
-    let (loaded, _) = Config::read(&session.overrides());
+    let (loaded, problems) = Config::read(&session.overrides());
+    if let Some(problem) = problems.first() {
+        session.say(format!("the configuration is wrong, so this may not be all: {}", printable(&problem.to_string())));
+    }
     let named = &loaded.config.engine.vaults;
     let status = session.client().ok().and_then(|mut client| client.call(&StatusRequest::default()).ok());
     let served = status.map(|status| status.vaults);
@@ -236,7 +239,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         return Ok(exit::OK);
     }
     for vault in served.iter().flatten() {
-        let whence = if in_file(&vault.path) {
+        let whence = if in_file(&vault.path) || !problems.is_empty() {
             ""
         } else {
             "  not in the configuration: given to `situated run`, or read before that changed"
@@ -245,7 +248,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         let path = cyan(shown(&vault.path));
         session.out.line(format!("{}  {path}  {notes}{}", bold(printable(&vault.name)), dim(whence)))?;
     }
-    let given = served.iter().flatten().any(|vault| !in_file(&vault.path));
+    let given = problems.is_empty() && served.iter().flatten().any(|vault| !in_file(&vault.path));
     for vault in named.iter().filter(|vault| !served.iter().flatten().any(|served| served.path == vault.path)) {
         let why = match &served {
             None => "",
@@ -377,7 +380,11 @@ fn take_over(
     is_so: &dyn Fn(&[VaultInfo]) -> bool,
 ) -> Result<bool, CliFailure> {
     let Ok(mut client) = session.client() else { return Ok(false) };
-    let Problems { problems, restarts } = client.call(&ReloadRequest {})?;
+    let asked = client.call(&ReloadRequest {}).map_err(|error| {
+        let message = format!("{} is written, but the daemon does not go by it yet: {error}", written.file.display());
+        CliFailure::new(error.exit_code(), message)
+    });
+    let Problems { problems, restarts } = asked?;
     if let Some(problem) = problems.first() {
         written.take_back(new)?;
         return Err(CliFailure::new(

@@ -18,6 +18,8 @@ use anyhow::Context as _;
 use tokio::sync::{broadcast, mpsc};
 
 use engine::handle::Handle;
+use engine::settings::Settings;
+use engine::source::SettingsSource;
 use engine::{Engine, NotTaken, Reload};
 use protocol::daemon::{Problem, Problems};
 use protocol::events::Notice;
@@ -91,8 +93,9 @@ impl Claimed {
 /// # Errors
 /// [`BindError`] if the socket cannot be made; else what the runtime says.
 pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
-    let Claimed { config, lock, relocations } = claimed;
+    let Claimed { mut config, lock, relocations } = claimed;
     relocations.iter().for_each(Relocation::tell);
+    config.engine.source = SettingsSource::of(config_file(&options.overrides));
     close_to_others(&config)?;
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     let serve_config = config.serve.clone();
@@ -274,7 +277,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     }
     sandbox::landlock::enter(config, &rules);
     let socket = socket.to_owned();
-    let (data_dir, own_socket) = (config.engine.data_dir.clone(), config.serve.socket.clone());
+    let began = config.clone();
     // What a new process would make of the present configuration: one that could not use it must not replace this one.
     let anew = move |arguments: &Arguments| {
         let arguments = arguments.clone();
@@ -282,6 +285,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
         read.map(|read| read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
     };
     Box::new(move || {
+        let mut source = SettingsSource::of(file.clone());
         let loaded = present(&arguments).map_err(|errors| {
             // The problem may only be that this process must not look.
             let held = engine::host::sandbox::is_held();
@@ -293,10 +297,11 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
         let lacking = rules.lacks(&needed);
         match lacking.filter(|_| engine::host::sandbox::is_held()) {
             None => {
-                if loaded.config.engine.data_dir != data_dir || loaded.config.serve.socket != own_socket {
-                    tracing::warn!("another `data_dir` or `serve.socket` takes effect when the daemon is started anew");
+                source.awaits_start = awaits_start(&began, &loaded.config);
+                if !source.awaits_start.is_empty() {
+                    tracing::warn!("taken at the next start of the daemon only: {}", source.awaits_start.join(", "));
                 }
-                Ok(loaded.config.for_engine())
+                Ok(Settings { source, ..loaded.config.for_engine() })
             }
             Some(lacking) => Err(anew(&arguments).unwrap_or_else(|| {
                 let message = format!("the daemon must be allowed to {lacking}; {RESTART}");
@@ -304,6 +309,19 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
             })),
         }
     })
+}
+
+/// The settings that differ from those that the daemon began with, and that are read only then.
+fn awaits_start(began: &Config, now: &Config) -> Vec<String> {
+    let differs = [
+        ("data_dir", began.engine.data_dir != now.engine.data_dir),
+        ("serve.socket", began.serve.socket != now.serve.socket),
+        ("serve.max_connections", began.serve.max_connections != now.serve.max_connections),
+        ("serve.query_timeout", began.serve.query_timeout != now.serve.query_timeout),
+        ("host.sandbox", began.engine.host.sandbox != now.engine.host.sandbox),
+        ("search.language", began.engine.search.language != now.engine.search.language),
+    ];
+    differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// The configuration as it is now.

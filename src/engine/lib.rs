@@ -34,6 +34,7 @@ mod routes;
 mod runtime;
 pub mod settings;
 mod shared;
+pub mod source;
 #[cfg(test)]
 mod simulation;
 mod supervisor;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::source::SettingsSource;
 use context::settings::{ContextConfig, KeyConfig};
 use index::embed::settings::EmbedConfig;
 use index::search::rerank::RerankConfig;
@@ -41,12 +42,12 @@ pub struct Settings {
     pub ask: AskConfig,
     /// Whether assistants may ask a model that somebody pays for, within the budget.
     pub assistants_may_spend: bool,
-    /// How long a query may take in all.
-    pub query_timeout: Duration,
     /// What the daemon takes from its host.
     pub host: HostConfig,
     /// Where indexes live: one folder per vault in it.
     pub data_dir: PathBuf,
+    /// The file that these settings were read from.
+    pub source: SettingsSource,
 }
 
 impl Settings {
@@ -66,9 +67,9 @@ impl Settings {
             rerank: RerankConfig::default(),
             ask: AskConfig::default(),
             assistants_may_spend: false,
-            query_timeout: Duration::from_secs(10),
             host: HostConfig::default(),
             data_dir: data_dir.into(),
+            source: SettingsSource::default(),
         }
     }
 
@@ -117,6 +118,8 @@ pub struct SearchConfig {
     pub type_weights: BTreeMap<String, f32>,
     /// What a model adds to a query.
     pub expand: Expand,
+    /// How long a query may take in all.
+    pub query_timeout: Duration,
 }
 
 impl Default for SearchConfig {
@@ -135,6 +138,7 @@ impl Default for SearchConfig {
             type_weights: BTreeMap::from([("daily".to_owned(), 0.05)]),
             expand: Expand::Off,
             language: "auto".to_owned(),
+            query_timeout: Duration::from_secs(10),
         }
     }
 }

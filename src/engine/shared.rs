@@ -53,6 +53,8 @@ struct Indexer {
     report: Mutex<IndexerReport>,
     /// Embedders that notes wait for. Each can say at any time what keeps it from answering.
     waited_for: Mutex<Vec<Arc<Service>>>,
+    /// Why notes that were saved may be missing from the answers, if so.
+    incomplete: ArcSwapOption<String>,
     /// When its present turn began, milliseconds since the engine started, plus one; 0 while it waits.
     turn: AtomicU64,
 }
@@ -194,6 +196,15 @@ impl VaultShared {
             Stage::Closed(why) => Some(why.clone()),
             Stage::Opening | Stage::Open => None,
         }
+    }
+
+    /// Why notes that were saved may be missing from the answers, if so.
+    pub(super) fn incomplete(&self) -> Option<String> {
+        self.indexer.incomplete.load().as_deref().cloned()
+    }
+
+    pub(super) fn set_incomplete(&self, why: Option<String>) {
+        self.indexer.incomplete.store(why.map(Arc::new));
     }
 
     /// Embedders that notes wait for.

@@ -72,8 +72,13 @@ pub enum ClientError {
         why: String,
     },
     /// No answer came in time.
-    #[error("the daemon did not answer within {:.1} s; `situated status` shows what it does, `situated stop` ends it", .0.as_secs_f64())]
-    Timeout(Duration),
+    #[error("the daemon{} did not answer within {:.1} s; {}", reach::process(*.pid), .after.as_secs_f64(), reach::ending(*.pid))]
+    Timeout {
+        /// How long it was waited for.
+        after: Duration,
+        /// The process of the daemon, if it is known.
+        pid: Option<u32>,
+    },
     /// The connection broke before the answer was there.
     #[error("the daemon ended the connection before it answered; see its log")]
     Closed,
@@ -113,11 +118,15 @@ impl ClientError {
             ClientError::Foreign { .. } => 77,
             ClientError::NotASocket(_) => 78,
             ClientError::Deaf { .. } => 75,
-            ClientError::Timeout(_) => 124,
+            ClientError::Timeout { .. } => 124,
             ClientError::Remote(remote) => remote.exit_code(),
             ClientError::Protocol(_) => 70,
             ClientError::Io(_) => 74,
         }
+    }
+
+    fn timeout(after: Duration) -> ClientError {
+        ClientError::Timeout { after, pid: None }
     }
 
     /// What to do next, if the daemon said so.
@@ -215,7 +224,7 @@ impl Client {
                 Err(ClientError::NotRunning(socket)) => {
                     return Err(reach::deaf(discovery, &socket).unwrap_or(ClientError::NotRunning(socket)));
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(reach::explain(error, Some(discovery))),
                 Ok(client) => return Ok(Client { discovery: Some(discovery.clone()), ..client }),
             }
         }
@@ -311,9 +320,9 @@ impl Client {
         loop {
             let mut message = match (self.receive(deadline), &sent) {
                 (Ok(message), _) => message,
-                (Err(ClientError::Timeout(after)), _) => {
+                (Err(timeout @ ClientError::Timeout { .. }), _) => {
                     self.stale = id;
-                    return Err(ClientError::Timeout(after));
+                    return Err(timeout);
                 }
                 (Err(_), Err(error)) => return Err(broken(error.kind().into())),
                 (Err(error), Ok(())) => return Err(error),
@@ -358,7 +367,7 @@ impl Client {
             }
             let patience = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if patience.is_some_and(|patience| patience.is_zero()) {
-                return Err(ClientError::Timeout(self.timeout.unwrap_or_default()));
+                return Err(ClientError::timeout(self.timeout.unwrap_or_default()));
             }
             self.stream.set_read_timeout(patience)?;
             match self.stream.read(&mut buffer) {
@@ -391,7 +400,7 @@ fn decode(line: Line) -> Result<Value, ClientError> {
 fn broken(error: io::Error) -> ClientError {
     match error.kind() {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => ClientError::Closed,
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ClientError::Timeout(CALL_TIMEOUT),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ClientError::timeout(CALL_TIMEOUT),
         _ => ClientError::Io(error),
     }
 }
@@ -409,7 +418,7 @@ fn connect_in_time(socket: &Path) -> Result<Stream, ClientError> {
             Err(ClientError::NotRunning(socket.to_owned()))
         }
         Ok(Err(source)) => Err(ClientError::Connect { socket: socket.to_owned(), source }),
-        Err(_) => Err(ClientError::Timeout(CONNECT_TIMEOUT)),
+        Err(_) => Err(ClientError::timeout(CONNECT_TIMEOUT)),
     }
 }
 

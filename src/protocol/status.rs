@@ -80,6 +80,9 @@ pub struct Status {
     /// Why work waits that could go on, each with what lets it go on: the battery, the memory.
     #[serde(default)]
     pub held: Vec<String>,
+    /// How the configuration in force differs from the file.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub config: ConfigStatus,
     /// Until when work is paused, seconds since 1970 (UTC); 0 stands for until it is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<i64>,
@@ -95,6 +98,16 @@ pub struct Status {
     pub supervisor: String,
     /// The socket it serves.
     pub socket: PathBuf,
+}
+
+/// How the configuration in force differs from the file; part of `status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigStatus {
+    /// Whether the file has changed since the daemon read it: `reload` puts it in force.
+    pub changed: bool,
+    /// Settings that were read, and that only the next start of the daemon puts in force.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaits_start: Vec<String>,
 }
 
 /// State of one vault.

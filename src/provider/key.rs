@@ -281,7 +281,10 @@ fn run_command(command: &str, place: &str, time: Duration) -> Result<Secret, Str
         });
     };
     if !status.success() {
-        return Err(format!("{place} failed ({status}); run it in a terminal to see why"));
+        return Err(format!(
+            "{place} failed ({status}); run it in a terminal to see why. If it works there, the service may be kept from \
+             what it reads: `situated service install` once more"
+        ));
     }
     let bytes = match printed {
         Ok(Ok(bytes)) => bytes,

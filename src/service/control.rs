@@ -9,6 +9,7 @@ use super::inspect::{Inspection, inspect};
 use super::systemd::{Manager, UnitState};
 use super::unit::SERVICE;
 use super::{launchd, scheduler};
+use crate::daemon::serve::lock::make_private;
 use protocol::client::{Client, Discovery};
 use protocol::daemon::PingRequest;
 
@@ -90,6 +91,9 @@ fn begin(found: &Inspection, discovery: &Discovery, verb: &str) -> Result<Servic
         )));
     }
     by_hand(discovery, own_pid(found, discovery))?;
+    // The unit opens only folders that exist: the daemon could not make one that is gone.
+    let made = make_private(&discovery.data_dir);
+    made.map_err(|error| ServiceError::new(error.exit_code(), error.to_string()))?;
     run(&places()?, discovery, verb)
 }
 

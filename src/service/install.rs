@@ -87,7 +87,6 @@ pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result
         ServiceManager::Systemd => plan.unit(&launch, wanted, force)?,
     }
     plan.before.pid = control::own_pid(&plan.before, &plan.discovery);
-    control::by_hand(&plan.discovery, plan.before.pid)?;
     Ok(plan)
 }
 
@@ -200,6 +199,14 @@ impl InstallPlan {
         if let Some(text) = unit::paths(&wanted.writable, wanted.shared_tmp)? {
             needed.push((DropIn::Paths, text));
         }
+        if wanted.key_command {
+            needed.push((DropIn::Keys, unit::keys()));
+            self.notes.push(format!(
+                "for the `key_command` the service may read {}, which the unit hides otherwise; what else it hides \
+                 (`InaccessiblePaths=`, `ProtectHome=`) a command of the service cannot read or write",
+                unit::KEY_STORES.map(|store| store.replace("%h", "~")).join(" and ")
+            ));
+        }
         Ok(needed)
     }
 
@@ -227,6 +234,11 @@ impl InstallPlan {
             .map_err(|error| ServiceError::unavailable(format!("this user cannot be told: {error}")))?;
         self.writes.push(Write::new(scheduler::path(&self.places), task::task(launch, &sid, VERSION)));
         Ok(())
+    }
+
+    /// Fails if a daemon that is not the service's has the data folder.
+    pub fn check_free(&self) -> Result<(), ServiceError> {
+        control::by_hand(&self.discovery, self.before.pid)
     }
 
     /// Whether anything is written or removed.

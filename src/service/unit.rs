@@ -27,11 +27,13 @@ pub enum DropIn {
     Network,
     /// Folders elsewhere that the daemon writes to.
     Paths,
+    /// Folders that a command reads which prints a key.
+    Keys,
 }
 
 impl DropIn {
     /// All of them.
-    pub const ALL: [DropIn; 3] = [DropIn::Sandbox, DropIn::Network, DropIn::Paths];
+    pub const ALL: [DropIn; 4] = [DropIn::Sandbox, DropIn::Network, DropIn::Paths, DropIn::Keys];
 
     /// The name of its file.
     pub fn file(self) -> &'static str {
@@ -39,9 +41,13 @@ impl DropIn {
             DropIn::Sandbox => "10-sandbox.conf",
             DropIn::Network => "20-network.conf",
             DropIn::Paths => "30-paths.conf",
+            DropIn::Keys => "40-keys.conf",
         }
     }
 }
+
+/// Folders that the unit hides, and that `pass` reads to print a key.
+pub const KEY_STORES: [&str; 2] = ["%h/.gnupg", "%h/.password-store"];
 
 /// A path that cannot be written into a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,6 +125,18 @@ pub fn paths(writable: &[PathBuf], shared_tmp: bool) -> Result<Option<String>, U
         text.push_str("PrivateTmp=no\n");
     }
     Ok(Some(text))
+}
+
+/// The drop-in that lets a `key_command` read what password stores keep: it hides again all that unit and strict
+/// drop-in hide, except for that.
+pub fn keys() -> String {
+    let lines = TEMPLATE.lines().chain(STRICT.lines());
+    let hidden = lines.filter_map(|line| line.strip_prefix("InaccessiblePaths=")).flat_map(str::split_whitespace);
+    let hidden: Vec<&str> = hidden.filter(|path| !KEY_STORES.contains(&path.trim_start_matches('-'))).collect();
+    format!(
+        "{MARK}, for a `key_command` may ask a password store.\n[Service]\nInaccessiblePaths=\nInaccessiblePaths={}\n",
+        hidden.join(" ")
+    )
 }
 
 /// Whether a drop-in is ours to replace or remove.

@@ -7,6 +7,7 @@ use super::host::Places;
 use super::unit::Launch;
 use crate::daemon::config::{Config, Loaded, ValueOrigin};
 use context::settings::Provider;
+use engine::settings::Settings;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use protocol::folders::Folders;
@@ -30,6 +31,8 @@ pub struct Wanted {
     pub unseen: Vec<String>,
     /// Whether a key is looked for only in variables.
     pub key_in_shell: bool,
+    /// Whether a command prints a key.
+    pub key_command: bool,
 }
 
 impl Wanted {
@@ -71,6 +74,7 @@ impl Wanted {
             shared_tmp: used.iter().any(|path| path.starts_with("/tmp") || path.starts_with("/var/tmp")),
             network: network(config),
             key_in_shell: key_in_shell(config),
+            key_command: key_command(config),
             data_dir: absolute(&config.engine.data_dir),
             unseen: unseen.collect(),
             options,
@@ -127,6 +131,13 @@ fn key_in_shell(config: &Config) -> bool {
             && context.base_url.is_none()
     };
     keyed(&config.engine.context) || config.engine.generations.values().any(keyed)
+}
+
+/// Whether a command prints a key of any provider.
+fn key_command(config: &Config) -> bool {
+    let Settings { context, generations, embed, rerank, teams, .. } = &config.engine;
+    let mut keys = generations.values().chain([context]).map(|context| &context.key).chain([&embed.key, &rerank.key]);
+    keys.any(|key| key.command.is_some()) || teams.values().any(|team| team.key.command.is_some())
 }
 
 #[cfg(all(test, unix))]

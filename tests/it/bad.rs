@@ -404,6 +404,11 @@ fn a_note_that_outgrows_the_limit_is_reported_once_and_comes_back() {
     place.write("a.md", "# A\n\nwombat\n");
     daemon.wait_holding("wombat", &["a.md"]);
     daemon.wait_vault("no longer reported", |vault| vault.skipped_total == 0);
+    // Nor with a folder that says nothing of the files in it.
+    place.write("sub/c.md", "x ".repeat(6 << 20));
+    daemon.wait_vault("reported in a folder", |vault| vault.skipped_total == 1);
+    std::fs::rename(place.vault.join("sub"), place.dir.path().join("outside")).unwrap();
+    daemon.wait_vault("gone with its folder", |vault| vault.skipped_total == 0);
 }
 
 #[test]

@@ -35,6 +35,7 @@ case "$1 $2" in
 "restart --no-block" | "start --no-block")
   [ "$1" = start ] || end
   unit="$units/situated.service"; [ -e "$unit" ] || unit="$HOME/packaged/situated.service"
+  [ -d "$HOME/data" ] || echo "$1 without a data folder" >>"$HOME/calls"
   command=$(sed -n 's/^ExecStart=//p' "$unit"); : >"$HOME/status"
   ( sh -c 'echo $$ >"$HOME/pid"; exec '"$command"; echo $? >"$HOME/status" ) >/dev/null 2>&1 & ;;
 "stop situated.service") end; : >"$HOME/status" ;;
@@ -184,7 +185,10 @@ fn it_is_installed_runs_is_asked_and_goes() {
 
     assert!(home.well(&["service", "stop"]).contains("stopped"));
     assert_eq!(home.said(&["service", "status"]).0, 3);
+    // The service may make no folder beside its own.
+    std::fs::remove_dir_all(home.at("data")).unwrap();
     assert!(home.well(&["service", "restart"]).contains("running anew"));
+    assert!(!home.calls().contains("without a data folder"), "{}", home.calls());
     assert!(home.well(&["service", "uninstall"]).contains("indexes and vaults stay"));
     assert!(home.installed().is_empty() && home.at("data/vaults").exists());
     assert!(home.well(&["service", "uninstall"]).contains("nothing was done"));
@@ -192,6 +196,17 @@ fn it_is_installed_runs_is_asked_and_goes() {
     assert!(code == 2 && said.contains("--yes") && home.at("data/vaults").exists(), "{code} {said}");
     home.well(&["service", "uninstall", "--purge", "--yes"]);
     assert!(!home.at("data").exists() && home.0.vault.join("a.md").exists());
+}
+
+#[test]
+fn what_an_installation_would_do_is_shown_while_a_daemon_runs_that_is_not_the_services() {
+    let home = Home::new();
+    let mut daemon = home.0.spawn(&["run"]);
+    daemon.wait_idle();
+    let dry = home.well(&["service", "install", "--dry-run"]);
+    assert!(dry.contains("ExecStart=") && dry.contains("end it with `situated stop`"), "{dry}");
+    let (code, said) = home.said(&["service", "install"]);
+    assert!(code == 75 && said.contains("end it with `situated stop`") && home.installed().is_empty(), "{code} {said}");
 }
 
 #[test]

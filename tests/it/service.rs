@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use protocol::daemon::{CheckConfigRequest, ReloadRequest, ShutdownRequest};
 use protocol::jobs::{JobState, RebuildRequest};
-use protocol::status::{RunState, Status};
+use protocol::status::{ConfigStatus, RunState, Status};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -104,6 +104,24 @@ fn a_hangup_puts_the_configuration_in_force_or_says_what_is_wrong_with_it() {
     daemon.wait_for("both again", both);
     daemon.wait_holding("badger", &["b.md"]);
     assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn status_says_what_of_the_configuration_is_not_in_force() {
+    let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert_eq!(daemon.status().config, ConfigStatus::default());
+    place.configure("\n[search]\nlimit = 1\nlanguage = \"de\"\n");
+    assert!(daemon.status().config.changed);
+    assert!(daemon.ask(&CheckConfigRequest::default()).problems.is_empty() && daemon.status().config.changed);
+    assert_eq!(daemon.reload(), [""; 0]);
+    let taken = ConfigStatus { changed: false, awaits_start: vec!["search.language".to_owned()] };
+    assert_eq!(daemon.status().config, taken);
+    assert_eq!(daemon.stop(), Some(0));
+    let mut daemon = place.spawn(&["run"]);
+    assert_eq!(daemon.wait_idle().config, ConfigStatus::default());
 }
 
 /// The other end of `NOTIFY_SOCKET`.

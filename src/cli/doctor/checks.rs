@@ -74,9 +74,9 @@ fn daemon(facts: &Facts) -> Check {
             };
             Check::new(id, Ok, format!("it answers (process {}{by}) in {}", status.pid, millis(*took)))
         }
-        Daemon::Silent(why) => Check::new(id, Fail, "one holds the index and does not answer")
-            .because(why.clone())
-            .remedy("situated service restart"),
+        Daemon::Silent(why, ended) => {
+            Check::new(id, Fail, "one holds the index and does not answer").because(why.clone()).remedy(ended.clone())
+        }
         Daemon::Absent => {
             Check::new(id, Note, "none runs: what only it knows was not looked at").remedy("situated run")
         }
@@ -435,11 +435,13 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
 }
 
 fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
-    let mut found = Vec::new();
-    if !vault.indexed {
-        found.push(Check::new("store", Note, format!("{name} was never indexed")));
-        return found;
+    if let Some(why) = &vault.index_unreadable {
+        return vec![Check::new("store", Warn, format!("{name}: its index cannot be read")).because(why.clone())];
     }
+    if !vault.indexed {
+        return vec![Check::new("store", Note, format!("{name} was never indexed"))];
+    }
+    let mut found = Vec::new();
     let size = bytes(vault.store.bytes);
     found.push(match &vault.database {
         Some(Err(why)) => {
@@ -492,7 +494,7 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
 /// What the daemon itself reports.
 fn told(facts: &Facts) -> Vec<Check> {
     let Daemon::Answers(status, _) = &facts.daemon else { return Vec::new() };
-    let Status { problems, held, vaults, state, contexts, .. } = &**status;
+    let Status { problems, held, vaults, state, contexts, config, .. } = &**status;
     // A vault that cannot be read has its own finding, so the daemon's problem is left out.
     let unreadable = |problem: &str| {
         facts.vaults.iter().any(|vault| vault.unreadable.as_ref().is_some_and(|why| problem.contains(why)))
@@ -515,6 +517,14 @@ fn told(facts: &Facts) -> Vec<Check> {
             Check::new("status", Note, "work is paused: what is saved meanwhile is not found")
                 .remedy("situated resume"),
         );
+    }
+    if config.changed {
+        let finding = format!("{}, so it is not in force", super::super::config::CHANGED);
+        found.push(Check::new("config", Warn, finding).remedy("situated config reload"));
+    }
+    if !config.awaits_start.is_empty() {
+        let finding = super::super::config::awaits_start(config);
+        found.push(Check::new("config", Note, finding).remedy("situated service restart"));
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
         let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use super::super::exit;
 use super::super::session::{CliFailure, Session};
 use protocol::locate;
 use protocol::status::{Status, StatusRequest};
@@ -12,8 +13,8 @@ use protocol::status::{Status, StatusRequest};
 pub(super) enum Daemon {
     /// It does.
     Answers(Box<Status>, f64),
-    /// One holds the data folder and does not answer; the reason.
-    Silent(String),
+    /// One holds the data folder and does not answer; the reason, and what ends it.
+    Silent(String, String),
     /// None runs.
     #[default]
     Absent,
@@ -27,10 +28,15 @@ impl Daemon {
             session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
         match asked {
             Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
-            Err(failure) if locate::is_locked(data_dir) => Daemon::Silent(match failure {
-                CliFailure::Said { message, .. } => message,
-                CliFailure::Quiet => "it hung up".to_owned(),
-            }),
+            Err(failure) if locate::is_locked(data_dir) => {
+                let (hangs, why) = match failure {
+                    CliFailure::Said { code, message } => (code == exit::TIMEOUT, message),
+                    CliFailure::Quiet => (false, "it hung up".to_owned()),
+                };
+                let kill = if hangs { "kill -9" } else { "kill" };
+                let ended = locate::running(data_dir).map(|running| format!("{kill} {}", running.pid));
+                Daemon::Silent(why, ended.unwrap_or_else(|| "situated service restart".to_owned()))
+            }
             Err(_) => Daemon::Absent,
         }
     }

@@ -39,6 +39,8 @@ pub(super) struct VaultFacts {
     /// Where its index is.
     pub(super) index: PathBuf,
     pub(super) indexed: bool,
+    /// Why it cannot be told whether there is one.
+    pub(super) index_unreadable: Option<String>,
     pub(super) store: Looked,
     /// Notes in the database, or what is wrong with it; only where no daemon has it open.
     pub(super) database: Option<Result<u64, String>>,
@@ -68,6 +70,7 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
         file_system: file_system(&vault.path),
         poll: vault.poll,
         indexed: index.is_dir(),
+        index_unreadable: index.try_exists().err().map(|error| error.to_string()),
         store: store::look(&index),
         database: if free { store::rehearse(&index, MOST_TO_COPY) } else { None },
         words: index.join("lexical/words/meta.json").is_file(),

@@ -3,6 +3,7 @@ use super::*;
 use crate::cli::print::Out;
 use protocol::contexts::Estimate;
 use protocol::jobs::{JobKind, JobState, SkippedFile};
+use protocol::status::ConfigStatus;
 
 fn status() -> Status {
     Status {
@@ -29,6 +30,7 @@ fn status() -> Status {
         version: "0.1.0".into(),
         pid: 7,
         held: vec!["making anew waits: on battery".into()],
+        config: ConfigStatus::default(),
         paused_until: None,
         sandbox: Sandbox { landlock: Enforcement::Full, abi: 6, network: false, why: None },
         supervisor: "systemd".into(),
@@ -136,8 +138,19 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
     let empty = Status { vaults: vec![vault], problems: Vec::new(), ..status() };
     let said = rows(&report(empty.clone()), 100);
     assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
+    assert!(shown(&empty, 100).contains("is this the right folder"));
     let looking = Status { state: RunState::Indexing, ..empty };
+    assert!(!shown(&looking, 100).contains("is this the right folder"));
     assert_eq!(rows(&report(looking), 100).light, Light::Green);
+}
+
+#[test]
+fn a_configuration_that_is_not_in_force_is_told_of() {
+    assert!(!shown(&status(), 80).contains("config reload"));
+    let config = ConfigStatus { changed: true, awaits_start: vec!["serve.socket".into(), "host.sandbox".into()] };
+    let told = shown(&Status { config, ..status() }, 80);
+    assert!(told.contains("changed since the daemon read it: `situated config reload`"), "{told}");
+    assert!(told.contains("starts again: serve.socket, host.sandbox"), "{told}");
 }
 
 #[test]

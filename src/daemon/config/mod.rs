@@ -79,7 +79,9 @@ impl Config {
 
     /// The settings of the engine. The deadline of queries belongs to the socket, but the engine plans by it.
     pub fn for_engine(self) -> Settings {
-        Settings { query_timeout: self.serve.query_timeout, ..self.engine }
+        let mut settings = self.engine;
+        settings.search.query_timeout = self.serve.query_timeout;
+        settings
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.

@@ -67,13 +67,18 @@ pub enum BindError {
     #[error(transparent)]
     Strange(#[from] Strange),
     /// The system refused.
-    #[error("cannot create {}: {why}", .path.display())]
+    #[error("cannot create {}: {why}{}", .path.display(), remedy(.why))]
     Create {
         /// What.
         path: PathBuf,
         /// Why. Not a source, for what prints an error with its sources would say it twice.
         why: io::Error,
     },
+}
+
+/// What to do about a refusal, as the end of a sentence, if the system's words do not say it.
+fn remedy(why: &io::Error) -> &'static str {
+    if why.kind() == io::ErrorKind::StorageFull { "; make room on that disk, then start the daemon again" } else { "" }
 }
 
 impl BindError {

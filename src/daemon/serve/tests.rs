@@ -27,6 +27,13 @@ use protocol::jobs::{Job, JobKind, JobState, Scope};
 use protocol::status::RunState;
 use protocol::table::{AnyCall, Method};
 
+#[test]
+fn a_full_disk_is_told_of_with_what_to_do() {
+    let create = |kind: std::io::ErrorKind| super::lock::BindError::create("/d/daemon.json".as_ref())(kind.into());
+    assert!(create(std::io::ErrorKind::StorageFull).to_string().contains("make room on that disk"));
+    assert!(!create(std::io::ErrorKind::ReadOnlyFilesystem).to_string().contains("make room"));
+}
+
 /// Longer than anything here takes on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -55,6 +55,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     let limit = in_range("limit", request.limit.unwrap_or(USUAL_LINES))?;
     let per_note = in_range("per_note", request.per_note.unwrap_or(MAX_LINES))?;
     let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
+    let incomplete = vaults.iter().filter_map(|vault| vault.incomplete());
     let until = Instant::now() + SEARCH_WITHIN;
     let search = Search {
         pattern,
@@ -67,7 +68,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
         cancel,
     };
     let mut found = Found { left: limit, ..Found::default() };
-    found.answer.warnings.extend(left_out.into_iter().chain(unseen));
+    found.answer.warnings.extend(left_out.into_iter().chain(unseen).chain(incomplete));
     for vault in &vaults {
         search.vault(vault, request, &mut found)?;
     }

@@ -36,6 +36,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     )?;
     options.cancel = cancel.clone();
     let (vaults, _) = engine.served(request.vault.as_deref())?;
+    let incomplete: Vec<String> = vaults.iter().filter_map(|vault| vault.incomplete()).collect();
     let mut vectors = vectors::vectors(engine);
     let (home, seed, doubt) = seed(&request, lines, &vaults, &mut vectors)?;
     if let Some(home) = &home {
@@ -71,7 +72,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let answers =
         answers.map(|(found, (vault, _, _, snapshot, _))| freshness::mark(found, vault, snapshot, None)).collect();
     let mut answer = search_answer(answers, options.limit, began);
-    answer.warnings.extend(doubt);
+    answer.warnings.extend(doubt.into_iter().chain(incomplete));
     let sources = asked.iter().map(|(vault, _, hidden, snapshot, pipeline)| Source {
         vault: &vault.name,
         snapshot,

@@ -37,12 +37,16 @@ pub(super) struct Served {
     pub(super) vault: Arc<VaultShared>,
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) pipeline: Arc<NotePipeline>,
+    /// Why saved notes may be missing from the snapshot, if so.
+    incomplete: Option<String>,
 }
 
 impl Served {
     fn new(vault: &Arc<VaultShared>) -> Result<Self, CallError> {
+        // Before the snapshot: what is missing from it is then not taken for complete.
+        let incomplete = vault.incomplete();
         let (snapshot, pipeline) = ready(vault)?;
-        Ok(Served { vault: vault.clone(), snapshot, pipeline })
+        Ok(Served { vault: vault.clone(), snapshot, pipeline, incomplete })
     }
 
     fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {
@@ -136,6 +140,8 @@ pub(super) fn search_hiding(
     let mut answer = search_answer(answers, options.limit, began);
     keep_above(wanted.min_score, &mut answer);
     let cut = served.iter().filter_map(|served| served.cut_short(engine));
+    let incomplete = served.iter().filter_map(|served| served.incomplete.clone());
+    answer.warnings.splice(0..0, incomplete);
     answer.warnings.extend(wanted.left_out.iter().cloned().chain(cut).chain(unasked).chain(unjudged).chain(unseen));
     say_more(&request, &wanted, (&served, &parts), &mut answer, cancel)?;
     Ok(vectors.warn(answer))
@@ -249,9 +255,11 @@ pub(super) fn freshen(
         }
     }
     let job = engine.job(job)?;
-    let why = job.problem.unwrap_or_else(|| "some notes could not be read".to_owned());
+    let why = job.problem.unwrap_or_else(|| "some notes could not be indexed".to_owned());
     let fresh = job.state == JobState::Done && job.failed.is_empty();
-    Ok(if fresh { None } else { unless(&why) })
+    // What says that an answer is incomplete says why.
+    let is_told = vaults.iter().any(|vault| vault.incomplete().is_some());
+    Ok(if fresh || is_told { None } else { unless(&why) })
 }
 
 pub(super) fn search_answer(answers: Vec<Answer>, limit: usize, began: Instant) -> SearchAnswer {

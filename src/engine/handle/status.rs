@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{CallError, Handle, contexts, vectors};
 use crate::host;
 use index::Snapshot;
-use protocol::status::Status;
+use protocol::status::{ConfigStatus, Status};
 
 /// How many notes there are of each format.
 fn formats(snapshot: &Snapshot) -> BTreeMap<String, u64> {
@@ -37,6 +37,8 @@ pub(super) fn status(engine: &Handle, vault: Option<&str>) -> Result<Status, Cal
     let pipeline = chosen.iter().find_map(|vault| vault.pipeline());
     let names = pipeline.map(|pipeline| (pipeline.contextualizer(None), pipeline.generation.embedder.clone()));
     let (contextualizer, embedder) = names.unwrap_or_default();
+    let source = &engine.0.config.load().source;
+    let config = ConfigStatus { changed: source.has_changed(), awaits_start: source.awaits_start.clone() };
     Ok(Status {
         state,
         vaults,
@@ -48,6 +50,7 @@ pub(super) fn status(engine: &Handle, vault: Option<&str>) -> Result<Status, Cal
         contexts,
         sandbox: host::sandbox::state().cloned().unwrap_or_default(),
         held: engine.0.waits(),
+        config,
         paused_until: engine.0.throttle.paused_until(),
         uptime_s: engine.0.control.started.elapsed().as_secs(),
         rss_bytes: host::resident_bytes(),

@@ -271,7 +271,7 @@ impl NoteIndexer {
     pub(super) fn skip(&mut self, path: &VaultPath, why: String, waiting: &Waiting) {
         self.fail_waiting(path, &why, waiting);
         self.commit.distrust(path);
-        self.forget_skipped(path);
+        self.forget_skipped(|skipped| skipped == path);
         let mut status = self.actor.shared.status();
         status.skipped_total += 1;
         if status.skipped.len() < MOST_SKIPPED {

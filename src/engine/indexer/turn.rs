@@ -475,6 +475,7 @@ impl Indexer {
             status.watch_problem.clone_from(&watch_problem);
             status.doubt = self.notes.guard.doubt().map(str::to_owned);
         }
+        self.actor.shared.set_incomplete(self.incomplete());
         let next = self.migration.as_ref().and_then(EmbedderMigration::service);
         let services = || [Some(&self.notes.commit.pipeline.service), next].into_iter().flatten();
         services().for_each(|service| service.pause(self.actor.engine.throttle.all_waits()));
@@ -515,6 +516,29 @@ impl Indexer {
         if changed {
             self.actor.engine.changed();
         }
+    }
+
+    /// Why notes that were saved may be missing from the answers, if so.
+    fn incomplete(&self) -> Option<String> {
+        let (notes, vault) = (&self.notes, &self.actor.place.vault.name);
+        if let Some(failure) = &notes.failure {
+            return Some(failure.why.clone());
+        }
+        let paused = self.actor.engine.throttle.paused_until();
+        if let Some(until) = paused.filter(|_| notes.freshness.waiting() + notes.work.queued() > 0) {
+            return Some(format!(
+                "vault `{vault}` has changed, and the answer may be older: {}",
+                CallError::Paused(until)
+            ));
+        }
+        if let Some((done, total)) = notes.work.bulk_of_saves() {
+            return Some(format!(
+                "vault `{vault}` is being indexed, {done} of {total} notes so far: the others may be missing here"
+            ));
+        }
+        let is_first = !notes.freshness.has_looked() && notes.commit.known().is_empty();
+        is_first
+            .then(|| format!("vault `{vault}` is being looked through for the first time: its notes are missing here"))
     }
 
     /// Why vectors are not made at present.

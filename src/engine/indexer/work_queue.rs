@@ -24,6 +24,8 @@ struct Batch {
     size: usize,
     left: usize,
     changed: u64,
+    /// Whether it is bulk work on notes whose files are new or have changed.
+    is_of_saves: bool,
     /// Notes that were looked at and need nothing.
     unchanged: u64,
     /// Whether there are too many notes to announce one by one.
@@ -87,7 +89,9 @@ impl WorkQueue {
     pub(crate) fn enqueue_for(&mut self, jobs: Vec<u64>, tasks: Vec<Task>, unchanged: u64, quiet: bool) {
         self.last_batch += 1;
         let number = self.last_batch;
-        let batch = Batch { jobs, size: tasks.len(), left: tasks.len(), changed: 0, unchanged, quiet };
+        let saves = tasks.iter().filter(|task| is_save(task)).count();
+        let (size, left, is_of_saves) = (tasks.len(), tasks.len(), saves > AT_ONCE);
+        let batch = Batch { jobs, size, left, changed: 0, is_of_saves, unchanged, quiet };
         self.batches.insert(number, batch);
         if tasks.len() <= AT_ONCE {
             tasks.into_iter().rev().for_each(|task| self.tasks.push_front((number, task)));
@@ -202,6 +206,13 @@ impl WorkQueue {
         self.batches.values().filter(|batch| !batch.jobs.is_empty()).map(Batch::progress)
     }
 
+    /// While many notes are read that are new or have changed: how many of them are done, of how many.
+    pub(crate) fn bulk_of_saves(&self) -> Option<(u64, u64)> {
+        let bulk = self.batches.values().filter(|batch| batch.is_of_saves);
+        let far = bulk.map(|batch| (batch.progress().done, batch.unchanged + batch.size as u64));
+        far.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
     /// Takes out the batches that are done.
     pub(crate) fn take_finished(&mut self) -> Vec<Progress> {
         let done: Vec<u64> = self.batches.iter().filter(|(_, b)| b.left == 0).map(|(n, _)| *n).collect();
@@ -263,10 +274,15 @@ impl WorkQueue {
         match level {
             Brake::Off => true,
             // What is new on the disk is indexed; what is made anew waits.
-            Brake::Bulk => (task.trigger == Trigger::Save && !task.again) || small(),
+            Brake::Bulk => is_save(task) || small(),
             Brake::All => small(),
         }
     }
+}
+
+/// Whether a file that is new or has changed is to be read, and not what is known made anew.
+fn is_save(task: &Task) -> bool {
+    task.trigger == Trigger::Save && !task.again
 }
 
 impl Batch {

@@ -262,6 +262,31 @@ fn notes_that_cannot_be_read_take_no_worker_from_another_vault() {
 }
 
 #[test]
+fn an_answer_says_that_notes_may_be_missing_while_they_are_indexed_and_in_a_pause() {
+    let world = World::new(2, None);
+    let first = |word: &str| world.search("a", word).unwrap().warnings.first().cloned().unwrap_or_default();
+    eventually("both are indexed", || world.is_idle());
+    world.disk.set(Some((&world.root("a"), Fault::ReadsHang)));
+    for n in 0..40 {
+        world.write("a", &format!("new{n}.md"), &format!("# New {n}\n\nfreshly{n} written\n"));
+    }
+    eventually("who reads `a` hangs", || world.disk.hangs());
+    eventually("it is said", || first("freshly1").starts_with("vault `a` is being indexed, "));
+    assert!(!world.search("b", "freshly1").unwrap().warnings.concat().contains("being indexed"));
+    world.disk.set(None);
+    eventually("they are indexed", || world.finds("a", "freshly39") && world.is_idle());
+    assert_eq!(first("freshly1"), "");
+
+    world.handle().pause(None).unwrap();
+    eventually("it is paused", || world.handle().check_pause().is_err());
+    assert_eq!(first("freshly1"), "", "nothing has changed since");
+    world.write("a", "n1.md", "# Saved\n\nin the pause: zebra\n");
+    eventually("it is said", || first("zebra").starts_with("vault `a` has changed, and the answer may be older"));
+    world.handle().resume().unwrap();
+    eventually("it is found", || world.finds("a", "zebra"));
+}
+
+#[test]
 fn an_indexer_that_dies_is_opened_again_and_its_jobs_fail() {
     let world = World::new(2, None);
     eventually("both are indexed", || world.is_idle());
@@ -430,6 +455,8 @@ fn a_data_folder_that_is_gone_is_told_of_once_and_waited_for() {
     let told = || world.problems().into_iter().find(|why| why.contains("cannot be written"));
     eventually("it is told of", || told().is_some());
     let why = told().unwrap();
+    assert_eq!(world.search("a", "zebra").unwrap().warnings.first(), Some(&why), "an answer that lacks it says why");
+    assert!(world.search("b", "zebra").unwrap().warnings.iter().all(|warning| *warning != why));
     assert!(why.contains("start the daemon again") && !why.contains("full?"), "{why}");
     // Nobody is busy with trying it again and again.
     let state = || world.handle().status(None).unwrap().state;

@@ -52,10 +52,12 @@ impl Client {
             let look = Instant::now() + LOOK;
             let mut message = match self.receive(Some(deadline.map_or(look, |deadline| look.min(deadline)))) {
                 Ok(message) => message,
-                Err(ClientError::Timeout(_)) if deadline.is_none_or(|deadline| Instant::now() < deadline) => continue,
-                Err(ClientError::Timeout(after)) => {
+                Err(ClientError::Timeout { .. }) if deadline.is_none_or(|deadline| Instant::now() < deadline) => {
+                    continue;
+                }
+                Err(timeout @ ClientError::Timeout { .. }) => {
                     self.stale = id;
-                    return Err(ClientError::Timeout(after));
+                    return Err(timeout);
                 }
                 Err(error) => return Err(error),
             };

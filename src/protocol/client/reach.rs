@@ -42,9 +42,26 @@ pub(super) fn deaf(discovery: &Discovery, socket: &Path) -> Option<ClientError> 
     Some(ClientError::Deaf { socket: socket.to_owned(), pid, version, why })
 }
 
-/// Adds to an error what another version of the daemon has to do with it.
+/// The process of a daemon, to be put after that word.
+pub(super) fn process(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+}
+
+/// How a daemon that does not answer is ended.
+pub(super) fn ending(pid: Option<u32>) -> String {
+    let status = "`situated status` shows what it does";
+    pid.map_or_else(
+        || format!("{status}, `situated stop` ends it"),
+        |pid| format!("{status}; if that does not answer either, `kill -9 {pid}` ends it"),
+    )
+}
+
+/// Adds to an error which process the daemon is, or what another version of it has to do with the error.
 pub(super) fn explain(error: ClientError, discovery: Option<&Discovery>) -> ClientError {
     let daemon = discovery.and_then(|discovery| locate::running(&discovery.data_dir));
+    if let ClientError::Timeout { after, pid } = error {
+        return ClientError::Timeout { after, pid: daemon.map(|daemon| daemon.pid).or(pid) };
+    }
     let own = env!("CARGO_PKG_VERSION");
     let other = daemon.filter(|daemon| daemon.version != own).map(|daemon| {
         format!("the daemon (process {}) is of version {}, this program of {own}", daemon.pid, daemon.version)

@@ -127,9 +127,24 @@ fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
     let mut client = Client::connect_to(&path).unwrap();
     client.set_timeout(Some(Duration::from_millis(50)));
     let error = client.call_raw("slow", Value::Null).unwrap_err();
-    assert!(matches!(error, ClientError::Timeout(_)) && error.exit_code() == 124, "{error}");
+    assert!(matches!(error, ClientError::Timeout { .. }) && error.exit_code() == 124, "{error}");
+    assert!(error.to_string().ends_with("`situated stop` ends it"), "{error}");
     client.set_timeout(Some(Duration::from_secs(20)));
     assert_eq!(client.call_raw("next", Value::Null).unwrap(), "next");
+    // If it is known which process hangs, it is named.
+    let lock = std::fs::File::create(dir.path().join(locate::LOCK)).unwrap();
+    lock.try_lock().unwrap();
+    let running = json!({ "pid": 77, "version": "1", "started": 1 });
+    std::fs::write(dir.path().join(locate::DAEMON), running.to_string()).unwrap();
+    let discovery = Discovery { socket: Some(path), data_dir: dir.path().to_owned() };
+    let mut client = Client::connect(&discovery).unwrap();
+    client.set_timeout(Some(Duration::from_millis(50)));
+    let error = client.call_raw("slow", Value::Null).unwrap_err();
+    assert!(
+        error.to_string().starts_with("the daemon (process 77) did not answer within 0.1 s; `situated status`"),
+        "{error}"
+    );
+    assert!(error.to_string().ends_with("`kill -9 77` ends it"), "{error}");
 }
 
 #[test]

@@ -60,7 +60,14 @@ fn drop_ins_are_known_again_and_hold_what_is_needed() {
     let elsewhere = paths(&["/mnt/in dex %".into()], true).unwrap().unwrap();
     assert!(elsewhere.ends_with("ReadWritePaths=\"-/mnt/in dex %%\"\nPrivateTmp=no\n"), "{elsewhere}");
     assert_eq!(paths(&[], false), Ok(None));
-    for text in [&with, &elsewhere, &strict(true), &strict(false)] {
+    let shown = keys();
+    let hidden = shown.lines().next_back().unwrap();
+    assert!(shown.contains("[Service]\nInaccessiblePaths=\nInaccessiblePaths=-%h/.ssh -%h/.aws "), "{shown}");
+    assert!(hidden.ends_with(" -%h/.mozilla -%h/.config/google-chrome -%h/.config/chromium"), "{hidden}");
+    for store in KEY_STORES {
+        assert!(TEMPLATE.contains(&format!("-{store}")) && !hidden.contains(store), "{store}: {hidden}");
+    }
+    for text in [&with, &elsewhere, &shown, &strict(true), &strict(false)] {
         assert!(is_our_drop_in(text), "{text}");
     }
     assert!(!is_our_drop_in("[Service]\nNice=5\n"));

@@ -59,8 +59,10 @@ fn providers_need_the_network() {
     let wanted = Wanted::of(&loaded, &places());
     assert_eq!(wanted.network, ["[context] anthropic", "[embed] ollama", "[rerank] cohere"]);
     assert!(wanted.key_in_shell);
+    assert!(!wanted.key_command);
     loaded.config.engine.context.key.command = Some("pass show x".into());
-    assert!(!Wanted::of(&loaded, &places()).key_in_shell);
+    let wanted = Wanted::of(&loaded, &places());
+    assert!(!wanted.key_in_shell && wanted.key_command);
     loaded.config.engine.embed.provider = EmbedProvider::Transformer;
     loaded.config.engine.embed.model = Some("/models/mini".into());
     assert_eq!(network(&loaded.config), ["[context] anthropic", "[rerank] cohere"]);

@@ -326,6 +326,22 @@ fn a_vault_renamed_away_is_gone_and_its_new_place_is_not_ours() {
 }
 
 #[cfg(unix)]
+#[cfg(unix)]
+#[test]
+fn a_root_with_other_rights_is_looked_at_and_one_with_another_time_is_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new(&["a.md"]);
+    fixture.fence("b.md");
+    fixture.clear();
+    shell(&fixture.root, "touch .");
+    assert!(!has_rescan(&fixture.fence("b.md"), RescanReason::RootChanged));
+    fs::set_permissions(&fixture.root, fs::Permissions::from_mode(0o700)).unwrap();
+    fixture.wait("a look", |hints| has_rescan(hints, RescanReason::RootChanged));
+    fixture.clear();
+    fs::set_permissions(&fixture.root, fs::Permissions::from_mode(0o755)).unwrap();
+    fixture.wait("another look", |hints| has_rescan(hints, RescanReason::RootChanged));
+}
+
 #[test]
 fn links_are_not_followed_and_odd_files_do_no_harm() {
     let vault = Fixture::new(&["note.md", "../outside/note.md"]);

@@ -6,6 +6,7 @@
 //! a newer folder.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
 use std::io::ErrorKind as Io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(super) struct Worker {
     folders: BTreeSet<VaultPath>,
     /// The root that is watched; `None` while it is gone.
     armed: Option<RootId>,
+    /// Who may do what with the root, when it was last looked at.
+    rights: Option<Permissions>,
     /// Watches for the unmounting of the root's file system.
     mounted: Option<UnmountWatch>,
     state: Arc<State>,
@@ -53,6 +56,8 @@ struct Turn {
     touched: BTreeMap<VaultPath, Touch>,
     /// The root itself was removed or renamed.
     root_lost: bool,
+    /// Something about the root itself changed, such as its mode.
+    root_touched: bool,
     /// Events were lost.
     rescan: Option<RescanReason>,
     policy: Option<Arc<Policy>>,
@@ -94,6 +99,7 @@ impl Worker {
             system,
             folders: BTreeSet::new(),
             armed: None,
+            rights: None,
             mounted: None,
             state,
             sink,
@@ -131,6 +137,7 @@ impl Worker {
     pub(super) fn arm(&mut self) -> Result<(), VaultError> {
         self.armed = None;
         let id = root_id(&self.root)?;
+        self.rights = rights(&self.root);
         let own = self.own.clone();
         // Without it (the system may give no instance) a walk finds out.
         self.mounted = UnmountWatch::start(&self.root, move || drop(own.send(Message::Rearm))).ok();
@@ -174,8 +181,9 @@ impl Worker {
             known.folder |= touch.folder;
             known.file |= touch.file;
             known.saved = touch.saved;
-        } else if touch.moved {
-            turn.root_lost = true;
+        } else {
+            turn.root_lost |= touch.moved;
+            turn.root_touched = true;
         }
     }
 
@@ -191,6 +199,12 @@ impl Worker {
         let changed = self.armed.is_some_and(|armed| root_id(&self.root).ok() != Some(armed));
         if self.armed.is_none() || turn.root_lost || changed || turn.rearm {
             return self.rearm();
+        }
+        if turn.root_touched {
+            let now = rights(&self.root);
+            if std::mem::replace(&mut self.rights, now.clone()) != now {
+                (self.sink)(Hint::Rescan(RescanReason::RootChanged));
+            }
         }
         if turn.rescan.is_some() || new_policy {
             let appeared = self.place_anew();
@@ -391,6 +405,11 @@ impl Worker {
         let path = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder.to_relative()));
         let _ = self.system.unwatch(&path);
     }
+}
+
+/// Who may do what with a folder. A look says what that means for us; an event of a note may never come again.
+fn rights(folder: &Path) -> Option<Permissions> {
+    folder.metadata().ok().map(|meta| meta.permissions())
 }
 
 fn touch_of(event: &notify::Event) -> Touch {

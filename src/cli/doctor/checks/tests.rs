@@ -97,7 +97,15 @@ fn each_fault_is_told_with_what_to_do() {
             (f.config_file, f.daemon) = (None, Daemon::Absent);
             f.vaults.clear();
         }),
-        ("daemon", Fail, "does not answer", "restart", |f| f.daemon = Daemon::Silent("no answer in 2 s".into())),
+        ("daemon", Fail, "does not answer", "kill 7", |f| {
+            f.daemon = Daemon::Silent("no answer in 2 s".into(), "kill 7".into())
+        }),
+        ("config", Warn, "changed since the daemon read it", "config reload", |f| {
+            with_status(f, |s| s.config.changed = true);
+        }),
+        ("config", Note, "starts again: serve.socket", "service restart", |f| {
+            with_status(f, |s| s.config.awaits_start = vec!["serve.socket".into()]);
+        }),
         ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
         ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
         ("data", Fail, "nothing can be written", "data_dir", |f| {
@@ -184,6 +192,9 @@ fn each_fault_is_told_with_what_to_do() {
         }),
         ("conflicts", Note, "1 copy that a sync left", "jq", |f| {
             f.vaults[0].conflicts = (1, vec!["a.sync-conflict-1.md".into()]);
+        }),
+        ("store", Warn, "its index cannot be read", "", |f| {
+            (f.vaults[0].indexed, f.vaults[0].index_unreadable) = (false, Some("Permission denied".into()));
         }),
         ("store", Note, "never indexed", "", |f| f.vaults[0].indexed = false),
         ("store", Warn, "does not open", "situated run", |f| f.vaults[0].database = Some(Err("torn".into()))),

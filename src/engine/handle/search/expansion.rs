@@ -64,7 +64,7 @@ pub(super) fn expansion(
         };
         let account = Account::of(&engine.0.spender, Purpose::Expand);
         // The search itself needs its time too.
-        let within = EXPAND_WITHIN.min(config.query_timeout / 2);
+        let within = EXPAND_WITHIN.min(config.search.query_timeout / 2);
         let completion = questioner.complete(&prompt, account, cancel, within)?;
         let phrasings = question::phrasings(&text, expand, &completion.text);
         if !phrasings.is_empty() {

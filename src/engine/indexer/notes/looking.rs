@@ -130,11 +130,10 @@ impl NoteIndexer {
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
-        let seen =
-            |notes| Seen { gone: findings.gone.len(), notes, known: self.commit.known().len(), root: findings.root };
-        let believed = match findings.seen.map(seen) {
-            Some(seen) => self.guard.believes(seen, began, watch.doubt),
-            None => true,
+        let (gone, known, root) = (findings.gone.len(), self.commit.known().len(), findings.root);
+        let believed = match findings.seen {
+            Some(notes) => self.guard.believes(Seen { gone, notes, known, root }, began, watch.doubt),
+            None => self.guard.believes_part(gone, known, began, watch.doubt),
         };
         if let Some(doubt) = self.guard.doubt().filter(|_| !believed) {
             self.fail_parts(&self.work.jobs_of(&waiting), doubt);
@@ -271,8 +270,8 @@ impl NoteIndexer {
                 drop(status);
                 self.watch.reconcile(std::mem::take(&mut findings.folders));
             }
-            Extent::Some { paths, .. } => {
-                paths.iter().for_each(|path| self.forget_skipped(path));
+            Extent::Some { .. } => {
+                self.forget_skipped(|path| extent.covers(path));
                 for (path, why) in std::mem::take(&mut findings.skipped) {
                     self.skip(&path, why.to_string(), &Waiting::default());
                 }
@@ -289,11 +288,11 @@ impl NoteIndexer {
         self.actor.shared.attachments.store(Arc::new(all));
     }
 
-    /// A path that was skipped is looked at again: if it still has to be skipped, `status` says so again.
-    pub(super) fn forget_skipped(&self, path: &VaultPath) {
+    /// Paths that were skipped are looked at again: what still has to be skipped, `status` says again.
+    pub(super) fn forget_skipped(&self, is_looked_at: impl Fn(&VaultPath) -> bool) {
         let mut status = self.actor.shared.status();
         let before = status.skipped.len();
-        status.skipped.retain(|file| file.path != path.as_str());
+        status.skipped.retain(|file| !VaultPath::parse(&file.path).is_some_and(|path| is_looked_at(&path)));
         status.skipped_total -= (before - status.skipped.len()) as u64;
     }
 }
