@@ -65,6 +65,37 @@ fn targets_resolve_by_path_then_name() {
 }
 
 #[test]
+fn of_paths_that_differ_in_case_the_one_that_is_spelt_so_is_meant() {
+    let (notes, links) = vault(&[
+        ("Case.md", "Case", &[], &["case"]),
+        ("case.md", "Other", &[], &["Case"]),
+        ("a/CASE.md", "Third", &[], &["./case"]),
+        ("a/b/Deep.md", "Deep", &[], &[]),
+        ("a/b/deep.md", "deep", &[], &[]),
+    ]);
+    for (target, from, expected) in [
+        ("case", "x.md", "case.md"),
+        ("Case", "x.md", "Case.md"),
+        ("/case.md", "a/x.md", "case.md"),
+        ("../case.md", "a/x.md", "case.md"),
+        ("CASE", "a/x.md", "Case.md"),
+        ("CASE.md", "a/x.md", "a/CASE.md"),
+        ("deep", "x.md", "a/b/deep.md"),
+        ("b/Deep", "x.md", "a/b/Deep.md"),
+        ("DEEP", "x.md", "a/b/Deep.md"),
+    ] {
+        let found = links.resolve(&notes, target, &VaultPath::parse(from).unwrap());
+        assert_eq!(found.map(|no| notes.get(no).unwrap().path.as_str()), Some(expected), "{target} from {from}");
+    }
+    assert_eq!((links.backlinks(&notes, 1), links.backlinks(&notes, 2)), (vec![2], vec![1]));
+    for (name, expected) in
+        [("case", &[2][..]), ("Case", &[1]), ("cASE", &[1, 2]), ("deep.md", &[5]), ("DEEP", &[4, 5])]
+    {
+        assert_eq!(links.meant(&notes, name, &|_| false), expected, "{name}");
+    }
+}
+
+#[test]
 fn whole_paths_are_found_among_notes_of_one_name() {
     let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
     let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();
