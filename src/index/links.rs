@@ -381,14 +381,18 @@ fn without_extension(path: &str) -> &str {
 
 fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     let stem = key(without_extension(&key(note.path.file_name())));
-    let others = std::iter::once((Kind::Title, note.title())).chain(note.aliases().map(|a| (Kind::Alias, a)));
+    let page = note.path.page().filter(|page| *page != note.title());
+    let titles = std::iter::once(note.title()).chain(page.as_deref()).map(|title| (Kind::Title, title));
+    let others = titles.chain(note.aliases().map(|alias| (Kind::Alias, alias)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
     let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
     let first = |(_, name): &(Kind, String)| Some((Kind::FirstWord, format!("{} ", name.split_once(' ')?.0)));
     let mut begin: Vec<_> = whole.iter().filter_map(first).collect();
     begin.dedup();
-    std::iter::once((Kind::Path, path)).chain(whole).chain(begin).filter(|(_, name)| !name.is_empty())
+    // Its first word would be that of thousands of notes.
+    let journal = note.path.journal().map(|day| (Kind::Alias, key(&day)));
+    std::iter::once((Kind::Path, path)).chain(whole).chain(begin).chain(journal).filter(|(_, name)| !name.is_empty())
 }
 
 /// The names by which a note's links are looked up: the last component of a target as a file's stem, and all of it as a

@@ -54,7 +54,7 @@ pub struct Note {
     pub front: FrontMatter,
     /// Where the body starts in `text`: after byte order mark and front matter.
     pub body: usize,
-    /// From front matter, else the only level-1 heading if it comes first, else the file name.
+    /// From front matter, else the only level-1 heading if it comes first, else the name of the page or file.
     pub title: String,
     /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
     pub kind: Option<String>,
@@ -384,8 +384,8 @@ fn title(
 ) -> String {
     let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
     // An attachment is called by its whole name.
-    let name = if format == Format::Attachment { path.file_name() } else { path.stem() };
-    told.unwrap_or(name).to_owned()
+    let name = if format == Format::Attachment { Some(path.file_name().to_owned()) } else { path.page() };
+    told.map(str::to_owned).or(name).unwrap_or_else(|| path.stem().to_owned())
 }
 
 /// Tags in NFC, each once whatever its case, as first written.

@@ -439,7 +439,7 @@ fn has_scheme(dest: &str) -> bool {
 }
 
 /// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }

@@ -146,6 +146,8 @@ fn titles() {
     ] {
         assert_eq!(note(text).title, title, "{text:?}");
     }
+    assert_eq!(note_at("pages/projects___alpha.md", b"x").title, "projects/alpha");
+    assert_eq!(note_at("a%20b.png", b"").title, "a%20b.png");
 }
 
 #[test]

@@ -96,6 +96,27 @@ fn of_paths_that_differ_in_case_the_one_that_is_spelt_so_is_meant() {
 }
 
 #[test]
+fn pages_of_logseq_are_known_by_their_names() {
+    let (notes, links) = vault(&[
+        ("pages/projects___alpha.md", "projects/alpha", &[], &["Projects/beta", "Mar 5th, 2026"]),
+        ("pages/projects%2Fbeta.md", "Beta", &[], &["projects/alpha", "projects/beta"]),
+        ("pages/Question%3F.md", "Question?", &[], &["projects___alpha", "question?"]),
+        ("journals/2026_03_05.md", "2026_03_05", &[], &["Question?", "Beta"]),
+    ]);
+    assert_eq!(links.backlinks(&notes, 1), [2, 3]);
+    assert_eq!(links.backlinks(&notes, 2), [1, 4]);
+    assert_eq!(links.backlinks(&notes, 3), [4], "a link to itself is none");
+    assert_eq!(links.backlinks(&notes, 4), [1]);
+    for (name, expected) in
+        [("projects/BETA", 2), ("projects%2Fbeta", 2), ("Question?", 3), ("mar 5th, 2026", 4), ("2026_03_05", 4)]
+    {
+        assert_eq!(links.meant(&notes, name, &|_| false), [expected], "{name}");
+    }
+    assert!(links.meant(&notes, "alpha", &|_| false).is_empty(), "the last part alone is no name of the page");
+    assert!(links.beginning(&notes, "Mar", 9).is_empty());
+}
+
+#[test]
 fn whole_paths_are_found_among_notes_of_one_name() {
     let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
     let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();
