@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::outline::is_block_id;
 use super::{Link, LinkKind, Warning};
 
-/// The longest key of an inline field, and the furthest its closing bracket may be, in bytes. They keep
-/// the work on hostile text linear.
+/// The longest key of an inline field, or tag that is a link, and the furthest its closing bracket may be, in bytes.
+/// They keep the work on hostile text linear.
 const LONGEST_KEY: usize = 100;
 const LONGEST_FIELD: usize = 500;
 
@@ -80,6 +80,10 @@ impl Found {
         let rest = &text[start..end];
         let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
         let tag = rest[..length].trim_end_matches('/');
+        if let Some(tag) = linked_tag(text, start) {
+            self.tags.push(tag);
+            return start;
+        }
         // `#123` is an issue or a rank, `#/` a path.
         if tag.chars().any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/')) && !tag.starts_with('/') {
             self.tags.push(start..start + tag.len());
@@ -221,6 +225,14 @@ fn may_precede_tag(text: &str, at: usize) -> bool {
 /// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.
 fn is_tag_char(c: char) -> bool {
     use unicode_general_category::{GeneralCategory as Category, get_general_category};
+/// The tag whose `#` is followed by a link: `#[[two words]]`, as Logseq writes it.
+fn linked_tag(text: &str, start: usize) -> Option<Range<usize>> {
+    let rest = text[start..].strip_prefix("[[")?;
+    let inner = rest[..rest.floor_char_boundary(LONGEST_KEY)].split_once("]]")?.0;
+    let tag = inner.split('|').next().filter(|tag| !tag.trim().is_empty() && !tag.contains(['[', '\n', '\r']))?;
+    Some(trimmed(text, start + "[[".len()..start + "[[".len() + tag.len()))
+}
+
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
     }

@@ -24,6 +24,7 @@ fn tags_in_text() {
         ("#a_b_c #d*e", vec!["a_b_c", "d"]),
         ("「#a」 “#b”", vec!["a", "b"]),
     ] {
+        ("#[[two words]] (#[[a/b|shown]] #[[ ]] x#[[no]] [[no]] #[[no\n]]", vec!["two words", "a/b"]),
         assert_eq!(tags(text), expected, "{text:?}");
     }
 }
