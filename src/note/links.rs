@@ -22,6 +22,9 @@ pub(super) struct Place {
     pub(super) cell: bool,
 }
 
+/// Where the key and the value of an inline field are.
+pub(super) type Field = (Range<usize>, Range<usize>);
+
 /// What was found in the text, in order. Comments are not taken out yet: see [`Found::hidden`].
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -31,8 +34,8 @@ pub(super) struct Found {
     pub(super) tags: Vec<Range<usize>>,
     /// Spans of block ids, without `^`.
     pub(super) block_ids: Vec<Range<usize>>,
-    /// Inline fields: position, key, value.
-    pub(super) fields: Vec<(usize, Range<usize>, Range<usize>)>,
+    /// Inline fields.
+    pub(super) fields: Vec<Field>,
     /// Spans of HTML comments.
     pub(super) comments: Vec<Range<usize>>,
     marks: Vec<Mark>,
@@ -77,13 +80,13 @@ impl Found {
         if !may_precede_tag(text, at) {
             return start;
         }
-        let rest = &text[start..end];
-        let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
-        let tag = rest[..length].trim_end_matches('/');
         if let Some(tag) = linked_tag(text, start) {
             self.tags.push(tag);
             return start;
         }
+        let rest = &text[start..end];
+        let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
+        let tag = rest[..length].trim_end_matches('/');
         // `#123` is an issue or a rank, `#/` a path.
         if tag.chars().any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/')) && !tag.starts_with('/') {
             self.tags.push(start..start + tag.len());
@@ -127,7 +130,7 @@ impl Found {
         };
         let value = trimmed(text, value);
         if !value.is_empty() {
-            self.fields.push((key.start, key, value));
+            self.fields.push((key, value));
         }
         next
     }
@@ -222,9 +225,6 @@ fn may_precede_tag(text: &str, at: usize) -> bool {
     }
 }
 
-/// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.
-fn is_tag_char(c: char) -> bool {
-    use unicode_general_category::{GeneralCategory as Category, get_general_category};
 /// The tag whose `#` is followed by a link: `#[[two words]]`, as Logseq writes it.
 fn linked_tag(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = text[start..].strip_prefix("[[")?;
@@ -233,6 +233,9 @@ fn linked_tag(text: &str, start: usize) -> Option<Range<usize>> {
     Some(trimmed(text, start + "[[".len()..start + "[[".len() + tag.len()))
 }
 
+/// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.
+fn is_tag_char(c: char) -> bool {
+    use unicode_general_category::{GeneralCategory as Category, get_general_category};
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
     }

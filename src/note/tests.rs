@@ -11,13 +11,13 @@ use proptest::prelude::*;
 use super::*;
 use whole::whole;
 
-fn note_at(path: &str, bytes: &[u8]) -> Note {
+pub(super) fn note_at(path: &str, bytes: &[u8]) -> Note {
     let note = parse(&VaultPath::parse(path).unwrap(), bytes, &NoteRules::default());
     whole(&note);
     note
 }
 
-fn note(text: &str) -> Note {
+pub(super) fn note(text: &str) -> Note {
     note_at("folder/Stem.md", text.as_bytes())
 }
 
