@@ -136,7 +136,7 @@ impl Links {
     ///
     /// In this order: the target as a path (from the vault's root, or from the folder of `from`), as the end of
     /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
-    /// shortest path, then to the first in the alphabet.
+    /// path that is spelt so in upper and lower case, then to the shortest path, then to the first in the alphabet.
     fn named(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
         // Nearly every target is a name that one note bears, or none. Then it means the same in every linking note.
         let name = key(target);
@@ -155,16 +155,16 @@ impl Links {
         let ranked = self.ranked(notes, &target).map(|(rank, note)| {
             let path = note.path.as_str();
             let elsewhere = note.path.folder() != from.folder();
-            (rank, elsewhere, path.matches('/').count(), path.len(), path, note.no)
+            (rank, elsewhere, !target.is_spelt(path), path.matches('/').count(), path.len(), path, note.no)
         });
-        ranked.min().map(|best| (best.0, best.5))
+        ranked.min().map(|best| (best.0, best.6))
     }
 
     /// The notes that bear a target's name, and how; less is better.
     fn ranked<'a>(
         &'a self,
         notes: &'a NoteTable,
-        target: &'a Target,
+        target: &'a Target<'_>,
     ) -> impl Iterator<Item = (u8, &'a Arc<NoteEntry>)> {
         let by_path = self.bearers(last(&target.stem));
         let by_name = self.bearers(&target.whole);
@@ -184,12 +184,15 @@ impl Links {
 
     /// The notes that a user means by a name. The name is read as a path without regard to case, the end of a path, a
     /// title or an alias: the first of these that fits any note counts, and all notes that it fits are given, the
-    /// shortest path first. Notes that `hides` picks are left out.
+    /// shortest path first; of paths that differ in case only those that are spelt so, if any is. Notes that `hides` picks
+    /// are left out.
     pub(super) fn meant(&self, notes: &NoteTable, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
         // A user is in no folder of the vault, so names are seen from its root.
         let root = VaultPath::parse("user");
         let Some(target) = root.and_then(|root| Target::new(name, &root)) else { return Vec::new() };
-        let mut ranked: Vec<_> = self.ranked(notes, &target).filter(|(_, note)| !hides(note)).collect();
+        let shown = self.ranked(notes, &target).filter(|(_, note)| !hides(note));
+        let mut ranked: Vec<_> =
+            shown.map(|(rank, note)| ((rank, !target.is_spelt(note.path.as_str())), note)).collect();
         ranked.sort_unstable_by_key(|(rank, note)| (*rank, note.path.as_str().len(), note.path.as_str()));
         let best = ranked.first().map(|(rank, _)| *rank);
         let mut meant: Vec<NoteNo> = ranked.iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, n)| n.no).collect();
@@ -199,15 +202,16 @@ impl Links {
 
     /// The note whose whole path the target is, from the root or from the linking note's folder. It takes precedence
     /// over all others, and is found without looking at the thousand other notes that may also be called `index.md`.
-    fn exact(&self, notes: &NoteTable, target: &Target) -> Option<NoteNo> {
+    fn exact(&self, notes: &NoteTable, target: &Target<'_>) -> Option<NoteNo> {
         let paths = std::iter::once(&target.whole).chain(&target.local);
         let spelt = paths.flat_map(|path| [path.as_str(), without_extension(path)]);
         let bearers = spelt.flat_map(|path| self.bearers(&format!("/{path}"))).filter(|(kind, _)| *kind == Kind::Path);
         let ranked = bearers.filter_map(|(_, no)| {
             let path = notes.get(no)?.path.as_str();
-            Some((target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?, path.len(), path, no))
+            let rank = target.path_rank(&key(path)).filter(|rank| *rank <= LOCAL)?;
+            Some((rank, !target.is_spelt(path), path.len(), path, no))
         });
-        ranked.min().map(|best| best.3)
+        ranked.min().map(|best| best.4)
     }
 
     /// The notes of this file name, title or alias.
@@ -290,7 +294,9 @@ pub(super) fn missing(target: &str, from: &VaultPath, folders: &HashSet<String>)
 }
 
 /// A link's target, ready to be compared.
-struct Target {
+struct Target<'a> {
+    /// As written, without the dots and slashes that it begins with.
+    written: &'a str,
     /// Normalised.
     whole: String,
     /// Without the extension of notes.
@@ -301,8 +307,8 @@ struct Target {
     relative: bool,
 }
 
-impl Target {
-    fn new(target: &str, from: &VaultPath) -> Option<Self> {
+impl<'a> Target<'a> {
+    fn new(target: &'a str, from: &VaultPath) -> Option<Self> {
         let whole = key(target);
         let folder = key(from.folder());
         let rooted = whole.starts_with('/');
@@ -316,7 +322,13 @@ impl Target {
             (whole, local)
         };
         let stem = without_extension(&whole).to_owned();
-        (!stem.is_empty()).then_some(Target { whole, stem, local, relative: rooted || dotted })
+        let written = without_extension(target.trim()).trim_start_matches(['.', '/']);
+        (!stem.is_empty()).then_some(Target { written, whole, stem, local, relative: rooted || dotted })
+    }
+
+    /// Whether a path that the target fits has its upper and lower case, too.
+    fn is_spelt(&self, path: &str) -> bool {
+        without_extension(path).ends_with(self.written)
     }
 
     /// How well the target fits a note's normalised path; less is better.
@@ -369,14 +381,18 @@ fn without_extension(path: &str) -> &str {
 
 fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     let stem = key(without_extension(&key(note.path.file_name())));
-    let others = std::iter::once((Kind::Title, note.title())).chain(note.aliases().map(|a| (Kind::Alias, a)));
+    let page = note.path.page().filter(|page| *page != note.title());
+    let titles = std::iter::once(note.title()).chain(page.as_deref()).map(|title| (Kind::Title, title));
+    let others = titles.chain(note.aliases().map(|alias| (Kind::Alias, alias)));
     let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
     let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
     let first = |(_, name): &(Kind, String)| Some((Kind::FirstWord, format!("{} ", name.split_once(' ')?.0)));
     let mut begin: Vec<_> = whole.iter().filter_map(first).collect();
     begin.dedup();
-    std::iter::once((Kind::Path, path)).chain(whole).chain(begin).filter(|(_, name)| !name.is_empty())
+    // Its first word would be that of thousands of notes.
+    let journal = note.path.journal().map(|day| (Kind::Alias, key(&day)));
+    std::iter::once((Kind::Path, path)).chain(whole).chain(begin).chain(journal).filter(|(_, name)| !name.is_empty())
 }
 
 /// The names by which a note's links are looked up: the last component of a target as a file's stem, and all of it as a

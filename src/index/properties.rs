@@ -1,11 +1,24 @@
 //! The properties of a note as texts: what its front matter says besides names, tags and dates, which are handled
 //! elsewhere.
 
+use note::FIELDS;
 use serde_json::{Map, Value};
 
 /// Properties that are found elsewhere, or say how a note is shown.
-const ELSEWHERE: [&str; 11] =
-    ["alias", "aliases", "cssclass", "cssclasses", "lang", "language", "publish", "tag", "tags", "title", "type"];
+const ELSEWHERE: [&str; 12] = [
+    FIELDS,
+    "alias",
+    "aliases",
+    "cssclass",
+    "cssclasses",
+    "lang",
+    "language",
+    "publish",
+    "tag",
+    "tags",
+    "title",
+    "type",
+];
 
 /// Most texts of a note's properties, and most bytes of one text.
 const MOST_TEXTS: usize = 64;
@@ -57,7 +70,7 @@ mod tests {
     fn what_says_something_is_a_text() {
         let properties = r#"{"title":"A","Tags":["x"],"email":"anna@example.org","isbn":9783161484100,"done":true,
             "due":"2026-11-20","trip":"2026-11-20 to Rome","at":"2026-11-20T10:00:00+01:00","people":["Bo"," ",null,["Cy"]],"site":{"url":"https://x.org"},
-            "updated":1604539200000,"rating":4.5,"empty":"--"}"#;
+            "updated":1604539200000,"rating":4.5,"empty":"--","::":{"runs":"nightly"}}"#;
         let expected = [
             ("email", "anna@example.org"),
             ("isbn", "9783161484100"),

@@ -105,6 +105,19 @@ fn day_first(text: &str) -> Option<(Date, usize)> {
     Some((date?, text.len() - rest.len()))
 }
 
+/// The day that a file's name is, as Logseq writes it in links unless it is set otherwise: `Mar 5th, 2026`.
+pub(super) fn in_logseq(name: &str) -> Option<String> {
+    let (date, _) = year_first(name).filter(|(_, length)| (*length, name.len()) == (10, 10))?;
+    let ending = match date.day() {
+        1 | 21 | 31 => "st",
+        2 | 22 => "nd",
+        3 | 23 => "rd",
+        _ => "th",
+    };
+    let named = matches!(name.as_bytes()[4], b'-' | b'_');
+    named.then(|| format!("{} {}{ending}, {}", date.strftime("%b"), date.day(), date.year()))
+}
+
 /// What a file name says about days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Named {

@@ -29,7 +29,7 @@ pub struct FrontMatter {
     pub kind: Option<String>,
     /// `description` / `summary` / `desc`.
     pub description: Option<String>,
-    /// Every property, as a JSON object.
+    /// Every property, as a JSON object; with fields of the text under [`FIELDS`](crate::FIELDS).
     pub properties: Map<String, Value>,
 }
 
@@ -182,6 +182,11 @@ pub(super) fn repeats_a_key(yaml: &str) -> bool {
 /// Whether a property of this name holds tags.
 pub(super) fn is_tags(key: &str) -> bool {
     same_name(key, "tags") || same_name(key, "tag")
+}
+
+/// Whether a property of this name holds other names of the note.
+pub(super) fn is_aliases(key: &str) -> bool {
+    same_name(key, "aliases") || same_name(key, "alias")
 }
 
 fn holds_null(value: &Value) -> bool {

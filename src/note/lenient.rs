@@ -134,7 +134,7 @@ fn items(inside: &str) -> Vec<&str> {
     items
 }
 
-fn scalar(text: &str) -> Value {
+pub(super) fn scalar(text: &str) -> Value {
     let text = without_comment(text);
     let inner = unquote(text);
     if inner.len() < text.len() {

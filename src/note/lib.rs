@@ -4,6 +4,7 @@
 pub mod chunk;
 mod dates;
 mod decode;
+mod fields;
 pub mod fingerprint;
 pub mod format;
 mod frontmatter;
@@ -32,6 +33,7 @@ use crate::fingerprint::{SectionKey, StructureHash, TextHash};
 use crate::guard::Guard;
 use crate::markdown::Pass;
 
+pub use fields::FIELDS;
 pub use format::Format;
 pub use frontmatter::FrontMatter;
 pub use path::{FileStat, VaultPath};
@@ -55,7 +57,7 @@ pub struct Note {
     pub front: FrontMatter,
     /// Where the body starts in `text`: after byte order mark and front matter.
     pub body: usize,
-    /// From front matter, else the only level-1 heading if it comes first, else the file name.
+    /// From front matter, else the only level-1 heading if it comes first, else the name of the page or file.
     pub title: String,
     /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
     pub kind: Option<String>,
@@ -69,12 +71,10 @@ pub struct Note {
     pub blocks: Vec<Block>,
     /// Links and embeds in order.
     pub links: Vec<Link>,
-    /// Tags of front matter and text, without `#`, each once, in order of appearance.
+    /// Tags of front matter, of properties at the top and of the text, without `#`, each once, in order of appearance.
     pub tags: Vec<String>,
-    /// `^block-ids` without the caret, with the byte position.
+    /// `^block-ids` without the caret, with its byte position, and Logseq's ids of blocks, with that of the block.
     pub block_ids: Vec<(String, usize)>,
-    /// Dataview fields of the text (`key:: value`).
-    pub fields: Vec<(String, String)>,
     /// Whether there is front matter, or the beginning of one, that cannot be read.
     pub unread: bool,
     /// Spans not to be indexed: `%%comments%%` and HTML comments.
@@ -256,7 +256,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
     let format = path.format();
-    let Structure { pass, front, guard, body } = Structure::read(format, &text, start, &mut warnings);
+    let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
     let hidden = if has_comments(path, rules) { found.hidden(&text, &mut warnings) } else { Vec::new() };
     let shown = |at: usize| {
@@ -275,7 +275,11 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     }
     found.links.retain(|link| shown(link.span.start));
     let in_text = found.tags.iter().filter(|tag| shown(tag.start)).map(|tag| &text[tag.clone()]);
-    let mut tags = distinct_tags(front.tags.iter().map(String::as_str).chain(in_text));
+    let fields: Vec<_> = found.fields.into_iter().filter(|(key, _)| shown(key.start)).collect();
+    let top = fields::top(&text, body, &fields);
+    fields::add(&mut front, &text, top, &fields);
+    let at_top = fields::tags(&text, top, &fields);
+    let mut tags = distinct_tags(front.tags.iter().chain(&at_top).map(String::as_str).chain(in_text));
     if let Some(tag) = guard.tag.filter(|_| !tags.iter().any(|tag| private::is_private(tag))) {
         if guard.unread {
             warnings.push(Warning { line: 1, message: GUARDED.to_owned() });
@@ -283,20 +287,18 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         tags.push(tag);
     }
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
-    let fields = found.fields.iter().filter(|(at, ..)| shown(*at));
-
+    let block_ids = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1));
     let named = kind::named(path, rules);
     Note {
         hash: crate::fingerprint::text_hash(bytes),
         encoding,
         body,
-        title: title(path, format, &text, body, &front, &outline),
+        title: title(path, format, &text, top, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
         days: frontmatter::own_days(named, &front.properties),
         sections: outline::sections(&text, body, &outline),
         tags,
-        block_ids: block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect(),
-        fields: fields.map(|(_, key, value)| (text[key.clone()].to_owned(), text[value.clone()].to_owned())).collect(),
+        block_ids: block_ids.chain(fields::block_ids(&text, body, &fields)).collect(),
         path: path.clone(),
         links: found.links,
         unread: guard.unread,
@@ -381,18 +383,11 @@ pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
 }
 
-fn title(
-    path: &VaultPath,
-    format: Format,
-    text: &str,
-    body: usize,
-    front: &FrontMatter,
-    outline: &[Heading],
-) -> String {
-    let told = front.title.as_deref().or_else(|| outline::title(text, body, outline));
+fn title(path: &VaultPath, format: Format, text: &str, top: usize, front: &FrontMatter, outline: &[Heading]) -> String {
+    let told = front.title.as_deref().or_else(|| outline::title(text, top, outline));
     // An attachment is called by its whole name.
-    let name = if format == Format::Attachment { path.file_name() } else { path.stem() };
-    told.unwrap_or(name).to_owned()
+    let name = if format == Format::Attachment { Some(path.file_name().to_owned()) } else { path.page() };
+    told.map(str::to_owned).or(name).unwrap_or_else(|| path.stem().to_owned())
 }
 
 /// Tags in NFC, each once whatever its case, as first written.

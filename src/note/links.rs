@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::outline::is_block_id;
 use super::{Link, LinkKind, Warning};
 
-/// The longest key of an inline field, and the furthest its closing bracket may be, in bytes. They keep
-/// the work on hostile text linear.
+/// The longest key of an inline field, or tag that is a link, and the furthest its closing bracket may be, in bytes.
+/// They keep the work on hostile text linear.
 const LONGEST_KEY: usize = 100;
 const LONGEST_FIELD: usize = 500;
 
@@ -22,6 +22,9 @@ pub(super) struct Place {
     pub(super) cell: bool,
 }
 
+/// Where the key and the value of an inline field are.
+pub(super) type Field = (Range<usize>, Range<usize>);
+
 /// What was found in the text, in order. Comments are not taken out yet: see [`Found::hidden`].
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -31,8 +34,8 @@ pub(super) struct Found {
     pub(super) tags: Vec<Range<usize>>,
     /// Spans of block ids, without `^`.
     pub(super) block_ids: Vec<Range<usize>>,
-    /// Inline fields: position, key, value.
-    pub(super) fields: Vec<(usize, Range<usize>, Range<usize>)>,
+    /// Inline fields.
+    pub(super) fields: Vec<Field>,
     /// Spans of HTML comments.
     pub(super) comments: Vec<Range<usize>>,
     marks: Vec<Mark>,
@@ -75,6 +78,10 @@ impl Found {
     fn tag(&mut self, text: &str, at: usize, end: usize) -> usize {
         let start = at + 1;
         if !may_precede_tag(text, at) {
+            return start;
+        }
+        if let Some(tag) = linked_tag(text, start) {
+            self.tags.push(tag);
             return start;
         }
         let rest = &text[start..end];
@@ -123,7 +130,7 @@ impl Found {
         };
         let value = trimmed(text, value);
         if !value.is_empty() {
-            self.fields.push((key.start, key, value));
+            self.fields.push((key, value));
         }
         next
     }
@@ -216,6 +223,14 @@ fn may_precede_tag(text: &str, at: usize) -> bool {
         }
         Some(c) => !c.is_alphanumeric() && !is_tag_char(c),
     }
+}
+
+/// The tag whose `#` is followed by a link: `#[[two words]]`, as Logseq writes it.
+fn linked_tag(text: &str, start: usize) -> Option<Range<usize>> {
+    let rest = text[start..].strip_prefix("[[")?;
+    let inner = rest[..rest.floor_char_boundary(LONGEST_KEY)].split_once("]]")?.0;
+    let tag = inner.split('|').next().filter(|tag| !tag.trim().is_empty() && !tag.contains(['[', '\n', '\r']))?;
+    Some(trimmed(text, start + "[[".len()..start + "[[".len() + tag.len()))
 }
 
 /// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.
@@ -440,7 +455,7 @@ fn has_scheme(dest: &str) -> bool {
 }
 
 /// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dates;
 use crate::format::Format;
+use crate::links::percent_decoded;
 
 /// A file's place in its vault: relative, `/`-separated, never empty, without `.` and `..`.
 ///
@@ -103,6 +105,23 @@ impl VaultPath {
             Some(dot) if dot > 0 => &name[..dot],
             _ => name,
         }
+    }
+
+    /// The name of the page that Logseq keeps in this file, if it has to be written otherwise in a file's name:
+    /// `projects___alpha` and `projects%2Falpha` stand for `projects/alpha`.
+    pub fn page(&self) -> Option<String> {
+        let stem = self.stem();
+        let is_parted = stem.contains("___") && stem.split("___").all(|part| !part.is_empty());
+        if !is_parted && !stem.contains('%') {
+            return None;
+        }
+        let page = percent_decoded(&if is_parted { stem.replace("___", "/") } else { stem.to_owned() });
+        (page != stem && !page.trim().is_empty() && !page.contains(char::is_control)).then_some(page)
+    }
+
+    /// The title that Logseq gives to the page of a day in a file called `2026_03_05` or `2026-03-05`: `Mar 5th, 2026`.
+    pub fn journal(&self) -> Option<String> {
+        dates::in_logseq(self.stem())
     }
 
     /// The folder, `""` at the root.

@@ -11,13 +11,13 @@ use proptest::prelude::*;
 use super::*;
 use whole::whole;
 
-fn note_at(path: &str, bytes: &[u8]) -> Note {
+pub(super) fn note_at(path: &str, bytes: &[u8]) -> Note {
     let note = parse(&VaultPath::parse(path).unwrap(), bytes, &NoteRules::default());
     whole(&note);
     note
 }
 
-fn note(text: &str) -> Note {
+pub(super) fn note(text: &str) -> Note {
     note_at("folder/Stem.md", text.as_bytes())
 }
 
@@ -146,6 +146,8 @@ fn titles() {
     ] {
         assert_eq!(note(text).title, title, "{text:?}");
     }
+    assert_eq!(note_at("pages/projects___alpha.md", b"x").title, "projects/alpha");
+    assert_eq!(note_at("a%20b.png", b"").title, "a%20b.png");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub enum NameKind {
     Folders,
     /// Kinds of notes.
     Types,
-    /// Properties of the front matter, as `prop.NAME:` asks for them.
+    /// Properties of notes, as `prop.NAME:` asks for them.
     Properties,
 }
 

@@ -116,7 +116,7 @@ pub struct SearchFilter {
     /// Type of the note.
     #[serde(rename = "type", skip_serializing_if = "is_default")]
     pub note_type: Option<String>,
-    /// Properties of the front matter and their values, as in a query (`">3"`, `"*"` for any); of a list, one is enough.
+    /// Properties of the note and their values, as in a query (`">3"`, `"*"` for any); of a list, one is enough.
     #[serde(skip_serializing_if = "is_default")]
     pub properties: BTreeMap<String, serde_json::Value>,
 }

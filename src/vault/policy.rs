@@ -5,7 +5,7 @@
 //! 1. names that begin with a dot are ignored, whatever else is said of them;
 //! 2. so are editors' and systems' temporaries, and files of no [`Format`] that has text;
 //! 3. the globs of the configuration (a `!glob` keeps what the files below would ignore);
-//! 4. Obsidian's settings: its folders of templates are ignored;
+//! 4. Obsidian's settings: its folders of templates are ignored; and so are Logseq's folders of old versions;
 //! 5. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
 //!    folder above, up to the vault's root: the deeper file wins, and no git repository is needed.
 //!
@@ -58,6 +58,8 @@ pub enum Why {
     Excluded,
     /// A folder of Obsidian's templates.
     Templates,
+    /// A folder of old versions of Logseq's pages.
+    OldVersions,
     /// A line of a `.situatedignore`.
     SituatedIgnore,
     /// A line of a `.gitignore`.
@@ -73,6 +75,7 @@ impl Why {
             Why::NotANote => "no text",
             Why::Excluded => "exclude",
             Why::Templates => "templates",
+            Why::OldVersions => "old versions",
             Why::SituatedIgnore => SITUATED,
             Why::GitIgnore => GIT,
         }
@@ -86,6 +89,7 @@ impl fmt::Display for Why {
             Why::Temporary => "it is a program's temporary file",
             Why::NotANote => "it is no kind of file whose text is searched",
             Why::Templates => "it lies in Obsidian's folder of templates; `exclude = [\"!FOLDER\"]` has it indexed",
+            Why::OldVersions => "it lies in Logseq's folder of old versions; `exclude = [\"!FOLDER\"]` has it indexed",
             Why::Excluded => "`exclude` in the configuration names it or a folder it is in",
             Why::SituatedIgnore => "a .situatedignore names it or a folder it is in",
             Why::GitIgnore => "a .gitignore names it or a folder it is in",
@@ -128,6 +132,8 @@ pub(super) struct IgnoreFiles {
 
 const SITUATED: &str = ".situatedignore";
 const GIT: &str = ".gitignore";
+/// Where Logseq keeps what it or its synchronisation wrote over, in whatever folder its notes are.
+const OLD_VERSIONS: [&str; 2] = ["logseq/bak", "logseq/version-files"];
 /// A larger ignore file is not read: no hand wrote it, and every path would be matched against it.
 const MAX_IGNORE_BYTES: u64 = 1 << 20;
 
@@ -235,6 +241,9 @@ impl Policy {
         }
         if is_dir && self.holds_templates(path) {
             return Some(Why::Templates);
+        }
+        if is_dir && OLD_VERSIONS.iter().any(|folder| path.ends_with(folder)) {
+            return Some(Why::OldVersions);
         }
         let mut next = rules;
         while let Some(rules) = next {

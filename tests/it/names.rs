@@ -4,13 +4,14 @@
 use protocol::audience::Audience;
 use protocol::decision::{ExplainRequest, PlanRequest};
 use protocol::envelope::ErrorKind;
+use protocol::graph::GraphRequest;
 use protocol::jobs::RebuildRequest;
 use protocol::note::GetRequest;
 use protocol::search::{RelatedRequest, SearchRequest};
 
 use crate::commands::{err, out};
-use crate::requests::{by_words, get, near};
-use crate::support::Place;
+use crate::requests::{by_words, get, near, paths};
+use crate::support::{Place, eventually};
 
 fn place() -> Place {
     let place = Place::with(&[
@@ -167,4 +168,57 @@ fn a_name_may_end_as_a_line_does() {
     assert!(out(&verse).ends_with("verse\n"), "{}", out(&verse));
     let line = place.command().args(["get", "John 3:19"]).output().unwrap();
     assert_eq!(out(&line), "a line\na line\n");
+}
+
+#[test]
+fn a_vault_of_logseq_is_known_as_logseq_writes_it() {
+    let id = "6720a1c4-0b7e-4f55-9d3c-1f7d5e2b8a90";
+    let place = Place::with(&[
+        ("logseq/config.edn", "{:meta/version 1}\n"),
+        ("logseq/bak/pages/projects___alpha/2026-03-05T10_00_00.000Z.md", "- an old version of the sluice gate\n"),
+        (
+            "pages/projects___alpha.md",
+            &format!(
+                "alias:: Sluice\ntags:: [[work]], plain\nstatus:: open\n\n- The sluice gate leaks.\n  id:: {id}\n\t- Grease it. #[[two words]] rating:: 5\n"
+            ),
+        ),
+        ("pages/projects%2Fbeta.md", "title:: Beta\nstatus:: done\n\n- See [[projects/alpha]], [rating:: 5].\n"),
+        ("pages/Question%3F.md", "- Asked on [[Mar 5th, 2026]] about [[projects/beta]].\n"),
+        ("pages/Secret.md", "- tags:: [[private]]\n- The sluice key lies under the stone.\n"),
+        ("journals/2026_03_05.md", "- Walked to the gate: [[Question?]], [[Sluice]].\n"),
+    ]);
+    let mut daemon = place.start();
+    let status = daemon.wait_idle();
+    assert_eq!((status.vaults[0].notes, status.vaults[0].left_out["old versions"]), (5, 1));
+    for (name, path, title) in [
+        ("projects/alpha", "pages/projects___alpha.md", "projects/alpha"),
+        ("[[Sluice]]", "pages/projects___alpha.md", "projects/alpha"),
+        ("projects/beta", "pages/projects%2Fbeta.md", "Beta"),
+        ("Question?", "pages/Question%3F.md", "Question?"),
+        ("[[Mar 5th, 2026]]", "journals/2026_03_05.md", "2026_03_05"),
+    ] {
+        let read = daemon.ask(&get(name));
+        assert_eq!((read.path.as_str(), read.title.as_str()), (path, title), "{name}");
+    }
+    let block = daemon.ask(&get(&format!("projects/alpha#^{id}")));
+    assert_eq!((block.line, block.text.as_str()), (5, "- The sluice gate leaks.\n"));
+    for (query, expected) in [
+        ("prop.status:open", &["pages/projects___alpha.md"][..]),
+        ("prop.rating:5", &["pages/projects%2Fbeta.md"]),
+        ("tag:work", &["pages/projects___alpha.md"]),
+        ("tag:\"two words\"", &["pages/projects___alpha.md"]),
+        ("link:projects/alpha", &["journals/2026_03_05.md", "pages/projects%2Fbeta.md"]),
+        ("sluice", &["journals/2026_03_05.md", "pages/Secret.md", "pages/projects___alpha.md"]),
+    ] {
+        let answer = daemon.ask(&SearchRequest { per_note: Some(1), ..by_words(query) });
+        let mut found = paths(&answer.hits);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}");
+    }
+    let request = SearchRequest { audience: Audience::Assistant, ..by_words("sluice") };
+    assert!(!paths(&daemon.ask(&request).hits).contains(&"pages/Secret.md"));
+    eventually("the graph is current", || daemon.ask(&GraphRequest::default()).current);
+    let graph = daemon.ask(&GraphRequest::default());
+    let missing: Vec<&str> = graph.unresolved.iter().map(|missing| missing.target.as_str()).collect();
+    assert_eq!((missing, graph.link_count), (vec!["private", "two words", "work"], 5));
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::access::{hidden, ready};
 use super::{CallError, Cancel, Handle};
 use index::NoteEntry;
+use note::FIELDS;
 use protocol::names::{Name, NameKind, NamesAnswer, NamesRequest};
 
 /// Names of an answer unless the request says otherwise, and at most.
@@ -45,7 +46,9 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
                 NameKind::Properties => {
                     let read: serde_json::Map<String, serde_json::Value> =
                         serde_json::from_str(note.properties()).unwrap_or_default();
-                    counts.count(read.keys().map(String::as_str));
+                    let fields = read.get(FIELDS).and_then(|fields| fields.as_object());
+                    let own = read.keys().filter(|name| *name != FIELDS);
+                    counts.count(own.chain(fields.into_iter().flat_map(|fields| fields.keys())).map(String::as_str));
                 }
             }
         }

@@ -65,6 +65,58 @@ fn targets_resolve_by_path_then_name() {
 }
 
 #[test]
+fn of_paths_that_differ_in_case_the_one_that_is_spelt_so_is_meant() {
+    let (notes, links) = vault(&[
+        ("Case.md", "Case", &[], &["case"]),
+        ("case.md", "Other", &[], &["Case"]),
+        ("a/CASE.md", "Third", &[], &["./case"]),
+        ("a/b/Deep.md", "Deep", &[], &[]),
+        ("a/b/deep.md", "deep", &[], &[]),
+    ]);
+    for (target, from, expected) in [
+        ("case", "x.md", "case.md"),
+        ("Case", "x.md", "Case.md"),
+        ("/case.md", "a/x.md", "case.md"),
+        ("../case.md", "a/x.md", "case.md"),
+        ("CASE", "a/x.md", "Case.md"),
+        ("CASE.md", "a/x.md", "a/CASE.md"),
+        ("deep", "x.md", "a/b/deep.md"),
+        ("b/Deep", "x.md", "a/b/Deep.md"),
+        ("DEEP", "x.md", "a/b/Deep.md"),
+    ] {
+        let found = links.resolve(&notes, target, &VaultPath::parse(from).unwrap());
+        assert_eq!(found.map(|no| notes.get(no).unwrap().path.as_str()), Some(expected), "{target} from {from}");
+    }
+    assert_eq!((links.backlinks(&notes, 1), links.backlinks(&notes, 2)), (vec![2], vec![1]));
+    for (name, expected) in
+        [("case", &[2][..]), ("Case", &[1]), ("cASE", &[1, 2]), ("deep.md", &[5]), ("DEEP", &[4, 5])]
+    {
+        assert_eq!(links.meant(&notes, name, &|_| false), expected, "{name}");
+    }
+}
+
+#[test]
+fn pages_of_logseq_are_known_by_their_names() {
+    let (notes, links) = vault(&[
+        ("pages/projects___alpha.md", "projects/alpha", &[], &["Projects/beta", "Mar 5th, 2026"]),
+        ("pages/projects%2Fbeta.md", "Beta", &[], &["projects/alpha", "projects/beta"]),
+        ("pages/Question%3F.md", "Question?", &[], &["projects___alpha", "question?"]),
+        ("journals/2026_03_05.md", "2026_03_05", &[], &["Question?", "Beta"]),
+    ]);
+    assert_eq!(links.backlinks(&notes, 1), [2, 3]);
+    assert_eq!(links.backlinks(&notes, 2), [1, 4]);
+    assert_eq!(links.backlinks(&notes, 3), [4], "a link to itself is none");
+    assert_eq!(links.backlinks(&notes, 4), [1]);
+    for (name, expected) in
+        [("projects/BETA", 2), ("projects%2Fbeta", 2), ("Question?", 3), ("mar 5th, 2026", 4), ("2026_03_05", 4)]
+    {
+        assert_eq!(links.meant(&notes, name, &|_| false), [expected], "{name}");
+    }
+    assert!(links.meant(&notes, "alpha", &|_| false).is_empty(), "the last part alone is no name of the page");
+    assert!(links.beginning(&notes, "Mar", 9).is_empty());
+}
+
+#[test]
 fn whole_paths_are_found_among_notes_of_one_name() {
     let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
     let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();

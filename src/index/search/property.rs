@@ -1,4 +1,4 @@
-//! Conditions on the properties of a note's front matter.
+//! Conditions on the properties of a note: those of its front matter, and fields in its text.
 //!
 //! ```text
 //! prop.status:done      the property is `done`, whatever its case; of a list, one element is
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::dates::whole_days;
 use super::fold::fold;
+use note::FIELDS;
 
 /// How a value must stand to the one asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,38 +163,57 @@ impl<'de> Visitor<'de> for Find<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(wanted) = map.next_key_seed(Wanted(self.name))? {
-            if wanted {
-                self.found.push(map.next_value()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
+        while let Some(key) = map.next_key_seed(Wanted(self.name))? {
+            match key {
+                Key::Wanted => self.found.push(map.next_value()?),
+                Key::Fields => map.next_value_seed(Find { name: self.name, found: self.found })?,
+                Key::Other => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
     }
 }
 
+impl<'de> DeserializeSeed<'de> for Find<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+/// What a key is.
+enum Key {
+    Wanted,
+    /// [`FIELDS`].
+    Fields,
+    Other,
+}
+
 /// Whether a key is the name.
 struct Wanted<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for Wanted<'_> {
-    type Value = bool;
+    type Value = Key;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for Wanted<'_> {
-    type Value = bool;
+    type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a property")
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+        if key == FIELDS {
+            return Ok(Key::Fields);
+        }
         let key: Cow<'_, str> = fold(key);
-        Ok(letters(&key).eq(self.0.chars()))
+        Ok(if letters(&key).eq(self.0.chars()) { Key::Wanted } else { Key::Other })
     }
 }
 

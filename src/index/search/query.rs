@@ -13,7 +13,7 @@
 //! vault:Work          notes of this vault, or of this team
 //! link:Note           notes that link to `Note`
 //! linked-from:Note    notes that `Note` links to
-//! prop.status:done    a property of the front matter: also prop.priority:>2, prop.due:<2026-12
+//! prop.status:done    a property of front matter or text: also prop.priority:>2, prop.due:<2026-12
 //! [status]  [status:done]  as Obsidian writes it: the note has it; it is `done`
 //! after:2026-11  before:7d  on:yesterday  in:march  last:week    the note's day
 //! a AND b   a OR b   NOT a   (a OR b) AND tag:c    what must be met, or not ([`boolean`])

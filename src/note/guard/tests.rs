@@ -120,7 +120,7 @@ fn page_properties_of_logseq_are_read() {
     ] {
         assert!(is_private(text), "{text:?}");
     }
-    assert_eq!(note("tags:: work, private/family\n").tags, ["private/family"]);
+    assert_eq!(note("tags:: work, private/family\n").tags, ["work", "private/family"]);
 }
 
 #[test]

@@ -62,3 +62,36 @@ fn parts() {
     assert!(path.is_under(&VaultPath::parse("Projects").unwrap()));
     assert!(!path.is_under(&VaultPath::parse("Proj").unwrap()));
 }
+
+#[test]
+fn names_that_logseq_gives_to_pages_and_journals() {
+    for (path, page) in [
+        ("pages/projects___alpha.md", Some("projects/alpha")),
+        ("pages/projects%2Fbeta.md", Some("projects/beta")),
+        ("a___b___c %25.org", Some("a/b/c %")),
+        ("Question%3F.md", Some("Question?")),
+        ("%C3%A4.md", Some("ä")),
+        ("plain.md", None),
+        ("100%.md", None),
+        ("%FF.md", None),
+        ("%20.md", None),
+        ("a%0Ab.md", None),
+        ("___init___.md", None),
+        ("a__b.md", None),
+    ] {
+        assert_eq!(VaultPath::parse(path).unwrap().page().as_deref(), page, "{path}");
+    }
+    for (path, day) in [
+        ("journals/2026_03_05.md", Some("Mar 5th, 2026")),
+        ("2026-12-01.md", Some("Dec 1st, 2026")),
+        ("2026_05_22.org", Some("May 22nd, 2026")),
+        ("2026_09_23.md", Some("Sep 23rd, 2026")),
+        ("2026_01_11.md", Some("Jan 11th, 2026")),
+        ("2026.03.05.md", None),
+        ("2026_3_05.md", None),
+        ("2026_13_05.md", None),
+        ("2026_03_05 x.md", None),
+    ] {
+        assert_eq!(VaultPath::parse(path).unwrap().journal().as_deref(), day, "{path}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Tags, comments, links, block ids and fields.
 
+use serde_json::json;
+
 use super::*;
 
 fn tags(text: &str) -> Vec<String> {
@@ -22,6 +24,7 @@ fn tags_in_text() {
         ("# Heading #a\n\n|x|\n|-|\n|#b|\n", vec!["a", "b"]),
         ("---\ntags: [z, a]\n---\n#a #b/", vec!["z", "a", "b"]),
         ("#a_b_c #d*e", vec!["a_b_c", "d"]),
+        ("#[[two words]] (#[[a/b|shown]] #[[ ]] x#[[no]] [[no]] #[[no\n]]", vec!["two words", "a/b"]),
         ("「#a」 “#b”", vec!["a", "b"]),
     ] {
         assert_eq!(tags(text), expected, "{text:?}");
@@ -152,15 +155,14 @@ fn block_ids() {
 #[test]
 fn dataview_fields() {
     for (text, expected) in [
-        ("due:: 2026-11-20\nMy key::  a [[b]] `c` \n", vec![("due", "2026-11-20"), ("My key", "a [[b]] `c`")]),
-        ("- **Status**:: done\n- [ ] who:: me\n> q:: r\n", vec![("Status", "done"), ("who", "me"), ("q", "r")]),
-        ("a [x:: 1] (y:: 2 (3)) [z::[[n]]]", vec![("x", "1"), ("y", "2 (3)"), ("z", "[[n]]")]),
-        ("größe:: 5 m", vec![("größe", "5 m")]),
-        ("std::vec a::b `k:: v`\n\nempty::\n\n%%h:: x%%\nsome. sentence:: x\n[open:: 1\n", vec![]),
-        ("|a|\n|-|\n|k:: v|\n|[k:: w]|\n", vec![("k", "w")]),
+        ("due:: 2026-11-20\nMy key::  a [[b]] `c` \n", json!({"due": "2026-11-20", "My key": "a [[b]] `c`"})),
+        ("- **Status**:: done\n- [ ] who:: me\n> q:: r\n", json!({FIELDS: {"Status": "done", "who": "me", "q": "r"}})),
+        ("a [x:: 1] (y:: 2 (3)) [z::[[n]]]", json!({FIELDS: {"x": 1, "y": "2 (3)", "z": "[[n]]"}})),
+        ("größe:: 5 m", json!({"größe": "5 m"})),
+        ("std::vec a::b `k:: v`\n\nempty::\n\n%%h:: x%%\nsome. sentence:: x\n[open:: 1\n", json!({})),
+        ("|a|\n|-|\n|k:: v|\n|[k:: w]|\n", json!({FIELDS: {"k": "w"}})),
     ] {
-        let expected: Vec<_> = expected.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-        assert_eq!(note(text).fields, expected, "{text:?}");
+        assert_eq!(json!(note(text).front.properties), expected, "{text:?}");
     }
 }
 

@@ -246,6 +246,26 @@ proptest! {
 }
 
 #[test]
+fn old_versions_that_logseq_keeps_are_left_out_unless_they_are_asked_for() {
+    let dir = vault(&[]);
+    let left_out = EntryKind::Ignored(Why::OldVersions);
+    for (name, verdict) in [
+        ("logseq/bak/pages/Plan/2026-03-05T10_00_00.000Z.Desktop.md", left_out),
+        ("graph/logseq/bak/x.md", left_out),
+        ("logseq/version-files/base/x.md", left_out),
+        ("logseq/.recycle/pages_x.md", EntryKind::Ignored(Why::DotName)),
+        ("logseq/custom.md", EntryKind::Note),
+        ("logseq/bak.md", EntryKind::Note),
+        ("pages/bak/x.md", EntryKind::Note),
+        ("mylogseq/bak/x.md", EntryKind::Note),
+    ] {
+        assert_eq!(policy(dir.path(), &[]).verdict(&path(name), false), verdict, "{name}");
+    }
+    let kept = policy(dir.path(), &["!logseq/bak"]);
+    assert_eq!(kept.verdict(&path("logseq/bak/x.md"), false), EntryKind::Note);
+}
+
+#[test]
 fn folders_of_templates_are_left_out_unless_they_are_asked_for() {
     let dir = vault(&[
         (".obsidian/templates.json", r#"{"folder":"Extras/Templates/","dateFormat":"YYYY"}"#),

@@ -6,7 +6,7 @@ const TODAY: Date = date(2026, 11, 20);
 
 const NOTE: &str = r#"{"Status":"Draft","priority":3,"rating":"4.5","due-date":"2026-12-01","done":false,
         "tags":["a","B c",7],"empty":null,"none":[],"blank":" ","about":"[[Other note]]","year":2025,"Größe":"XL",
-        "nested":{"x":1},"when":["2026-11-02T09:30","later"]}"#;
+        "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"]}"#;
 
 fn holds(name: &str, value: &str) -> bool {
     Property::new(name, value, TODAY).unwrap().holds(NOTE)
@@ -16,6 +16,11 @@ fn holds(name: &str, value: &str) -> bool {
 fn values() {
     for (name, value, expected) in [
         ("status", "draft", true),
+        ("runs", "nightly", true),
+        ("runs", ">6", true),
+        ("x", "9", true),
+        ("x", "1", false),
+        ("::", "*", false),
         ("STATUS", "Draft", true),
         ("status", "dra", false),
         ("status", "final OR draft", true),
