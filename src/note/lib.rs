@@ -246,7 +246,7 @@ impl NoteRules {
 /// which buys no contexts and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be
 /// private. 3: names that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand
 /// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either.
-const READING: &str = "notes/6";
+const READING: &str = "notes/7";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";

@@ -192,14 +192,13 @@ fn lines_of(
 }
 
 fn part_of(note: &Note, part: &str) -> Option<(u32, u32)> {
-    let span = match part.strip_prefix('^') {
-        Some(id) => block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1),
-        None => {
-            let at = heading_of(&note.outline, part)?;
-            let heading = &note.outline[at];
-            let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
-            heading.span.start..next.map_or(note.text.len(), |next| next.span.start)
-        }
+    let span = if let Some(id) = part.strip_prefix('^') {
+        block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1)
+    } else {
+        let at = heading_of(&note.outline, part)?;
+        let heading = &note.outline[at];
+        let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
+        heading.span.start..next.map_or(note.text.len(), |next| next.span.start)
     };
     Some((note.line_of(span.start), note.line_of(span.end.saturating_sub(1).max(span.start))))
 }
@@ -212,7 +211,7 @@ fn block_of(note: &Note, at: usize) -> Range<usize> {
         Some(before) if text(&note.blocks[no]).starts_with('^') => before.span.start..note.blocks[no].span.end,
         _ if note.blocks[no].kind == BlockKind::List => {
             let Block { cuts, span, .. } = &note.blocks[no];
-            let start = cuts.iter().copied().filter(|cut| *cut <= at).next_back().unwrap_or(span.start);
+            let start = cuts.iter().copied().rfind(|cut| *cut <= at).unwrap_or(span.start);
             start..cuts.iter().copied().find(|cut| *cut > at).unwrap_or(span.end)
         }
         _ => note.blocks[no].span.clone(),
