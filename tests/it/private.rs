@@ -90,6 +90,38 @@ fn an_assistant_hears_of_no_job_about_a_private_note() {
 }
 
 #[test]
+fn an_assistant_learns_no_private_path_by_having_it_made_anew() {
+    let place = place();
+    let other = place.dir.path().join("other");
+    std::fs::create_dir_all(other.join("Journal")).unwrap();
+    std::fs::write(other.join("Journal/Sealed two.md"), "# Two\n").unwrap();
+    std::fs::write(other.join("Sealed.md"), "# Sealed by its name\n").unwrap();
+    place.write("Open/Journal.md", "# Journal\n\nOf the harbour.\n");
+    place
+        .configure(&format!("{PRIVATE}\n[[vault]]\nname = \"other\"\npath = {:?}\n{PRIVATE}", other.to_str().unwrap()));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let rebuild = |path: &str, vault: Option<&str>| RebuildRequest {
+        path: Some(path.to_owned()),
+        vault: vault.map(str::to_owned),
+        audience: Audience::Assistant,
+        dry_run: true,
+        ..RebuildRequest::default()
+    };
+    for (vault, there) in [(Some("notes"), "one"), (None, "one"), (Some("other"), "two"), (None, "two")] {
+        for end in ["", "/"] {
+            let said = [there, "six"].map(|which| {
+                let error = daemon.refused(&rebuild(&format!("Journal/Sealed {which}.md{end}"), vault));
+                (error.message + &json!(error.data).to_string()).replace(&format!("Sealed {which}"), "X")
+            });
+            assert_eq!(said[0], said[1], "{vault:?} {there}{end}");
+        }
+    }
+    // A folder of private notes does not take a name away from a public one.
+    assert_eq!(daemon.ask(&rebuild("Journal", Some("notes"))).total, Some(1));
+}
+
+#[test]
 fn an_assistant_never_hears_of_private_notes() {
     let place = place();
     place.configure(PRIVATE);
