@@ -8,7 +8,7 @@ use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobKind, JobState, JobsRequest, RebuildRequest, SyncRequest};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
-use protocol::status::RunState;
+use protocol::status::{RunState, StatusRequest};
 use serde_json::json;
 
 use crate::assistant::{Assistant, Era};
@@ -119,6 +119,30 @@ fn an_assistant_learns_no_private_path_by_having_it_made_anew() {
     }
     // A folder of private notes does not take a name away from a public one.
     assert_eq!(daemon.ask(&rebuild("Journal", Some("notes"))).total, Some(1));
+}
+
+#[test]
+fn an_assistant_hears_no_number_and_no_time_of_private_notes() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon.ask(&RebuildRequest { wait: true, ..RebuildRequest::default() });
+    let mut assistant = Assistant::start(&place, Era::Legacy);
+    let mut told = |daemon: &mut Daemon| {
+        let progress = assistant.data("get_reindexing_progress", json!({}));
+        assert_eq!((&progress["total_entities"], &progress["processed"]), (&json!(2), &json!(2)), "{progress}");
+        let status = daemon.ask(&StatusRequest { audience: Audience::Assistant, ..StatusRequest::default() });
+        let stats = daemon.ask(&StatsRequest { audience: Audience::Assistant, ..StatsRequest::default() });
+        assert_eq!((status.vaults[0].notes, status.vaults[0].chunks), (2, stats.total), "{status:?}");
+        (json!(status.vaults), json!(stats), assistant.data("vault_status", json!({}))["vaults"].clone())
+    };
+    let before = told(&mut daemon);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    place.write("Journal/Sealed two.md", "# Sealed two\n\nquokkanette\n");
+    eventually("it is found", || daemon.holding("quokkanette").len() == 2);
+    daemon.wait_idle();
+    assert_eq!(told(&mut daemon), before);
 }
 
 #[test]

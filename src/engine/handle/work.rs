@@ -89,8 +89,17 @@ pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
             let path = VaultPath::parse(path.trim_end_matches('/'));
             path.is_some_and(|path| vaults.iter().any(|vault| holds(vault, &path, audience)))
         };
+        let mut counted: Vec<(Scope, u64)> = Vec::new();
         for job in &mut jobs {
             job.failed.retain(|file| is_shown(&file.path));
+            // Of a job that its owner began private notes are part.
+            let known = counted.iter().find(|(scope, _)| *scope == job.scope).map(|(_, shown)| *shown);
+            let shown = known.unwrap_or_else(|| shown_of(&vaults, &job.scope));
+            if known.is_none() {
+                counted.push((job.scope.clone(), shown));
+            }
+            (job.done, job.total) = (job.done.min(shown), job.total.map(|total| total.min(shown)));
+            (job.changed, job.seq, job.parts) = (0, 0, Vec::new());
             job.scope.path.take_if(|path| !is_shown(path));
         }
     }
@@ -102,6 +111,15 @@ fn holds(vault: &VaultShared, path: &VaultPath, audience: Audience) -> bool {
     let Ok((snapshot, pipeline)) = ready(vault) else { return false };
     let covered = Covered { under: Some(path.clone()), audience };
     snapshot.notes().any(|note| covered.has(&pipeline, &note.path, note.tags()))
+}
+
+/// How many notes of a scope there are for an assistant.
+fn shown_of(vaults: &[Arc<VaultShared>], scope: &Scope) -> u64 {
+    let under = scope.path.as_deref().and_then(|path| VaultPath::parse(path.trim_end_matches('/')));
+    let covered = Covered { under, audience: Audience::Assistant };
+    let of_scope = |vault: &&Arc<VaultShared>| scope.vault.as_ref().is_none_or(|name| *name == vault.name);
+    let open = vaults.iter().filter(of_scope).filter_map(|vault| ready(vault).ok());
+    open.map(|(snapshot, pipeline)| covered.count(&snapshot, &pipeline)).sum()
 }
 
 /// Has contexts that should be better made anew, for notes that changed in so many seconds; for all notes with 0.
@@ -149,13 +167,10 @@ pub(super) fn rebuild(
     let chosen = engine.choose(scope.vault.as_deref())?;
     let (vaults, under) = vaults_of(chosen.clone(), &scope, audience)?;
     let covered = Covered { under, audience };
-    let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
-        let (snapshot, pipeline) = ready(vault)?;
-        Ok(snapshot.notes().filter(|note| covered.has(&pipeline, &note.path, note.tags())).count() as u64)
-    };
     let mut total = 0;
     for vault in &vaults {
-        total += count(vault)?;
+        let (snapshot, pipeline) = ready(vault)?;
+        total += covered.count(&snapshot, &pipeline);
     }
     if total == 0
         && let Some(path) = &scope.path
@@ -178,6 +193,7 @@ pub(super) fn rebuild(
         }
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
     }
+    let scope = Scope { path: covered.under.as_ref().map(ToString::to_string), ..scope };
     let job = engine.begin(JobKind::Rebuild, scope, &vaults);
     // A user who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.
     let agreed = covered.under.is_none() && !audience.is_assistant();
