@@ -146,6 +146,28 @@ fn an_assistant_hears_no_number_and_no_time_of_private_notes() {
 }
 
 #[test]
+fn a_note_that_became_private_while_work_is_paused_is_found_by_no_assistant() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon.call("pause", json!({}));
+    place.write("Open/Boat.md", "---\ntags: [private]\n---\n# Boat\n\nThe boat is red.\n");
+    place.write("Open/Harbour.md", "# Harbour\n\nThe harbour has room for ten boats.\n");
+    let mut assistant = Assistant::start(&place, Era::Legacy);
+    for (tool, arguments) in [
+        ("search_notes", json!({ "query": "boat harbour engine", "limit": 100 })),
+        ("related_notes", json!({ "text": "the red boat and its engine", "limit": 100 })),
+    ] {
+        let found = assistant.data(tool, arguments)["results"].clone();
+        let paths: Vec<&str> = found.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+        assert!(!paths.contains(&"Open/Boat.md") && paths.contains(&"Open/Harbour.md"), "{tool}: {paths:?}");
+    }
+    let told = assistant.refused("read_note", json!({ "path": "Open/Boat.md" }));
+    assert!(!told.contains("not there now") && told.contains("cannot be read now"), "{told}");
+}
+
+#[test]
 fn an_assistant_never_hears_of_private_notes() {
     let place = place();
     place.configure(PRIVATE);

@@ -98,6 +98,9 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
     }
     offered.truncate(MOST_OFFERED);
     let hint = match &offered[..] {
+        _ if is_gone && audience.is_assistant() => {
+            "it has changed since it was indexed, and cannot be read now".to_owned()
+        }
         _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
         [] => "name it by path, title, alias or file name; `situated search` shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),
