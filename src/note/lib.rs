@@ -78,6 +78,8 @@ pub struct Note {
     pub unread: bool,
     /// Spans not to be indexed: `%%comments%%` and HTML comments.
     pub hidden: Vec<Range<usize>>,
+    /// An HTML comment that is never closed, which is read as text, with what a reader of the note does not see because of it.
+    pub unclosed: Option<Range<usize>>,
     /// What was odd.
     pub warnings: Vec<Warning>,
 }
@@ -260,6 +262,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let mut hidden = found.hidden(&text, &mut warnings);
     if rules.comments && format == Format::Markdown {
         hidden.clear();
+        found.unclosed = None;
     }
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
@@ -303,6 +306,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         links: found.links,
         unread: guard.unread,
         front,
+        unclosed: found.unclosed,
         outline,
         blocks,
         hidden,

@@ -71,6 +71,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         let mut found = freshness::mark(found, vault, snapshot, None);
         if let Some(hidden) = hidden {
             freshness::leave_hidden_out(&mut found.hits, vault, (snapshot, pipeline), hidden);
+            include::leave_unseen_out(&mut found.hits);
         }
         found
     });

@@ -140,6 +140,9 @@ pub(super) fn search_hiding(
     answers.push(outside.finish(options));
     let mut answer = search_answer(answers, options.limit, began);
     keep_above(wanted.min_score, &mut answer);
+    if hide {
+        include::leave_unseen_out(&mut answer.hits);
+    }
     let cut = served.iter().filter_map(|served| served.cut_short(engine));
     answer.warnings.extend(wanted.left_out.iter().cloned().chain(cut).chain(unasked).chain(unjudged).chain(unseen));
     say_more(&request, &wanted, (&served, &parts), &mut answer, cancel)?;
