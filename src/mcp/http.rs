@@ -13,18 +13,20 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::MAX_LINE;
 use super::daemon::Daemon;
 use super::server::Bridge;
+use super::{MAX_LINE, lines};
 use protocol::client::Discovery;
 
 /// Where the server answers.
@@ -142,7 +144,13 @@ impl Gate {
         }
         let (head, body) = request.into_parts();
         match tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_LINE).collect()).await {
-            Ok(Ok(body)) => self.service.handle(Request::from_parts(head, Full::new(body.to_bytes()))).await,
+            Ok(Ok(body)) => {
+                let body = body.to_bytes();
+                match misfit(&head, &body) {
+                    Some(refused) => refused,
+                    None => self.service.handle(Request::from_parts(head, Full::new(body))).await,
+                }
+            }
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
                 refusal(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 4 MiB")
             }
@@ -159,6 +167,23 @@ impl Gate {
         });
         token.is_some_and(|token| blake3::hash(token.as_bytes()) == self.token)
     }
+}
+
+/// The answer to a body that the SDK cannot read: it would take the fault for one of the body's type.
+fn misfit(head: &Parts, body: &Bytes) -> Option<Answer> {
+    let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if head.method != Method::POST || !kind.starts_with("application/json") {
+        return None;
+    }
+    let Ok(message) = serde_json::from_slice::<Value>(body) else {
+        return Some(refusal(StatusCode::BAD_REQUEST, "the body is not JSON"));
+    };
+    let mut refused = lines::refusals(&message);
+    let told = if message.is_array() { Value::Array(refused) } else { refused.pop()? };
+    let mut answer = Response::new(Full::new(Bytes::from(told.to_string())).boxed());
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Some(answer)
 }
 
 fn refusal(status: StatusCode, why: &'static str) -> Answer {

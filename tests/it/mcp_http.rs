@@ -168,6 +168,26 @@ fn what_is_too_much_or_no_protocol_is_refused_and_the_next_is_served() {
 }
 
 #[test]
+fn what_cannot_be_read_is_refused_with_400_and_by_the_ids_of_its_requests() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let server = Server::start(&place);
+    for (body, ids) in [
+        (r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":[1]}"#, &["\"id\":8"][..]),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]"#,
+            &["\"id\":1", "\"id\":\"b\""],
+        ),
+        ("{", &["not JSON"]),
+    ] {
+        let (status, answer) = server.send(&server.with_token(), body.as_bytes());
+        assert_eq!(status, 400, "{body}: {answer}");
+        assert!(ids.iter().all(|id| answer.contains(id)), "{body}: {answer}");
+    }
+}
+
+#[test]
 fn an_address_or_token_that_will_not_do_is_said() {
     let place = place();
     let short = place.dir.path().join("short");
