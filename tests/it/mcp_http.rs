@@ -168,6 +168,21 @@ fn what_is_too_much_or_no_protocol_is_refused_and_the_next_is_served() {
 }
 
 #[test]
+fn who_connects_and_shows_no_token_keeps_nobody_out() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let server = Server::start(&place);
+    let strangers: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    let began = std::time::Instant::now();
+    let tools = server.request("tools/list", &json!({}));
+    assert!(tools["result"]["tools"].is_array(), "{tools}");
+    // Strangers lose their places by themselves after 10 s.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(strangers);
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_with_400_and_by_the_ids_of_its_requests() {
     let place = place();
     let mut daemon = place.spawn(&["run"]);
