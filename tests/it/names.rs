@@ -8,9 +8,11 @@ use protocol::jobs::RebuildRequest;
 use protocol::note::GetRequest;
 use protocol::search::{RelatedRequest, SearchRequest};
 
+use crate::assistant::{Assistant, Era};
 use crate::commands::{err, out};
 use crate::requests::{by_words, get, near};
 use crate::support::Place;
+use serde_json::json;
 
 fn place() -> Place {
     let place = Place::with(&[
@@ -37,6 +39,8 @@ fn a_note_is_known_by_all_of_its_names() {
     let absolute = place.vault.join(REVIEW);
     let names = [
         REVIEW,
+        "./Work/Pull Requests.md",
+        "Work/Pull Requests.md/",
         "work/pull requests",
         "Pull Requests",
         "PULL REQUESTS.md",
@@ -167,4 +171,24 @@ fn a_name_may_end_as_a_line_does() {
     assert!(out(&verse).ends_with("verse\n"), "{}", out(&verse));
     let line = place.command().args(["get", "John 3:19"]).output().unwrap();
     assert_eq!(out(&line), "a line\na line\n");
+}
+
+#[test]
+fn an_assistant_names_notes_as_it_comes_by_their_names() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let file = format!("file://{}/Work/Plan.md", place.vault.to_str().unwrap());
+    for path in [
+        "./Work/Plan.md",
+        "note://notes/Work/Plan.md",
+        "Work/Plan.md:3",
+        "obsidian://open?vault=notes&file=Work/Plan",
+        &file,
+    ] {
+        let note = assistant.text("read_note", json!({ "path": path }));
+        assert!(note.contains("vault notes, Work/Plan.md") && note.contains("    3 | "), "{path}: {note}");
+        assert_eq!(assistant.data("related_notes", json!({ "path": path }))["count"], 3, "{path}");
+    }
 }
