@@ -169,6 +169,13 @@ fn arguments_are_honoured_or_refused() {
         ),
         (search, json!({ "query": "heron", "score_threshold": 7 }), "0 to 1"),
         (search, json!({ "query": "heron", "filters": "y" }), "`filters` must be an object"),
+        (search, json!({ "query": "heron", "filters": { "tag": "" } }), "`filter.tag`: a value is missing"),
+        (search, json!({ "query": "heron", "filters": { "after": "" } }), "`filter.after`: `` is not a date"),
+        (
+            "read_note",
+            json!({ "path": "Plan.md", "lines": 1_000_000_000_000_u64 }),
+            "`lines` must be a whole number from 0 to 4294967295",
+        ),
         (search, json!({}), "`query` is missing"),
         ("vault_status", json!({ "query": "heron" }), "`query` is not known"),
         ("reindex_with_context", json!({ "max_workers": 10 }), "`context.concurrency` in their configuration"),
