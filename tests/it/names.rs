@@ -11,7 +11,7 @@ use protocol::search::{RelatedRequest, SearchRequest};
 use crate::assistant::{Assistant, Era};
 use crate::commands::{err, out};
 use crate::requests::{by_words, get, near};
-use crate::support::Place;
+use crate::support::{Place, eventually};
 use serde_json::json;
 
 fn place() -> Place {
@@ -191,4 +191,11 @@ fn an_assistant_names_notes_as_it_comes_by_their_names() {
         assert!(note.contains("vault notes, Work/Plan.md") && note.contains("    3 | "), "{path}: {note}");
         assert_eq!(assistant.data("related_notes", json!({ "path": path }))["count"], 3, "{path}");
     }
+    let some = assistant.text("list_names", json!({ "what": "notes", "limit": 1 }));
+    assert!(some.contains("or a larger `limit`, shows others"), "{some}");
+    place.write("Tagged.md", "---\ntags: [harbour, \"har\u{AD}bour\"]\n---\n");
+    eventually("it is found", || {
+        let tags = assistant.text("list_names", json!({ "what": "tags", "like": "#har" }));
+        tags.contains("harbour (1)") && tags.contains("har\\u{ad}bour (1)")
+    });
 }

@@ -27,6 +27,7 @@ const QUERY: usize = 300;
 /// Conditions as the daemon takes them.
 pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
     let Filters { path, tag, note_type, after, before } = filters?.clone();
+    let tag = tag.map(|tag| clean::named(&tag));
     Some(SearchFilter { path, tag, note_type, after, before, ..SearchFilter::default() })
 }
 
