@@ -100,18 +100,24 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
     }
     offered.truncate(MOST_OFFERED);
     let hint = match &offered[..] {
+        _ if is_gone && audience.is_assistant() => {
+            "it has changed since it was indexed, and cannot be read now".to_owned()
+        }
         _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
-        [] => "name it by path, title, alias or file name; `situated search` shows paths".to_owned(),
+        [] => "name it by path, title, alias or file name; a search shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),
     };
     not_found("note", &typed.chars().take(MOST_SHOWN).collect::<String>(), &hint)
 }
 
-/// A name without the brackets and the text of a link.
+/// A name without the brackets and the text of a link, and without what a shell adds to a path.
 fn bare(typed: &str) -> &str {
     let typed = typed.trim();
     let inner = typed.strip_prefix('!').unwrap_or(typed).strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-    inner.map_or(typed, |inner| inner.split(['|', '\\']).next().unwrap_or_default().trim())
+    match inner {
+        Some(inner) => inner.split(['|', '\\']).next().unwrap_or_default().trim(),
+        None => typed.strip_prefix("./").unwrap_or(typed).trim_end_matches('/'),
+    }
 }
 
 /// The note at this path, if it exists in one of the vaults, or if it is an absolute one inside a vault. Of several the

@@ -9,6 +9,7 @@ use crate::decide::{NotePipeline, Task};
 use crate::{EngineError, now_s};
 use context::plan::Reason;
 use context::quality::Flaw;
+use index::Snapshot;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::jobs::{ContextProgress, SkippedFile};
@@ -39,6 +40,11 @@ impl Covered {
     ) -> bool {
         self.under.as_ref().is_none_or(|under| path.is_under(under))
             && !(self.audience.is_assistant() && pipeline.private.covers(path, tags))
+    }
+
+    /// How many notes of a vault belong to it.
+    pub(crate) fn count(&self, snapshot: &Snapshot, pipeline: &NotePipeline) -> u64 {
+        snapshot.notes().filter(|note| self.has(pipeline, &note.path, note.tags())).count() as u64
     }
 }
 
