@@ -409,7 +409,10 @@ impl Indexer {
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
-            self.buyer.read_consent(&self.actor);
+            self.buy(|buyer, at, _| {
+                buyer.read_consent(at);
+                Ok(())
+            });
         }
         if config.embed != before.embed {
             let taken = self.take_embedder(&config);

@@ -370,10 +370,9 @@ fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back
     assert_eq!((bench.indexer.buyer.is_agreed(), ask(&mut bench, IDLE)), (true, 1));
     // Another process reads it where it was written.
     let again = |bench: &mut Bench| {
-        let Indexer { actor, buyer, .. } = &mut bench.indexer;
-        *buyer = Buyer::new(bench.shared.runtime(""));
-        buyer.read_consent(actor);
-        buyer.is_agreed()
+        bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
+        buy(bench, |buyer, at| Ok(buyer.read_consent(at)));
+        bench.indexer.buyer.is_agreed()
     };
     assert!(again(&mut bench));
     buy(&mut bench, |buyer, at| buyer.set_agreed(at, false));
