@@ -63,6 +63,7 @@ impl Indexer {
                     said = done.and_then(|()| if agreed { buyer.ask_at_first(at, replace) } else { Ok(()) });
                     Ok(())
                 });
+                self.notes.drop_over();
                 let said = said.and_then(|()| self.set_agreed_to_embedder(agreed));
                 // The status first, so that the caller finds it up to date. The caller may have gone.
                 self.refresh_status();
@@ -107,7 +108,7 @@ impl Indexer {
                 self.notes.attempt(taken);
             }
             Event::Wake => {
-                self.notes.drop_cancelled();
+                self.notes.drop_over();
                 self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
                 let dir = &self.actor.place.vault_dir;
                 self.migration.iter_mut().for_each(|migration| migration.look_for_yes(dir));
@@ -411,8 +412,9 @@ impl Indexer {
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
             self.buy(|buyer, at, _| {
                 buyer.read_consent(at);
-                Ok(())
+                buyer.stop_run_of_others(at)
             });
+            self.notes.drop_over();
         }
         if config.embed != before.embed {
             let taken = self.take_embedder(&config);
