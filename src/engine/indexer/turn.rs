@@ -141,8 +141,8 @@ impl Indexer {
                     let Committed { record, moved_from, missing, .. } = *committed;
                     self.vectors.ask(&self.notes.commit.pipeline, vault, &record, missing, bulk);
                     if let Some(migration) = &mut self.migration {
-                        migration.note_changed(&record.path);
-                        moved_from.iter().for_each(|old| migration.note_changed(old));
+                        migration.note_changed(vault.0, &record.path);
+                        moved_from.iter().for_each(|old| migration.note_changed(vault.0, old));
                     }
                     if let Some(old) = &moved_from {
                         self.buyer.pending.moved(old, &record.path);
@@ -150,7 +150,7 @@ impl Indexer {
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
-                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&path));
+                    self.migration.iter_mut().for_each(|migration| migration.note_changed(vault.0, &path));
                     self.buyer.pending.removed(&path, no);
                 }
             }

@@ -22,7 +22,7 @@ use context::quality::Flaw;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
 use provider::ledger::OverBudget;
-use provider::{Account, Owed};
+use provider::{Account, Owed, Wanted};
 use store::Store;
 
 /// Asks about a note until every passage of it has its context or can get none, or something stops it: a budget, the
@@ -46,6 +46,7 @@ pub(super) async fn carry_out(
             reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
             purpose: job.purpose,
             rebuild: job.rebuild,
+            wanted: Some(Wanted::so_long(move || job.wanted.has_changed().is_ok())),
         };
         (work, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
     });
