@@ -221,10 +221,8 @@ impl Note<'_> {
             };
             let answers = match turn {
                 Ok(turn) => author.ask(turn, &shown.0, &shown.1, &prompt, &account).await,
-                Err(failure) => {
-                    let held = Interrupted::Provider(failure.message.clone());
-                    author.failed(failure).and(Err(held))
-                }
+                // Nothing was sent, so no call is counted as failed.
+                Err(failure) => Err(Interrupted::Provider(failure.message)),
             };
             match answers {
                 Ok((answers, owed)) => Asked::Answered(answers, owed),
