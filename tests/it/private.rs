@@ -1,6 +1,8 @@
 //! Private notes: what an assistant cannot find, and what no provider is sent. Each has a word that stands nowhere else,
 //! and every way out is searched for these words.
 
+use std::time::Duration;
+
 use protocol::ask::AskRequest;
 use protocol::audience::Audience;
 use protocol::contexts::{GenerateRequest, StatsRequest};
@@ -440,6 +442,18 @@ fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
     daemon.stop();
     let mut daemon = settled(&place);
     assert!(daemon.status().embedding.waiting == 0 && vectors.asked().len() <= asked + 1);
+
+    // Nor is one that becomes private between two attempts at a call.
+    let times = || vectors.texts().iter().filter(|text| text.contains("sesquipedalian")).count();
+    vectors.refuse(Some((503, "{}")));
+    vectors.latency(Duration::from_secs(2));
+    place.write("Open/Mixed.md", "# Mixed\n\nA sesquipedalian thing.\n");
+    eventually("its call is under way", || times() > 0);
+    place.write("Open/Mixed.md", "# Mixed\n\nA sesquipedalian gryphon. #private\n");
+    daemon.wait_holding("gryphon", &["Open/Mixed.md"]);
+    let before = times();
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(times(), before);
 }
 
 #[test]

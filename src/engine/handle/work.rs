@@ -189,7 +189,8 @@ pub(super) fn rebuild(
             batch,
         )?;
         if dry_run {
-            return Ok(Job::dry_run(JobKind::Rebuild, scope, Some(total), estimate));
+            let of = (estimate, vaults.len());
+            return Ok(estimates::dry_run(engine, JobKind::Rebuild, scope, Some(total), of));
         }
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
         for vault in &vaults {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::Terms;
 use crate::decide::{NotePipeline, Task};
 use crate::{EngineError, now_s};
 use context::plan::Reason;
@@ -63,6 +64,9 @@ pub(crate) struct Run {
     /// Who asked for it.
     #[serde(default)]
     pub(crate) audience: Audience,
+    /// The model that the user confirmed it for; absent if that needs no consent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) terms: Option<Terms>,
     /// Whether the provider's batch interface is used.
     pub(crate) batch: bool,
     /// Chunks in all, once every note has been decided about; 0 before.
@@ -92,6 +96,7 @@ impl Run {
             began: now_s(),
             path,
             audience: Audience::default(),
+            terms: None,
             batch,
             total: 0,
             failed: 0,
