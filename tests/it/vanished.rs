@@ -33,22 +33,6 @@ fn an_emptied_vault_is_kept_until_a_second_look() {
 }
 
 #[test]
-fn a_vault_that_is_emptied_while_it_is_watched_is_kept_until_a_second_look() {
-    let place = Place::new();
-    let writer = Writer::new(&place, 11, 20);
-    fs::write(place.dir.path().join("config.toml"), "[watch]\ndoubt = \"2s\"\n").unwrap();
-    let mut daemon = place.start();
-    daemon.wait_for("indexed", |status| is_idle_with(status, writer.notes.len() as u64));
-    let away = place.dir.path().join("away");
-    fs::create_dir(&away).unwrap();
-    let entries: Vec<_> = fs::read_dir(&place.vault).unwrap().map(Result::unwrap).collect();
-    entries.iter().for_each(|entry| fs::rename(entry.path(), away.join(entry.file_name())).unwrap());
-    let status = daemon.wait_vault("in doubt", |vault| vault.doubt.is_some());
-    assert!(status.vaults[0].notes > 10, "dropped at the first look: {status:?}");
-    daemon.wait_for("dropped", |status| is_idle_with(status, 0));
-}
-
-#[test]
 fn a_vault_that_is_back_before_the_second_look_loses_nothing() {
     let place = Place::new();
     let writer = Writer::new(&place, 12, 20);

@@ -102,19 +102,6 @@ impl DeletionGuard {
         false
     }
 
-    /// As [`DeletionGuard::believes`], for a look at a part of a vault that has so many notes. Fewer than [`LEAST`] are
-    /// dropped at once, even if they are all. Only a look at everything ends a doubt.
-    pub(crate) fn believes_part(
-        &mut self,
-        gone: usize,
-        known: usize,
-        now: Instant,
-        second_look_after: Duration,
-    ) -> bool {
-        let seen = Seen { gone, notes: known.saturating_sub(gone), known, root: self.root };
-        self.doubt.is_none() && (gone < LEAST || self.believes(seen, now, second_look_after))
-    }
-
     /// Takes the folder that was looked at for the vault's unless there is a doubt; `true` if it is new and has to be
     /// stored.
     pub(crate) fn adopt(&mut self, root: RootId) -> bool {

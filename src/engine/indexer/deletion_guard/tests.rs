@@ -27,19 +27,6 @@ fn a_few_notes_are_dropped_at_once_and_many_after_a_second_look_in_the_same_fold
 }
 
 #[test]
-fn many_notes_that_a_look_at_a_part_misses_are_a_doubt_too_and_only_a_look_at_everything_ends_it() {
-    let now = Instant::now();
-    let mut guard = guard();
-    assert!(guard.believes_part(9, 9, now, WAIT), "fewer than ten");
-    assert!(guard.believes_part(30, 100, now, WAIT));
-    assert!(!guard.believes_part(243, 243, now, WAIT));
-    assert!(guard.doubt().unwrap().contains("243 of 243"));
-    assert!(!guard.believes_part(1, 243, now + WAIT, WAIT));
-    assert!(guard.believes(seen(243, 243, HOME), now + WAIT, WAIT));
-    assert_eq!(guard.doubt(), None);
-}
-
-#[test]
 fn all_notes_of_a_small_vault_are_a_doubt_and_their_return_ends_it() {
     let now = Instant::now();
     let mut guard = guard();

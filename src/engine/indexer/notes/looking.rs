@@ -130,10 +130,11 @@ impl NoteIndexer {
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
-        let (gone, known, root) = (findings.gone.len(), self.commit.known().len(), findings.root);
-        let believed = match findings.seen {
-            Some(notes) => self.guard.believes(Seen { gone, notes, known, root }, began, watch.doubt),
-            None => self.guard.believes_part(gone, known, began, watch.doubt),
+        let seen =
+            |notes| Seen { gone: findings.gone.len(), notes, known: self.commit.known().len(), root: findings.root };
+        let believed = match findings.seen.map(seen) {
+            Some(seen) => self.guard.believes(seen, began, watch.doubt),
+            None => true,
         };
         if let Some(doubt) = self.guard.doubt().filter(|_| !believed) {
             self.fail_parts(&self.work.jobs_of(&waiting), doubt);
