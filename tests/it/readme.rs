@@ -1,6 +1,9 @@
 //! The README, and the pages that it sends its readers to, say nothing that is not so: what they show was printed, their
 //! commands exist, their configurations are taken.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
@@ -100,6 +103,12 @@ fn every_configuration_is_taken() {
     for block in &blocks {
         let place = Place::new();
         place.configure(&format!("\n{block}"));
+        for key in block.lines().filter_map(|line| line.strip_prefix("key_file = \"~/")) {
+            let file = place.dir.path().join(key.split('"').next().unwrap());
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, "key").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        }
         let checked =
             place.run(&["--config", place.dir.path().join("config.toml").to_str().unwrap(), "config", "check"]);
         assert_eq!(checked.status.code(), Some(0), "{block}: {}{}", out(&checked), err(&checked));

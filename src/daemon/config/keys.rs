@@ -166,7 +166,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.watch.walk_interval = units::duration(v, Duration::from_secs(1)..=7 * DAY)?, time(c.engine.watch.walk_interval)),
     key!("watch" "poll_interval", "The same for vaults that cannot be listened to.",
         |c, v| c.engine.watch.poll_interval = units::duration(v, 100 * MS..=DAY)?, time(c.engine.watch.poll_interval)),
-    key!("watch" "doubt", "How long a vault that seems gone or emptied is doubted before notes are dropped.",
+    key!("watch" "doubt", "How long a vault that a walk finds gone or emptied is doubted before notes are dropped.",
         |c, v| c.engine.watch.doubt = units::duration(v, 100 * MS..=DAY)?, time(c.engine.watch.doubt)),
     key!("chunk" "strategy",
         "\"obsidian\" (sections, small ones merged), \"markdown\" (sections), \"semantic\" (long sections cut where the subject changes), \"sentence\" or \"fixed\". Each has sizes of its own if none are given.",

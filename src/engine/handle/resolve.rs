@@ -116,7 +116,7 @@ fn bare(typed: &str) -> &str {
     let inner = typed.strip_prefix('!').unwrap_or(typed).strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
     match inner {
         Some(inner) => inner.split(['|', '\\']).next().unwrap_or_default().trim(),
-        None => typed.strip_prefix("./").unwrap_or(typed).trim_end_matches('/'),
+        None => typed.strip_prefix("./").unwrap_or(typed),
     }
 }
 
