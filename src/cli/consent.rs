@@ -63,7 +63,7 @@ fn stopped(offer: &Offer) -> String {
             format!("no model is asked for contexts of `{vault}` any more; those that are written stay")
         }
         OfferedWork::Vectors => {
-            format!("{} is shown no more text of `{vault}`; the vectors that it made stay", model(offer))
+            format!("{} is shown no text of `{vault}` from now on; vectors that it has made stay", model(offer))
         }
         OfferedWork::Reranking => {
             format!("{} judges no search any more, but for those with `--rerank`", model(offer))

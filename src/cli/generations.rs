@@ -82,6 +82,9 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
         }
         None => session.say("Its contexts come from the notes themselves: it costs nothing."),
     }
+    if let Some(problem) = &job.problem {
+        session.say(safe(problem));
+    }
     if dry_run {
         return Ok(exit::OK);
     }

@@ -17,6 +17,9 @@ use protocol::note::GetRequest;
 /// The longest draft that `plan --stdin` sends, below the protocol's limit of a request.
 const DRAFT_BYTES: u64 = 900_000;
 
+/// Width of the column of reasons: the longest is `ContextualizerChanged`.
+const REASON: usize = 23;
+
 /// `situated get`.
 pub(super) fn get(args: Get, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
@@ -165,10 +168,10 @@ fn print_decision(decision: &Decision, several: bool, out: &mut Out) -> std::io:
     let path = named(decision, several);
     out.line(format!("{}  {}{}", bold(path), clock(decision.at), dim(took)))?;
     out.wrapped("  ", &format!("{}: {}. {}.", decision.reason, meaning(decision.reason), counts(decision)))?;
-    let width = out.width().saturating_sub(2 + 11 + 18 + 10).max(10);
+    let width = out.width().saturating_sub(2 + 11 + REASON + 10).max(10);
     for step in &decision.steps {
         let action = painted(step.action, &padded(&step.action.to_string(), 11));
-        let reason = padded(&step.reason.to_string(), 18);
+        let reason = padded(&step.reason.to_string(), REASON);
         let lines = padded(&format!("{}-{}", step.lines.0, step.lines.1), 10);
         let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
         let place = if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
@@ -191,4 +194,16 @@ pub(super) fn clock(at: i64) -> String {
         .filter(|_| at > 0)
         .map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
     zoned.map_or_else(String::new, |zoned| zoned.strftime("%H:%M:%S").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::decision::Reason;
+
+    #[test]
+    fn the_longest_reason_leaves_a_gap_before_the_lines() {
+        let column = padded(&Reason::ContextualizerChanged.to_string(), REASON);
+        assert!(column.starts_with("ContextualizerChanged  "), "{column}");
+    }
 }

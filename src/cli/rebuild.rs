@@ -36,6 +36,9 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
             "{work} Contexts come from the note itself: it costs nothing.\nSearches are answered meanwhile."
         )),
     }
+    if let Some(problem) = &job.problem {
+        session.say(safe(problem));
+    }
     if args.dry_run {
         return Ok(exit::OK);
     }

@@ -6,6 +6,8 @@ use note::{Format, VaultPath};
 use protocol::client::{Client, ClientError};
 use protocol::daemon::{HelloRequest, VaultInfo};
 use protocol::envelope::ErrorKind;
+pub(super) use protocol::hit::Lines;
+use protocol::hit::split_lines;
 use protocol::jobs::Scope;
 use protocol::note::GetRequest;
 
@@ -117,9 +119,6 @@ pub(super) fn named(scope: &Scope) -> String {
     super::session::safe(&name)
 }
 
-/// Lines behind the name of a note: the first, and the last of `:LINE-LINE`.
-pub(super) type Lines = (u32, Option<u32>);
-
 /// Splits a trailing `:LINE` or `:LINE-LINE`, as hits, editors and `grep` write it, from its path, unless all of it is
 /// the name of a file. Without an extension before the colon all of it may be the name of a note (`John 3:16`), which
 /// `is_note` says.
@@ -135,17 +134,6 @@ pub(super) fn without_lines(
             (PathBuf::from(path), Some(lines))
         }
         _ => (what.to_path_buf(), None),
-    }
-}
-
-fn split_lines(text: &str) -> Option<(&str, Lines)> {
-    let (path, lines) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;
-    let number = |text: &str| text.parse().ok().filter(|line: &u32| *line > 0);
-    let (first, last) = lines.split_once('-').map_or((lines, None), |(first, last)| (first, Some(last)));
-    let first = number(first)?;
-    match last.map(number) {
-        None => Some((path, (first, None))),
-        Some(last) => Some((path, (first, Some(last.filter(|last| *last >= first)?)))),
     }
 }
 

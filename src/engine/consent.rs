@@ -147,6 +147,17 @@ impl ConsentState {
         self.terms.is_none() || self.agreed
     }
 
+    /// What the user must agree to; `None` if no consent is needed.
+    pub(crate) fn terms(&self) -> Option<&Terms> {
+        self.terms.as_ref()
+    }
+
+    /// Whether what the user confirmed under `confirmed` may go on. A former version did not write these terms down, and
+    /// work that needed no consent had none: it goes on if the user has agreed to those in force.
+    pub(crate) fn covers(&self, confirmed: Option<&Terms>) -> bool {
+        self.terms.is_none() || confirmed.map_or(self.agreed, |terms| Some(terms) == self.terms.as_ref())
+    }
+
     /// The user agrees, or takes it back; tells whether that changes anything.
     ///
     /// # Errors

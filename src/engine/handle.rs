@@ -80,7 +80,12 @@ impl Handle {
 
     /// Is it healthy, is it current, what is it doing.
     pub fn status(&self, vault: Option<&str>) -> Result<Status, CallError> {
-        status::status(self, vault)
+        status::status(self, vault, Audience::default())
+    }
+
+    /// As [`Handle::status`]; to an assistant as if there were no private notes.
+    pub fn status_for(&self, vault: Option<&str>, audience: Audience) -> Result<Status, CallError> {
+        status::status(self, vault, audience)
     }
 
     /// The text of a note as it is on disk now.
@@ -147,8 +152,8 @@ impl Handle {
     }
 
     /// Statistics of the contexts, counted from the store: a few milliseconds per thousand notes.
-    pub fn stats(&self, vault: Option<&str>) -> Result<Stats, CallError> {
-        contexts::stats(self, vault)
+    pub fn stats(&self, vault: Option<&str>, audience: Audience) -> Result<Stats, CallError> {
+        contexts::stats(self, vault, audience)
     }
 
     /// A context for a chunk of a text that is in no vault, from the model in force and within the day's budget. Blocks

@@ -63,24 +63,48 @@ pub(super) fn budget_message(refused: &OverBudget) -> String {
             "one call about it may take {needed} tokens, more than `budget.day_tokens` allows ({limit}): raise that, or \
              have less of a note shown (`context.max_document_tokens`)"
         ),
-        OverBudget::Day { limit, spent, .. } => format!(
-            "today's budget for contexts ({}, {} spent) is used up; it goes on tomorrow, or raise `budget.day`",
+        OverBudget::Day { limit: 0, .. } => "`budget.day` is 0, so nothing is asked for; raise that".to_owned(),
+        OverBudget::DayTokens { limit: 0, .. } => "`budget.day_tokens` is 0, so nothing is asked of models of unknown \
+                                                   price; raise that, or give the model's price in `[context.models]`"
+            .to_owned(),
+        OverBudget::Day { limit, spent, needed } => format!(
+            "today's budget ({}, {} spent or reserved) leaves too little for the next call, which may take {}; it goes on \
+             when calls have taken less than they might, or tomorrow, or raise `budget.day`",
             dollars(*limit),
-            dollars(*spent)
+            dollars(*spent),
+            dollars(*needed)
         ),
         OverBudget::Rebuild { limit, spent, .. } => format!(
             "the rebuild has used up its budget ({}, {} spent); raise `budget.rebuild` and rebuild again",
             dollars(*limit),
             dollars(*spent)
         ),
-        OverBudget::DayTokens { limit, spent, .. } => format!(
-            "today's tokens for models of unknown price ({limit}, {spent} used) are used up; it goes on tomorrow, \
-             or raise `budget.day_tokens`, or give the model's price in `[context.models]`"
+        OverBudget::DayTokens { limit, spent, needed } => format!(
+            "today's tokens for models of unknown price ({limit}, {spent} used or reserved) leave too few for the next \
+             call, which may take {needed}; it goes on when calls have taken less than they might, or tomorrow, or \
+             raise `budget.day_tokens`, or give the model's price in `[context.models]`"
         ),
         OverBudget::RebuildTokens { limit, spent, .. } => format!(
             "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \
              again"
         ),
         OverBudget::Io(message) => message.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_says_used_up_and_tomorrow_only_where_that_is_so() {
+        let day = |limit, spent| budget_message(&OverBudget::Day { limit, spent, needed: 100 });
+        let tokens = |limit, spent| budget_message(&OverBudget::DayTokens { limit, spent, needed: 100 });
+        for said in [day(1000, 950), tokens(1000, 950)] {
+            assert!(said.contains("or reserved) leave") && said.contains("tomorrow"), "{said}");
+        }
+        for said in [day(0, 0), tokens(0, 0)] {
+            assert!(said.contains(" is 0") && !said.contains("tomorrow"), "{said}");
+        }
     }
 }

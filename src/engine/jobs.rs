@@ -257,6 +257,13 @@ impl Jobs {
         Ok(())
     }
 
+    /// Whether nothing more is to be done for a vault's part: the job was cancelled, or a step of the part has failed.
+    pub(super) fn is_over(&self, number: u64, vault: u64) -> bool {
+        let table = self.table();
+        let failed = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.worst == Ended::Failed);
+        table.jobs.get(&number).is_some_and(|entry| entry.cancel.load(Ordering::Relaxed) || failed(entry))
+    }
+
     pub(super) fn is_cancelled(&self, number: u64) -> bool {
         self.table().jobs.get(&number).is_some_and(|entry| entry.cancel.load(Ordering::Relaxed))
     }

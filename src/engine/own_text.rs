@@ -28,10 +28,21 @@ impl OwnChunk {
     /// Finds the chunk that is asked about in its document. It replaces the chunk, among those that `rules` cut, in
     /// which it begins.
     pub(crate) fn find(asked: &GenerateRequest, rules: &ChunkRules) -> Result<Self, CallError> {
-        let name = asked.title.as_deref().unwrap_or("untitled").replace(['/', '\\', '\0'], " ");
-        let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
-        let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
-        let mut note = note::parse(&path, asked.document.as_bytes(), &NoteRules::default());
+        if asked.max_words == Some(0) {
+            return Err(CallError::Invalid("`max_words` is 0: it may be 1 or more".to_owned()));
+        }
+        let read = |title: &str| -> Result<Note, CallError> {
+            let name = title.replace(['/', '\\', '\0'], " ");
+            let path = VaultPath::parse(&format!("{}.md", name.trim())).or_else(|| VaultPath::parse("untitled.md"));
+            let path = path.ok_or_else(|| CallError::Invalid("`title` cannot be a title".to_owned()))?;
+            Ok(note::parse(&path, asked.document.as_bytes(), &NoteRules::default()))
+        };
+        // The name of a file is part of a context: here it is the title, which the document may have itself.
+        let title = match &asked.title {
+            Some(title) => title.clone(),
+            None => read("untitled")?.title,
+        };
+        let mut note = read(&title)?;
         note.kind = note.kind.or_else(|| asked.note_type.as_ref().map(|kind| kind.to_lowercase()));
         let more = asked.tags.iter().filter(|tag| !note.tags.contains(tag)).cloned().collect::<Vec<_>>();
         note.tags.extend(more);

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::caller::Caller;
 use super::daemon::Trouble;
 use super::params;
+use super::resources::{self, Named};
 use super::results::{
     Answered, Cited, ContextStats, DaemonState, Generated, NamedNote, NoteLines, Omitted, RecentNotes, TRUST,
     VaultState,
@@ -81,7 +82,11 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLin
         return Err(Trouble::invalid("`line` counts from 1, and `lines` is 1 or more"));
     }
     let limit = size::limit(max_chars)?;
-    let (path, vault) = (clean::named(&path), vault(of.as_ref()));
+    let Named { vault, path, lines: of_hit } = resources::named(&path, of.as_ref());
+    let (from, lines) = match (from, of_hit) {
+        (None, Some((first, last))) => (Some(first), lines.or(last.map(|last| last - first + 1))),
+        _ => (from, lines),
+    };
     let note = caller.call(GetRequest { path, vault, line: from, lines, links, ..GetRequest::default() }).await?;
     let sent = clean::text(&note.text);
     let (first, total) = (note.line, note.lines);

@@ -2,15 +2,16 @@
 
 use index::search::{printable, printable_lines};
 
-/// Text of several lines: no HTML comments, no invisible characters, nothing that turns the reading direction around or
-/// steers a terminal. Lines stay where they are, so that their numbers hold.
+/// Text of several lines: no invisible characters, nothing that turns the reading direction around or steers a terminal.
+/// Lines stay where they are, so that their numbers hold. The daemon, which knows where a note has code, has taken comments
+/// out.
 pub(super) fn text(text: &str) -> String {
-    seen(&printable_lines(&without_comments(text)))
+    seen(&printable_lines(text))
 }
 
 /// The same as one line.
 pub(super) fn line(text: &str) -> String {
-    seen(&printable(&without_comments(text)))
+    seen(&printable(text))
 }
 
 /// The path of a note, or the name of a vault: hidden characters are written out as `\u{…}`, so that it can be seen and
@@ -69,27 +70,6 @@ fn is_invisible(c: char) -> bool {
 /// The two variation selectors that follow emoji: as text or as a picture.
 fn is_shape(c: char) -> bool {
     matches!(c, '\u{FE0E}' | '\u{FE0F}')
-}
-
-/// Without HTML comments; their line ends stay. One that never ends hides all that follows, as it does in a browser.
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        out.push(c);
-        // Looked for in the output, so that removing one comment cannot put another together.
-        if !out.ends_with("<!--") {
-            continue;
-        }
-        out.truncate(out.len() - 4);
-        // `<!-->` and `<!--->` are comments already.
-        let end = [">", "->"].iter().find(|short| rest.starts_with(**short)).map(|short| short.len());
-        let end = end.or_else(|| rest.find("-->").map(|at| at + 3)).unwrap_or(rest.len());
-        out.extend(rest[..end].chars().filter(|c| *c == '\n'));
-        rest = &rest[end..];
-    }
-    out
 }
 
 #[cfg(test)]

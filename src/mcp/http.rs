@@ -2,35 +2,40 @@
 //! (Streamable HTTP, without sessions) and checks `Host` and `Origin`. This module adds access and limits: a client
 //! without the token learns nothing, and one that sends slowly or without end loses its place after a while.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
-use super::MAX_LINE;
 use super::daemon::Daemon;
 use super::server::Bridge;
+use super::{MAX_LINE, lines};
 use protocol::client::Discovery;
 
 /// Where the server answers.
 pub const PATH: &str = "/mcp";
 
-/// Connections at once; further ones wait in the system's queue.
+/// Connections at once. If there are more, those give way that have not shown the token; then they wait in the system's
+/// queue.
 const MOST_CONNECTIONS: usize = 64;
 
 /// How long a client may take to send its headers.
@@ -66,15 +71,21 @@ pub fn serve(discovery: Discovery, door: Door, ready: impl FnOnce(SocketAddr)) -
         ready(listener.local_addr()?);
         let gate = Arc::new(Gate { token: blake3::hash(door.token.as_bytes()), service: service(discovery, &door) });
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let mut guests = Guests::default();
         loop {
+            if places.available_permits() == 0 {
+                guests.dismiss_a_stranger();
+            }
             let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let gate = gate.clone();
-                    tokio::spawn(async move {
-                        connection(stream, gate).await;
+                    let (gate, is_known) = (gate.clone(), Arc::new(AtomicBool::new(false)));
+                    let known = is_known.clone();
+                    let task = tokio::spawn(async move {
+                        connection(stream, gate, known).await;
                         drop(place);
                     });
+                    guests.add(task.abort_handle(), is_known);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -108,10 +119,31 @@ fn named(address: IpAddr) -> String {
     if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }
 }
 
-async fn connection(stream: TcpStream, gate: Arc<Gate>) {
+/// Open connections, the oldest first, each with whether it has shown the token.
+#[derive(Default)]
+struct Guests(VecDeque<(AbortHandle, Arc<AtomicBool>)>);
+
+impl Guests {
+    fn add(&mut self, task: AbortHandle, is_known: Arc<AtomicBool>) {
+        self.0.retain(|(task, _)| !task.is_finished());
+        self.0.push_back((task, is_known));
+    }
+
+    /// Ends the oldest connection that has not shown the token: whoever has none must not keep out those who have.
+    fn dismiss_a_stranger(&mut self) {
+        let stranger = |(task, is_known): &(AbortHandle, Arc<AtomicBool>)| {
+            !task.is_finished() && !is_known.load(Ordering::Relaxed)
+        };
+        if let Some(at) = self.0.iter().position(stranger) {
+            self.0.remove(at).into_iter().for_each(|(task, _)| task.abort());
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, gate: Arc<Gate>, is_known: Arc<AtomicBool>) {
     let service = service_fn(move |request| {
-        let gate = gate.clone();
-        async move { Ok::<_, Infallible>(gate.answer(request).await) }
+        let (gate, is_known) = (gate.clone(), is_known.clone());
+        async move { Ok::<_, Infallible>(gate.answer(request, &is_known).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
@@ -128,7 +160,7 @@ struct Gate {
 }
 
 impl Gate {
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, is_known: &AtomicBool) -> Answer {
         if !self.knows(&request) {
             let mut answer = refusal(
                 StatusCode::UNAUTHORIZED,
@@ -137,12 +169,19 @@ impl Gate {
             answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return answer;
         }
+        is_known.store(true, Ordering::Relaxed);
         if request.uri().path() != PATH {
             return refusal(StatusCode::NOT_FOUND, "MCP is spoken at /mcp");
         }
         let (head, body) = request.into_parts();
         match tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_LINE).collect()).await {
-            Ok(Ok(body)) => self.service.handle(Request::from_parts(head, Full::new(body.to_bytes()))).await,
+            Ok(Ok(body)) => {
+                let body = body.to_bytes();
+                match misfit(&head, &body) {
+                    Some(refused) => refused,
+                    None => self.service.handle(Request::from_parts(head, Full::new(body))).await,
+                }
+            }
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
                 refusal(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 4 MiB")
             }
@@ -159,6 +198,23 @@ impl Gate {
         });
         token.is_some_and(|token| blake3::hash(token.as_bytes()) == self.token)
     }
+}
+
+/// The answer to a body that the SDK cannot read: it would take the fault for one of the body's type.
+fn misfit(head: &Parts, body: &Bytes) -> Option<Answer> {
+    let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if head.method != Method::POST || !kind.starts_with("application/json") {
+        return None;
+    }
+    let Ok(message) = serde_json::from_slice::<Value>(body) else {
+        return Some(refusal(StatusCode::BAD_REQUEST, "the body is not JSON"));
+    };
+    let mut refused = lines::refusals(&message);
+    let told = if message.is_array() { Value::Array(refused) } else { refused.pop()? };
+    let mut answer = Response::new(Full::new(Bytes::from(told.to_string())).boxed());
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Some(answer)
 }
 
 fn refusal(status: StatusCode, why: &'static str) -> Answer {

@@ -5,6 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rmcp::RoleServer;
+use rmcp::service::RxJsonRpcMessage;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
@@ -41,7 +44,7 @@ async fn read(
     mut input: impl AsyncBufRead + Unpin,
     mut library: DuplexStream,
     most: usize,
-    refuse: UnboundedSender<Vec<u8>>,
+    refuse: UnboundedSender<Value>,
     left: Arc<AtomicBool>,
 ) {
     let mut began = false;
@@ -57,12 +60,20 @@ async fn read(
             }
         };
         match serde_json::from_slice::<Value>(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line)) {
-            Ok(message) => began = began || is_request(&message),
+            Ok(message) => {
+                let refused = refusals(&message);
+                if !refused.is_empty() {
+                    refused.into_iter().for_each(|refusal| drop(refuse.send(refusal)));
+                    continue;
+                }
+                began = began || is_request(&message);
+            }
             Err(error) => {
                 let mut top = Top::default();
                 top.add(&line);
                 if let Some(id) = top.id() {
-                    let _ = refuse.send(refusal(&id, PARSE_ERROR, &format!("the request is not JSON: {error}")));
+                    let why = format!("the request is not JSON: {error}");
+                    let _ = refuse.send(refusal(&id, PARSE_ERROR, &why));
                     continue;
                 }
             }
@@ -80,13 +91,13 @@ async fn read(
 }
 
 /// Writes the lines of the library, and between them those that refuse.
-async fn write(mut output: impl AsyncWrite + Unpin, library: DuplexStream, mut refused: UnboundedReceiver<Vec<u8>>) {
+async fn write(mut output: impl AsyncWrite + Unpin, library: DuplexStream, mut refused: UnboundedReceiver<Value>) {
     let mut lines = BufReader::new(library).split(b'\n');
     loop {
         let mut line = tokio::select! {
             // The library ends after the input, so nothing that was refused is left then.
             biased;
-            Some(line) = refused.recv() => line,
+            Some(refusal) = refused.recv() => refusal.to_string().into_bytes(),
             line = lines.next_segment() => match line {
                 Ok(Some(line)) => line,
                 _ => return,
@@ -99,8 +110,29 @@ async fn write(mut output: impl AsyncWrite + Unpin, library: DuplexStream, mut r
     }
 }
 
-fn refusal(id: &Value, code: i32, why: &str) -> Vec<u8> {
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } }).to_string().into_bytes()
+fn refusal(id: &Value, code: i32, why: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
+}
+
+/// What is answered to requests that the library does not take, and would answer without their ids, for which a client
+/// waits: each of a batch, and one that is not as JSON-RPC has it.
+pub(super) fn refusals(message: &Value) -> Vec<Value> {
+    let (requests, why) = match message {
+        Value::Array(batch) => (&batch[..], "batches are not taken: send each request by itself"),
+        message if is_read(message) => return Vec::new(),
+        message => (std::slice::from_ref(message), "this is no request of JSON-RPC 2.0, or its `params` are no object"),
+    };
+    let ids = requests.iter().filter(|request| request.get("method").is_some()).filter_map(|request| request.get("id"));
+    ids.filter(|id| is_id(id)).map(|id| refusal(id, INVALID_REQUEST, why)).collect()
+}
+
+/// Whether the library can read a message.
+fn is_read(message: &Value) -> bool {
+    RxJsonRpcMessage::<RoleServer>::deserialize(message).is_ok()
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
 }
 
 fn is_request(message: &Value) -> bool {
@@ -180,7 +212,7 @@ impl Top {
         text.match_indices("\"id\"").find_map(|(at, key)| {
             let value = text[at + key.len()..].trim_start().strip_prefix(':')?;
             let id = serde_json::Deserializer::from_str(value).into_iter::<Value>().next()?.ok()?;
-            (id.is_string() || id.is_i64() || id.is_u64()).then_some(id)
+            is_id(&id).then_some(id)
         })
     }
 }

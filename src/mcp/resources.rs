@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::results::{NoteLines, TRUST};
 use super::{clean, size};
+use note::Format;
+use protocol::hit::{Lines, split_lines};
 use protocol::note::{RecentAnswer, RecentNote};
 
 const SCHEME: &str = "note://";
@@ -32,6 +34,37 @@ pub(super) fn place(uri: &str) -> Option<(String, String)> {
     let (vault, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     let (vault, path) = (decode(vault)?, decode(path)?);
     (!vault.is_empty() && !path.is_empty()).then_some((vault, path))
+}
+
+/// What a model takes for the name of a note.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Named {
+    pub(super) vault: Option<String>,
+    pub(super) path: String,
+    /// The lines of a result, if it was copied with them.
+    pub(super) lines: Option<Lines>,
+}
+
+/// A note as a model names it: by a path or title, by the address of a resource, a file or a note in Obsidian, or as a
+/// result names it with its lines.
+pub(super) fn named(typed: &str, vault: Option<&String>) -> Named {
+    let uri = typed.trim();
+    let of = place(uri).or_else(|| in_obsidian(uri)).map(|(vault, path)| (Some(vault), path));
+    let file = || uri.strip_prefix("file://").and_then(decode).map(|path| (None, path));
+    let (of, path) = of.or_else(file).unwrap_or_else(|| (None, clean::named(typed)));
+    let vault = of.or_else(|| vault.map(|name| clean::named(name)));
+    // Without an extension before the colon all of it may be a title: `John 3:16`.
+    match split_lines(&path).filter(|(path, _)| Format::of(path).is_some()) {
+        Some((path, lines)) => Named { vault, path: path.to_owned(), lines: Some(lines) },
+        None => Named { vault, path, lines: None },
+    }
+}
+
+/// Vault and name of `obsidian://open?vault=VAULT&file=NAME`.
+fn in_obsidian(uri: &str) -> Option<(String, String)> {
+    let query = uri.strip_prefix("obsidian://open?")?;
+    let value = |key: &str| query.split('&').find_map(|pair| decode(pair.strip_prefix(key)?.strip_prefix('=')?));
+    Some((value("vault")?, value("file")?))
 }
 
 fn decode(text: &str) -> Option<String> {

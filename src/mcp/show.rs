@@ -56,6 +56,7 @@ pub(super) fn found(
         (0, _) => "Nothing was found.".to_owned(),
         (1, false) => "1 passage was found.".to_owned(),
         (n, false) => format!("{n} passages were found{which}."),
+        (1, true) => "The best passage; there are more.".to_owned(),
         (n, true) => format!("The best {n} passages{which}; there are more."),
     };
     let mut out = if hits.is_empty() { format!("{count}\n") } else { head(&count) };

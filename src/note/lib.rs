@@ -79,6 +79,8 @@ pub struct Note {
     pub unread: bool,
     /// Spans not to be indexed: `%%comments%%` and HTML comments.
     pub hidden: Vec<Range<usize>>,
+    /// An HTML comment that is never closed, which is read as text, with what a reader of the note does not see because of it.
+    pub unclosed: Option<Range<usize>>,
     /// What was odd.
     pub warnings: Vec<Warning>,
 }
@@ -245,8 +247,10 @@ impl NoteRules {
 /// The version of how notes are read, as part of how they are cut. Notes that another version read are read again,
 /// which buys no contexts and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be
 /// private. 3: names that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand
-/// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either.
-const READING: &str = "notes/6";
+/// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
+/// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
+/// quotes; comments in Markdown alone.
+const READING: &str = "notes/7";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
@@ -258,7 +262,12 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = path.format();
     let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let hidden = if has_comments(path, rules) { found.hidden(&text, &mut warnings) } else { Vec::new() };
+    let hidden = if has_comments(path, rules) {
+        found.hidden(&text, &mut warnings)
+    } else {
+        found.unclosed = None;
+        Vec::new()
+    };
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)
@@ -303,6 +312,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         links: found.links,
         unread: guard.unread,
         front,
+        unclosed: found.unclosed,
         outline,
         blocks,
         hidden,

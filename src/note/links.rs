@@ -39,7 +39,8 @@ pub(super) struct Found {
     /// Spans of HTML comments.
     pub(super) comments: Vec<Range<usize>>,
     marks: Vec<Mark>,
-    unclosed: Option<usize>,
+    /// From the first HTML comment that is never closed to the end of its block.
+    pub(super) unclosed: Option<Range<usize>>,
 }
 
 /// A `%%` that may open or close a comment.
@@ -168,9 +169,9 @@ impl Found {
                 _ => {}
             }
         }
-        if let Some(open) = self.unclosed {
+        if let Some(open) = &self.unclosed {
             let message = "an HTML comment is never closed and is read as text".to_owned();
-            warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open]), message });
+            warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open.start]), message });
         }
         hidden.sort_unstable_by_key(|span| span.start);
         hidden.dedup_by(|next, span| {
@@ -189,7 +190,7 @@ impl Found {
         while let Some(open) = text[at..span.end].find("<!--").map(|step| at + step) {
             // From the second character on, for `<!-->` is a whole comment.
             let Some(length) = text[open + 2..span.end].find("-->") else {
-                self.unclosed = self.unclosed.or(Some(open));
+                self.unclosed.get_or_insert(open..span.end);
                 return;
             };
             at = open + 2 + length + 3;

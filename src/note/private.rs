@@ -91,7 +91,8 @@ fn folded(name: &str) -> String {
 pub(super) fn is_private(tag: &str) -> bool {
     let tag = tag.trim_start_matches('#');
     let first = tag.split('/').next().unwrap_or(tag);
-    first.to_lowercase() == TAG
+    // What has no shape may have been pasted with it, and the user sees a tag that is private.
+    first.chars().filter(|c| c.is_ascii() || c.is_alphanumeric()).collect::<String>().to_lowercase() == TAG
 }
 
 #[cfg(test)]

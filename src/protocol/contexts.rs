@@ -204,7 +204,7 @@ pub struct StatsRequest {
     /// The vault by name; all if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub vault: Option<String>,
-    /// Who asks; changes nothing here.
+    /// Who asks: private notes are not counted for an assistant.
     #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,
 }

@@ -3,6 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Lines behind the name of a note: the first, and the last of `:LINE-LINE`.
+pub type Lines = (u32, Option<u32>);
+
+/// Splits a trailing `:LINE` or `:LINE-LINE`, as hits are written, from what stands before it.
+pub fn split_lines(text: &str) -> Option<(&str, Lines)> {
+    let (path, lines) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;
+    let number = |text: &str| text.parse().ok().filter(|line: &u32| *line > 0);
+    let (first, last) = lines.split_once('-').map_or((lines, None), |(first, last)| (first, Some(last)));
+    let first = number(first)?;
+    match last.map(number) {
+        None => Some((path, (first, None))),
+        Some(last) => Some((path, (first, Some(last.filter(|last| *last >= first)?)))),
+    }
+}
+
 /// A found chunk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {

@@ -199,7 +199,7 @@ pub struct Job {
     /// What it would take, in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// Why it ended early.
+    /// Why it ended early; of a dry run, why it would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// What each vault does for it.

@@ -211,7 +211,9 @@ fn kinds(schema: &Map<String, Value>) -> Vec<Kind> {
         return only;
     }
     let bound = |name: &str| schema.get(name).and_then(Value::as_i64);
-    let kind = |name: &str| Kind::Any(name.to_owned(), bound("minimum"), bound("maximum"));
+    // The schema of a `u32` states its least value alone.
+    let most = (schema.get("format").is_some_and(|format| format == "uint32")).then_some(i64::from(u32::MAX));
+    let kind = |name: &str| Kind::Any(name.to_owned(), bound("minimum"), bound("maximum").or(most));
     match schema.get("type") {
         Some(Value::String(name)) => vec![kind(name)],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(kind).collect(),

@@ -20,7 +20,7 @@ pub struct StatusRequest {
     /// The vault by name; all if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub vault: Option<String>,
-    /// Who asks; changes nothing here.
+    /// Who asks: an assistant is told of public notes alone.
     #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,
 }
@@ -123,7 +123,7 @@ pub struct VaultStatus {
     pub chunks: u64,
     /// The published snapshot's sequence number.
     pub seq: u64,
-    /// When the index last changed, seconds since 1970 (UTC).
+    /// When the index last changed, seconds since 1970 (UTC); to an assistant when the newest of its notes did.
     pub last_change: Option<i64>,
     /// Paths known to be dirty and not yet looked at.
     pub pending: u64,

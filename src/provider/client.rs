@@ -348,9 +348,8 @@ impl<W: Protocol> Shared<W> {
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>>,
     {
-        let Bill { purchase, took } = bill;
-        let mut payment = Payment::new(purchase);
-        let outcome = self.attempts(rules, &mut place, pass.is_probe(), (&mut payment, &*took), attempt).await;
+        let mut payment = Payment::new(bill.purchase.clone());
+        let outcome = self.attempts(rules, &mut place, pass.is_probe(), (&mut payment, &bill), attempt).await;
         payment.end().await;
         pass.settle(outcome.as_ref().map_or_else(Ended::shown, |_| Shown::Reached));
         outcome
@@ -361,7 +360,7 @@ impl<W: Protocol> Shared<W> {
         rules: Rules,
         place: &mut Place<'_>,
         probe: bool,
-        (payment, took): (&mut Payment, &(dyn Fn(&T) -> Settled + Send + Sync)),
+        (payment, bill): (&mut Payment, &Bill<'_, T>),
         attempt: F,
     ) -> Result<(Done<T>, Owed), Ended>
     where
@@ -377,6 +376,10 @@ impl<W: Protocol> Shared<W> {
         };
         loop {
             self.hold_back(left).await.map_err(|failure| state.given_up(failure))?;
+            if !bill.is_wanted() {
+                let message = "the call is not wanted any more".to_owned();
+                return Err(state.given_up(Failure { kind: FailureKind::Cancelled, message, maybe_billed: false }));
+            }
             let flight = payment.send().await.map_err(|refused| state.unaffordable(refused))?;
             state.all += 1;
             place.begin();
@@ -386,7 +389,7 @@ impl<W: Protocol> Shared<W> {
             let fault = match timeout(limit, attempt(with)).await {
                 Ok(Ok(value)) => {
                     place.answered();
-                    let owed = Owed { flight, used: took(&value) };
+                    let owed = Owed { flight, used: (bill.took)(&value) };
                     return Ok((Done { took: began.elapsed(), attempts: state.all, value }, owed));
                 }
                 Ok(Err(fault)) => fault,

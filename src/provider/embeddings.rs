@@ -128,7 +128,7 @@ impl Embeddings {
             }
         };
         let bill = if self.price == Some(0) {
-            Bill::free()
+            Bill { wanted: account.wanted.clone(), ..Bill::free() }
         } else {
             let (provider, model, micro_dollars) = (self.provider, self.model.clone(), cost_of(self.price, most));
             let purchase = Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most };

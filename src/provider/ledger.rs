@@ -296,8 +296,8 @@ impl Ledger {
         self.book.lock().report(day, before)
     }
 
-    /// Whether a model was asked, paid or free, and notes of a vault were asked about, in the months that were read:
-    /// the newest two.
+    /// Whether a model, paid or free, was asked about notes of a vault in the months that were read: the newest two.
+    /// Vaults are known by their names: another folder may have had this one.
     pub fn has_asked(&self, vault: &str, provider: &str, model: &str) -> bool {
         self.book.lock().has_asked(vault, provider, model)
     }

@@ -56,7 +56,7 @@ pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_o
 pub use key::{check_file as check_key_file, keep_command_runner};
 pub use rerank::{Billed, RerankClient, RerankScores};
 pub use runtime::ProviderRuntime;
-pub use spender::{Account, Owed, Spender, Unanswered};
+pub use spender::{Account, Owed, Spender, Unanswered, Wanted};
 pub use static_model::{StaticError, StaticModel, TABLE_FILES};
 pub use stream::{ShowText, Streamed};
 

@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use super::ledger::{BudgetLimits, Ledger, OverBudget, Purpose, Settled};
 
 pub(super) use account::Payment;
-pub use account::{Account, Owed, Purchase, Unanswered};
+pub use account::{Account, Owed, Purchase, Unanswered, Wanted};
 pub use guard::{InFlight, Reserved, StandingReservation};
 
 /// Ledger and limits together. A process has one.

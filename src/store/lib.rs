@@ -284,6 +284,11 @@ impl Store {
         Ok(record)
     }
 
+    /// Whether any context was ever paid for here.
+    pub fn has_paid(&self) -> bool {
+        self.journal.len() > 0
+    }
+
     /// The last sequence number given.
     pub fn seq(&self) -> u64 {
         self.counters.lock().seq

@@ -409,6 +409,15 @@ fn init_writes_a_configuration_once() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
     assert_eq!(ran(&place, &["config", "path"], 0).0.trim_end(), file.to_str().unwrap());
     assert_eq!(ran(&place, &["config", "check"], 0).0, "");
+    // A key file that the daemon would not take.
+    let key = place.dir.path().join("key");
+    std::fs::write(&key, "sk-open").unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let with_key = format!("{written}\n[generation.rich]\nprovider = \"openai\"\nkey_file = {key:?}\n");
+    std::fs::write(&file, with_key).unwrap();
+    let (said, _) = ran(&place, &["config", "check"], 1);
+    assert!(said.contains("generation.rich.key_file") && said.contains("can be read by others"), "{said}");
+    std::fs::write(&file, &written).unwrap();
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
     daemon.wait_holding("aardvark", &["a.md"]);

@@ -222,6 +222,24 @@ fn what_was_bought_by_a_version_that_did_not_ask_goes_on() {
     assert_eq!(model.calls(), 2);
 }
 
+#[test]
+fn a_yes_is_not_for_another_folder_of_the_same_name_even_if_it_was_taken_back() {
+    for taken_back in [false, true] {
+        let model = Model::start();
+        let place = place(&model);
+        let mut daemon = started(&place);
+        if taken_back {
+            daemon.ask(&StopContextsRequest::default());
+        }
+        daemon.stop();
+        // The index of another folder is new; the ledger knows the name.
+        std::fs::remove_dir_all(place.store_path()).unwrap();
+        let mut daemon = start(&place);
+        assert!(!offer(&mut daemon).agreed, "{taken_back}");
+        assert_eq!(model.calls(), 1);
+    }
+}
+
 /// An embedder that costs, to which nobody has agreed.
 fn asking_embedder(server: &Vectors, model: &str) -> String {
     server.config("openai", model, "price_per_mtok = 100.0").replace("consent = \"given\"\n", "")

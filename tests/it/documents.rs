@@ -127,7 +127,7 @@ fn attachments_are_found_by_their_names_and_status_says_what_is_in_and_what_is_n
         eventually("the names are current", || {
             let named = daemon.ask(&query_of("harbour plan")).attachments;
             named.iter().map(|file| file.path.as_str()).eq(expected.iter().copied())
-        })
+        });
     };
     place.write("Harbour plan 2025.png", "quokkanette");
     let [old, own, new] = ["Assets/Harbour plan 2024.png", "Secret/Harbour plan (own).png", "Harbour plan 2025.png"];

@@ -1,5 +1,6 @@
 //! Generations of contexts side by side: built beside the one that answers, compared, switched to, rolled back.
 
+use protocol::contexts::StopContextsRequest;
 use protocol::envelope::ErrorKind;
 use protocol::generations::{
     BuildGenerationRequest, DEFAULT_GENERATION, DropGenerationRequest, GenerationInfo, GenerationsRequest,
@@ -69,6 +70,23 @@ fn serve(name: &str) -> UseGenerationRequest {
 
 fn drop_of(name: &str) -> DropGenerationRequest {
     DropGenerationRequest { name: name.to_owned(), vault: None }
+}
+
+#[test]
+fn a_yes_to_a_generation_is_taken_back_while_it_is_built_and_later() {
+    let model = Model::start();
+    let place = place(&model);
+    let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    std::fs::write(place.dir.path().join("config.toml"), config.replace("consent = \"given\"\n", "")).unwrap();
+    let mut daemon = start(&place);
+    model.latency(std::time::Duration::from_secs(20));
+    let job = daemon.ask(&bold(false)).job;
+    eventually("a call", || model.calls() > 0);
+    let stopped = daemon.ask(&StopContextsRequest::default()).vaults;
+    assert_eq!(stopped.iter().map(|offer| offer.model.as_str()).collect::<Vec<_>>(), ["claude-haiku-4-5"]);
+    let ended = daemon.job(job);
+    assert_eq!(ended.state, JobState::Failed, "{ended:?}");
+    assert!(ended.problem.is_some_and(|problem| problem.contains("took back your yes")));
 }
 
 #[test]

@@ -135,6 +135,8 @@ fn an_assistant_gets_no_line_of_what_is_kept_from_it() {
     assert!(text.contains("2 lines match in 1 of 1 notes."), "{text}");
     assert!(text.contains("    7 | TODO: paint the fence") && text.contains("    8 | then rest"), "{text}");
     assert!(!text.contains("comment"), "{text}");
+    let none = assistant.text("grep_notes", json!({ "pattern": "todo", "within": "tag:nosuch" }));
+    assert!(none.contains("No note meets `within`."), "{none}");
     let wrong = assistant.refused("grep_notes", json!({"pattern": "(open"}));
     assert!(wrong.contains("unclosed group"), "{wrong}");
 }
@@ -164,7 +166,7 @@ fn what_is_not_shown_is_said_and_all_vaults_are_counted() {
         assert!(lines <= limit && lines >= shown, "{lines}: {text}");
     }
     let all = assistant.text("grep_notes", json!({ "pattern": "bricks" }));
-    assert!(all.starts_with("1 lines match in 1 of 7 notes.") && !all.contains("Left out"), "{all}");
+    assert!(all.starts_with("1 line matches in 1 of 7 notes.") && !all.contains("Left out"), "{all}");
     let wrong = assistant.refused("grep_notes", json!({ "pattern": "brick", "context": 51 }));
     assert!(wrong.contains("`context` is 51: it may be 0 to 50"), "{wrong}");
 }

@@ -169,6 +169,18 @@ fn arguments_are_honoured_or_refused() {
         ),
         (search, json!({ "query": "heron", "score_threshold": 7 }), "0 to 1"),
         (search, json!({ "query": "heron", "filters": "y" }), "`filters` must be an object"),
+        (search, json!({ "query": "heron", "filters": { "tag": "" } }), "`filter.tag`: a value is missing"),
+        (search, json!({ "query": "heron", "filters": { "after": "" } }), "`filter.after`: `` is not a date"),
+        (
+            "read_note",
+            json!({ "path": "Plan.md", "lines": 1_000_000_000_000_u64 }),
+            "`lines` must be a whole number from 0 to 4294967295",
+        ),
+        (
+            "generate_context_for_chunk",
+            json!({ "document": HERON, "chunk": "Herons hunt", "max_words": 0 }),
+            "`max_words` is 0",
+        ),
         (search, json!({}), "`query` is missing"),
         ("vault_status", json!({ "query": "heron" }), "`query` is not known"),
         ("reindex_with_context", json!({ "max_workers": 10 }), "`context.concurrency` in their configuration"),
@@ -227,6 +239,9 @@ fn arguments_are_honoured_or_refused() {
     let context = made["context"].as_str().unwrap();
     assert!(context.contains("bird") && context.contains("wading"), "{made}");
     assert_eq!((&made["success"], &made["token_count"]), (&json!(true), &json!(0)));
+    let made =
+        assistant.data("generate_context_for_chunk", json!({ "document": "# Kiwi\n\nA bird.", "chunk": "A bird." }));
+    assert!(made["context"].as_str().unwrap().starts_with("Kiwi") && !made.to_string().contains("untitled"), "{made}");
     assert_eq!(assistant.close().0, Some(0));
 }
 

@@ -168,6 +168,41 @@ fn what_is_too_much_or_no_protocol_is_refused_and_the_next_is_served() {
 }
 
 #[test]
+fn who_connects_and_shows_no_token_keeps_nobody_out() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let server = Server::start(&place);
+    let strangers: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    let began = std::time::Instant::now();
+    let tools = server.request("tools/list", &json!({}));
+    assert!(tools["result"]["tools"].is_array(), "{tools}");
+    // Strangers lose their places by themselves after 10 s.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(strangers);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_400_and_by_the_ids_of_its_requests() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let server = Server::start(&place);
+    for (body, ids) in [
+        (r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":[1]}"#, &["\"id\":8"][..]),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]"#,
+            &["\"id\":1", "\"id\":\"b\""],
+        ),
+        ("{", &["not JSON"]),
+    ] {
+        let (status, answer) = server.send(&server.with_token(), body.as_bytes());
+        assert_eq!(status, 400, "{body}: {answer}");
+        assert!(ids.iter().all(|id| answer.contains(id)), "{body}: {answer}");
+    }
+}
+
+#[test]
 fn an_address_or_token_that_will_not_do_is_said() {
     let place = place();
     let short = place.dir.path().join("short");

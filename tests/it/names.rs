@@ -9,9 +9,11 @@ use protocol::jobs::RebuildRequest;
 use protocol::note::GetRequest;
 use protocol::search::{RelatedRequest, SearchRequest};
 
+use crate::assistant::{Assistant, Era};
 use crate::commands::{err, out};
 use crate::requests::{by_words, get, near, paths};
 use crate::support::{Place, eventually};
+use serde_json::json;
 
 fn place() -> Place {
     let place = Place::with(&[
@@ -38,6 +40,8 @@ fn a_note_is_known_by_all_of_its_names() {
     let absolute = place.vault.join(REVIEW);
     let names = [
         REVIEW,
+        "./Work/Pull Requests.md",
+        "Work/Pull Requests.md/",
         "work/pull requests",
         "Pull Requests",
         "PULL REQUESTS.md",
@@ -221,4 +225,31 @@ fn a_vault_of_logseq_is_known_as_logseq_writes_it() {
     let graph = daemon.ask(&GraphRequest::default());
     let missing: Vec<&str> = graph.unresolved.iter().map(|missing| missing.target.as_str()).collect();
     assert_eq!((missing, graph.link_count), (vec!["private", "two words", "work"], 5));
+}
+
+#[test]
+fn an_assistant_names_notes_as_it_comes_by_their_names() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let file = format!("file://{}/Work/Plan.md", place.vault.to_str().unwrap());
+    for path in [
+        "./Work/Plan.md",
+        "note://notes/Work/Plan.md",
+        "Work/Plan.md:3",
+        "obsidian://open?vault=notes&file=Work/Plan",
+        &file,
+    ] {
+        let note = assistant.text("read_note", json!({ "path": path }));
+        assert!(note.contains("vault notes, Work/Plan.md") && note.contains("    3 | "), "{path}: {note}");
+        assert_eq!(assistant.data("related_notes", json!({ "path": path }))["count"], 3, "{path}");
+    }
+    let some = assistant.text("list_names", json!({ "what": "notes", "limit": 1 }));
+    assert!(some.contains("or a larger `limit`, shows others"), "{some}");
+    place.write("Tagged.md", "---\ntags: [harbour, \"har\u{AD}bour\"]\n---\n");
+    eventually("it is found", || {
+        let tags = assistant.text("list_names", json!({ "what": "tags", "like": "#har" }));
+        tags.contains("harbour (1)") && tags.contains("har\\u{ad}bour (1)")
+    });
 }

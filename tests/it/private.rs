@@ -1,6 +1,8 @@
 //! Private notes: what an assistant cannot find, and what no provider is sent. Each has a word that stands nowhere else,
 //! and every way out is searched for these words.
 
+use std::time::Duration;
+
 use protocol::ask::AskRequest;
 use protocol::audience::Audience;
 use protocol::contexts::{GenerateRequest, StatsRequest};
@@ -8,7 +10,7 @@ use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobKind, JobState, JobsRequest, RebuildRequest, SyncRequest};
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
-use protocol::status::RunState;
+use protocol::status::{RunState, StatusRequest};
 use serde_json::json;
 
 use crate::assistant::{Assistant, Era};
@@ -87,6 +89,84 @@ fn an_assistant_hears_of_no_job_about_a_private_note() {
     };
     assert_eq!(paths(Audience::Owner).len(), 4);
     assert_eq!(paths(Audience::Assistant), ["Open"]);
+}
+
+#[test]
+fn an_assistant_learns_no_private_path_by_having_it_made_anew() {
+    let place = place();
+    let other = place.dir.path().join("other");
+    std::fs::create_dir_all(other.join("Journal")).unwrap();
+    std::fs::write(other.join("Journal/Sealed two.md"), "# Two\n").unwrap();
+    std::fs::write(other.join("Sealed.md"), "# Sealed by its name\n").unwrap();
+    place.write("Open/Journal.md", "# Journal\n\nOf the harbour.\n");
+    place
+        .configure(&format!("{PRIVATE}\n[[vault]]\nname = \"other\"\npath = {:?}\n{PRIVATE}", other.to_str().unwrap()));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let rebuild = |path: &str, vault: Option<&str>| RebuildRequest {
+        path: Some(path.to_owned()),
+        vault: vault.map(str::to_owned),
+        audience: Audience::Assistant,
+        dry_run: true,
+        ..RebuildRequest::default()
+    };
+    for (vault, there) in [(Some("notes"), "one"), (None, "one"), (Some("other"), "two"), (None, "two")] {
+        for end in ["", "/"] {
+            let said = [there, "six"].map(|which| {
+                let error = daemon.refused(&rebuild(&format!("Journal/Sealed {which}.md{end}"), vault));
+                (error.message + &json!(error.data).to_string()).replace(&format!("Sealed {which}"), "X")
+            });
+            assert_eq!(said[0], said[1], "{vault:?} {there}{end}");
+        }
+    }
+    // A folder of private notes does not take a name away from a public one.
+    assert_eq!(daemon.ask(&rebuild("Journal", Some("notes"))).total, Some(1));
+}
+
+#[test]
+fn an_assistant_hears_no_number_and_no_time_of_private_notes() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon.ask(&RebuildRequest { wait: true, ..RebuildRequest::default() });
+    let mut assistant = Assistant::start(&place, Era::Legacy);
+    let mut told = |daemon: &mut Daemon| {
+        let progress = assistant.data("get_reindexing_progress", json!({}));
+        assert_eq!((&progress["total_entities"], &progress["processed"]), (&json!(2), &json!(2)), "{progress}");
+        let status = daemon.ask(&StatusRequest { audience: Audience::Assistant, ..StatusRequest::default() });
+        let stats = daemon.ask(&StatsRequest { audience: Audience::Assistant, ..StatsRequest::default() });
+        assert_eq!((status.vaults[0].notes, status.vaults[0].chunks), (2, stats.total), "{status:?}");
+        (json!(status.vaults), json!(stats), assistant.data("vault_status", json!({}))["vaults"].clone())
+    };
+    let before = told(&mut daemon);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    place.write("Journal/Sealed two.md", "# Sealed two\n\nquokkanette\n");
+    eventually("it is found", || daemon.holding("quokkanette").len() == 2);
+    daemon.wait_idle();
+    assert_eq!(told(&mut daemon), before);
+}
+
+#[test]
+fn a_note_that_became_private_while_work_is_paused_is_found_by_no_assistant() {
+    let place = place();
+    place.configure(PRIVATE);
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon.call("pause", json!({}));
+    place.write("Open/Boat.md", "---\ntags: [private]\n---\n# Boat\n\nThe boat is red.\n");
+    place.write("Open/Harbour.md", "# Harbour\n\nThe harbour has room for ten boats.\n");
+    let mut assistant = Assistant::start(&place, Era::Legacy);
+    for (tool, arguments) in [
+        ("search_notes", json!({ "query": "boat harbour engine", "limit": 100 })),
+        ("related_notes", json!({ "text": "the red boat and its engine", "limit": 100 })),
+    ] {
+        let found = assistant.data(tool, arguments)["results"].clone();
+        let paths: Vec<&str> = found.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+        assert!(!paths.contains(&"Open/Boat.md") && paths.contains(&"Open/Harbour.md"), "{tool}: {paths:?}");
+    }
+    let told = assistant.refused("read_note", json!({ "path": "Open/Boat.md" }));
+    assert!(!told.contains("not there now") && told.contains("cannot be read now"), "{told}");
 }
 
 #[test]
@@ -362,6 +442,18 @@ fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
     daemon.stop();
     let mut daemon = settled(&place);
     assert!(daemon.status().embedding.waiting == 0 && vectors.asked().len() <= asked + 1);
+
+    // Nor is one that becomes private between two attempts at a call.
+    let times = || vectors.texts().iter().filter(|text| text.contains("sesquipedalian")).count();
+    vectors.refuse(Some((503, "{}")));
+    vectors.latency(Duration::from_secs(2));
+    place.write("Open/Mixed.md", "# Mixed\n\nA sesquipedalian thing.\n");
+    eventually("its call is under way", || times() > 0);
+    place.write("Open/Mixed.md", "# Mixed\n\nA sesquipedalian gryphon. #private\n");
+    daemon.wait_holding("gryphon", &["Open/Mixed.md"]);
+    let before = times();
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(times(), before);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a query's words stand for, over the socket.
 
+use protocol::audience::Audience;
 use protocol::search::SearchRequest;
 
 use crate::requests::{by_words, paths, query};
@@ -67,4 +68,25 @@ fn a_query_of_which_no_note_has_a_word_is_told_so() {
     // What the embedder does not know is no reason to show anything.
     let (hits, warned) = said("как медитировать");
     assert!(hits == 0 && warned.contains("the embedder does not know its language"), "{hits} {warned}");
+}
+
+#[test]
+fn a_query_without_a_word_is_told_so_whoever_asks() {
+    let place = Place::new();
+    place.write("Pond.md", "# Pond\n\nThere are carp and reeds.\n");
+    let mut daemon = place.start();
+    for audience in [Audience::Owner, Audience::Assistant] {
+        let mut ask = |text: &str| daemon.ask(&SearchRequest { audience, ..query(text) });
+        for nothing in ["(((", "*", ""] {
+            let answer = ask(nothing);
+            assert_eq!(
+                (paths(&answer.hits), answer.warnings),
+                (vec![], vec!["the query is empty".to_owned()]),
+                "{nothing}"
+            );
+        }
+        for some in ["carp", "path:Pond.md", "/carp/", "-heron"] {
+            assert_eq!(paths(&ask(some).hits), ["Pond.md"], "{some}");
+        }
+    }
 }

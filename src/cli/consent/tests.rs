@@ -58,3 +58,10 @@ fn a_budget_of_nothing_is_no_number_of_days() {
     assert_eq!(within(u64::MAX), "the day's budget is 0, so nothing is asked for");
     assert_eq!(within(1), "within a day's budget");
 }
+
+#[test]
+fn an_embedder_that_never_had_a_yes_is_not_said_to_have_made_vectors() {
+    let offer = Offer { what: OfferedWork::Vectors, ..offer(0, None) };
+    let said = stopped(&offer);
+    assert!(said.contains("is shown no text of `notes` from now on; vectors that it has made stay"), "{said}");
+}

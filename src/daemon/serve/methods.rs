@@ -128,7 +128,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::Ping(_) => done::<PingRequest>(&Nothing {}),
         AnyCall::Subscribe(_) => done::<SubscribeRequest>(&Subscribed { events: Vec::new(), watch: Vec::new() }),
         AnyCall::Hello(asked) => done::<HelloRequest>(&welcome(handle, &asked)?),
-        AnyCall::Status(asked) => done::<StatusRequest>(&handle.status(asked.vault.as_deref())?),
+        AnyCall::Status(asked) => done::<StatusRequest>(&handle.status_for(asked.vault.as_deref(), asked.audience)?),
         AnyCall::Search(asked) => done::<SearchRequest>(&handle.search(*asked, cancel)?),
         AnyCall::Grep(asked) => done::<GrepRequest>(&handle.grep(&asked, cancel)?),
         AnyCall::Ask(asked) => done::<AskRequest>(&handle.ask(*asked, cancel, on_text(call.text))?),
@@ -170,7 +170,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::TeamPublish(asked) => done::<TeamPublishRequest>(&handle.team_publish(&asked)?),
         AnyCall::TeamVerify(asked) => done::<TeamVerifyRequest>(&handle.team_verify(&asked)?),
         AnyCall::TeamDrop(asked) => nothing::<TeamDropRequest>(handle.team_drop(&asked)),
-        AnyCall::Stats(asked) => done::<StatsRequest>(&handle.stats(asked.vault.as_deref())?),
+        AnyCall::Stats(asked) => done::<StatsRequest>(&handle.stats(asked.vault.as_deref(), asked.audience)?),
         AnyCall::Cost(_) => done::<CostRequest>(&handle.cost()),
         AnyCall::Jobs(asked) => done::<JobsRequest>(&JobList { jobs: handle.jobs_for(asked.audience) }),
         AnyCall::Cancel(asked) => match asked.job {

@@ -17,7 +17,7 @@ use index::embed::{Input, Vector};
 use note::VaultPath;
 use note::fingerprint::InputHash;
 use provider::ledger::{OverBudget, Purpose};
-use provider::{Account, Health, Spender, tokens_of};
+use provider::{Account, Health, Spender, Wanted, tokens_of};
 use provider::{EmbedError, Made};
 use store::VectorCache;
 
@@ -128,7 +128,7 @@ impl Worker {
         let _ = self.commands.send(Command::Embed(Box::new(job)));
     }
 
-    /// Sends nothing of a note that is not on its way yet.
+    /// Sends nothing of a note that is not on its way yet, and repeats no call that holds some of it.
     pub(crate) fn forget(&self, vault: u64, path: VaultPath) {
         let _ = self.commands.send(Command::Forget((vault, path)));
     }
@@ -178,6 +178,13 @@ struct Parcel {
     cuts: u8,
 }
 
+/// A call under way.
+struct Flight {
+    batch: Vec<Parcel>,
+    /// Dropped when a note in it is not to be sent any more: then no further attempt is made.
+    wanted: Option<Arc<()>>,
+}
+
 /// A job under way.
 struct Open {
     job: EmbedJob,
@@ -210,7 +217,7 @@ struct EmbedQueue {
     bulk: VecDeque<Parcel>,
     /// What was sent and has to be sent once more.
     again: VecDeque<Vec<Parcel>>,
-    flying: HashMap<u64, Vec<Parcel>>,
+    flying: HashMap<u64, Flight>,
     trust: Trust,
     /// What the embedder refused in every length before it took any.
     doubted: Vec<Parcel>,
@@ -253,6 +260,9 @@ impl EmbedQueue {
         self.doubted.retain(|parcel| parcel.of != *key);
         self.again.iter_mut().for_each(|batch| batch.retain(|parcel| parcel.of != *key));
         self.again.retain(|batch| !batch.is_empty());
+        for flight in self.flying.values_mut().filter(|flight| flight.batch.iter().any(|parcel| parcel.of == *key)) {
+            flight.wanted = None;
+        }
         self.orders.remove(key);
     }
 
@@ -264,7 +274,7 @@ impl EmbedQueue {
         self.doubted.retain(|parcel| parcel.of != key);
         let documents = std::mem::take(&mut job.documents);
         let bulk = job.bulk;
-        let flying = self.flying.values().flatten().chain(self.again.iter().flatten());
+        let flying = self.flying.values().flat_map(|flight| &flight.batch).chain(self.again.iter().flatten());
         let under_way = flying.filter(|parcel| parcel.of == key).count();
         let left = documents.len() + under_way;
         self.orders.insert(key.clone(), Open { job, left, problem: None });
@@ -340,7 +350,9 @@ impl EmbedQueue {
         // Leaves out documents that were forgotten while they were on their way, and came back without an answer.
         batch.retain(|parcel| self.orders.contains_key(&parcel.of));
         let Some(open) = batch.first().and_then(|parcel| self.orders.get(&parcel.of)) else { return };
-        let account = self.account(&open.job);
+        let wanted = Arc::new(());
+        let still = Arc::downgrade(&wanted);
+        let account = self.account(&open.job, Wanted::so_long(move || still.strong_count() > 0));
         let shortened = |input: &Input, cuts| {
             let text = cut(&input.text, cuts).to_owned();
             Input { hash: input.hash, context: input.context.min(text.len()), text, ..input.clone() }
@@ -351,7 +363,7 @@ impl EmbedQueue {
             .collect();
         self.next += 1;
         let (number, answers) = (self.next, self.answers.clone());
-        self.flying.insert(number, batch);
+        self.flying.insert(number, Flight { batch, wanted: Some(wanted) });
         self.embedder.embed_then(&documents, account, move |made| {
             // The task may have ended.
             let _ = answers.send(Command::Done(number, made));
@@ -359,7 +371,7 @@ impl EmbedQueue {
     }
 
     /// The account of a call: it serves all notes of its batch, and the ledger has it under the first.
-    fn account(&self, job: &EmbedJob) -> Account {
+    fn account(&self, job: &EmbedJob, wanted: Wanted) -> Account {
         Account {
             spender: self.spender.clone(),
             vault: job.vault_name.as_str().into(),
@@ -367,11 +379,12 @@ impl EmbedQueue {
             reason: job.reason,
             purpose: job.purpose,
             rebuild: job.rebuild,
+            wanted: Some(wanted),
         }
     }
 
     async fn done(&mut self, number: u64, result: Result<Made, EmbedError>) {
-        let Some(batch) = self.flying.remove(&number) else { return };
+        let Some(Flight { batch, wanted }) = self.flying.remove(&number) else { return };
         match result {
             Ok(made) => {
                 // A call that was under way says nothing of what keeps the others waiting since.
@@ -383,6 +396,8 @@ impl EmbedQueue {
                 self.put_back(doubted);
                 self.keep(batch, made.vectors).await;
             }
+            // It was given up for a note in it; the others are sent again.
+            Err(_) if wanted.is_none() => self.again.push_front(batch),
             Err(EmbedError::Budget(refused)) => self.unaffordable(batch, &refused),
             Err(error) if error.is_refusal() => self.halve(batch, &error),
             Err(error) => {

@@ -20,6 +20,7 @@ use context::models::Price;
 use context::plan::{DRIFT_BELOW, Reason};
 use context::settings::ContextConfig;
 use context::{ContextRecord, Template};
+use protocol::audience::Audience;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 use protocol::cost::CostReport;
 use protocol::jobs::{Job, JobKind};
@@ -119,7 +120,8 @@ pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
 }
 
 /// See [`Handle::stats`].
-pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallError> {
+pub(super) fn stats(engine: &Handle, vault: Option<&str>, audience: Audience) -> Result<Stats, CallError> {
+    let covered = Covered { under: None, audience };
     let context = settings(engine);
     let mut stats = Stats {
         provider: context.provider.name().to_owned(),
@@ -131,7 +133,8 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>) -> Result<Stats, CallE
     for vault in engine.choose(vault)? {
         let (_, pipeline) = ready(&vault)?;
         let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-        for note in pipeline.store.notes().map_err(storage)? {
+        let notes = pipeline.store.notes().map_err(storage)?.into_iter();
+        for note in notes.filter(|note| covered.has(&pipeline, &note.path, &note.tags)) {
             stats.total += note.chunks.len() as u64;
             for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
                 stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());

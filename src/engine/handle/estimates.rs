@@ -7,10 +7,12 @@ use super::{CallError, Handle};
 use crate::decide::NotePipeline;
 use crate::indexer::rebuild::Covered;
 use context::ContextRecord;
-use context::cost::{self, Asking, NoteSize};
+use context::cost::{self, Asking, NoteSize, dollars};
 use context::plan::Reason;
 use index::{Row, Snapshot};
 use protocol::contexts::Estimate;
+use protocol::jobs::{Job, JobKind, Scope};
+use provider::settings::BudgetConfig;
 use store::record::{ChunkRecord, NoteRecord};
 
 /// Chunks of a vault that are sampled for the number of tokens per byte.
@@ -63,6 +65,37 @@ pub(super) fn estimate(
     Ok(Some(cost::estimate(sizes, &asking)))
 }
 
+/// What a rebuild of so many vaults would take, and whether its budget, which each of them has, covers that.
+pub(super) fn dry_run(
+    engine: &Handle,
+    kind: JobKind,
+    scope: Scope,
+    notes: Option<u64>,
+    (estimate, vaults): (Option<Estimate>, usize),
+) -> Job {
+    let budget = &engine.0.config.load().budget;
+    let problem = estimate.as_ref().and_then(|estimate| over_budget(estimate, budget, vaults as u64));
+    Job { problem, ..Job::dry_run(kind, scope, notes, estimate) }
+}
+
+fn over_budget(estimate: &Estimate, budget: &BudgetConfig, vaults: u64) -> Option<String> {
+    let tokens = estimate.tokens_in + estimate.tokens_out;
+    let (key, takes, may) = match estimate.micro_dollars {
+        Some(micro) if micro > budget.rebuild.saturating_mul(vaults) => {
+            ("budget.rebuild", dollars(micro), dollars(budget.rebuild))
+        }
+        None if tokens > budget.rebuild_tokens.saturating_mul(vaults) => {
+            ("budget.rebuild_tokens", format!("{tokens} tokens"), budget.rebuild_tokens.to_string())
+        }
+        _ => return None,
+    };
+    let each = if vaults > 1 { " for each vault" } else { "" };
+    Some(format!(
+        "it may take about {takes}, and `{key}` is {may}{each}: it ends unfinished when that is spent; raise it and reload, \
+         or rebuild a folder at a time"
+    ))
+}
+
 /// The indexes that answer.
 fn snapshots(engine: &Handle) -> Vec<Arc<Snapshot>> {
     let vaults = engine.0.vaults.load();
@@ -104,4 +137,21 @@ fn size(note: &NoteRecord, contexts: &[ContextRecord], wanted: Wanted) -> Option
     let wanted: Vec<u64> = chunks.filter(is_wanted).map(|(_, chunk)| bytes(chunk)).collect();
     let size = NoteSize { bytes: note.stat.size, chunks_in_note: note.chunks.len() as u32, wanted };
     (!size.wanted.is_empty()).then_some(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_beyond_the_budget_of_a_rebuild_says_so() {
+        let budget = BudgetConfig { rebuild: 1000, rebuild_tokens: 100, ..BudgetConfig::default() };
+        let over = |micro_dollars, tokens_in, vaults| {
+            over_budget(&Estimate { micro_dollars, tokens_in, ..Estimate::default() }, &budget, vaults)
+        };
+        assert_eq!((over(Some(1000), 500, 1), over(None, 100, 1), over(Some(2000), 0, 2)), (None, None, None));
+        assert!(over(Some(1001), 0, 1).is_some_and(|said| said.contains("`budget.rebuild` is $0.001:")));
+        assert!(over(None, 101, 1).is_some_and(|said| said.contains("`budget.rebuild_tokens` is 100:")));
+        assert!(over(Some(2001), 0, 2).is_some_and(|said| said.contains("for each vault")));
+    }
 }

@@ -59,7 +59,7 @@ pub(super) fn build_generation(
         let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
         let estimate =
             estimates::estimate(engine, &name, &pipelines, &Covered::default(), estimates::Wanted::All, false)?;
-        return Ok(Job::dry_run(JobKind::Generation, scope, None, estimate));
+        return Ok(estimates::dry_run(engine, JobKind::Generation, scope, None, (estimate, vaults.len())));
     }
     if vaults.iter().any(|vault| vault.generation == name) {
         return Err(answers_already(&name));

@@ -15,7 +15,7 @@ use index::grep::{Case, Context, Ended, Matched, Pattern, Rules, Signature};
 use index::search;
 use index::search::Filter;
 use index::{NoteEntry, NoteNo, PackedIter};
-use note::chunk::visible;
+use note::chunk::seen;
 use note::{FileStat, Private, VaultPath};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat, MAX_CONTEXT, MAX_LINES};
 use vault::documents::FileText;
@@ -249,7 +249,7 @@ impl Search<'_> {
         if hidden.is_some_and(|hidden| hidden.covers_now(&note, tags)) {
             return None;
         }
-        self.lines(&visible(&note, &(0..note.text.len())), found)
+        self.lines(&seen(&note), found)
     }
 }
 

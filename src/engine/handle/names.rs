@@ -22,7 +22,9 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
     if limit == 0 || limit > MOST {
         return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST}, not {limit}")));
     }
-    let wanted = Wanted(request.like.as_deref().map(|like| like.trim().to_lowercase()).unwrap_or_default());
+    let like = request.like.as_deref().unwrap_or_default().trim();
+    let like = if request.what == NameKind::Tags { like.trim_start_matches('#') } else { like };
+    let wanted = Wanted(like.to_lowercase());
     let mut notes = Vec::new();
     let mut counts = Counts::default();
     for vault in engine.served(request.vault.as_deref())?.0 {

@@ -10,7 +10,7 @@ use super::{CallError, Handle};
 use crate::decide::Task;
 use crate::indexer::commit::decision;
 use crate::now_s;
-use note::chunk::visible;
+use note::chunk::seen;
 use note::{FileStat, Warning};
 use protocol::audience::Audience;
 use protocol::decision::{DecidedStep, Decision};
@@ -38,7 +38,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     let (vaults, _) = engine.served(request.vault.as_deref())?;
     // A caller that may not see a note gets the same answer as for one that is not there.
     let unknown = || resolve::unknown(&vaults, &request.path, request.audience);
-    let FileText { bytes, stat: seen, remark } = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
+    let FileText { bytes, stat, remark } = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
         let is_told = hidden.is_none() && error != ReadError::Gone;
         if is_told { not_found("note", path.as_str(), &format!("it cannot be read: {error}")) } else { unknown() }
     })?;
@@ -53,9 +53,8 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     }
     let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
     // Text that a reader of the note does not see could only be meant for the machine.
-    let whole = 0..note.text.len();
     let hides = request.audience.is_assistant();
-    let visible = if hides { visible(&note, &whole) } else { Cow::Borrowed(note.text.as_str()) };
+    let visible = if hides { seen(&note) } else { Cow::Borrowed(note.text.as_str()) };
     // This mark says how the file is encoded, and is not part of the first line.
     let visible = visible.strip_prefix('\u{FEFF}').unwrap_or(&visible);
     let total = visible.lines().count() as u32;
@@ -83,7 +82,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         text,
         line: first,
         lines: total,
-        mtime: seen.mtime_ns.div_euclid(1_000_000_000),
+        mtime: stat.mtime_ns.div_euclid(1_000_000_000),
         truncated: first - 1 + sent < total,
         warnings: doubt
             .into_iter()

@@ -52,6 +52,15 @@ pub(super) fn start(engine: &Handle, request: &StartContextsRequest) -> Result<O
 /// See [`Handle::stop_contexts`].
 pub(super) fn stop(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
     let mut offers = say(engine, vault, offers(engine, vault)?, (false, false))?;
+    // A generation beside the one that answers got its yes when it was built.
+    let chosen = engine.choose(vault)?;
+    let beside = engine.0.indexers.inactive.load();
+    for other in beside.iter().filter(|other| chosen.iter().any(|vault| vault.name == other.name)) {
+        tell(engine, other, (false, false))?;
+        if let Some(pipeline) = other.pipeline() {
+            offers.vaults.extend(offer(engine, other, &pipeline)?);
+        }
+    }
     // What is free and stays here, and what the configuration agrees to, goes on.
     offers.vaults.retain(|offer| !offer.agreed);
     if offers.vaults.is_empty() {
@@ -72,11 +81,7 @@ fn say(
     let vaults = engine.choose(vault)?;
     let concerned = vaults.iter().filter(|vault| offers.vaults.iter().any(|offer| offer.vault == vault.name));
     for vault in concerned {
-        let (reply, said) = mpsc::channel();
-        if !engine.0.indexers.send(vault.id, Event::Consent { agreed, replace, reply }) {
-            return Err(CallError::NotReady);
-        }
-        said.recv_timeout(PATIENCE).map_err(|_| CallError::NotReady)??;
+        tell(engine, vault, (agreed, replace))?;
     }
     // Generations beside the one that answers have the same embedder.
     engine.0.indexers.send_all(|| Event::Wake);
@@ -90,6 +95,15 @@ fn say(
         };
     }
     Ok(offers)
+}
+
+/// Tells an indexer what the user said, and waits until it is written down.
+fn tell(engine: &Handle, vault: &VaultShared, (agreed, replace): (bool, bool)) -> Result<(), CallError> {
+    let (reply, said) = mpsc::channel();
+    if !engine.0.indexers.send(vault.id, Event::Consent { agreed, replace, reply }) {
+        return Err(CallError::NotReady);
+    }
+    said.recv_timeout(PATIENCE).map_err(|_| CallError::NotReady)?
 }
 
 /// The user agrees that every search is judged, or takes that back.

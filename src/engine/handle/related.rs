@@ -68,9 +68,15 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         hidden: hidden.as_deref(),
     });
     let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
-    let answers = found.into_iter().zip(&asked);
-    let answers =
-        answers.map(|(found, (vault, _, _, snapshot, _))| freshness::mark(found, vault, snapshot, None)).collect();
+    let answers = found.into_iter().zip(&asked).map(|(found, (vault, _, hidden, snapshot, pipeline))| {
+        let mut found = freshness::mark(found, vault, snapshot, None);
+        if let Some(hidden) = hidden {
+            freshness::leave_hidden_out(&mut found.hits, vault, (snapshot, pipeline), hidden);
+            include::leave_unseen_out(&mut found.hits);
+        }
+        found
+    });
+    let answers = answers.collect();
     let mut answer = search_answer(answers, options.limit, began);
     answer.warnings.extend(doubt.into_iter().chain(incomplete));
     let sources = asked.iter().map(|(vault, _, hidden, snapshot, pipeline)| Source {

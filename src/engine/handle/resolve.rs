@@ -100,18 +100,24 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
     }
     offered.truncate(MOST_OFFERED);
     let hint = match &offered[..] {
+        _ if is_gone && audience.is_assistant() => {
+            "it has changed since it was indexed, and cannot be read now".to_owned()
+        }
         _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
-        [] => "name it by path, title, alias or file name; `situated search` shows paths".to_owned(),
+        [] => "name it by path, title, alias or file name; a search shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),
     };
     not_found("note", &typed.chars().take(MOST_SHOWN).collect::<String>(), &hint)
 }
 
-/// A name without the brackets and the text of a link.
+/// A name without the brackets and the text of a link, and without what a shell adds to a path.
 fn bare(typed: &str) -> &str {
     let typed = typed.trim();
     let inner = typed.strip_prefix('!').unwrap_or(typed).strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-    inner.map_or(typed, |inner| inner.split(['|', '\\']).next().unwrap_or_default().trim())
+    match inner {
+        Some(inner) => inner.split(['|', '\\']).next().unwrap_or_default().trim(),
+        None => typed.strip_prefix("./").unwrap_or(typed).trim_end_matches('/'),
+    }
 }
 
 /// The note at this path, if it exists in one of the vaults, or if it is an absolute one inside a vault. Of several the
@@ -192,14 +198,13 @@ fn lines_of(
 }
 
 fn part_of(note: &Note, part: &str) -> Option<(u32, u32)> {
-    let span = match part.strip_prefix('^') {
-        Some(id) => block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1),
-        None => {
-            let at = heading_of(&note.outline, part)?;
-            let heading = &note.outline[at];
-            let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
-            heading.span.start..next.map_or(note.text.len(), |next| next.span.start)
-        }
+    let span = if let Some(id) = part.strip_prefix('^') {
+        block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1)
+    } else {
+        let at = heading_of(&note.outline, part)?;
+        let heading = &note.outline[at];
+        let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
+        heading.span.start..next.map_or(note.text.len(), |next| next.span.start)
     };
     Some((note.line_of(span.start), note.line_of(span.end.saturating_sub(1).max(span.start))))
 }
@@ -212,7 +217,7 @@ fn block_of(note: &Note, at: usize) -> Range<usize> {
         Some(before) if text(&note.blocks[no]).starts_with('^') => before.span.start..note.blocks[no].span.end,
         _ if note.blocks[no].kind == BlockKind::List => {
             let Block { cuts, span, .. } = &note.blocks[no];
-            let start = cuts.iter().copied().filter(|cut| *cut <= at).next_back().unwrap_or(span.start);
+            let start = cuts.iter().copied().rfind(|cut| *cut <= at).unwrap_or(span.start);
             start..cuts.iter().copied().find(|cut| *cut > at).unwrap_or(span.end)
         }
         _ => note.blocks[no].span.clone(),

@@ -53,12 +53,17 @@ impl Served {
         include::Source { vault: &self.vault.name, snapshot: &self.snapshot, pipeline: &self.pipeline, hidden }
     }
 
-    /// The hits of this vault's ranking, each marked if its note has changed on disk.
-    fn answer(&self, ranking: Ranking, options: &Options) -> Result<Answer, CallError> {
-        let Served { vault, snapshot, .. } = self;
+    /// The hits of this vault's ranking, each marked if its note has changed on disk; with `hide` without notes that have
+    /// become private by that.
+    fn answer(&self, ranking: Ranking, options: &Options, hide: bool) -> Result<Answer, CallError> {
+        let Served { vault, snapshot, pipeline } = self;
         let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
         let found = search::finish(snapshot, &vault.name, ranking, options)?;
-        Ok(freshness::mark(found, vault, snapshot, look))
+        let mut found = freshness::mark(found, vault, snapshot, look);
+        if hide {
+            freshness::leave_hidden_out(&mut found.hits, vault, (snapshot, pipeline), &pipeline.private);
+        }
+        Ok(found)
     }
 
     /// What to say if this vault's vectors were cut short. The indexer, which is woken, then opens the store anew.
@@ -134,11 +139,14 @@ pub(super) fn search_hiding(
     let mut answers = Vec::with_capacity(served.len());
     for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
         cancel.check()?;
-        answers.push(served.answer(ranking, &part.options)?);
+        answers.push(served.answer(ranking, &part.options, hide)?);
     }
     answers.push(outside.finish(options));
     let mut answer = search_answer(answers, options.limit, began);
     keep_above(wanted.min_score, &mut answer);
+    if hide {
+        include::leave_unseen_out(&mut answer.hits);
+    }
     let cut = served.iter().filter_map(|served| served.cut_short(engine));
     let incomplete = served.iter().filter_map(|served| served.incomplete.clone());
     answer.warnings.splice(0..0, incomplete);

@@ -14,7 +14,6 @@ use crate::now_s;
 use crate::settings::Settings;
 use crate::shared::VaultShared;
 use crate::supervisor;
-use index::Snapshot;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::decision::Decision;
@@ -62,7 +61,7 @@ fn knowing(engine: &Handle, vaults: Vec<Arc<VaultShared>>, typed: &str) -> Resul
         let of_it = |decision: &Decision| {
             decision.vault == vault.name && VaultPath::parse(&decision.path).is_some_and(|note| note.is_under(path))
         };
-        holds(vault, path) || is_on_disk(vault, path) || !engine.0.feed.last(1, of_it).is_empty()
+        holds(vault, path, Audience::default()) || is_on_disk(vault, path) || !engine.0.feed.last(1, of_it).is_empty()
     };
     if let Some(path) = VaultPath::parse(typed.trim_end_matches('/')) {
         let knowing: Vec<_> = vaults.iter().filter(|vault| known(vault, &path)).cloned().collect();
@@ -85,25 +84,42 @@ pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
     let mut jobs = engine.0.jobs.all();
     if audience.is_assistant() {
         let vaults = engine.0.vaults.load();
-        let shows = |(snapshot, pipeline): (Arc<Snapshot>, Arc<NotePipeline>), path: &VaultPath| {
-            snapshot.notes().any(|note| note.path.is_under(path) && !pipeline.private.covers(&note.path, note.tags()))
-        };
         // Of a note that no vault has nobody knows whether it is private.
         let is_shown = |path: &str| {
             let path = VaultPath::parse(path.trim_end_matches('/'));
-            path.is_some_and(|path| vaults.iter().filter_map(|vault| ready(vault).ok()).any(|open| shows(open, &path)))
+            path.is_some_and(|path| vaults.iter().any(|vault| holds(vault, &path, audience)))
         };
+        let mut counted: Vec<(Scope, u64)> = Vec::new();
         for job in &mut jobs {
             job.failed.retain(|file| is_shown(&file.path));
+            // Of a job that its owner began private notes are part.
+            let known = counted.iter().find(|(scope, _)| *scope == job.scope).map(|(_, shown)| *shown);
+            let shown = known.unwrap_or_else(|| shown_of(&vaults, &job.scope));
+            if known.is_none() {
+                counted.push((job.scope.clone(), shown));
+            }
+            (job.done, job.total) = (job.done.min(shown), job.total.map(|total| total.min(shown)));
+            (job.changed, job.seq, job.parts) = (0, 0, Vec::new());
             job.scope.path.take_if(|path| !is_shown(path));
         }
     }
     jobs
 }
 
-/// Whether a vault has a note at or below a path.
-fn holds(vault: &VaultShared, path: &VaultPath) -> bool {
-    ready(vault).is_ok_and(|(snapshot, _)| snapshot.notes().any(|note| note.path.is_under(path)))
+/// Whether a vault has a note at or below a path that `audience` may know of.
+fn holds(vault: &VaultShared, path: &VaultPath, audience: Audience) -> bool {
+    let Ok((snapshot, pipeline)) = ready(vault) else { return false };
+    let covered = Covered { under: Some(path.clone()), audience };
+    snapshot.notes().any(|note| covered.has(&pipeline, &note.path, note.tags()))
+}
+
+/// How many notes of a scope there are for an assistant.
+fn shown_of(vaults: &[Arc<VaultShared>], scope: &Scope) -> u64 {
+    let under = scope.path.as_deref().and_then(|path| VaultPath::parse(path.trim_end_matches('/')));
+    let covered = Covered { under, audience: Audience::Assistant };
+    let of_scope = |vault: &&Arc<VaultShared>| scope.vault.as_ref().is_none_or(|name| *name == vault.name);
+    let open = vaults.iter().filter(of_scope).filter_map(|vault| ready(vault).ok());
+    open.map(|(snapshot, pipeline)| covered.count(&snapshot, &pipeline)).sum()
 }
 
 /// Has contexts that should be better made anew, for notes that changed in so many seconds; for all notes with 0.
@@ -118,16 +134,15 @@ fn refresh(engine: &Handle, vaults: &[Arc<VaultShared>], seconds: u64) -> Result
     Ok(())
 }
 
-/// The vaults of a scope, and the folder or note in it: a folder by its path, a note as its owner names it.
+/// Those of the vaults that a scope is of, and the folder or note in it: a folder by its path, a note as its owner names it.
 fn vaults_of(
-    engine: &Handle,
+    vaults: Vec<Arc<VaultShared>>,
     scope: &Scope,
     audience: Audience,
 ) -> Result<(Vec<Arc<VaultShared>>, Option<VaultPath>), CallError> {
-    let vaults = engine.choose(scope.vault.as_deref())?;
     let Some(typed) = &scope.path else { return Ok((vaults, None)) };
     if let Some(path) = VaultPath::parse(typed.trim_end_matches('/'))
-        && vaults.iter().any(|vault| holds(vault, &path))
+        && vaults.iter().any(|vault| holds(vault, &path, audience))
     {
         return Ok((vaults, Some(path)));
     }
@@ -149,20 +164,19 @@ pub(super) fn rebuild(
         let message = format!("rebuild {} is running", running.job);
         return Err(CallError::Conflict { message, job: running.job });
     }
-    let (vaults, under) = vaults_of(engine, &scope, audience)?;
+    let chosen = engine.choose(scope.vault.as_deref())?;
+    let (vaults, under) = vaults_of(chosen.clone(), &scope, audience)?;
     let covered = Covered { under, audience };
-    let count = |vault: &Arc<VaultShared>| -> Result<u64, CallError> {
-        let (snapshot, pipeline) = ready(vault)?;
-        Ok(snapshot.notes().filter(|note| covered.has(&pipeline, &note.path, note.tags())).count() as u64)
-    };
     let mut total = 0;
     for vault in &vaults {
-        total += count(vault)?;
+        let (snapshot, pipeline) = ready(vault)?;
+        total += covered.count(&snapshot, &pipeline);
     }
     if total == 0
         && let Some(path) = &scope.path
     {
-        return Err(resolve::unknown(&vaults, path, audience));
+        // Of all vaults: a vault that has a hidden note of this name must not be told from others.
+        return Err(resolve::unknown(&chosen, path, audience));
     }
     if dry_run || audience.is_assistant() {
         let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
@@ -175,13 +189,15 @@ pub(super) fn rebuild(
             batch,
         )?;
         if dry_run {
-            return Ok(Job::dry_run(JobKind::Rebuild, scope, Some(total), estimate));
+            let of = (estimate, vaults.len());
+            return Ok(estimates::dry_run(engine, JobKind::Rebuild, scope, Some(total), of));
         }
         recent::may_rebuild(engine, audience, estimate.as_ref())?;
         for vault in &vaults {
             recent::may_ask(engine, audience, &vault.generation, std::slice::from_ref(vault))?;
         }
     }
+    let scope = Scope { path: covered.under.as_ref().map(ToString::to_string), ..scope };
     let job = engine.begin(JobKind::Rebuild, scope, &vaults);
     // A user who confirms what a whole vault takes agrees to the model; an assistant cannot do that for the user.
     let agreed = covered.under.is_none() && !audience.is_assistant();

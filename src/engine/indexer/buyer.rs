@@ -70,11 +70,14 @@ impl Buyer {
     }
 
     /// Reads whether the user has agreed to the model in force. If contexts were bought from it for this vault before
-    /// anybody was asked, that counts as a yes.
-    pub(super) fn read_consent(&mut self, actor: &ActorContext) {
+    /// anybody was asked, that counts as a yes. The ledger knows vaults by name alone, so the contexts must be here too.
+    pub(super) fn read_consent(&mut self, at: &At<'_>) {
+        let At { actor, pipeline } = at;
         let terms = self.pending.runtime.terms();
         let (name, dir) = (&actor.place.vault.name, &actor.place.dir);
-        let bought = |provider: &str, model: &str| actor.engine.spender.ledger().has_asked(name, provider, model);
+        let bought = |provider: &str, model: &str| {
+            pipeline.store.has_paid() && actor.engine.spender.ledger().has_asked(name, provider, model)
+        };
         self.consent = ConsentState::read_or(terms, dir, |terms, dir| terms.are_agreed(dir, bought));
         if !self.is_agreed() {
             tracing::info!(vault = name, "contexts wait for your yes: `situated contexts start`");
@@ -99,7 +102,8 @@ impl Buyer {
         } else if changed {
             self.pending.ask_no_more();
         }
-        Ok(())
+        // Also if there was no yes: a rebuild of a note is confirmed for itself.
+        if !agreed && self.consent.terms().is_some() { self.stop_run(at, "you took back your yes") } else { Ok(()) }
     }
 
     /// Asks for contexts that no save asks for: in place of free ones, and with `replace` in place of those that
@@ -234,9 +238,20 @@ impl Buyer {
     /// Begins a rebuild by the model in force, after ending the current one.
     pub(super) fn begin_run(&mut self, at: &At<'_>, run: Run) -> Result<(), EngineError> {
         self.stop_run(at, "another rebuild has begun")?;
+        let run = Run { terms: self.consent.terms().cloned(), ..run };
         let remembered = run.remember(at.pipeline);
         self.pending.run = Some(run);
         remembered
+    }
+
+    /// Ends the rebuild if the model in force needs a yes and is not the one that the user confirmed it for.
+    pub(super) fn stop_run_of_others(&mut self, at: &At<'_>) -> Result<(), EngineError> {
+        match &self.pending.run {
+            Some(run) if !self.consent.covers(run.terms.as_ref()) => {
+                self.stop_run(at, "it was confirmed for another model, or another host; rebuild again")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes up the rebuild that a former process left unfinished. Returns its job and the notes that are still to be
@@ -249,11 +264,15 @@ impl Buyer {
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
+        self.pending.run = Some(run);
+        self.stop_run_of_others(at)?;
+        if self.pending.run.is_none() {
+            return Ok(None);
+        }
         if !rest.is_empty() {
             // The job has two steps: one ends with the notes, one with the contexts.
             at.actor.engine.jobs.open_step(job, vault);
         }
-        self.pending.run = Some(run);
         Ok(Some((job, rest)))
     }
 

@@ -264,8 +264,9 @@ impl EmbedderMigration {
     }
 
     /// A note was decided about, or removed.
-    pub(super) fn note_changed(&mut self, path: &VaultPath) {
+    pub(super) fn note_changed(&mut self, vault: u64, path: &VaultPath) {
         if let Stage::Filling(fill) = &mut self.stage {
+            fill.forget(vault, path);
             fill.done.remove(path);
             fill.lacking.remove(path);
             fill.todo.insert(path.clone());

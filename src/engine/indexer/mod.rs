@@ -328,7 +328,7 @@ impl Indexer {
             opened: quarantined.map(|what| what.told(&vault.name)).into_iter().collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
-        buyer.read_consent(&notes.actor);
+        buyer.read_consent(&At { actor: &notes.actor, pipeline: &notes.commit.pipeline });
         let again = notes.commit.load(&room, &mut |record| buyer.pending.loaded(record, now))?;
         if !again.is_empty() {
             notes.work.enqueue(again.into_iter().map(Task::again).collect(), true);

@@ -368,11 +368,11 @@ impl NoteIndexer {
         self.actor.engine.feed.notify(Notice::Index { vault, seq, notes, chunks });
     }
 
-    /// Takes the tasks of cancelled jobs out of the queue.
-    pub(super) fn drop_cancelled(&mut self) {
-        let jobs = &self.actor.engine.jobs;
-        let cancelled = self.work.take_cancelled(|job| jobs.is_cancelled(job));
-        self.end_batches(cancelled, Ended::Cancelled);
+    /// Takes the tasks of jobs that were cancelled, or have failed here, out of the queue.
+    pub(super) fn drop_over(&mut self) {
+        let (jobs, vault) = (&self.actor.engine.jobs, self.actor.shared.id);
+        let over = self.work.take_over(|job| jobs.is_over(job, vault));
+        self.end_batches(over, Ended::Cancelled);
     }
 
     /// If another program has cut the vector file short, has the store opened anew: the missing vectors are made again

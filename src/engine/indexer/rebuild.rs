@@ -5,10 +5,12 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::consent::Terms;
 use crate::decide::{NotePipeline, Task};
 use crate::{EngineError, now_s};
 use context::plan::Reason;
 use context::quality::Flaw;
+use index::Snapshot;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::jobs::{ContextProgress, SkippedFile};
@@ -40,6 +42,11 @@ impl Covered {
         self.under.as_ref().is_none_or(|under| path.is_under(under))
             && !(self.audience.is_assistant() && pipeline.private.covers(path, tags))
     }
+
+    /// How many notes of a vault belong to it.
+    pub(crate) fn count(&self, snapshot: &Snapshot, pipeline: &NotePipeline) -> u64 {
+        snapshot.notes().filter(|note| self.has(pipeline, &note.path, note.tags())).count() as u64
+    }
 }
 
 /// A rebuild that goes on.
@@ -57,6 +64,9 @@ pub(crate) struct Run {
     /// Who asked for it.
     #[serde(default)]
     pub(crate) audience: Audience,
+    /// The model that the user confirmed it for; absent if that needs no consent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) terms: Option<Terms>,
     /// Whether the provider's batch interface is used.
     pub(crate) batch: bool,
     /// Chunks in all, once every note has been decided about; 0 before.
@@ -86,6 +96,7 @@ impl Run {
             began: now_s(),
             path,
             audience: Audience::default(),
+            terms: None,
             batch,
             total: 0,
             failed: 0,

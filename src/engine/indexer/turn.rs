@@ -63,6 +63,7 @@ impl Indexer {
                     said = done.and_then(|()| if agreed { buyer.ask_at_first(at, replace) } else { Ok(()) });
                     Ok(())
                 });
+                self.notes.drop_over();
                 let said = said.and_then(|()| self.set_agreed_to_embedder(agreed));
                 // The status first, so that the caller finds it up to date. The caller may have gone.
                 self.refresh_status();
@@ -107,7 +108,7 @@ impl Indexer {
                 self.notes.attempt(taken);
             }
             Event::Wake => {
-                self.notes.drop_cancelled();
+                self.notes.drop_over();
                 self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
                 let dir = &self.actor.place.vault_dir;
                 self.migration.iter_mut().for_each(|migration| migration.look_for_yes(dir));
@@ -140,8 +141,8 @@ impl Indexer {
                     let Committed { record, moved_from, missing, .. } = *committed;
                     self.vectors.ask(&self.notes.commit.pipeline, vault, &record, missing, bulk);
                     if let Some(migration) = &mut self.migration {
-                        migration.note_changed(&record.path);
-                        moved_from.iter().for_each(|old| migration.note_changed(old));
+                        migration.note_changed(vault.0, &record.path);
+                        moved_from.iter().for_each(|old| migration.note_changed(vault.0, old));
                     }
                     if let Some(old) = &moved_from {
                         self.buyer.pending.moved(old, &record.path);
@@ -149,7 +150,7 @@ impl Indexer {
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
-                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&path));
+                    self.migration.iter_mut().for_each(|migration| migration.note_changed(vault.0, &path));
                     self.buyer.pending.removed(&path, no);
                 }
             }
@@ -409,7 +410,11 @@ impl Indexer {
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
-            self.buyer.read_consent(&self.actor);
+            self.buy(|buyer, at, _| {
+                buyer.read_consent(at);
+                buyer.stop_run_of_others(at)
+            });
+            self.notes.drop_over();
         }
         if config.embed != before.embed {
             let taken = self.take_embedder(&config);

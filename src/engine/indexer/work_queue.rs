@@ -219,9 +219,9 @@ impl WorkQueue {
         done.iter().filter_map(|number| self.batches.remove(number)).map(|batch| batch.progress()).collect()
     }
 
-    /// Takes out the batches whose jobs were all cancelled, with their queued tasks.
-    pub(crate) fn take_cancelled(&mut self, is_cancelled: impl Fn(u64) -> bool) -> Vec<Progress> {
-        let is_over = |batch: &Batch| !batch.jobs.is_empty() && batch.jobs.iter().all(|job| is_cancelled(*job));
+    /// Takes out the batches whose jobs are all over, with their queued tasks.
+    pub(crate) fn take_over(&mut self, is_over: impl Fn(u64) -> bool) -> Vec<Progress> {
+        let is_over = |batch: &Batch| !batch.jobs.is_empty() && batch.jobs.iter().all(|job| is_over(*job));
         let over: Vec<u64> = self.batches.iter().filter(|(_, b)| is_over(b)).map(|(n, _)| *n).collect();
         self.tasks.retain(|(batch, _)| !over.contains(batch));
         over.iter().filter_map(|number| self.batches.remove(number)).map(|batch| batch.progress()).collect()

@@ -313,7 +313,7 @@ impl Process {
         self.drain(dice);
         let store = self.vault.pipeline().map(|pipeline| Arc::downgrade(&pipeline.store));
         let Seed { engine, disk, vault, pool, .. } = &self.seed;
-        let shared = VaultShared::new(self.vault.id + 1, vault, "", disk.clone());
+        let shared = VaultShared::new(self.vault.id + 1, vault, "", disk.clone(), Some(&self.vault));
         let (sender, inbox) = mpsc::channel();
         self.shared.indexers.remove(self.vault.id);
         self.shared.indexers.add(shared.id, sender.clone());

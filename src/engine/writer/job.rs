@@ -22,7 +22,7 @@ use context::quality::Flaw;
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
 use provider::ledger::OverBudget;
-use provider::{Account, Owed};
+use provider::{Account, Owed, Wanted};
 use store::Store;
 
 /// Asks about a note until every passage of it has its context or can get none, or something stops it: a budget, the
@@ -46,6 +46,7 @@ pub(super) async fn carry_out(
             reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
             purpose: job.purpose,
             rebuild: job.rebuild,
+            wanted: Some(Wanted::so_long(move || job.wanted.has_changed().is_ok())),
         };
         (work, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
     });
@@ -220,10 +221,8 @@ impl Note<'_> {
             };
             let answers = match turn {
                 Ok(turn) => author.ask(turn, &shown.0, &shown.1, &prompt, &account).await,
-                Err(failure) => {
-                    let held = Interrupted::Provider(failure.message.clone());
-                    author.failed(failure).and(Err(held))
-                }
+                // Nothing was sent, so no call is counted as failed.
+                Err(failure) => Err(Interrupted::Provider(failure.message)),
             };
             match answers {
                 Ok((answers, owed)) => Asked::Answered(answers, owed),

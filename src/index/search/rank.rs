@@ -164,7 +164,12 @@ impl Begun {
         if nothing {
             // No chunk meets the conditions.
         } else if !query.has_text() {
-            match &allowed {
+            // What is hidden from the caller is no condition of the query.
+            let asks = !query.filter.asks_nothing()
+                || query.required.is_some()
+                || !query.without.is_empty()
+                || !query.patterns.is_empty();
+            match allowed.as_ref().filter(|_| asks) {
                 Some(allowed) => {
                     ranking.ranked = newest(snapshot, allowed, query).into_iter().map(Ranked::sure).collect();
                 }

@@ -18,7 +18,7 @@ const ROOM: usize = 12_000;
 /// `grep_notes`, as text alone.
 pub(in crate::mcp) async fn lines(asked: params::Grep, caller: &Caller) -> Result<ToolResult, Trouble> {
     let params::Grep { pattern, fixed, within, context, vault: of, limit } = asked;
-    let limit = limit.unwrap_or(USUAL);
+    let (limit, within_is_empty) = (limit.unwrap_or(USUAL), within.trim().is_empty());
     if context > MAX_CONTEXT {
         return Err(Trouble::invalid(format!("`context` is {context}: it may be 0 to {MAX_CONTEXT}")));
     }
@@ -37,7 +37,9 @@ pub(in crate::mcp) async fn lines(asked: params::Grep, caller: &Caller) -> Resul
     };
     let found = caller.call(asked).await?;
     let least = if found.truncated { "At least " } else { "" };
-    let about = format!("{least}{} lines match in {} of {} notes.", found.lines, found.notes.len(), found.searched);
+    let none = if found.searched == 0 && !within_is_empty { " No note meets `within`." } else { "" };
+    let lines = if found.lines == 1 { "line matches" } else { "lines match" };
+    let about = format!("{least}{} {lines} in {} of {} notes.{none}", found.lines, found.notes.len(), found.searched);
     let mut text = show::head(&about);
     let (mut used, mut shown) = (text.chars().count(), 0);
     'notes: for note in &found.notes {
@@ -58,7 +60,7 @@ pub(in crate::mcp) async fn lines(asked: params::Grep, caller: &Caller) -> Resul
     left.extend((shown < found.lines).then(|| format!("{} of these lines", found.lines - shown)));
     left.extend(found.truncated.then(|| "what matches after them".to_owned()));
     if !left.is_empty() {
-        let limit = if found.truncated { "A larger `limit`, a" } else { "A" };
+        let limit = if found.truncated && limit < MOST { "A larger `limit`, a" } else { "A" };
         let _ =
             writeln!(text, "\nLeft out: {}. {limit} narrower pattern, or `within`, shows more.", left.join(", and "));
     }

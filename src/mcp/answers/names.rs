@@ -21,13 +21,15 @@ pub(in crate::mcp) async fn names(asked: params::Names, caller: &Caller) -> Resu
     let found = caller.call(asked).await?;
     let mut lines = Vec::with_capacity(found.names.len());
     for name in &found.names {
-        let (text, count) = (clean::line(&name.name), name.notes);
+        let (text, count) = (clean::name(&name.name), name.notes);
         lines.push(match (&name.path, &name.vault) {
             (Some(path), Some(vault)) => format!("{text} (vault {}, {})", clean::name(vault), clean::name(path)),
             _ => format!("{text} ({count})"),
         });
     }
-    let about = format!("{} of {} names, with the notes that have each.", found.names.len(), found.total);
+    let more =
+        if (found.names.len() as u64) < found.total { " `like`, or a larger `limit`, shows others." } else { "" };
+    let about = format!("{} of {} names, with the notes that have each.{more}", found.names.len(), found.total);
     Ok(ToolResult { text: show::list(&about, &lines), structured: None })
 }
 

@@ -9,7 +9,7 @@ use super::super::daemon::Trouble;
 use super::super::params::{Progress, Reindex};
 use super::super::results::{Cost, HowFar, Reindexed, Reindexing};
 use super::{ToolResult, decimal, vault};
-use crate::mcp::clean;
+use crate::mcp::{clean, resources};
 use protocol::contexts::{Estimate, StatsRequest};
 use protocol::daemon::HelloRequest;
 use protocol::jobs::{CancelRequest, Job, JobKind, JobList, JobState, JobsRequest, RebuildRequest};
@@ -35,7 +35,10 @@ pub(in crate::mcp) fn without_settings(given: Map<String, Value>) -> Result<Map<
 
 pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<ToolResult, Trouble> {
     written_by(asked.llm_provider.as_deref(), caller).await?;
-    let (vault, path) = (vault(asked.vault.as_ref()), asked.path.as_deref().map(clean::named));
+    let (vault, path) = match asked.path.as_deref().map(|path| resources::named(path, asked.vault.as_ref())) {
+        Some(named) => (named.vault, Some(named.path)),
+        None => (vault(asked.vault.as_ref()), None),
+    };
     let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };
     let planned = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
     let plan = Plan { total: planned.total.unwrap_or_default(), estimate: planned.estimate.as_ref().map(cost) };

@@ -6,7 +6,7 @@ use super::super::caller::Caller;
 use super::super::daemon::Trouble;
 use super::super::params::{self, Filters, Related, Search};
 use super::super::results::{Found, FoundPassage, Linked, Metadata, Omitted, TRUST};
-use super::super::{clean, show, size};
+use super::super::{clean, resources, show, size};
 use super::{ToolResult, decimal, lines, names, vault};
 use protocol::hit::{Hit, LinkedNotes};
 use protocol::search::{BoostWeights, TimeAsked};
@@ -27,6 +27,7 @@ const QUERY: usize = 300;
 /// Conditions as the daemon takes them.
 pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
     let Filters { path, tag, note_type, after, before } = filters?.clone();
+    let tag = tag.map(|tag| clean::named(&tag));
     Some(SearchFilter { path, tag, note_type, after, before, ..SearchFilter::default() })
 }
 
@@ -93,12 +94,18 @@ pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<T
         return Err(Trouble::invalid("give `path`, a note, or `text`, and not both"));
     }
     let style = Style { contexts: false, whole: 0, ..Style::of(&[], None, asked.max_chars)? };
+    let named = asked.path.as_deref().map(|path| resources::named(path, asked.vault.as_ref()));
+    let (of_hit, path, vault) = match named {
+        Some(named) => (named.lines, Some(named.path), named.vault),
+        None => (None, None, vault(asked.vault.as_ref())),
+    };
+    let lines = (asked.line.is_none() && asked.end_line.is_none()).then_some(of_hit).flatten();
     let request = RelatedRequest {
-        path: asked.path.as_deref().map(clean::named),
-        line: asked.line,
-        end_line: asked.end_line,
+        path,
+        line: lines.map(|(first, _)| first).or(asked.line),
+        end_line: lines.and_then(|(_, last)| last).or(asked.end_line),
         text: asked.text,
-        vault: vault(asked.vault.as_ref()),
+        vault,
         exclude_linked: asked.exclude_linked,
         group: Group::Note,
         limit: Some(limit(asked.limit)?),

@@ -118,11 +118,26 @@ pub fn visible<'a>(note: &'a Note, span: &Range<usize>) -> Cow<'a, str> {
     for comment in hidden {
         out.push_str(&note.text[at..comment.start.max(at)]);
         let (start, end) = (comment.start.max(at), comment.end.min(span.end));
-        out.extend(note.text.get(start..end).into_iter().flat_map(str::chars).filter(|c| matches!(c, '\r' | '\n')));
+        out.push_str(&line_ends(note.text.get(start..end).unwrap_or_default()));
         at = at.max(end);
     }
     out.push_str(&note.text[at..span.end]);
     Cow::Owned(out)
+}
+
+/// The ends of the lines of a text that is left out: those that follow keep their numbers.
+pub fn line_ends(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\r' | '\n')).collect()
+}
+
+/// The text of a note as a person sees it who reads it rendered: without comments, and without what an HTML comment that
+/// is never closed hides. Its lines keep their numbers.
+pub fn seen(note: &Note) -> Cow<'_, str> {
+    let whole = 0..note.text.len();
+    let Some(open) = &note.unclosed else { return visible(note, &whole) };
+    let ends = line_ends(&note.text[open.clone()]);
+    let (before, after) = (visible(note, &(0..open.start)), visible(note, &(open.end..whole.end)));
+    Cow::Owned(format!("{before}{ends}{after}"))
 }
 
 /// The text of a span as it is searched and embedded: without comments, links as what they show.

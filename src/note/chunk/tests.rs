@@ -188,6 +188,16 @@ fn visible_text_has_no_comments_and_all_lines() {
     assert!(matches!(visible(&note, &(0..3)), Cow::Borrowed("one")));
 }
 
+#[test]
+fn a_comment_that_is_never_closed_is_not_seen() {
+    let seen = |text: &str| seen(&cut("n.md", text, &ChunkConfig::default()).0).into_owned();
+    assert_eq!(seen("one\n\n<!-- two\n\nthree %%a%%\n"), "one\n\n\n\n\n");
+    assert_eq!(seen("one %%a%%\n\n> <!-- two\n\nthree\n"), "one \n\n> \n\nthree\n", "it ends with its block");
+    for text in ["Write `<!--` to begin\n\none\n", "a <!-- b\n\nc\n", "```html\n<!-- x -->\n<!--\n```\n\none\n"] {
+        assert_eq!(seen(text), text);
+    }
+}
+
 pub(super) fn markdown() -> impl proptest::strategy::Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zé日]{1,8}( [a-zé日]{1,8}){0,12}\n\n",

@@ -20,6 +20,8 @@ fn a_tag_anywhere_makes_a_note_private() {
         "---\ntags: [work, private]\n---\nx",
         "---\ntags: private/health\n---\nx",
         "---\ntag: '#PRIVATE'\n---\nx",
+        "---\ntags: [\"pri\u{AD}vate\"]\n---\nx",
+        "---\ntags: [\"private\u{200B}\"]\n---\nx",
         // Front matter that is no YAML is read as far as it goes.
         "---\ntags: private\nup: [[Home]]: x\n---\nx",
     ] {

@@ -81,6 +81,12 @@ fn a_missing_or_wrong_parameter_is_named_with_what_it_may_be() {
             "`filter.tag` must be a string",
         ),
         (Method::Search, json!({ "query": "x", "include": ["all"] }), "include", "not \"all\""),
+        (
+            Method::Get,
+            json!({ "path": "x", "lines": 1_000_000_000_000_u64 }),
+            "lines",
+            "from 0 to 4294967295, not 1000000000000",
+        ),
         (Method::Grep, json!({ "pattern": "x", "before": 70_000 }), "before", "from 0 to 65535, not 70000"),
     ];
     for (method, params, parameter, why) in table {

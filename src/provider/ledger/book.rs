@@ -1,6 +1,6 @@
 //! The sums of the ledger, kept as lines come: what every budget has left, and what a report says.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::line::{Entry, Line, Spared, Used, month_of_day};
@@ -46,6 +46,8 @@ pub(super) struct Month {
     pub notes: HashMap<(String, String), Sums>,
     /// By provider and model.
     pub models: HashMap<(String, String), Sums>,
+    /// Vault, provider and model, where notes of the vault were asked about.
+    asked: HashSet<(String, String, String)>,
     /// What was not spent because a team had the contexts.
     pub teams: BTreeMap<String, TeamSaving>,
 }
@@ -114,12 +116,10 @@ impl Book {
         self.pots.get(pot).copied().unwrap_or_default()
     }
 
-    /// Whether a model was asked, and notes of a vault were asked about.
+    /// Whether a model was asked about notes of a vault.
     pub(super) fn has_asked(&self, vault: &str, provider: &str, model: &str) -> bool {
-        let is_ours = |(of, path): &(String, String)| of == vault && !path.is_empty();
-        let model = (provider.to_owned(), model.to_owned());
-        self.months.values().any(|month| month.models.contains_key(&model))
-            && self.months.values().any(|month| month.notes.keys().any(is_ours))
+        let asked = (vault.to_owned(), provider.to_owned(), model.to_owned());
+        self.months.values().any(|month| month.asked.contains(&asked))
     }
 
     /// Counts a reservation as spent.
@@ -175,6 +175,9 @@ impl Book {
         change(month.purposes.entry(entry.purpose.name()).or_default());
         if entry.purpose.is_for_contexts() {
             change(month.notes.entry((entry.vault.clone(), entry.path.clone())).or_default());
+            if !entry.path.is_empty() {
+                month.asked.insert((entry.vault.clone(), entry.provider.clone(), entry.model.clone()));
+            }
         }
         change(month.models.entry((entry.provider.clone(), entry.model.clone())).or_default());
     }

@@ -105,6 +105,19 @@ fn a_call_is_reserved_settled_and_reported() {
 }
 
 #[test]
+fn a_model_that_one_vault_has_asked_was_not_asked_by_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    drop(reserve(&ledger, ask(Some(1), 1)).unwrap());
+    drop(reserve(&ledger, CallEstimate { vault: "diary", model: "large", ..ask(Some(1), 1) }).unwrap());
+    for ledger in [&ledger, &Ledger::open(dir.path()).unwrap()] {
+        let has = |vault, model| ledger.has_asked(vault, "anthropic", model);
+        assert!(has("notes", "small") && has("diary", "large"));
+        assert!(!has("notes", "large") && !has("diary", "small"));
+    }
+}
+
+#[test]
 fn each_limit_refuses_what_it_is_for() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();

@@ -1,5 +1,6 @@
 //! On whose account a call is made, and the money of its attempts.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::super::Failure;
@@ -22,6 +23,29 @@ pub struct Account {
     pub purpose: Purpose,
     /// Micro-dollars and tokens that the rebuild may take, if it has a budget of its own.
     pub rebuild: Option<(u64, u64)>,
+    /// For how long further attempts are made; `None`: until there is an answer.
+    pub wanted: Option<Wanted>,
+}
+
+/// Says whether a call is still wanted, and may still be made; it is asked before each attempt.
+#[derive(Clone)]
+pub struct Wanted(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Wanted {
+    /// As long as `is_wanted` says so.
+    pub fn so_long(is_wanted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Wanted(Arc::new(is_wanted))
+    }
+
+    pub(crate) fn is_so(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Wanted").field(&self.is_so()).finish()
+    }
 }
 
 impl Account {
@@ -35,6 +59,7 @@ impl Account {
             reason: Reason::Rebuild,
             purpose,
             rebuild: None,
+            wanted: None,
         }
     }
 }

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::testing::How;
-use crate::{Embeddings, FailureKind, Health, RerankClient};
+use crate::{Account, Embeddings, FailureKind, Health, RerankClient, Wanted};
+use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use index::search::rerank::{RerankConfig, RerankProvider};
 
@@ -217,6 +218,28 @@ async fn one_busy_answer_holds_all_calls_back() {
     })
     .await;
     assert_eq!(server.count(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_wanted_any_more_is_not_tried_again() {
+    for embeds in [false, true] {
+        let asked = Arc::new(AtomicBool::new(false));
+        let (seen, wanted) = (asked.clone(), Wanted::so_long(move || !asked.load(Ordering::SeqCst)));
+        let server = FaultyServer::start(move |_, _| {
+            seen.store(true, Ordering::SeqCst);
+            error(429).header("retry-after", "5")
+        });
+        let account = Account { wanted: Some(wanted), ..account() };
+        let failed = if embeds {
+            let config =
+                EmbedConfig { provider: EmbedProvider::OpenAi, base_url: Some(server.url()), ..EmbedConfig::default() };
+            let (client, text) = (Embeddings::new(&config).unwrap(), vec![vec!["a".to_owned()]]);
+            hurried(client.embed(&text, TextKind::Document, None, false, &account)).await.map(drop)
+        } else {
+            hurried(client(&server).complete(&prompt(), &account)).await.map(drop)
+        };
+        assert_eq!((provider(failed.unwrap_err()).kind, server.count()), (FailureKind::Cancelled, 1), "{embeds}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

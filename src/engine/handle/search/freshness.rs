@@ -1,14 +1,17 @@
 //! Whether the notes of hits are still what was indexed. The disk is asked while the hits are made, because its answer
 //! takes as long as a tenth of a search.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use super::super::access::read;
+use crate::decide::NotePipeline;
 use crate::disk_access::{Hangs, Pending, STATES_WITHIN};
 use crate::indexer::disk::Disk;
 use crate::shared::VaultShared;
 use index::search::Answer;
 use index::{NoteEntry, Snapshot};
-use note::{FileStat, VaultPath};
+use note::{FileStat, Private, VaultPath};
+use protocol::hit::Hit;
 
 /// A question to the disk about some notes of a vault.
 pub(in crate::handle) struct Look {
@@ -62,4 +65,21 @@ pub(in crate::handle) fn mark(
         answer.hits.iter_mut().for_each(|hit| hit.stale |= stale.contains(&hit.path));
     }
     answer
+}
+
+/// Leaves out the hits of notes that have become private since they were indexed, or that cannot be read now.
+pub(in crate::handle) fn leave_hidden_out(
+    hits: &mut Vec<Hit>,
+    vault: &VaultShared,
+    (snapshot, pipeline): (&Snapshot, &NotePipeline),
+    hidden: &Private,
+) {
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let is_shown = |path: &str| {
+        let Some(path) = VaultPath::parse(path) else { return false };
+        let Ok(Ok(text)) = read(vault, &path, pipeline.max_note_bytes) else { return false };
+        let note = note::parse(&path, &text.bytes, &pipeline.rules);
+        !hidden.covers_now(&note, snapshot.note_at(&path).map(|note| note.tags()))
+    };
+    hits.retain(|hit| !hit.stale || *known.entry(hit.path.clone()).or_insert_with(|| is_shown(&hit.path)));
 }

@@ -7,8 +7,9 @@ use super::super::access::stored;
 use super::{CallError, Cancel, NotePipeline};
 use context::ContextRecord;
 use index::{NoteEntry, NoteNo, Snapshot};
+use note::chunk::line_ends;
 use note::fingerprint::ChunkId;
-use note::{Private, VaultPath};
+use note::{NoteRules, Private, VaultPath};
 use protocol::audience::Audience;
 use protocol::hit::{Hit, LinkedNotes};
 use protocol::search::Include;
@@ -62,6 +63,21 @@ pub(in crate::handle) fn leave_out(include: &[Include], audience: Audience, hits
         }
         if !include.contains(&Include::Window) && !audience.is_assistant() {
             hit.window = String::new();
+        }
+    }
+}
+
+/// Leaves out of hits what an HTML comment that is never closed hides from whoever reads the note: it is indexed as text.
+pub(in crate::handle) fn leave_unseen_out(hits: &mut [Hit]) {
+    for hit in hits {
+        let Some(path) = VaultPath::parse(&hit.path) else { continue };
+        for text in [&mut hit.text, &mut hit.window].into_iter().filter(|text| text.contains("<!--")) {
+            let note = note::parse(&path, text.as_bytes(), &NoteRules::default());
+            if let Some(open) = note.unclosed {
+                let ends = line_ends(&note.text[open.clone()]);
+                *text = note.text;
+                text.replace_range(open, &ends);
+            }
         }
     }
 }

@@ -190,18 +190,25 @@ pub(in crate::handle) fn narrow(
     now: &jiff::Zoned,
 ) -> Result<(), CallError> {
     let SearchFilter { path, tag, after, before, note_type, properties } = filter;
-    let conditions =
-        [(Key::Path, path), (Key::Tag, tag), (Key::After, after), (Key::Before, before), (Key::Type, note_type)];
-    for (key, value) in conditions {
+    let of = |name: &str, why: String| CallError::Invalid(format!("`filter.{name}`: {why}"));
+    let conditions = [
+        ("path", Key::Path, path),
+        ("tag", Key::Tag, tag),
+        ("after", Key::After, after),
+        ("before", Key::Before, before),
+        ("type", Key::Type, note_type),
+    ];
+    for (name, key, value) in conditions {
         if let Some(value) = value {
             parsed.counted.condition(value)?;
-            parsed.filter.add(key, value, now.date()).map_err(CallError::Invalid)?;
+            parsed.filter.add(key, value, now.date()).map_err(|why| of(name, why))?;
         }
     }
     for (name, value) in properties {
         let value = property(name, value)?;
         parsed.counted.property(&value)?;
-        parsed.filter.add_property(name, &value, true, now.date()).map_err(CallError::Invalid)?;
+        let added = parsed.filter.add_property(name, &value, true, now.date());
+        added.map_err(|why| of(&format!("properties.{name}"), why))?;
     }
     Ok(())
 }

@@ -230,6 +230,15 @@ impl Fill {
         refused * 2 > inputs().count()
     }
 
+    /// Takes back what was ordered for a note that has changed: it may be private now.
+    pub(super) fn forget(&mut self, vault: u64, path: &VaultPath) {
+        if self.ordered.remove(path)
+            && let Some(worker) = &self.service.worker
+        {
+            worker.forget(vault, path.clone());
+        }
+    }
+
     /// Whether no note lacks anything.
     pub(super) fn is_full(&self) -> bool {
         self.approved.is_some()

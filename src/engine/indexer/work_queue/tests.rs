@@ -84,7 +84,7 @@ fn a_note_that_goes_is_settled_and_a_cancelled_batch_is_forgotten() {
     assert!(queue.landed(&path("a.md"), ticket).is_none());
     assert_eq!(queue.take_finished(), [Progress { jobs: vec![1], done: 1, changed: 1 }]);
     queue.next(Brake::Off).unwrap();
-    assert_eq!(queue.take_cancelled(|job| job == 2), [Progress { jobs: vec![2], done: 0, changed: 0 }]);
+    assert_eq!(queue.take_over(|job| job == 2), [Progress { jobs: vec![2], done: 0, changed: 0 }]);
     assert_eq!((queue.queued(), queue.has_no_batch(), queue.is_idle()), (0, true, false));
 }
 

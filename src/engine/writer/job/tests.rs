@@ -112,6 +112,8 @@ fn a_provider_that_stops_answering_loses_nothing_that_is_under_way() {
     assert!((3..8).contains(&asked), "{asked} calls");
     assert_eq!((bench.model.delivered(), bench.model.given_up(), said.written.len()), (asked, 0, asked - 1));
     assert_eq!(bench.reserved(), 0);
+    let outcomes = bench.shared.runtime("").writer.as_ref().unwrap().author.outcomes.all();
+    assert_eq!(outcomes.get("failed_unauthorized"), Some(&1), "questions that were not sent are no failed calls");
 }
 
 #[test]
