@@ -56,7 +56,7 @@ impl Served {
     /// The hits of this vault's ranking, each marked if its note has changed on disk; with `hide` without notes that have
     /// become private by that.
     fn answer(&self, ranking: Ranking, options: &Options, hide: bool) -> Result<Answer, CallError> {
-        let Served { vault, snapshot, pipeline } = self;
+        let Served { vault, snapshot, pipeline, .. } = self;
         let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
         let found = search::finish(snapshot, &vault.name, ranking, options)?;
         let mut found = freshness::mark(found, vault, snapshot, look);

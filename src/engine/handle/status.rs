@@ -7,7 +7,7 @@ use super::access::ready;
 use super::{CallError, Handle, contexts, vectors};
 use crate::VaultShared;
 use crate::host;
-use index::{NoteEntry, Snapshot};
+use index::NoteEntry;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::jobs::SkippedFile;
