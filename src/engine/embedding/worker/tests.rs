@@ -61,10 +61,10 @@ impl Play {
     async fn calls(&mut self, answer: impl Fn(&[Parcel]) -> Result<Made, EmbedError>) -> usize {
         for calls in 0.. {
             self.queue.pump();
-            let Some((number, batch)) = self.queue.flying.iter().min_by_key(|(number, _)| **number) else {
+            let Some((number, flight)) = self.queue.flying.iter().min_by_key(|(number, _)| **number) else {
                 return calls;
             };
-            let (number, answer) = (*number, answer(batch));
+            let (number, answer) = (*number, answer(&flight.batch));
             self.queue.done(number, answer).await;
         }
         unreachable!()
@@ -122,6 +122,25 @@ async fn a_few_texts_that_an_embedder_refuses_at_first_are_given_up_when_nothing
     play.embed("a.md", 3);
     play.calls(rejected).await;
     assert_eq!((play.given_up(), play.events.lock().len(), play.held().as_str()), (3, 1, ""));
+}
+
+#[tokio::test]
+async fn a_call_is_given_up_for_a_note_in_it_and_the_others_are_sent_again_at_once() {
+    let mut play = Play::new();
+    play.embed("a.md", 1);
+    play.embed("b.md", 1);
+    play.queue.pump();
+    let flight = play.queue.flying.values().next().unwrap();
+    assert_eq!((flight.batch.len(), flight.wanted.is_some()), (2, true));
+    play.queue.forget(&(1, VaultPath::parse("a.md").unwrap()));
+    let number = *play.queue.flying.keys().next().unwrap();
+    assert!(play.queue.flying[&number].wanted.is_none(), "no further attempt is made");
+    let failure = Failure { kind: FailureKind::Cancelled, message: String::new(), maybe_billed: false };
+    play.queue.done(number, Err(EmbedError::Provider(failure))).await;
+    assert_eq!((play.queue.until, play.held().as_str()), (None, ""));
+    play.queue.pump();
+    let sent: Vec<&str> = play.queue.flying.values().flat_map(|f| &f.batch).map(|p| p.of.1.as_str()).collect();
+    assert_eq!(sent, ["b.md"]);
 }
 
 #[test]

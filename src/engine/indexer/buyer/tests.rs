@@ -1,4 +1,5 @@
 use super::*;
+use crate::consent::Terms;
 use crate::host::power::Brake;
 use crate::indexer::{Event, Indexer};
 use crate::testing::{Bench, Say, key_of, path, report};
@@ -532,11 +533,11 @@ fn a_yes_that_is_taken_back_ends_the_rebuild_with_the_notes_that_were_still_to_b
     let number = job(&bench);
     // Of one folder, which is no yes to the model.
     let covered = crate::indexer::Covered::default();
-    bench.indexer.take(crate::indexer::Event::Rebuild { job: number, covered, batch: false, agreed: false });
+    bench.indexer.take(Event::Rebuild { job: number, covered, batch: false, agreed: false });
     let begun = job_of(&bench, number);
     assert_eq!((begun.state, bench.indexer.notes.work.works_for(number)), (JobState::Running, true));
     let (reply, said) = std::sync::mpsc::channel();
-    bench.indexer.take(crate::indexer::Event::Consent { agreed: false, replace: false, reply });
+    bench.indexer.take(Event::Consent { agreed: false, replace: false, reply });
     said.recv().unwrap().unwrap();
     let ended = job_of(&bench, number);
     assert_eq!((ended.state, bench.indexer.buyer.run_job(), unfinished(&bench)), (JobState::Failed, None, None));
