@@ -203,6 +203,13 @@ impl VaultShared {
         self.indexer.incomplete.load().as_deref().cloned()
     }
 
+    /// The same for an asker from whom notes are `hidden`: it says nothing that a save of one of them changes.
+    pub(super) fn incomplete_for(&self, hidden: bool) -> Option<String> {
+        let name = &self.name;
+        let plain = || format!("the index of vault `{name}` is not complete at present: notes may be missing here");
+        self.incomplete().map(|why| if hidden { plain() } else { why })
+    }
+
     pub(super) fn set_incomplete(&self, why: Option<String>) {
         self.indexer.incomplete.store(why.map(Arc::new));
     }

@@ -55,7 +55,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     let limit = in_range("limit", request.limit.unwrap_or(USUAL_LINES))?;
     let per_note = in_range("per_note", request.per_note.unwrap_or(MAX_LINES))?;
     let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
-    let incomplete = vaults.iter().filter_map(|vault| vault.incomplete());
+    let incomplete = vaults.iter().filter_map(|vault| vault.incomplete_for(request.audience.is_assistant()));
     let until = Instant::now() + SEARCH_WITHIN;
     let search = Search {
         pattern,

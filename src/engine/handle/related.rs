@@ -36,7 +36,8 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     )?;
     options.cancel = cancel.clone();
     let (vaults, _) = engine.served(request.vault.as_deref())?;
-    let incomplete: Vec<String> = vaults.iter().filter_map(|vault| vault.incomplete()).collect();
+    let incomplete: Vec<String> =
+        vaults.iter().filter_map(|vault| vault.incomplete_for(request.audience.is_assistant())).collect();
     let mut vectors = vectors::vectors(engine);
     let (home, seed, doubt) = seed(&request, lines, &vaults, &mut vectors)?;
     if let Some(home) = &home {

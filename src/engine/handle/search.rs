@@ -42,9 +42,9 @@ pub(super) struct Served {
 }
 
 impl Served {
-    fn new(vault: &Arc<VaultShared>) -> Result<Self, CallError> {
+    fn new(vault: &Arc<VaultShared>, hide: bool) -> Result<Self, CallError> {
         // Before the snapshot: what is missing from it is then not taken for complete.
-        let incomplete = vault.incomplete();
+        let incomplete = vault.incomplete_for(hide);
         let (snapshot, pipeline) = ready(vault)?;
         Ok(Served { vault: vault.clone(), snapshot, pipeline, incomplete })
     }
@@ -158,7 +158,7 @@ pub(super) fn search_hiding(
 /// The vaults that answer, each with one snapshot; what the words of the query stand for in them is looked up.
 fn serve(wanted: &mut Wanted, hide: bool, cancel: &Cancel) -> Result<Vec<Served>, CallError> {
     let Wanted { vaults, options, parsed, .. } = wanted;
-    let mut served = vaults.iter().map(Served::new).collect::<Result<Vec<_>, _>>()?;
+    let mut served = vaults.iter().map(|vault| Served::new(vault, hide)).collect::<Result<Vec<_>, _>>()?;
     if !options.contextual && options.mode != Mode::Lexical {
         for served in &mut served {
             parsed.warnings.extend(served.leave_contexts_out(cancel)?);

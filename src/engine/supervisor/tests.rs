@@ -9,6 +9,7 @@ use crate::handle::{Cancel, Handle};
 use crate::indexer::scan::{Findings, Look};
 use crate::testing::file_system;
 use note::{FileStat, VaultPath};
+use protocol::audience::Audience;
 use protocol::jobs::{Job, JobState, Scope};
 use protocol::note::GetRequest;
 use protocol::search::{SearchAnswer, SearchRequest};
@@ -272,6 +273,9 @@ fn an_answer_says_that_notes_may_be_missing_while_they_are_indexed_and_in_a_paus
     }
     eventually("who reads `a` hangs", || world.disk.hangs());
     eventually("it is said", || first("freshly1").starts_with("vault `a` is being indexed, "));
+    let asked = SearchRequest { query: "freshly1".into(), audience: Audience::Assistant, ..SearchRequest::default() };
+    let told = world.handle().search(asked, &Cancel::new()).unwrap().warnings.remove(0);
+    assert_eq!(told, "the index of vault `a` is not complete at present: notes may be missing here");
     assert!(!world.search("b", "freshly1").unwrap().warnings.concat().contains("being indexed"));
     world.disk.set(None);
     eventually("they are indexed", || world.finds("a", "freshly39") && world.is_idle());

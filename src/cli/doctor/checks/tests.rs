@@ -98,7 +98,7 @@ fn each_fault_is_told_with_what_to_do() {
             f.vaults.clear();
         }),
         ("daemon", Fail, "does not answer", "kill 7", |f| {
-            f.daemon = Daemon::Silent("no answer in 2 s".into(), "kill 7".into())
+            f.daemon = Daemon::Silent("no answer in 2 s".into(), "kill 7".into());
         }),
         ("config", Warn, "changed since the daemon read it", "config reload", |f| {
             with_status(f, |s| s.config.changed = true);
