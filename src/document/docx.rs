@@ -125,7 +125,7 @@ fn blocks(parent: Node<'_, '_>, levels: &Levels, out: &mut String) {
 
 fn paragraph(node: Node<'_, '_>, levels: &Levels, out: &mut String) {
     let text = text(node);
-    let text = text.trim().split('\n').map(begun).collect::<Vec<_>>().join("\n");
+    let text = text.trim().lines().map(begun).collect::<Vec<_>>().join("\n");
     if text.is_empty() {
         return;
     }

@@ -56,10 +56,10 @@ impl Theme {
 
     /// Light on dark whatever the terminal's own colours are: its text may be black.
     fn chosen(self) -> Style {
-        match self.plain {
-            true => Style::new().add_modifier(Modifier::REVERSED),
-            false => Style::new().fg(Color::Indexed(252)).bg(Color::Indexed(236)),
+        if self.plain {
+            return Style::new().add_modifier(Modifier::REVERSED);
         }
+        Style::new().fg(Color::Indexed(252)).bg(Color::Indexed(236))
     }
 }
 

@@ -536,10 +536,9 @@ impl Indexer {
                 CallError::Paused(until)
             ));
         }
-        // An assistant hears this, too: no number, which would count private notes.
-        if notes.work.bulk_of_saves().is_some() {
+        if let Some((done, total)) = notes.work.bulk_of_saves() {
             return Some(format!(
-                "vault `{vault}` is being indexed, and notes may be missing here; `situated status` says how far it is"
+                "vault `{vault}` is being indexed, {done} of {total} notes so far: the others may be missing here"
             ));
         }
         let is_first = !notes.freshness.has_looked() && notes.commit.known().is_empty();

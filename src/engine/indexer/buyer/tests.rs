@@ -372,7 +372,10 @@ fn a_model_that_costs_is_asked_once_the_user_agrees_and_until_that_is_taken_back
     // Another process reads it where it was written.
     let again = |bench: &mut Bench| {
         bench.indexer.buyer = Buyer::new(bench.shared.runtime(""));
-        buy(bench, |buyer, at| Ok(buyer.read_consent(at)));
+        buy(bench, |buyer, at| {
+            buyer.read_consent(at);
+            Ok(())
+        });
         bench.indexer.buyer.is_agreed()
     };
     assert!(again(&mut bench));
