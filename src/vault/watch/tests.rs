@@ -326,7 +326,6 @@ fn a_vault_renamed_away_is_gone_and_its_new_place_is_not_ours() {
 }
 
 #[cfg(unix)]
-#[cfg(unix)]
 #[test]
 fn a_root_with_other_rights_is_looked_at_and_one_with_another_time_is_not() {
     use std::os::unix::fs::PermissionsExt;
@@ -342,6 +341,7 @@ fn a_root_with_other_rights_is_looked_at_and_one_with_another_time_is_not() {
     fixture.wait("another look", |hints| has_rescan(hints, RescanReason::RootChanged));
 }
 
+#[cfg(unix)]
 #[test]
 fn links_are_not_followed_and_odd_files_do_no_harm() {
     let vault = Fixture::new(&["note.md", "../outside/note.md"]);
