@@ -164,11 +164,13 @@ fn list(around: &Surroundings, session: &mut Session) -> Result<u8, CliFailure> 
         let said = match &standing {
             Standing::Absent => dim(format!("not installed: situated editor install {}", plugin.name)),
             Standing::Current => shown(installed.folder()),
-            Standing::Other(version) => format!(
-                "{}  {}",
-                shown(installed.folder()),
-                yellow(format!("of version {}: situated editor install {}", printable(version), plugin.name))
-            ),
+            Standing::Other(version) => {
+                let is_ours = version == env!("CARGO_PKG_VERSION");
+                let what =
+                    if is_ours { "a part is missing".to_owned() } else { format!("of version {}", printable(version)) };
+                let advice = yellow(format!("{what}: situated editor install {}", plugin.name));
+                format!("{}  {advice}", shown(installed.folder()))
+            }
         };
         if session.globals.json {
             let version = match &standing {

@@ -110,7 +110,9 @@ pub fn main() -> ExitCode {
     }
     let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {
         // On a terminal, the program's name without a command starts a live search.
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand if live::is_possible() => {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
+            if live::is_possible() && std::env::args_os().all(|argument| argument != "--json") =>
+        {
             parse(std::env::args_os().chain(["live".into()]))
         }
         _ => Err(error),

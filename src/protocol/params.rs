@@ -153,9 +153,13 @@ impl Known {
         }
     }
 
+    fn fits(&self, value: &Value) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.fits(value))
+    }
+
     /// The first value that does not fit: the members that lead to it, and what is wrong with it.
     fn wrong(&self, value: &Value) -> Option<(Vec<String>, String)> {
-        if !self.kinds.is_empty() && !self.kinds.iter().any(|kind| kind.fits(value)) {
+        if !self.fits(value) {
             let words: Vec<String> = self.kinds.iter().filter_map(Kind::words).collect();
             let value: String = value.to_string().chars().take(MOST_VALUE).collect();
             return Some((Vec::new(), format!("must be {}, not {value}", words.join(" or "))));
@@ -169,6 +173,20 @@ impl Known {
             Value::Array(items) => items.iter().find_map(|item| self.items.as_ref()?.wrong(item)),
             _ => None,
         }
+    }
+
+    /// A list where an object is due, which would be read by position: what is wrong, as [`Known::wrong`] says it.
+    fn listed(&self, params: &Params) -> Option<(Vec<String>, String)> {
+        params.iter().find_map(|(name, value)| {
+            let known = self.members.get(name)?;
+            let (mut path, why) = match value {
+                Value::Object(object) => known.listed(object),
+                Value::Array(_) if !known.fits(value) => known.wrong(value),
+                _ => None,
+            }?;
+            path.insert(0, name.clone());
+            Some((path, why))
+        })
     }
 
     /// The parameter that is missing or wrong, if the schema tells, and what is said of it.
@@ -241,16 +259,23 @@ pub(crate) fn read<T: DeserializeOwned>(method: &str, known: &Known, params: Par
     if let Some(unknown) = known.unknown(&params) {
         return Err(unknown.refused(method));
     }
+    if let Some((path, why)) = known.listed(&params) {
+        let path = path.join(".");
+        return Err(wrong_parameter(format!("`{path}` {why}"), Some(path)));
+    }
     let params = Value::Object(params);
     T::deserialize(&params).map_err(|error| {
         let (parameter, why) = known.misfit(&params, &error);
-        let refused =
-            RpcError::new(ErrorKind::InvalidParams, why).hint("`situated schema` prints what each method takes");
-        match parameter {
-            Some(parameter) => refused.with("parameter", parameter),
-            None => refused,
-        }
+        wrong_parameter(why, parameter)
     })
+}
+
+fn wrong_parameter(why: String, parameter: Option<String>) -> RpcError {
+    let refused = RpcError::new(ErrorKind::InvalidParams, why).hint("`situated schema` prints what each method takes");
+    match parameter {
+        Some(parameter) => refused.with("parameter", parameter),
+        None => refused,
+    }
 }
 
 impl Unknown<'_> {

@@ -183,6 +183,7 @@ fn wrong_patterns_and_conditions_are_refused_with_what_to_do() {
         (todo(r"(\w{900}){900}"), "size limit"),
         (GrepRequest { within: "tag:work plan".to_owned(), ..todo("a") }, "it takes conditions alone"),
         (GrepRequest { within: "tag:a OR tag:b".to_owned(), ..todo("a") }, "it takes conditions alone"),
+        (GrepRequest { within: "../..".to_owned(), ..todo("a") }, "it takes conditions alone"),
         (
             GrepRequest { within: "after:nonsense".to_owned(), ..todo("a") },
             "`within`: `after:nonsense` is no condition: `nonsense` is not a date",

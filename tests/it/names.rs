@@ -41,7 +41,6 @@ fn a_note_is_known_by_all_of_its_names() {
     let names = [
         REVIEW,
         "./Work/Pull Requests.md",
-        "Work/Pull Requests.md/",
         "work/pull requests",
         "Pull Requests",
         "PULL REQUESTS.md",

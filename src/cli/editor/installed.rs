@@ -34,9 +34,9 @@ pub(super) struct Installed {
 pub(super) enum Standing {
     /// Nothing of it is there.
     Absent,
-    /// This program's version.
+    /// This program's version, whole.
     Current,
-    /// Another version.
+    /// Another version, or a part of one.
     Other(String),
 }
 
@@ -53,7 +53,8 @@ impl Installed {
     pub(super) fn standing(&self, plugin: &Plugin) -> Standing {
         let Some(record) = &self.record else { return Standing::Absent };
         let carried = plugin.files.iter().map(|(path, text)| ((*path).to_owned(), hash(text)));
-        if carried.collect::<BTreeMap<_, _>>() == record.files {
+        let is_whole = record.files.keys().all(|path| self.folder.join(path).is_file());
+        if is_whole && carried.collect::<BTreeMap<_, _>>() == record.files {
             Standing::Current
         } else {
             Standing::Other(record.version.clone())
@@ -112,8 +113,12 @@ impl Installed {
         let Some(record) = &self.record else { return Ok(Vec::new()) };
         let changed = self.changed(plugin);
         for path in record.files.keys().filter(|path| !changed.contains(path)) {
-            match fs::remove_file(self.folder.join(path)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            let file = self.folder.join(path);
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let why = format!("{} cannot be removed: {error}", file.display());
+                    return Err(io::Error::new(error.kind(), why));
+                }
                 Ok(()) | Err(_) => {}
             }
         }
@@ -160,6 +165,9 @@ mod tests {
             assert_eq!(look().standing(plugin), Standing::Current);
             assert_eq!(tree(dir.path()).len(), plugin.files.len() + 1);
             assert!(look().writes(plugin).is_empty(), "a second time nothing is written");
+            fs::remove_file(folder.join(plugin.files[0].0)).unwrap();
+            assert!(matches!(look().standing(plugin), Standing::Other(_)), "a part is missing");
+            look().install(plugin).unwrap();
             assert_eq!(look().uninstall(plugin).unwrap(), [""; 0]);
             assert!(tree(dir.path()).is_empty());
             assert!(!folder.exists());

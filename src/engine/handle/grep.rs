@@ -107,7 +107,8 @@ fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
         return Err(CallError::Invalid(format!("`within`: {warning}")));
     }
     let asks_text = parsed.has_text() || !parsed.without.is_empty() || !parsed.patterns.is_empty();
-    if asks_text || parsed.required.is_some() {
+    let asks_nothing = parsed.filter.asks_nothing() && !request.within.trim().is_empty();
+    if asks_text || asks_nothing || parsed.required.is_some() {
         return Err(CallError::Invalid(
             "`within` holds words, a regular expression or AND, OR, NOT: it takes conditions alone, such as `tag:work -path:archive`"
                 .to_owned(),

@@ -104,10 +104,19 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
             "it has changed since it was indexed, and cannot be read now".to_owned()
         }
         _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
+        _ if by_lines(name).is_some_and(|note| by_name(vaults, note, audience).is_ok_and(|note| note.is_some())) => {
+            "lines are counted from 1, as in `NOTE:4` or `NOTE:4-9`".to_owned()
+        }
         [] => "name it by path, title, alias or file name; a search shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),
     };
     not_found("note", &typed.chars().take(MOST_SHOWN).collect::<String>(), &hint)
+}
+
+/// The note of a name that ends as if it named lines.
+fn by_lines(name: &str) -> Option<&str> {
+    let (note, lines) = name.rsplit_once(':')?;
+    (!lines.is_empty() && lines.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')).then_some(note)
 }
 
 /// A name without the brackets and the text of a link, and without what a shell adds to a path.
@@ -193,7 +202,12 @@ fn lines_of(
             let more = if note.outline.len() > headings.len() { ", …" } else { "" };
             format!("the note's headings are {}{more}", headings.join(", "))
         };
-        not_found("heading", &format!("{}#{part}", named.path), &hint)
+        let (kind, hint) = if part.starts_with('^') {
+            ("block", "no block of the note has this id")
+        } else {
+            ("heading", hint.as_str())
+        };
+        not_found(kind, &format!("{}#{part}", named.path), hint)
     })
 }
 

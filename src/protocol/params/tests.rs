@@ -60,6 +60,13 @@ fn a_missing_or_wrong_parameter_is_named_with_what_it_may_be() {
         (Method::Search, json!({}), "query", "`query` is missing"),
         (
             Method::Search,
+            json!({ "query": "x", "filter": ["tag:a"] }),
+            "filter",
+            "`filter` must be an object, not [\"tag:a\"]",
+        ),
+        (Method::Search, json!({ "query": "x", "boosts": [1] }), "boosts", "`boosts` must be an object, not [1]"),
+        (
+            Method::Search,
             json!({ "query": "x", "limit": "5" }),
             "limit",
             "`limit` must be a whole number from 0 on, not \"5\"",

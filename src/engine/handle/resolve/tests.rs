@@ -82,3 +82,12 @@ fn a_block_is_all_that_its_id_names() {
         assert_eq!(part_of(&note, part), Some(lines), "{part}");
     }
 }
+
+#[test]
+fn lines_are_known_behind_a_name() {
+    for (name, note) in
+        [("L:3-2", Some("L")), ("a/L.md:0", Some("a/L.md")), ("L:2-", Some("L")), ("L:", None), ("L: 2", None)]
+    {
+        assert_eq!(by_lines(name), note, "{name}");
+    }
+}

@@ -105,6 +105,9 @@ pub(in crate::handle) fn options(engine: &Handle, asked: &Asked) -> Result<Optio
     if limit == 0 || limit > MAX_HITS {
         return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
     }
+    if asked.per_note == Some(0) {
+        return Err(CallError::Invalid("`per_note` must be 1 or more, not 0".to_owned()));
+    }
     Ok(Options {
         mode: asked.mode.unwrap_or_default(),
         limit,
