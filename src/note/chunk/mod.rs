@@ -82,9 +82,12 @@ impl Chunk {
         if !note.path.format().is_markdown() {
             return text;
         }
+        // Underscores within a word are no marks.
+        let is_mark = |byte: u8| matches!(byte, b'&' | b'*' | b'~' | b'\\');
         let marked = |word: &&str| {
-            let inner = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '&');
-            word.len() <= LONGEST_MARKED && inner.contains(['&', '*', '_', '~', '\\'])
+            word.len() <= LONGEST_MARKED
+                && word.bytes().any(is_mark)
+                && word.trim_matches(|c: char| !c.is_alphanumeric() && c != '&').bytes().any(is_mark)
         };
         let shown = |word: &str| {
             let shown = render(Format::Markdown, word).text.into_owned();
