@@ -100,25 +100,10 @@ impl Worker {
         on_event: OnEvent,
     ) -> Result<Worker, String> {
         let (commands, inbox) = mpsc::unbounded_channel();
-        let common = Arc::new(Mutex::new(Common::default()));
-        let queue = EmbedQueue {
-            embedder: embedder.clone(),
-            spender: shared.spender.clone(),
-            // A transformer has threads for only one batch at a time.
-            room: if config.provider.is_remote() { config.concurrency.max(1) } else { 1 },
-            on_event,
-            common: common.clone(),
-            answers: commands.clone(),
-            orders: HashMap::new(),
-            saved: Vec::new(),
-            bulk: VecDeque::new(),
-            again: VecDeque::new(),
-            flying: HashMap::new(),
-            trust: Trust::Untried,
-            doubted: Vec::new(),
-            next: 0,
-            until: None,
-        };
+        // A transformer has threads for only one batch at a time.
+        let room = if config.provider.is_remote() { config.concurrency.max(1) } else { 1 };
+        let queue = EmbedQueue::new(embedder.clone(), shared.spender.clone(), room, on_event, commands.clone());
+        let common = queue.common.clone();
         shared.provider.background()?.spawn(queue.run(inbox));
         Ok(Worker { commands, common })
     }
@@ -227,6 +212,33 @@ struct EmbedQueue {
 }
 
 impl EmbedQueue {
+    /// An empty queue for an embedder that takes so many batches at once.
+    fn new(
+        embedder: Embedder,
+        spender: Arc<Spender>,
+        room: usize,
+        on_event: OnEvent,
+        answers: UnboundedSender<Command>,
+    ) -> Self {
+        EmbedQueue {
+            embedder,
+            spender,
+            room,
+            on_event,
+            common: Arc::default(),
+            answers,
+            orders: HashMap::new(),
+            saved: Vec::new(),
+            bulk: VecDeque::new(),
+            again: VecDeque::new(),
+            flying: HashMap::new(),
+            trust: Trust::Untried,
+            doubted: Vec::new(),
+            next: 0,
+            until: None,
+        }
+    }
+
     async fn run(mut self, mut inbox: UnboundedReceiver<Command>) {
         loop {
             self.pump();

@@ -18,23 +18,9 @@ impl Play {
         let (answers, inbox) = mpsc::unbounded_channel();
         let events = Arc::new(Mutex::new(Vec::new()));
         let told = events.clone();
-        let queue = EmbedQueue {
-            embedder: Embedder::Builtin,
-            spender: Spender::new(Ledger::in_memory(), BudgetLimits::default()),
-            room: 2,
-            on_event: Arc::new(move |event| told.lock().push(event)),
-            common: Arc::default(),
-            answers,
-            orders: HashMap::new(),
-            saved: Vec::new(),
-            bulk: VecDeque::new(),
-            again: VecDeque::new(),
-            flying: HashMap::new(),
-            trust: Trust::Untried,
-            doubted: Vec::new(),
-            next: 0,
-            until: None,
-        };
+        let spender = Spender::new(Ledger::in_memory(), BudgetLimits::default());
+        let on_event: OnEvent = Arc::new(move |event| told.lock().push(event));
+        let queue = EmbedQueue::new(Embedder::Builtin, spender, 2, on_event, answers);
         Play { queue, events, _answers: inbox }
     }
 
