@@ -14,7 +14,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use self::names::{Bearer, NameKeys, Names};
 use super::{NoteEntry, NoteNo, NoteTable};
-use note::VaultPath;
+use note::{BY_ID, VaultPath};
 
 pub(super) use like::named_like;
 
@@ -383,8 +383,10 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     let stem = key(without_extension(&key(note.path.file_name())));
     let page = note.path.page().filter(|page| *page != note.title());
     let titles = std::iter::once(note.title()).chain(page.as_deref()).map(|title| (Kind::Title, title));
-    let others = titles.chain(note.aliases().map(|alias| (Kind::Alias, alias)));
-    let others: Vec<_> = others.map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
+    let ids: Vec<String> = note::ids(note.properties()).iter().map(|id| format!("{BY_ID}{id}")).collect();
+    let aliases = note.aliases().chain(ids.iter().map(String::as_str)).map(|alias| (Kind::Alias, alias));
+    let others: Vec<_> =
+        titles.chain(aliases).map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
     let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
     let first = |(_, name): &(Kind, String)| Some((Kind::FirstWord, format!("{} ", name.split_once(' ')?.0)));

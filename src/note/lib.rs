@@ -33,7 +33,7 @@ use crate::fingerprint::{SectionKey, StructureHash, TextHash};
 use crate::guard::Guard;
 use crate::markdown::Pass;
 
-pub use fields::FIELDS;
+pub use fields::{BY_ID, FIELDS, ids};
 pub use format::Format;
 pub use frontmatter::FrontMatter;
 pub use path::{FileStat, VaultPath};
@@ -250,7 +250,7 @@ impl NoteRules {
 /// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
 /// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
 /// quotes; comments in Markdown alone.
-const READING: &str = "notes/7";
+const READING: &str = "notes/8";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::fields::{self, BY_ID};
 use super::outline::is_block_id;
 use super::{Link, LinkKind, Warning};
 
@@ -56,7 +57,7 @@ impl Found {
     pub(super) fn run(&mut self, text: &str, run: Range<usize>, place: Place) {
         let bytes = text.as_bytes();
         let mut at = run.start;
-        while let Some(step) = bytes[at..run.end].iter().position(|b| matches!(b, b'#' | b'%' | b':')) {
+        while let Some(step) = bytes[at..run.end].iter().position(|b| matches!(b, b'#' | b'%' | b':' | b'(')) {
             at += step;
             at = match bytes[at] {
                 b'#' => self.tag(text, at, run.end),
@@ -65,6 +66,7 @@ impl Found {
                     self.marks.push(Mark { at, block: place.block, begins_line });
                     at + 2
                 }
+                b'(' => self.reference(text, at, run.end),
                 b':' if bytes[at..run.end].starts_with(b"://") => self.url(text, at, &run),
                 b':' if bytes[at..run.end].starts_with(b"::") => self.field(text, at, place),
                 _ => at + 1,
@@ -93,6 +95,18 @@ impl Found {
             self.tags.push(start..start + tag.len());
         }
         start + length
+    }
+
+    /// Reads the reference to a block whose bracket is at `at`, `((id))`, as Logseq writes it.
+    fn reference(&mut self, text: &str, at: usize, end: usize) -> usize {
+        let id = text[at..end].strip_prefix("((").and_then(|rest| rest.split_at_checked(fields::UUID));
+        let Some((id, _)) = id.filter(|(id, rest)| fields::is_uuid(id) && rest.starts_with("))")) else {
+            return at + 1;
+        };
+        let (target, block, span) = (format!("{BY_ID}{id}"), Some(id.to_owned()), at..at + id.len() + "(())".len());
+        let end = span.end;
+        self.links.push(Link { kind: LinkKind::Wiki, embed: false, target, heading: None, block, alias: None, span });
+        end
     }
 
     /// Skips the bare address whose `://` is at `at`; a web address becomes a link.

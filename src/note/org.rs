@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::fields::{self, BY_ID};
 use super::links;
 use super::markdown::Pass;
 use super::plain::lines;
@@ -27,6 +28,9 @@ enum Inside {
 /// Blocks of text, not of code.
 const TEXTS: [&str; 3] = ["quote", "verse", "center"];
 
+/// The end of a drawer.
+const END: &str = ":end:";
+
 /// Keywords about what stands below them, or what is put in their place: no properties of the note.
 const LOCAL: [&str; 12] =
     ["caption", "name", "label", "header", "headers", "results", "plot", "tblname", "include", "call", "html", "latex"];
@@ -34,11 +38,13 @@ const LOCAL: [&str; 12] =
 /// Reads the text from `start` on: its structure, and the file's keywords as properties.
 pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
     let (pass, keywords) = (Pass::default(), Map::new());
-    let mut reader = Reader { text, pass, keywords, block: None, inside: Inside::Text, commented: None };
+    let ids = Vec::new();
+    let mut reader = Reader { text, pass, keywords, ids, block: None, inside: Inside::Text, commented: None };
     for span in lines(text, start) {
         reader.line(&text[span.clone()], span);
     }
     reader.leave(text.len());
+    fields::add_ids(&mut reader.keywords, reader.ids);
     (reader.pass, reader.keywords)
 }
 
@@ -46,6 +52,8 @@ struct Reader<'t> {
     text: &'t str,
     pass: Pass,
     keywords: Map<String, Value>,
+    /// Ids of the file and of its headlines.
+    ids: Vec<&'t str>,
     /// The block that is open: what it is, and where it begins.
     block: Option<(BlockKind, usize)>,
     inside: Inside,
@@ -53,8 +61,8 @@ struct Reader<'t> {
     commented: Option<usize>,
 }
 
-impl Reader<'_> {
-    fn line(&mut self, line: &str, span: Range<usize>) {
+impl<'t> Reader<'t> {
+    fn line(&mut self, line: &'t str, span: Range<usize>) {
         let trimmed = line.trim();
         let lower = trimmed[..trimmed.floor_char_boundary(16)].to_ascii_lowercase();
         // A headline ends everything: an environment or a drawer without an end does not count as one.
@@ -83,6 +91,8 @@ impl Reader<'_> {
                 self.pass.found.comments.push(span.clone());
                 if lower == end {
                     self.inside = Inside::Text;
+                } else if end == END {
+                    self.property(trimmed);
                 }
                 return;
             }
@@ -95,7 +105,7 @@ impl Reader<'_> {
             return self.close(span.start);
         }
         let hidden_to = if lower.starts_with("#+begin_comment") { Some("#+end_comment") } else { None };
-        if let Some(end) = hidden_to.or_else(|| is_drawer(trimmed).then_some(":end:")) {
+        if let Some(end) = hidden_to.or_else(|| is_drawer(trimmed).then_some(END)) {
             self.close(span.start);
             self.inside = Inside::Drawer(self.pass.found.comments.len(), end);
             return self.pass.found.comments.push(span);
@@ -110,7 +120,10 @@ impl Reader<'_> {
         if let Some(keyword) = trimmed.strip_prefix("#+") {
             self.close(span.start);
             self.pass.found.comments.push(span);
-            return self.keyword(keyword);
+            if let Some((name, value)) = keyword.split_once(':') {
+                self.keyword(name, value);
+            }
+            return;
         }
         if trimmed == "#" || trimmed.starts_with("# ") {
             self.close(span.start);
@@ -144,14 +157,24 @@ impl Reader<'_> {
         self.links(span);
     }
 
-    fn keyword(&mut self, keyword: &str) {
-        let Some((name, value)) = keyword.split_once(':') else { return };
+    /// `:name: value` in a drawer: an id, or above all headlines a property of the file.
+    fn property(&mut self, line: &'t str) {
+        let Some((name, value)) = line.strip_prefix(':').and_then(|rest| rest.split_once(':')) else { return };
+        if name.eq_ignore_ascii_case("id") {
+            self.ids.push(value.trim());
+        } else if self.pass.headings.is_empty() {
+            self.keyword(name, value);
+        }
+    }
+
+    fn keyword(&mut self, name: &str, value: &str) {
         let (name, value) = (name.trim().to_lowercase(), value.trim());
         if value.is_empty() || LOCAL.contains(&name.as_str()) || name.starts_with("attr_") {
             return;
         }
         let (name, value) = match name.as_str() {
             "filetags" => ("tags".to_owned(), value.split([':', ' ']).filter(|tag| !tag.is_empty()).collect()),
+            "roam_aliases" => ("aliases".to_owned(), quoted(value).collect()),
             _ => (name, Value::from(value)),
         };
         self.keywords.entry(name).or_insert(value);
@@ -170,6 +193,9 @@ impl Reader<'_> {
             let place = if target.starts_with('*') { Some(("", target)) } else { target.split_once("::") };
             let (target, place) = place.filter(|_| !target.contains("://")).unwrap_or((target, ""));
             let mut link = links::markdown(target, shown, start..end, false);
+            if target.starts_with(BY_ID) {
+                link.kind = LinkKind::Markdown;
+            }
             link.heading = place.strip_prefix('*').map(str::to_owned).or(link.heading);
             if link.kind != LinkKind::Url && shown.is_empty() {
                 link.alias = None;
@@ -212,6 +238,12 @@ fn headline(line: &str) -> Option<usize> {
 fn is_drawer(line: &str) -> bool {
     let name = line.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
     name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_')))
+}
+
+/// The words of a list, of which those in quotation marks may be several.
+fn quoted(list: &str) -> impl Iterator<Item = &str> {
+    let words = |(n, part): (usize, _)| if n % 2 == 1 { vec![part] } else { str::split_whitespace(part).collect() };
+    list.split('"').enumerate().flat_map(words)
 }
 
 /// `:tag:` or `:tag:tag:`.

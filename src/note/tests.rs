@@ -319,3 +319,22 @@ proptest! {
         prop_assert_eq!(note(&text).text, lines.join("\r\n"));
     }
 }
+
+#[test]
+fn a_reference_to_a_block_is_a_link_by_its_id() {
+    let id = "6720a1c4-0b7e-4e0f-9d1c-3b5a7f9e2d10";
+    for (text, expected) in [
+        (format!("- see (({id})) and {{{{embed (({id}))}}}}"), 2),
+        (format!("f((({id})))"), 1),
+        (format!("`(({id}))` (({id}x)) (({})) ({id})", &id[1..]), 0),
+        (format!("(({id}"), 0),
+        ("(((((((((".to_owned(), 0),
+    ] {
+        let links = note(&text).links;
+        assert_eq!(links.len(), expected, "{text}");
+        for link in links {
+            assert_eq!((link.mention(), link.block.as_deref()), (Some(format!("id:{id}")), Some(id)));
+            assert_eq!(text[link.span.clone()], format!("(({id}))"));
+        }
+    }
+}

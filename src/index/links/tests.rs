@@ -245,3 +245,23 @@ fn what_a_user_means_by_a_name() {
     assert_eq!(like("the"), ["Plan.md"]);
     assert!(like("").is_empty() && like("quite another").is_empty() && like(&"x".repeat(10_000)).is_empty());
 }
+
+#[test]
+fn an_id_names_the_note_that_has_it() {
+    let properties = r#"{"id":"front","::":{"id":["6720A1C4-0b7e","r-1"],"Runs":3}}"#;
+    let note =
+        |no, path, said: Said<'_, &str>| NoteEntry { texts: said.pack(), ..super::super::testing::note(no, 1, path) };
+    let ropes = note(1, "Ropes.org", Said { properties, ..Said::default() });
+    let quay = note(2, "Quay.md", Said { links: &["id:6720a1c4-0B7E"], ..Said::default() });
+    let (mut notes, mut links) = (NoteTable::default(), Links::default());
+    for note in [&ropes, &quay] {
+        links.add(note);
+        notes.put(note.clone());
+    }
+    for (target, expected) in [("id:6720a1c4-0b7e", Some(1)), ("id:R-1", Some(1)), ("id:front", None), ("r-1", None)] {
+        assert_eq!(links.resolve(&notes, target, &quay.path), expected, "{target}");
+    }
+    assert_eq!(links.backlinks(&notes, 1), [2]);
+    links.remove(&ropes);
+    assert_eq!(links.resolve(&notes, "id:r-1", &quay.path), None);
+}

@@ -39,6 +39,10 @@ fn fields_are_properties_too_and_front_matter_wins() {
         ("---\nRating: 3\n---\nrating:: 5\ntags:: a\n", json!({"Rating": 3, "tags": ["a"]})),
         ("x\n\nRating:: 5\nrating:: 6\n", json!({FIELDS: {"Rating": 5, "rating": 6}})),
         ("x [n:: 1] (n:: 2) [n:: 3]", json!({FIELDS: {"n": [1, 2, 3]}})),
+        (
+            "x\n  id:: 6720a1c4-0b7e-4e0f-9d1c-3b5a7f9e2d10\n",
+            json!({FIELDS: {"id": ["6720a1c4-0b7e-4e0f-9d1c-3b5a7f9e2d10"]}}),
+        ),
         ("x\n  id:: a-1\n  collapsed:: true\n", json!({})),
         ("x\n\ndate:: 2026-03-05\n", json!({FIELDS: {"date": "2026-03-05"}})),
     ] {

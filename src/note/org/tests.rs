@@ -57,6 +57,21 @@ fn drawers_keywords_and_comments_are_not_searched() {
 }
 
 #[test]
+fn ids_link_and_a_file_s_own_drawer_is_read_as_its_properties() {
+    let note = note(
+        ":PROPERTIES:\n:ID: 20201111T10\n:ROAM_ALIASES: \"The Quay\" quay\n:CATEGORY: port\n:END:\n#+title: Quay\n\n\
+         [[id:8a31::*Oil][oil]] and [[id:8a32]]\n* Ropes\n:PROPERTIES:\n:ID: r-1\n:EFFORT: 2h\n:END:\n:LOGBOOK:\n- x\n:END:\n",
+    );
+    assert_eq!(note.front.aliases, ["The Quay", "quay"]);
+    assert_eq!(note.front.properties["category"], "port");
+    assert_eq!(note.front.properties.get("effort"), None);
+    assert_eq!(crate::ids(&serde_json::Value::from(note.front.properties.clone()).to_string()), ["20201111T10", "r-1"]);
+    let mentions: Vec<_> = note.links.iter().filter_map(crate::Link::mention).collect();
+    assert_eq!(mentions, ["id:8a31", "id:8a32"]);
+    assert_eq!(note.links[0].heading.as_deref(), Some("Oil"));
+}
+
+#[test]
 fn a_drawer_without_an_end_is_text() {
     let open = note("* One\n:LOGBOOK:\nclocked in\n* Two\nmore\n:NOTES:\nto the end");
     assert!(open.hidden.is_empty(), "{:?}", open.hidden);
