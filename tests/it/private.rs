@@ -403,11 +403,9 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
 #[test]
 fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
     let vectors = Vectors::start(16);
+    let slow = "key_command = \"echo k\"\npasses_on = true\nconcurrency = 1";
     let place = place();
-    place.configure(&format!(
-        "{PRIVATE}{}",
-        vectors.config("openai", "m", "key_command = \"echo k\"\npasses_on = true")
-    ));
+    place.configure(&format!("{PRIVATE}{}", vectors.config("openai", "m", slow)));
     let mut daemon = settled(&place);
     assert!(vectors.texts().iter().any(|text| text.contains("harbour")));
     for canary in &CANARIES[..3] {
@@ -442,6 +440,24 @@ fn an_embedder_elsewhere_makes_no_vectors_of_private_notes() {
     daemon.stop();
     let mut daemon = settled(&place);
     assert!(daemon.status().embedding.waiting == 0 && vectors.asked().len() <= asked + 1);
+
+    // Nor are those that a glob makes private while they wait for their turn, and no text is sent twice for that.
+    vectors.latency(Duration::from_millis(300));
+    for n in 0..40 {
+        place.write(&format!("Many/{n}.md"), format!("# Many\n\nThe thing of number {n}, {}.\n", "word ".repeat(900)));
+        place.write(&format!("Late/{n}.md"), format!("# Late\n\nThe antediluvian {n}, {}.\n", "word ".repeat(900)));
+    }
+    let of = |word: &str| vectors.texts().iter().filter(|text| text.contains(word)).count();
+    eventually("the first are sent", || of("thing of number") > 0);
+    place.configure(&format!("{}{}", PRIVATE.replace(']', ", \"Late/**\"]"), vectors.config("openai", "m", slow)));
+    daemon.reload();
+    let late = of("antediluvian");
+    daemon.wait_for("all vectors", |status| status.state == RunState::Idle && status.embedding.waiting == 0);
+    let sent = vectors.texts().into_iter().filter(|text| text.contains("thing of number"));
+    let (sent, mut texts) = (of("thing of number"), sent.collect::<Vec<_>>());
+    texts.sort_unstable();
+    texts.dedup();
+    assert!(sent == texts.len() && sent >= 40 && of("antediluvian") == late, "{sent} of {}, {late}", texts.len());
 
     // Nor is one that becomes private between two attempts at a call.
     let times = || vectors.texts().iter().filter(|text| text.contains("sesquipedalian")).count();

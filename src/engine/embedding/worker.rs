@@ -2,6 +2,7 @@
 //! One per embedder. It holds no state that matters: the vectors of a job that is lost are found missing again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,8 @@ enum Command {
     Embed(Box<EmbedJob>),
     /// A note is not to be sent any more.
     Forget(Key),
+    /// Nothing of a vault is to be sent any more; dropped when what is on its way has come.
+    Close(u64, Sender<()>),
     /// The embedder answered a batch.
     Done(u64, Result<Made, EmbedError>),
     Resume,
@@ -118,6 +121,14 @@ impl Worker {
         let _ = self.commands.send(Command::Forget((vault, path)));
     }
 
+    /// Sends nothing more of a vault and keeps what is on its way, which was paid for. What this returns disconnects when
+    /// that has come.
+    pub(crate) fn close(&self, vault: u64) -> Receiver<()> {
+        let (landing, landed) = channel();
+        let _ = self.commands.send(Command::Close(vault, landing));
+        landed
+    }
+
     /// Whether the embedder refused an input of a document for good.
     pub(crate) fn refused(&self, document: &[Input]) -> bool {
         self.count_refused(document.iter().map(|input| &input.hash)) > 0
@@ -160,6 +171,8 @@ type Key = (u64, VaultPath);
 struct Parcel {
     of: Key,
     document: Vec<Input>,
+    /// See [`EmbedJob::cache`].
+    cache: Weak<VectorCache>,
     cuts: u8,
 }
 
@@ -168,6 +181,8 @@ struct Flight {
     batch: Vec<Parcel>,
     /// Dropped when a note in it is not to be sent any more: then no further attempt is made.
     wanted: Option<Arc<()>>,
+    /// Its vault, if it is closed, waits for this to be dropped.
+    landing: Vec<Sender<()>>,
 }
 
 /// A job under way.
@@ -203,6 +218,8 @@ struct EmbedQueue {
     /// What was sent and has to be sent once more.
     again: VecDeque<Vec<Parcel>>,
     flying: HashMap<u64, Flight>,
+    /// Vaults of which nothing more is sent. Their numbers do not come again.
+    closed: HashSet<u64>,
     trust: Trust,
     /// What the embedder refused in every length before it took any.
     doubted: Vec<Parcel>,
@@ -232,6 +249,7 @@ impl EmbedQueue {
             bulk: VecDeque::new(),
             again: VecDeque::new(),
             flying: HashMap::new(),
+            closed: HashSet::new(),
             trust: Trust::Untried,
             doubted: Vec::new(),
             next: 0,
@@ -255,7 +273,11 @@ impl EmbedQueue {
         match command {
             Command::Wake | Command::Stop => {}
             Command::Embed(job) => self.accept(*job),
-            Command::Forget(key) => self.forget(&key),
+            Command::Forget(key) => self.forget(|of| *of == key, None),
+            Command::Close(vault, landing) => {
+                self.closed.insert(vault);
+                self.forget(|of| of.0 == vault, Some(&landing));
+            }
             Command::Done(batch, result) => self.done(batch, result).await,
             Command::Resume => self.let_go(),
         }
@@ -266,31 +288,39 @@ impl EmbedQueue {
         self.common.lock().held = None;
     }
 
-    fn forget(&mut self, key: &Key) {
-        self.saved.retain(|parcel| parcel.of != *key);
-        self.bulk.retain(|parcel| parcel.of != *key);
-        self.doubted.retain(|parcel| parcel.of != *key);
-        self.again.iter_mut().for_each(|batch| batch.retain(|parcel| parcel.of != *key));
+    /// Sends nothing more of some notes, and makes no further attempt at a call that holds some of them; `landing` is
+    /// dropped when those calls are over.
+    fn forget(&mut self, of: impl Fn(&Key) -> bool, landing: Option<&Sender<()>>) {
+        self.saved.retain(|parcel| !of(&parcel.of));
+        self.bulk.retain(|parcel| !of(&parcel.of));
+        self.doubted.retain(|parcel| !of(&parcel.of));
+        self.again.iter_mut().for_each(|batch| batch.retain(|parcel| !of(&parcel.of)));
         self.again.retain(|batch| !batch.is_empty());
-        for flight in self.flying.values_mut().filter(|flight| flight.batch.iter().any(|parcel| parcel.of == *key)) {
+        self.orders.retain(|key, _| !of(key));
+        let holds = |flight: &&mut Flight| flight.batch.iter().any(|parcel| of(&parcel.of));
+        for flight in self.flying.values_mut().filter(holds) {
             flight.wanted = None;
+            flight.landing.extend(landing.cloned());
         }
-        self.orders.remove(key);
     }
 
     /// Queues a job in the place of an older one for the same note.
     fn accept(&mut self, mut job: EmbedJob) {
+        if self.closed.contains(&job.vault) {
+            return;
+        }
         let key = (job.vault, job.path.clone());
         self.saved.retain(|parcel| parcel.of != key);
         self.bulk.retain(|parcel| parcel.of != key);
         self.doubted.retain(|parcel| parcel.of != key);
         let documents = std::mem::take(&mut job.documents);
-        let bulk = job.bulk;
+        let (bulk, cache) = (job.bulk, job.cache.clone());
         let flying = self.flying.values().flat_map(|flight| &flight.batch).chain(self.again.iter().flatten());
         let under_way = flying.filter(|parcel| parcel.of == key).count();
         let left = documents.len() + under_way;
         self.orders.insert(key.clone(), Open { job, left, problem: None });
-        let parcels = documents.into_iter().map(|document| Parcel { of: key.clone(), document, cuts: 0 });
+        let parcel = |document| Parcel { of: key.clone(), document, cache: cache.clone(), cuts: 0 };
+        let parcels = documents.into_iter().map(parcel);
         if bulk {
             self.bulk.extend(parcels);
         } else {
@@ -343,16 +373,17 @@ impl EmbedQueue {
                 }
             }
             let Some(parcel) = self.saved.pop().or_else(|| self.bulk.pop_front()) else { break };
-            match self.orders.get(&parcel.of).map(|open| open.job.cache.upgrade()) {
+            match parcel.cache.upgrade().filter(|_| self.orders.contains_key(&parcel.of)) {
                 // Another note with the same text was first.
-                Some(Some(cache)) if parcel.document.iter().all(|input| cache.holds(input.hash)) => {
+                Some(cache) if parcel.document.iter().all(|input| cache.holds(input.hash)) => {
                     self.finish(&parcel, None);
                 }
                 Some(_) => {
                     (texts, tokens) = (texts + more, tokens + of_them);
                     batch.push(parcel);
                 }
-                None => {}
+                // Its vault was closed, and asks again when it is opened.
+                None => drop(self.orders.remove(&parcel.of)),
             }
         }
         (!batch.is_empty()).then_some(batch)
@@ -360,7 +391,7 @@ impl EmbedQueue {
 
     fn send(&mut self, mut batch: Vec<Parcel>) {
         // Leaves out documents that were forgotten while they were on their way, and came back without an answer.
-        batch.retain(|parcel| self.orders.contains_key(&parcel.of));
+        batch.retain(|parcel| self.orders.contains_key(&parcel.of) && parcel.cache.strong_count() > 0);
         let Some(open) = batch.first().and_then(|parcel| self.orders.get(&parcel.of)) else { return };
         let wanted = Arc::new(());
         let still = Arc::downgrade(&wanted);
@@ -375,7 +406,7 @@ impl EmbedQueue {
             .collect();
         self.next += 1;
         let (number, answers) = (self.next, self.answers.clone());
-        self.flying.insert(number, Flight { batch, wanted: Some(wanted) });
+        self.flying.insert(number, Flight { batch, wanted: Some(wanted), landing: Vec::new() });
         self.embedder.embed_then(&documents, account, move |made| {
             // The task may have ended.
             let _ = answers.send(Command::Done(number, made));
@@ -396,7 +427,8 @@ impl EmbedQueue {
     }
 
     async fn done(&mut self, number: u64, result: Result<Made, EmbedError>) {
-        let Some(Flight { batch, wanted }) = self.flying.remove(&number) else { return };
+        // Whoever waits for it goes on when what it brought is kept.
+        let Some(Flight { batch, wanted, landing: _landing }) = self.flying.remove(&number) else { return };
         match result {
             Ok(made) => {
                 // A call that was under way says nothing of what keeps the others waiting since.
@@ -435,7 +467,7 @@ impl EmbedQueue {
                 .zip(vectors.by_ref().take(parcel.document.len()))
                 .collect();
             // A vault that was closed meanwhile asks again when it is opened.
-            let cache = self.orders.get(&parcel.of).and_then(|open| open.job.cache.upgrade());
+            let cache = parcel.cache.upgrade();
             // On another thread: other calls go on while this waits for the disk.
             let keep = machine::blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
             let kept = keep.await.map_err(|error| error.to_string());

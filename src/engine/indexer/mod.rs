@@ -41,7 +41,7 @@ use super::error::CallError;
 use super::pool::Pool;
 use super::runtime::config_of;
 use super::shared::Stage;
-use super::{EngineError, Shared, VaultShared};
+use super::{DRAIN_FREE, EngineError, Shared, VaultShared};
 use crate::settings::Settings;
 use buyer::{At, Buyer, Work};
 use commit::Committer;
@@ -404,8 +404,30 @@ impl Indexer {
         None
     }
 
-    /// Asks the model nothing more, and keeps the answers that arrive in time.
+    /// Asks the models nothing more, and keeps the answers that arrive in time.
     fn drain(&mut self, inbox: &Receiver<Event>, until: Instant) {
+        let landing = self.close_embedders(until);
+        self.drain_contexts(inbox, until);
+        for (landed, until) in landing {
+            // Nothing is ever sent: the channel disconnects when the last call is over.
+            let _ = landed.recv_timeout(until.saturating_duration_since(machine::now()));
+        }
+    }
+
+    /// Has the embedders sent nothing more of the vault. Returns what disconnects when the calls under way are over, and
+    /// until when to wait for that.
+    fn close_embedders(&self, until: Instant) -> Vec<(Receiver<()>, Instant)> {
+        let next = self.migration.as_ref().and_then(EmbedderMigration::service);
+        let services = [&self.notes.commit.pipeline.service].into_iter().chain(next);
+        let close = |service: &Arc<embedding::Service>| {
+            let free = service.price == Some(0);
+            let until = if free { until.min(machine::now() + DRAIN_FREE) } else { until };
+            Some((service.worker.as_ref()?.close(self.actor.shared.id), until))
+        };
+        services.filter_map(close).collect()
+    }
+
+    fn drain_contexts(&mut self, inbox: &Receiver<Event>, until: Instant) {
         let writer = self.buyer.pending.runtime.writer.as_ref();
         let until = writer.map_or(until, |writer| until.min(machine::now() + writer.author.drain()));
         self.begin_drain(until);

@@ -1,6 +1,9 @@
+use std::sync::mpsc::TryRecvError;
+
 use note::fingerprint::input_hash;
 use provider::ledger::{BudgetLimits, Ledger};
 use provider::{Failure, FailureKind};
+use store::Store;
 
 use super::*;
 
@@ -9,6 +12,9 @@ struct Play {
     queue: EmbedQueue,
     /// Jobs that are done.
     events: Arc<Mutex<Vec<EmbedEvent>>>,
+    /// Vectors of the vault; `None` once it is closed.
+    cache: Option<Arc<VectorCache>>,
+    _dir: tempfile::TempDir,
     /// What the embedder that stands in for it has answered; nobody looks.
     _answers: UnboundedReceiver<Command>,
 }
@@ -21,20 +27,22 @@ impl Play {
         let spender = Spender::new(Ledger::in_memory(), BudgetLimits::default());
         let on_event: OnEvent = Arc::new(move |event| told.lock().push(event));
         let queue = EmbedQueue::new(Embedder::Builtin, spender, 2, on_event, answers);
-        Play { queue, events, _answers: inbox }
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(dir.path(), Embedder::Builtin.identity(), Embedder::Builtin.dimensions()).unwrap();
+        Play { queue, events, cache: Some(store.vectors()), _dir: dir, _answers: inbox }
     }
 
     /// A note with so many texts.
     fn embed(&mut self, path: &str, texts: usize) {
         let input = |n: usize| {
-            let text = format!("{path}: text {n}, which is long enough to be halved more than once");
+            let text = text(path, n);
             Input { hash: input_hash(&text), text, context: 0, expansion: String::new() }
         };
         self.queue.accept(EmbedJob {
             vault: 1,
             vault_name: "v".to_owned(),
             path: VaultPath::parse(path).unwrap(),
-            cache: Weak::new(),
+            cache: self.cache.as_ref().map(Arc::downgrade).unwrap_or_default(),
             documents: (0..texts).map(|n| vec![input(n)]).collect(),
             bulk: true,
             reason: Reason::NewNote,
@@ -68,6 +76,11 @@ impl Play {
     fn given_up(&self) -> usize {
         self.queue.common.lock().refused.len()
     }
+}
+
+/// A text of a note.
+fn text(path: &str, n: usize) -> String {
+    format!("{path}: text {n}, which is long enough to be halved more than once")
 }
 
 fn rejected(_: &[Parcel]) -> Result<Made, EmbedError> {
@@ -118,7 +131,7 @@ async fn a_call_is_given_up_for_a_note_in_it_and_the_others_are_sent_again_at_on
     play.queue.pump();
     let flight = play.queue.flying.values().next().unwrap();
     assert_eq!((flight.batch.len(), flight.wanted.is_some()), (2, true));
-    play.queue.forget(&(1, VaultPath::parse("a.md").unwrap()));
+    play.queue.forget(|of| of.1.as_str() == "a.md", None);
     let number = *play.queue.flying.keys().next().unwrap();
     assert!(play.queue.flying[&number].wanted.is_none(), "no further attempt is made");
     let failure = Failure { kind: FailureKind::Cancelled, message: String::new(), maybe_billed: false };
@@ -154,5 +167,34 @@ async fn a_batch_larger_than_a_days_budget_is_divided_and_a_text_larger_than_it_
         assert_eq!(play.events.lock().len(), done);
         assert!(play.held().contains("`budget.day_tokens`"), "{}", play.held());
         play.wait();
+    }
+}
+
+#[tokio::test]
+async fn nothing_more_is_sent_of_a_vault_that_is_closed() {
+    let mut play = Play::new();
+    play.queue.room = 1;
+    play.queue.trust = Trust::InDoubt;
+    ["a.md", "b.md", "c.md"].into_iter().for_each(|path| play.embed(path, 1));
+    play.queue.pump();
+    assert_eq!(play.queue.flying.len(), 1);
+    play.cache = None;
+    assert_eq!(play.calls(made).await, 1, "the call that was under way");
+    assert!(play.queue.orders.is_empty());
+    // Its indexer says so before that, and waits for what is under way.
+    for answer in [made, rejected] {
+        let mut play = Play::new();
+        play.queue.room = 1;
+        play.queue.trust = Trust::InDoubt;
+        ["a.md", "b.md"].into_iter().for_each(|path| play.embed(path, 1));
+        play.queue.pump();
+        let (landing, landed) = channel();
+        play.queue.take(Command::Close(1, landing)).await;
+        assert_eq!(landed.try_recv(), Err(TryRecvError::Empty));
+        play.embed("late.md", 1);
+        assert_eq!(play.calls(answer).await, 1);
+        assert_eq!(landed.try_recv(), Err(TryRecvError::Disconnected));
+        let kept = play.cache.take().unwrap().holds(input_hash(&text("a.md", 0)));
+        assert_eq!(kept, answer(&[]).is_ok());
     }
 }
