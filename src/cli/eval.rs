@@ -32,7 +32,7 @@ use context::settings::Provider;
 use index::How;
 use protocol::search::Mode;
 use rerank::Second;
-use source::Source;
+use source::{Source, counted_queries};
 
 /// The lanes that are measured.
 const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)];
@@ -48,12 +48,27 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         _ => None,
     };
     let mut bench = Bench::new(session)?;
-    let source = match &args.set {
+    let mut source = match &args.set {
         Some(dir) => source::set(dir, args, &bench)?,
         None => source::vault(args, &loaded.config, &bench)?,
     };
     if let Some(gaps) = source.gaps() {
         session.say(super::session::safe(&gaps));
+    }
+    let seconds = match (&pair, args.rerank) {
+        (_, false) => Vec::new(),
+        (None, true) => vec![Some(Second::new(&loaded.config)?)],
+        (Some(sides), true) => sides.iter().map(Side::second).collect::<Result<Vec<_>, _>>()?,
+    };
+    if seconds.iter().flatten().any(|second| second.reranker.leaves().is_some()) {
+        let secret = source.leave_private_out();
+        if secret > 0 {
+            let made = if secret == 1 { "is made" } else { "are made" };
+            session.say(format!(
+                "{} {made} of private notes, and left out: the reranker is elsewhere",
+                counted_queries(secret)
+            ));
+        }
     }
     if source.queries.is_empty() {
         session.say(source.why_no_queries());
@@ -64,11 +79,6 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         }
         return Ok(exit::NOTHING);
     }
-    let seconds = match (&pair, args.rerank) {
-        (_, false) => Vec::new(),
-        (None, true) => vec![Some(Second::new(&loaded.config)?)],
-        (Some(sides), true) => sides.iter().map(Side::second).collect::<Result<Vec<_>, _>>()?,
-    };
     bench.bar.finish_and_clear();
     // A survey asks the reranker for each kind of contexts: none, the template's, and a model's if there are any.
     let times = if pair.is_some() { 1 } else { 3 };

@@ -433,6 +433,31 @@ fn a_reranker_is_measured_beside_the_rest() {
 }
 
 #[test]
+fn no_query_that_a_private_note_gave_goes_to_a_reranker_elsewhere() {
+    let judge = Reranker::start("Onions");
+    let place = Place::with(&[]);
+    for (path, text) in NOTES {
+        place.write(&format!("Sea/{path}"), text);
+    }
+    let config = place.dir.path().join("rerank.toml");
+    let folder = place.vault.join("Sea");
+    let vault = toml::Value::from(place.vault.to_str().unwrap());
+    let rerank = judge.config("tei", "passes_on = true");
+    std::fs::write(&config, format!("[[vault]]\npath = {vault}\nprivate = [\"Tides.md\"]\n{rerank}")).unwrap();
+    for what in [&place.vault, &folder] {
+        let arguments = [what.to_str().unwrap(), "--rerank", "--yes", "--config", config.to_str().unwrap()];
+        let (_, talk) = eval(&place, &arguments, 0);
+        assert!(talk.contains("made of private notes, and left out"), "{talk}");
+    }
+    let asked = judge.asked();
+    let sent: Vec<String> = asked.iter().map(|asked| asked.body.to_string()).collect();
+    assert!(
+        !sent.is_empty() && sent.iter().all(|sent| !sent.contains("the moon") && !sent.contains("sea rises")),
+        "{sent:?}"
+    );
+}
+
+#[test]
 fn a_reranker_that_costs_is_agreed_to_first() {
     let judge = Reranker::start("sinker");
     let place = Place::with(&NOTES);

@@ -112,7 +112,9 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         let first_order = match how.reranker.filter(|_| parsed.has_text()) {
             Some(reranker) => {
                 let vaults = [(built.snapshot.clone(), source.private.clone())];
-                let unjudged = reranker.rerank(&text, contextual, &vaults, &mut rankings, &Cancel::new());
+                // As it was made: a word may have been read as the name of a private note.
+                let asked = parsed.text();
+                let unjudged = reranker.rerank(&asked, contextual, &vaults, &mut rankings, &Cancel::new());
                 unjudged.map_err(|error| CliFailure::new(exit::IO, error.to_string()))?.is_some()
             }
             None => false,

@@ -1,6 +1,6 @@
 //! Where notes and queries come from: a vault, or a set on the disk.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -63,6 +63,8 @@ pub(super) struct Source {
     set: Option<Set>,
     /// The notes as they are on the disk: a model's contexts are keyed by what they were written for.
     unmasked: Vec<Note>,
+    /// Texts of queries that a private note gave, or is to answer.
+    secret: HashSet<String>,
     /// A model's contexts, by what they were written for.
     written: HashMap<ContextKey, Written>,
     /// Texts that a model's context must not repeat, by note.
@@ -87,6 +89,17 @@ impl Source {
             bench.step()?;
         }
         Ok(pages)
+    }
+
+    /// Leaves out queries that no model elsewhere may see; returns how many.
+    pub(super) fn leave_private_out(&mut self) -> usize {
+        let (secret, open) = std::mem::take(&mut self.queries).into_iter().partition(|q| self.secret.contains(&q.text));
+        self.queries = open;
+        let secret: Vec<Query> = secret;
+        for query in &secret {
+            self.kinds.entry(query.kind.clone()).and_modify(|(_, drawn)| *drawn -= 1);
+        }
+        secret.len()
     }
 
     /// The ids that hits stand for.
@@ -155,6 +168,7 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
     let bytes = |path: &VaultPath| Some(vault::read::read(&vault.path, path, obsidian::LONGEST).ok()?.0);
     let (rules, _) = obsidian::rules(&vault, bytes);
     let unmasked: Vec<Note> = files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect();
+    let private = private(&vault, &files, config);
     let stats = files.into_iter().map(|file| (file.path, file.stat)).collect();
     let names = names(&unmasked, bench)?;
     let resolve = |mention: &str, from: &VaultPath| {
@@ -170,6 +184,13 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
             hidden.entry(path.clone()).or_default().push(query.text.clone());
         }
     }
+    let hidden_notes = unmasked.iter().filter(|note| private.covers_note(note));
+    let hidden_notes: HashSet<&VaultPath> = hidden_notes.map(|note| &note.path).collect();
+    let is_secret = |query: &&index::eval::MadeQuery| {
+        query.sources.iter().chain([&query.target]).any(|path| hidden_notes.contains(path))
+    };
+    let secret = queries.iter().filter(is_secret);
+    let secret = secret.map(|query| query.text.clone()).collect();
     let journal = journaled(&engine::vault_dir(&config.engine.data_dir, &vault.path))?;
     let written = journal.into_iter().map(|(key, context)| {
         let weak = context.making.is_some_and(|making| making.weak);
@@ -188,8 +209,9 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
         notes,
         lost,
         stats,
-        private: Arc::new(Private::new(&vault.private)),
+        private: Arc::new(private),
         set: None,
+        secret,
         unmasked,
         written: written.collect(),
         hidden,
@@ -235,6 +257,7 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliF
         lost: set.missing.len() + unread,
         private: Arc::default(),
         set: Some(set),
+        secret: HashSet::new(),
         unmasked: Vec::new(),
         written: HashMap::new(),
         hidden: HashMap::new(),
@@ -279,6 +302,22 @@ fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, CliFailur
     let folder = real(what);
     let known = config.engine.vaults.iter().find(|vault| real(&vault.path) == folder).cloned();
     Ok(known.unwrap_or_else(|| VaultConfig::new(name_of_folder(&folder), folder)))
+}
+
+/// Which of these notes are private: also those of a folder that lies in a vault, or around it.
+fn private(vault: &VaultConfig, files: &[File], config: &Config) -> Private {
+    if !vault.private.is_empty() {
+        return Private::new(&vault.private);
+    }
+    let is_private = config.private_files();
+    let hidden = files.iter().filter(|file| is_private(&vault.path.join(file.path.to_relative())));
+    // A glob that matches this path alone.
+    let escaped = |c: char| if c == '/' || c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") };
+    Private::new(
+        &hidden
+            .map(|file| format!("/{}", file.path.as_str().chars().map(escaped).collect::<String>()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// A note as it is on the disk.

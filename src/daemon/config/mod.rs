@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::settings::Settings;
+use note::{Private, VaultPath};
 use protocol::daemon::Problem;
 use vault::settings::VaultConfig;
 
@@ -82,6 +83,22 @@ impl Config {
         let mut settings = self.engine;
         settings.search.query_timeout = self.serve.query_timeout;
         settings
+    }
+
+    /// Says of files, wherever they are named from, whether the globs of a vault make them private.
+    pub fn private_files(&self) -> impl Fn(&Path) -> bool + use<> {
+        let vaults = self.engine.vaults.iter().filter(|vault| !vault.private.is_empty());
+        let vaults: Vec<_> = vaults.map(|v| (real_folder(&v.path), Private::new(&v.private))).collect();
+        move |file| {
+            let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+            let named = file.file_name().map(|name| real_folder(folder).join(name));
+            // A link is one of the vault it lies in, and the file itself of its own.
+            let places = named.into_iter().chain([real_folder(file)]);
+            places.into_iter().any(|place| {
+                let inside = |root: &PathBuf| VaultPath::from_relative(place.strip_prefix(root).ok()?);
+                vaults.iter().any(|(root, private)| inside(root).is_some_and(|path| private.covers_path(&path)))
+            })
+        }
     }
 
     /// Reads file and environment, lays the flags over them, and checks the result: vaults must be folders.
