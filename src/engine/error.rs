@@ -43,9 +43,12 @@ pub enum CallError {
     /// What is asked for needs a model, and none is configured.
     #[error("{0}")]
     NotConfigured(String),
-    /// The caller is not allowed to do this.
+    /// The caller is not allowed to do this; the message says who can.
     #[error("{0}")]
     Forbidden(String),
+    /// The caller may not spend what this costs.
+    #[error("{0}")]
+    TooDear(String),
     /// A provider gave no usable answer, or cannot be asked.
     #[error("{0}")]
     Provider(String),
@@ -103,7 +106,8 @@ impl From<CallError> for RpcError {
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
             CallError::NotConfigured(_) => RpcError::new(ErrorKind::NotConfigured, message)
                 .hint("`situated config show --origin` says what is in force; `situated doctor` tries the provider"),
-            CallError::Forbidden(_) => RpcError::new(ErrorKind::Forbidden, message).hint(
+            CallError::Forbidden(_) => RpcError::new(ErrorKind::Forbidden, message),
+            CallError::TooDear(_) => RpcError::new(ErrorKind::Forbidden, message).hint(
                 "the user's configuration says so: `[mcp] allow_spending` and `[budget]`, then `situated call reload`",
             ),
             CallError::Provider(_) => {

@@ -101,7 +101,10 @@ impl AdHocContext {
         if let Some(host) = author.client.leaves_to()
             && Private::default().covers_note(&own.note)
         {
-            let message = format!("`document` is private, and the model is elsewhere ({host}): nothing was sent");
+            let message = format!(
+                "`document` is private, and the model is elsewhere ({host}): nothing was sent; a model on this machine \
+                 may be asked about it"
+            );
             return Err(CallError::Forbidden(message));
         }
         let document = Document::new(&own.note, &own.chunks);

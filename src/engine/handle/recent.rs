@@ -76,7 +76,7 @@ pub(super) fn assistants_may_spend(engine: &Handle) -> bool {
 /// Whether somebody may use a model that costs money: the owner always, within the budget.
 pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
     if audience.is_assistant() && costs && !assistants_may_spend(engine) {
-        return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
+        return Err(CallError::TooDear(format!("{what} costs money, and assistants may not spend any")));
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ pub(super) fn may_rebuild(engine: &Handle, audience: Audience, estimate: Option<
         }
         _ => return Ok(()),
     };
-    Err(CallError::Forbidden(over))
+    Err(CallError::TooDear(over))
 }
 
 fn cursor((Reverse(mtime), vault, path): &Place) -> String {

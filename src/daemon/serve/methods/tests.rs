@@ -14,6 +14,7 @@ fn every_engine_error_has_its_kind() {
         (CallError::Provider("no".into()), 1008),
         (CallError::NotConfigured("no".into()), 1013),
         (CallError::Forbidden("no".into()), 1009),
+        (CallError::TooDear("no".into()), 1009),
         (CallError::Paused(0), 1012),
         (CallError::Storage("no".into()), 1010),
         (CallError::Words("no".into()), 1010),
