@@ -141,7 +141,11 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Cli
     let document = text_of(&args.document)?;
     let chunk = text_of(&args.chunk)?;
     let (title, max_words) = (args.title.clone(), args.max_words);
-    let request = GenerateRequest { document, chunk, title, max_words, ..GenerateRequest::default() };
+    // The daemon is told the text alone, and of what makes it private only the tags.
+    let is_private = session.config()?.config.private_files();
+    let private = [&args.document, &args.chunk].into_iter().any(|file| is_private(file));
+    let tags = if private { vec![note::PRIVATE_TAG.to_owned()] } else { Vec::new() };
+    let request = GenerateRequest { document, chunk, title, tags, max_words, ..GenerateRequest::default() };
     let mut client = session.client()?;
     client.set_timeout(Some(GENERATE_PATIENCE));
     let reply = client.ask(&request)?;

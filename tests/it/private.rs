@@ -390,6 +390,12 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     let generate = GenerateRequest { chunk: "About quokkanette.".to_owned(), document, ..GenerateRequest::default() };
     let refused = daemon.refused(&generate);
     assert!(refused.kind == ErrorKind::Forbidden && refused.message.contains("nothing was sent"), "{refused:?}");
+    assert_eq!(refused.hint, None, "no setting allows it");
+    let (sealed, passage) = (place.vault.join("Journal/Sealed one.md"), place.dir.path().join("passage"));
+    std::fs::write(&passage, "About the boat and zanzibarque").unwrap();
+    let [sealed, passage] = [&sealed, &passage].map(|file| file.to_str().unwrap());
+    let output = place.run(&["generate", "--document", sealed, "--chunk", passage]);
+    assert!(crate::commands::err(&output).contains("nothing was sent"), "{output:?}");
     daemon.stop();
     let mut daemon = settled(&place);
     assert_eq!(model.calls(), calls);
