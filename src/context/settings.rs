@@ -224,6 +224,20 @@ impl ContextConfig {
         })
     }
 
+    /// What a generation that asks `provider` at `base_url` takes of these settings: elsewhere neither key nor consent,
+    /// which are for one place only.
+    #[must_use]
+    pub fn lent_to(&self, provider: Provider, base_url: Option<&str>) -> Self {
+        let mut lent = self.clone();
+        if provider != self.provider {
+            lent.base_url = None;
+        }
+        if provider != self.provider || base_url != self.base_url.as_deref() {
+            (lent.key, lent.consent) = (KeyConfig::default(), Consent::default());
+        }
+        lent
+    }
+
     /// Words that a context is asked to have.
     pub fn words(&self) -> RangeInclusive<u32> {
         match self.min_words {

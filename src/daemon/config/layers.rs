@@ -11,7 +11,7 @@ use super::{
     Config, ConfigErrors, Loaded, Overrides, Problem, Unnamed, ValueOrigin, VaultConfig, Whereabouts, check,
     default_config_file, default_data_dir, free_name, name_of_folder, real_folder,
 };
-use context::settings::{KindPrompt, ModelOverride};
+use context::settings::{ContextConfig, KindPrompt, ModelOverride};
 use note::chunk::ChunkConfig;
 use protocol::folders::Folders;
 
@@ -157,7 +157,7 @@ impl Merge {
         self.types = types;
         // Last, because they start from `[context]`.
         for raw in generations {
-            self.generation(path, raw, &mut reader);
+            self.generation(path, &raw, &mut reader);
         }
         self.problems.append(&mut reader.problems);
     }
@@ -166,8 +166,8 @@ impl Merge {
         self.origins.insert(key, ValueOrigin::File(file.to_path_buf(), line));
     }
 
-    fn generation(&mut self, file: &Path, raw: RawTable, reader: &mut Reader<'_>) {
-        let Placed { value: name, line, column } = raw.name;
+    fn generation(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
+        let Placed { value: name, line, column } = raw.name.clone();
         let full = format!("generation.{name}");
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 32 || !name.chars().all(allowed) {
@@ -175,12 +175,25 @@ impl Merge {
             return reader.problem_at(&full, line, column, message);
         }
         let mut config = self.config.clone();
-        for (key, placed) in &raw.entries {
-            let (Some(known), full) = (keys::find("context", key), format!("{full}.{key}")) else { continue };
-            if reader.take(&full, placed, |value| (known.set)(&mut config, value)).is_some() {
-                self.note_origin(file, full, placed.line);
+        let plain = config.engine.context.clone();
+        // First whom it asks: that decides what it takes from `[context]`.
+        let whom = |(key, _): &&(String, _)| matches!(key.as_str(), "provider" | "base_url");
+        let (whom, rest): (Vec<_>, Vec<_>) = raw.entries.iter().partition(whom);
+        let mut set = |config: &mut Config, entries: Vec<&(String, Placed<Value>)>| {
+            for (key, placed) in entries {
+                let (Some(known), full) = (keys::find("context", key), format!("{full}.{key}")) else { continue };
+                if reader.take(&full, placed, |value| (known.set)(config, value)).is_some() {
+                    self.note_origin(file, full, placed.line);
+                }
             }
-        }
+        };
+        set(&mut config, whom);
+        let asked = &config.engine.context;
+        let of_its_own = raw.get("base_url").is_some() || asked.provider == plain.provider;
+        let (provider, base_url) = (asked.provider, asked.base_url.clone().filter(|_| of_its_own));
+        let lent = plain.lent_to(provider, base_url.as_deref());
+        config.engine.context = ContextConfig { provider, base_url, ..lent };
+        set(&mut config, rest);
         self.config.engine.generations.insert(name, config.engine.context);
     }
 

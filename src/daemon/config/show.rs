@@ -111,11 +111,12 @@ impl Loaded {
         out
     }
 
-    /// The values in which a generation differs from `[context]`, from which it starts.
+    /// The values in which a generation differs from what it takes from `[context]`.
     fn generation_values(&self, context: &ContextConfig) -> Vec<(&'static str, String)> {
-        let mut config = self.config.clone();
+        let (mut config, mut lent) = (self.config.clone(), self.config.clone());
+        lent.engine.context = config.engine.context.lent_to(context.provider, context.base_url.as_deref());
         config.engine.context = context.clone();
-        let value = |key: &Key| (key.get)(&config).filter(|value| (key.get)(&self.config).as_ref() != Some(value));
+        let value = |key: &Key| (key.get)(&config).filter(|value| (key.get)(&lent).as_ref() != Some(value));
         let keys = KEYS.iter().filter(|key| key.section == "context");
         keys.filter_map(|key| Some((key.name, value(key)?))).collect()
     }

@@ -369,6 +369,32 @@ fn generations_are_shown_by_what_differs_from_the_plain_one() {
 }
 
 #[test]
+fn a_generation_that_asks_elsewhere_takes_neither_key_nor_consent() {
+    let bench = Bench::new();
+    let plain = "[context]\nprovider = \"anthropic\"\nbase_url = \"https://a.example\"\nkey_command = \"echo k\"\n\
+                 consent = \"given\"\nmax_words = 60\n[generation.g]\n";
+    for (own, trusted, base_url) in [
+        ("model = \"m\"", true, Some("https://a.example")),
+        ("provider = \"anthropic\"\nbase_url = \"https://a.example\"", true, Some("https://a.example")),
+        ("base_url = \"https://b.example\"", false, Some("https://b.example")),
+        ("model = \"m\"\nprovider = \"openai\"", false, None),
+        ("base_url = \"https://a.example\"\nprovider = \"openai\"", false, Some("https://a.example")),
+    ] {
+        let loaded = bench.load(&format!("{plain}{own}"), &[]).unwrap();
+        let of = |loaded: &Loaded| loaded.config.engine.generations["g"].clone();
+        let found = of(&loaded);
+        assert_eq!((found.key.command.is_some(), found.consent == Consent::Given), (trusted, trusted), "{own}");
+        assert_eq!((found.base_url.as_deref(), found.max_words), (base_url, 60), "{own}");
+        let again = of(&bench.load(&loaded.show(false), &[]).unwrap());
+        assert_eq!(ContextConfig { key: found.key.clone(), ..again }, found, "{own}");
+    }
+    // Its own are taken.
+    let own = "provider = \"openai\"\nconsent = \"given\"\nkey_file = \"/k\"";
+    let found = bench.load(&format!("{plain}{own}"), &[]).unwrap().config.engine.generations["g"].clone();
+    assert_eq!((found.consent, found.key.file, found.key.command), (Consent::Given, Some("/k".into()), None));
+}
+
+#[test]
 fn what_is_kept_of_a_model_does_not_depend_on_how_it_is_written() {
     let bench = Bench::new();
     let models = |text: &str| bench.load(text, &[]).unwrap().config.engine.context.models;
