@@ -306,9 +306,13 @@ pub(super) async fn status(asked: params::OfVault, caller: &Caller) -> Result<To
         0 => String::new(),
         n => format!(" Problems: {n}; the user sees them with `situated status`."),
     };
-    let spend = if told.may_spend { "may" } else { "may not" };
+    let spend = if told.may_spend {
+        "may spend money"
+    } else {
+        "may not spend money, except a search on the vector of its query, if the embedder costs"
+    };
     let text = format!(
-        "The daemon is {}. Vaults: {}. Contexts by {}, vectors by {}. {leaves} These tools {spend} spend money.{problems}",
+        "The daemon is {}. Vaults: {}. Contexts by {}, vectors by {}. {leaves} These tools {spend}.{problems}",
         told.state,
         vaults.join(", "),
         told.contexts_by,

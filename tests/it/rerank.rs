@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use protocol::audience::Audience;
 use protocol::envelope::ErrorKind;
 use protocol::search::{SearchAnswer, SearchRequest};
 use serde_json::json;
@@ -213,6 +214,10 @@ fn costs_are_in_the_ledger_and_within_the_budget() {
         let bought = daemon.bought();
         bought.micro_dollars == 4000 && bought.unsettled_calls == 0
     });
+    // An assistant spends nothing.
+    let answer = daemon.ask(&SearchRequest { audience: Audience::Assistant, ..query("lake") });
+    assert!(!answer.hits.is_empty() && warnings(&answer).contains("assistants may not spend any"), "{answer:?}");
+    assert_eq!(reranker.asked().len(), 2);
     let cost = daemon.cost();
     assert_eq!((cost.by_reason[0].reason.as_str(), cost.by_purpose[0].purpose.as_str()), ("rerank", "rerank"));
     assert_eq!(cost.by_model[0].model, "rerank-v3.5");

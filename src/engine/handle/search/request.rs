@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::{
-    Audience, CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations,
+    Audience, CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, recent,
 };
 use super::vaults;
 use crate::rerank::Reranker;
@@ -167,10 +167,11 @@ fn judge(engine: &Handle, wanted: Option<bool>, audience: Audience) -> Result<Ju
         (None, Some(reranker)) if !reranker.is_always_asked() => return Ok(Judge::Nobody),
         (_, Some(reranker)) => reranker,
     };
-    if reranker.is_agreed() || (wanted == Some(true) && !audience.is_assistant()) {
-        return Ok(Judge::Asked(reranker));
+    if !reranker.is_agreed() && (wanted != Some(true) || audience.is_assistant()) {
+        return Ok(Judge::Waits("not reranked: the reranker waits for your yes: `situated contexts start`".to_owned()));
     }
-    Ok(Judge::Waits("not reranked: the reranker waits for your yes: `situated contexts start`".to_owned()))
+    let barred = recent::may_spend(engine, audience, !reranker.is_free(), "the reranker").err();
+    Ok(barred.map_or(Judge::Asked(reranker), |barred| Judge::Waits(format!("not reranked: {barred}"))))
 }
 
 /// What a request asks for: its query, and its filter as if the query had said it.
