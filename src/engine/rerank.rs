@@ -100,7 +100,7 @@ impl Reranker {
         let until = Instant::now() + self.config.deadline();
         let mut shown = rerank::best(rankings, usize::MAX);
         if self.judge.leaves_to().is_some() {
-            // Private notes are not sent to another machine; they rank behind the notes that are judged.
+            // Private notes are not sent to another machine; they keep their places.
             shown.retain(|(of, row)| {
                 !vaults.get(*of).is_some_and(|(snapshot, private)| is_private(snapshot, private, *row))
             });

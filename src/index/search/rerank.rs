@@ -1,13 +1,13 @@
 //! The second stage: a model that reads the query and a chunk together judges the best of the first stage anew.
 //!
 //! Other code asks the model; this module says what it is shown ([`best`], [`document`]), under which key an answer is
-//! cached ([`key`]), and what becomes of the order ([`reorder`]): judged chunks come first, by the model's score, then
-//! all others in their old order. Scores of different models are on different scales (some give a probability, some a
+//! cached ([`key`]), and what becomes of the order ([`reorder`]): chunks that were shown stand by the model's score in the
+//! places that they had, and all others keep theirs. Scores of different models are on different scales (some give a probability, some a
 //! logit), so they order, and are only brought into 0..=1 to be shown.
 
 mod settings;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use settings::{RerankConfig, RerankProvider, RerankWhen};
 
@@ -20,7 +20,7 @@ use note::fingerprint::Fields;
 /// Rerankers charge by the token or by blocks of 500, and many read 512 tokens and cut the rest off.
 pub const MOST_DOCUMENT: usize = 4000;
 
-/// Judged chunks are shown with scores from here up, all others with scores below.
+/// Judged chunks are shown with scores from here up, those behind them with scores below.
 const FLOOR: f32 = 0.01;
 
 /// A chunk among several rankings: the index of its ranking, and its row there.
@@ -57,8 +57,9 @@ pub fn key(model: &str, query: &str, documents: &[String]) -> [u8; 16] {
     documents.iter().fold(fields, |fields, document| fields.bytes(document.as_bytes())).finish()
 }
 
-/// Puts rankings in the order that the model's scores give. `scores` belong to `shown` one by one; chunks without a
-/// finite score stay behind those that have one. Without a single score everything stays as it is.
+/// Puts rankings in the order that the model's scores give. `scores` belong to `shown` one by one; of the chunks that were
+/// shown those without a finite score stay behind those that have one. Chunks that were not shown keep their place among
+/// all: a note that may not be sent is no worse for that. Without a single score everything stays as it is.
 pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f32>]) {
     let mut judged: Vec<(RankedRow, f32)> = shown
         .iter()
@@ -76,31 +77,40 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f
     let raw: Vec<f32> = judged.iter().map(|(_, score)| *score).collect();
     let after: HashMap<RankedRow, (u32, f32)> =
         (1..).zip(&judged).map(|(n, (place, score))| (*place, (n, *score))).collect();
-    let mut scores: HashMap<RankedRow, f32> = judged.iter().map(|(place, _)| *place).zip(normal(&raw)).collect();
-    // The rest comes below everything that was judged and keeps its order, also among equal scores.
-    let mut last = FLOOR;
-    let rest: HashMap<RankedRow, f32> = rankings
+    let scores: HashMap<RankedRow, f32> = judged.iter().map(|(place, _)| *place).zip(normal(&raw)).collect();
+    let shown: HashSet<RankedRow> = shown.iter().copied().collect();
+    let unscored = first.iter().filter(|place| shown.contains(*place) && !after.contains_key(*place));
+    let mut moved = judged.iter().map(|(place, _)| place).chain(unscored);
+    let order = first.iter().map(|place| *if shown.contains(place) { moved.next().unwrap_or(place) } else { place });
+    let order: Vec<RankedRow> = order.collect();
+    let own: HashMap<RankedRow, f32> = rankings
         .iter()
         .enumerate()
         .flat_map(|(of, ranking)| ranking.ranked.iter().map(move |r| ((of, r.candidate.row), r.score.clamp(0.0, 1.0))))
         .collect();
-    for place in first.iter().filter(|place| !after.contains_key(place)) {
-        let score = rest.get(place).map_or(0.0, |score| score * FLOOR);
+    // What was not judged scores like the next that was, or below all that were.
+    let mut next = None;
+    let score = |place: &RankedRow| {
+        next = scores.get(place).copied().or(next);
+        next.unwrap_or_else(|| own.get(place).map_or(0.0, |score| score * FLOOR))
+    };
+    let falling: Vec<f32> = order.iter().rev().map(score).collect();
+    let mut last = f32::INFINITY;
+    let distinct = falling.into_iter().rev().map(|score| {
         last = score.min(last.next_down()).max(0.0);
-        scores.insert(*place, last);
-    }
+        last
+    });
+    let places: HashMap<RankedRow, (usize, f32)> = order.iter().copied().zip(distinct.enumerate()).collect();
     for (of, ranking) in rankings.iter_mut().enumerate() {
         for ranked in &mut ranking.ranked {
             let place = (of, ranked.candidate.row);
             let new = after.get(&place);
-            ranked.score = scores.get(&place).copied().unwrap_or(0.0);
+            ranked.score = places.get(&place).map_or(0.0, |(_, score)| *score);
             let rejudged =
                 Rejudged { before: rank(&place), rank: new.map(|(n, _)| *n), score: new.map(|(_, raw)| *raw) };
             ranking.order.0.insert(ranked.candidate.row, rejudged);
         }
-        let order = &ranking.order.0;
-        let place = |row: Row| order.get(&row).map(|r| (r.rank.unwrap_or(u32::MAX), r.before));
-        ranking.ranked.sort_by_key(|ranked| place(ranked.candidate.row));
+        ranking.ranked.sort_by_key(|ranked| places.get(&(of, ranked.candidate.row)).map(|(at, _)| *at));
     }
 }
 

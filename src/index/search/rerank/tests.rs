@@ -42,6 +42,18 @@ fn the_judged_come_first_and_the_rest_as_it_was() {
 }
 
 #[test]
+fn what_may_not_be_shown_keeps_its_place() {
+    let mut rankings = [ranking(&[(1, 0.9), (2, 0.8), (3, 0.7)]), ranking(&[(5, 0.85), (6, 0.75), (7, 0.65)])];
+    // The first and the third of all are private, and so is the last.
+    let shown = [(1, 5), (1, 6), (0, 3)];
+    reorder(&mut rankings, &shown, &[Some(0.2), Some(0.95), None]);
+    assert_eq!(merged(&rankings), [(0, 1), (1, 6), (0, 2), (1, 5), (0, 3), (1, 7)]);
+    assert_eq!((rows(&rankings[0]), rows(&rankings[1])), (vec![1, 2, 3], vec![6, 5, 7]));
+    assert!(rankings[0].ranked[0].score > 0.9, "it counts for what the next is worth");
+    assert_eq!(rankings[0].order.0[&1], Rejudged { before: 1, rank: None, score: None });
+}
+
+#[test]
 fn without_scores_nothing_moves() {
     let mut rankings = [ranking(&[(1, 0.9), (2, 0.8)])];
     let shown = best(&rankings, 9);
