@@ -53,7 +53,11 @@ impl Redactor {
         for (name, by) in &self.words {
             text = replace_word(&text, name, by);
         }
-        without_notes(&text)
+        // A name in quotes may hold spaces.
+        let quoted = |(i, part): (usize, &str)| {
+            if i % 2 == 1 && is_note(part) { "<note>".to_owned() } else { without_notes(part) }
+        };
+        text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`").replace("`<note>`", "<note>")
     }
 }
 
@@ -72,12 +76,13 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
     out + rest
 }
 
+/// Whether it ends like the file name of a note.
+fn is_note(word: &str) -> bool {
+    note::Format::of(word.trim_end_matches(|c: char| !c.is_alphanumeric())).is_some()
+}
+
 /// Cuts out words that end like the file name of a note.
 fn without_notes(text: &str) -> String {
-    let is_note = |word: &str| {
-        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        note::Format::of(word).is_some()
-    };
     let words: Vec<&str> = text.split(' ').map(|word| if is_note(word) { "<note>" } else { word }).collect();
     words.join(" ")
 }

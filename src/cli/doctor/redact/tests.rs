@@ -23,6 +23,11 @@ fn names_go_and_the_rest_stays() {
         ("/home/ada/.local/share/situated/vaults/Divorce-1234abcd/sled", "<index 1>/sled"),
         ("ada's engine, Canada, /srv/ada/x", "<user>'s <host>, Canada, /srv/<user>/x"),
         ("Letters/To/lawyer.md, and b.txt: too large", "<note> and <note> too large"),
+        (
+            "`My Divorce/letter to the lawyer.md` keeps its free contexts: `budget.day`",
+            "<note> keeps its free contexts: `budget.day`",
+        ),
+        ("`situated sync` and `a", "`situated sync` and `a"),
     ] {
         assert_eq!(redactor.redact(text), expected);
     }
