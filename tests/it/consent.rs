@@ -117,6 +117,9 @@ fn an_assistant_that_may_spend_has_no_model_asked_before_the_user_agrees() {
         assert!(refused.message.contains("`situated contexts start`"), "{refused:?}");
     }
     daemon.ask(&SearchRequest { audience, ..query("rollout") });
+    // The user agrees by asking for other words, not by having them configured.
+    let found = daemon.ask(&query("rollout"));
+    assert!(found.warnings.concat().contains("`situated contexts start`") && !found.hits.is_empty(), "{found:?}");
     assert_eq!(model.calls(), 0);
 
     daemon.ask(&StartContextsRequest::default());

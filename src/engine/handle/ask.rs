@@ -121,6 +121,8 @@ fn passages(
     hide: bool,
     cancel: &Cancel,
 ) -> Result<(Vec<Hit>, AskAnswer), CallError> {
+    // Whoever asks the model has it asked for other words too, if the configuration says so.
+    let expand = request.expand.unwrap_or(engine.0.config.load().search.expand);
     let find = |query: &str, fresh: bool, again: bool| {
         let search = SearchRequest {
             query: query.to_owned(),
@@ -131,7 +133,7 @@ fn passages(
             fresh,
             explain: request.explain,
             // Passages for the question before are not worth another call of a model.
-            expand: if again { Some(Expand::Off) } else { request.expand },
+            expand: Some(if again { Expand::Off } else { expand }),
             rerank: again.then_some(false),
             audience: request.audience,
             ..SearchRequest::default()

@@ -89,18 +89,19 @@ pub(super) fn may_ask(
     generation: &str,
     vaults: &[Arc<VaultShared>],
 ) -> Result<(), CallError> {
-    if !audience.is_assistant() {
-        return Ok(());
-    }
-    let Some(terms) = engine.0.runtime(generation).terms() else { return Ok(()) };
+    let waits = if audience.is_assistant() { waits_for_yes(engine, generation, vaults) } else { None };
+    waits.map_or(Ok(()), |waits| Err(CallError::Forbidden(waits)))
+}
+
+/// Why the model of a generation may not be asked about these vaults unless the user asks, if so.
+pub(super) fn waits_for_yes(engine: &Handle, generation: &str, vaults: &[Arc<VaultShared>]) -> Option<String> {
+    let terms = engine.0.runtime(generation).terms()?;
     let data = &engine.0.config.load().data_dir;
-    let waits = |vault: &&Arc<VaultShared>| !terms.stand_in(&generation_dir(data, &vault.path, generation));
-    vaults.iter().find(waits).map_or(Ok(()), |vault| {
-        Err(CallError::Forbidden(format!(
-            "the model waits for the user's yes in vault `{}`: `situated contexts start` in a terminal",
-            vault.name
-        )))
-    })
+    let vault = vaults.iter().find(|vault| !terms.stand_in(&generation_dir(data, &vault.path, generation)))?;
+    Some(format!(
+        "the model waits for the user's yes in vault `{}`: `situated contexts start` in a terminal",
+        vault.name
+    ))
 }
 
 /// Whether an assistant may begin a rebuild with this estimate: only if assistants may spend, and within the budget of

@@ -120,9 +120,9 @@ pub(super) fn search_hiding(
     // Before the disk is looked at: a request that is refused must not wait for it.
     let mut wanted = Wanted::read(engine, &request, cancel)?;
     let unseen = if request.fresh { freshen(engine, &wanted.vaults, cancel)? } else { None };
-    let expand = expansion::expands_for(engine, &request, &wanted.vaults);
+    let (expand, waits) = expansion::expands_for(engine, &request, &wanted.vaults);
     let (expansion, warning) = expansion::expansion(engine, expand, &wanted.parsed, wanted.options.mode, cancel);
-    wanted.parsed.warnings.extend(warning);
+    wanted.parsed.warnings.extend(waits.or(warning));
     let mut vectors = vectors::vectors(engine);
     let served = serve(&mut wanted, hide, cancel)?;
     let Wanted { parsed, options, .. } = &wanted;

@@ -23,32 +23,41 @@ pub(in crate::handle) fn expands(engine: &Handle) -> bool {
     config.search.expand != Expand::Off && config.context.costs()
 }
 
-/// What a model may add to a query. An assistant gets nothing that costs unless it may spend, and nothing before the
-/// user has agreed to the model. A search works without it, so that is no error.
-pub(super) fn expands_for(engine: &Handle, request: &SearchRequest, vaults: &[Arc<VaultShared>]) -> Option<Expand> {
+/// What a model may add to a query: nothing before the user has agreed to the model, except by asking for it in the
+/// request, and for an assistant nothing that costs unless it may spend. A search works without it, so that is no error;
+/// the user is told.
+pub(super) fn expands_for(
+    engine: &Handle,
+    request: &SearchRequest,
+    vaults: &[Arc<VaultShared>],
+) -> (Expand, Option<String>) {
     let config = engine.0.config.load_full();
-    let wanted = request.expand;
-    if !request.audience.is_assistant() || wanted.unwrap_or(config.search.expand) == Expand::Off {
-        return wanted;
+    let wanted = request.expand.unwrap_or(config.search.expand);
+    if wanted == Expand::Off || (request.expand.is_some() && !request.audience.is_assistant()) {
+        return (wanted, None);
+    }
+    if !request.audience.is_assistant() {
+        let waits = recent::waits_for_yes(engine, "", vaults);
+        let warning = |waits| format!("the query was not expanded: {waits}");
+        return waits.map_or((wanted, None), |waits| (Expand::Off, Some(warning(waits))));
     }
     let costs = || {
         !engine.0.questions.questioner(&config, &engine.0.provider).is_ok_and(|asked| asked.model.price == Price::Free)
     };
     let barred =
         (!config.assistants_may_spend && costs()) || recent::may_ask(engine, request.audience, "", vaults).is_err();
-    if barred { Some(Expand::Off) } else { wanted }
+    (if barred { Expand::Off } else { wanted }, None)
 }
 
 /// Other words for a query, if they are wanted and a model has some in time; else a warning why there are none.
 pub(super) fn expansion(
     engine: &Handle,
-    wanted: Option<Expand>,
+    expand: Expand,
     query: &Parsed,
     mode: Mode,
     cancel: &Cancel,
 ) -> (Expansion, Option<String>) {
     let config = engine.0.config.load_full();
-    let expand = wanted.unwrap_or(config.search.expand);
     // Conditions are not sent. A passage that the model makes up can only be compared by meaning.
     let text = query.text();
     if expand == Expand::Off || text.trim().is_empty() || (expand == Expand::Hyde && mode == Mode::Lexical) {
