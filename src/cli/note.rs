@@ -133,7 +133,9 @@ pub(super) fn meaning(reason: protocol::decision::Reason) -> &'static str {
         Reason::ContextualizerChanged => "contexts are written by another model or prompt",
         Reason::EmbedderChanged => "another embedder is in force",
         Reason::ChunkerChanged => "notes are cut by other rules",
-        Reason::Drifted => "the text has become another than its context was written for",
+        Reason::Drifted => {
+            "the text has become another than its context was written for, or the model was not asked yet"
+        }
         Reason::Rebuild => "a rebuild was asked for",
         Reason::ContextWritten => "the model has written the context that was due",
         Reason::ContextFailed => "the model gave no usable context; the free one serves",

@@ -244,9 +244,12 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
         out.add("", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"));
     }
     if contexts.drifted > 0 {
-        let were = if contexts.drifted == 1 { "was" } else { "were" };
-        let drifted = counted(contexts.drifted, "context");
-        let what = format!("{drifted} {were} written for text that has become another: `situated sync --since all`");
+        let wait = if contexts.drifted == 1 { "waits" } else { "wait" };
+        let drifted = counted(contexts.drifted, "chunk");
+        let what = format!(
+            "{drifted} {wait} for the next sync: the text has become another than its context was written for, or the \
+             model has not been asked yet; `situated sync --since all` asks now"
+        );
         out.add("", &what);
     }
     if contexts.failed > 0 {

@@ -77,8 +77,8 @@ pub struct StoredChunk {
     pub sketch: Sketch,
     /// Whether a model is still to be asked for its context.
     pub due: Option<PendingContext>,
-    /// Whether the model was asked and gave nothing usable.
-    pub failed: bool,
+    /// Why its context was to be refreshed later, if it was.
+    pub later: Option<Reason>,
 }
 
 /// What a note is now.
@@ -478,9 +478,10 @@ impl Decision<'_> {
         }
         match () {
             // The model was asked for this text, in vain.
-            () if !old.paid && old.failed && chunk.hash == old.hash => Some(Reason::ContextFailed),
-            // When its context was due, it was an empty section or its note had too few chunks: it never had a model's.
-            () if !old.paid && !old.wanted => Some(Reason::Drifted),
+            () if !old.paid && old.later == Some(Reason::ContextFailed) && chunk.hash == old.hash => old.later,
+            // When its context was due, it was an empty section, or its note was private or had too few chunks: it never
+            // had a model's.
+            () if !old.paid && (!old.wanted || old.later == Some(Reason::Drifted)) => Some(Reason::Drifted),
             () if old.contextualizer != self.generation.contextualizer => Some(Reason::ContextualizerChanged),
             () if old.sketch.left_in(chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
             () => None,

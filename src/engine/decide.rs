@@ -380,7 +380,7 @@ pub(super) fn facts(record: &NoteRecord, contexts: &[ContextRecord], off: bool) 
             contextualizer: context.map_or_else(String::new, |c| c.generation.clone()),
             sketch: context.map_or_else(Sketch::default, |c| c.sketch.clone()),
             due: c.due,
-            failed: c.later == Some(Reason::ContextFailed),
+            later: c.later,
         }
     };
     StoredNote {

@@ -59,7 +59,8 @@ pub enum Reason {
     EmbedderChanged,
     /// Notes are cut by other rules.
     ChunkerChanged,
-    /// The text has become another than the one the context was written for.
+    /// The text has become another than the one the context was written for; or the model was never asked for one,
+    /// because the note was private or too short then.
     Drifted,
     /// A rebuild was asked for.
     Rebuild,

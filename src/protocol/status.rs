@@ -206,7 +206,8 @@ pub struct ContextStatus {
     pub waiting: u64,
     /// Chunks whose context another generation wrote; it serves meanwhile.
     pub old_generation: u64,
-    /// Chunks whose text has become another than the one their context was written for.
+    /// Chunks whose text has become another than the one their context was written for, or for which the model was not
+    /// asked because their note was private or too short.
     pub drifted: u64,
     /// Chunks for which the model gave nothing usable.
     pub failed: u64,

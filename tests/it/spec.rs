@@ -289,7 +289,7 @@ impl World {
                 contextualizer: if paid { by.contextualizer.clone() } else { "template/1".to_owned() },
                 sketch: if paid { Sketch::of(chunk.text) } else { Sketch::default() },
                 due: None,
-                failed: false,
+                later: step.later,
             };
             match (step.context, stored) {
                 // The model answers at once here: what serves meanwhile is never seen.

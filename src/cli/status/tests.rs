@@ -102,7 +102,8 @@ fn contexts_of_a_model_are_told_in_words() {
         "nothing is asked at present: today's budget is used up",
         "1,234 contexts are of an older model or prompt; new ones would cost about $0.42 (prices of 2026-11-12): \
          `situated rebuild`",
-        "3 contexts were written for text that has become another",
+        "3 chunks wait for the next sync: the text has become another than its context was written for, or the model \
+         has not been asked yet; `situated sync --since all` asks now",
         "1 chunk got nothing usable from the model",
         "last look after stale ones: 2 h ago",
         "leaves text of notes, to api.example.com",

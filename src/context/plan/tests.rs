@@ -103,7 +103,7 @@ fn apply(
             contextualizer: by.contextualizer.clone(),
             sketch: if by.costs { Sketch::of(chunk.text) } else { Sketch::default() },
             due: None,
-            failed: false,
+            later: step.later,
         };
         chunks.push(match (step.context, stored) {
             (ContextSource::Stored(i), Some(stored)) => {
@@ -441,7 +441,7 @@ fn what_a_model_wrote_serves_until_it_has_written_again() {
 #[test]
 fn what_failed_for_a_text_is_not_wished_for_again_until_the_text_changes() {
     let (draft, mut stored) = waiting(false, None);
-    stored.chunks[0].failed = true;
+    stored.chunks[0].later = Some(Reason::ContextFailed);
     let step = saved(&draft, &stored, None, Trigger::Save);
     assert_eq!((step.due, step.later), (None, Some(Reason::ContextFailed)));
     let mut edited = draft;

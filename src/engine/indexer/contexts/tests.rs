@@ -353,6 +353,16 @@ fn a_private_note_is_not_asked_about_nor_one_that_becomes_private_while_it_waits
 }
 
 #[test]
+fn what_was_private_waits_for_the_next_sync_however_often_it_is_saved() {
+    let machine = Machine::new();
+    machine.bench.save("p.md", &format!("{}\n#private\n", report(3)));
+    for more in ["", "\nOne more line.\n"] {
+        let open = machine.bench.save("p.md", &format!("{}{more}", report(3)));
+        assert!(open.chunks.iter().all(|chunk| chunk.later == Some(Reason::Drifted)), "{:?}", open.chunks);
+    }
+}
+
+#[test]
 fn no_more_notes_are_with_the_writer_than_it_has_room_for() {
     let mut machine = Machine::with(|context| context.concurrency = 2);
     // Of different lengths and kinds, so that none is a copy of another.
