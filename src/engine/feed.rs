@@ -43,6 +43,11 @@ impl Feed {
         self.notify(Notice::Decision((*decision).clone()));
     }
 
+    /// Forgets the decisions of a vault whose name means another folder now.
+    pub(super) fn forget(&self, vault: &str) {
+        self.decisions().retain(|decision| decision.vault != vault);
+    }
+
     pub(super) fn notify(&self, notice: Notice) {
         // An error means that nobody listens.
         let _ = self.notices.send(Arc::new(notice));

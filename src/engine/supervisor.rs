@@ -354,6 +354,10 @@ impl Supervisor {
         let mut places = Places::new();
         for id in old {
             if let Some(child) = self.stop(id, "the configuration was read again") {
+                let is_it = |vault: &VaultConfig| vault.name == child.vault.name && vault.path == child.vault.path;
+                if !config.vaults.iter().any(is_it) {
+                    self.shared.feed.forget(&child.vault.name);
+                }
                 places.insert((child.vault.path.clone(), child.shared.generation.clone()), child);
             }
         }

@@ -1,6 +1,7 @@
 //! A daemon that serves three vaults of unlike size and language, and answers over all of them.
 
 use protocol::audience::Audience;
+use protocol::decision::ExplainRequest;
 use protocol::hit::{Hit, NoteStanding};
 use protocol::note::GetRequest;
 use protocol::search::{Mode, RelatedRequest, SearchRequest};
@@ -224,4 +225,26 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     let note = daemon.ask(&get(None, Audience::Assistant));
     assert_eq!((note.vault.as_str(), note.warnings.len()), ("work", 0), "{note:?}");
     assert_eq!(daemon.ask(&get(None, Audience::Owner)).vault, "notes");
+}
+
+#[test]
+fn what_a_name_meant_before_is_not_told_of_the_vault_that_has_it_now() {
+    let place = Place::new();
+    let folder = |name: &str| {
+        let folder = place.dir.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("Same.md"), format!("# In {name}\n\nWords of {name}.\n")).unwrap();
+        toml::Value::from(folder.to_str().unwrap())
+    };
+    let (east, west) = (folder("east"), folder("west"));
+    let vault = |name: &str, path: &toml::Value| format!("[[vault]]\nname = \"{name}\"\npath = {path}\n");
+    place.configure(&format!("{}{}", vault("one", &east), vault("two", &west)));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    place.configure(&format!("{}{}", vault("one", &west), vault("two", &east)));
+    daemon.reload();
+    daemon.wait_idle();
+    let asked = ExplainRequest { path: "Same.md".into(), vault: Some("one".into()) };
+    let told = daemon.ask(&asked).decisions;
+    assert!(told.iter().flat_map(|d| &d.steps).all(|step| step.heading_path == ["In west"]), "{told:?}");
 }
