@@ -214,8 +214,11 @@ fn add_embedding(embedding: &EmbedStatus, out: &mut Rows) {
 
 /// What models are asked for once the user has agreed.
 fn add_offers(name: &'static str, contexts: &ContextStatus, what: OfferedWork, out: &mut Rows) {
-    let offers = contexts.offers.iter().filter(|offer| offer.what == what);
-    offers.for_each(|offer| out.warn(name, &consent::waiting(offer)));
+    let offers: Vec<_> = contexts.offers.iter().filter(|offer| offer.what == what).collect();
+    for offer in &offers {
+        let whose = if offers.len() > 1 { format!("{}: ", safe(&offer.vault)) } else { String::new() };
+        out.warn(name, &format!("{whose}{}", consent::waiting(offer)));
+    }
 }
 
 /// Contexts that a model writes: what waits, what is old, stale or failed, and what to do about it.

@@ -59,15 +59,13 @@ fn held(engine: &Handle) -> Option<String> {
     engine.0.model_problem()
 }
 
-/// State of contexts in all vaults, for `status`.
-pub(super) fn context_status(engine: &Handle) -> ContextStatus {
+/// State of contexts in `vaults`, for `status`.
+pub(super) fn context_status(engine: &Handle, vaults: &[Arc<VaultShared>]) -> ContextStatus {
     let context = settings(engine);
-    let vaults = engine.0.vaults.load();
     let counts = vaults.iter().map(|vault| *vault.counts());
     let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
     let held = held(engine);
-    let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
-    let renewal = if sum.old > 0 { renewal(engine, (sum.old, seqs)) } else { None };
+    let renewal = if sum.old > 0 { renewal(engine, vaults, sum.old) } else { None };
     ContextStatus {
         provider: context.provider.name().to_owned(),
         model: context.model().to_owned(),
@@ -77,21 +75,24 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
         drifted: sum.drifted,
         failed: sum.failed,
         held,
-        offers: offers::waiting(engine),
+        offers: offers::waiting(engine, vaults),
         renewal,
         synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
     }
 }
 
-/// What making old contexts anew would take; estimated once for each state of the index, since it reads the store.
-fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
+/// What making old contexts of `vaults` anew would take; estimated once for each state of the index, since it reads the
+/// store.
+fn renewal(engine: &Handle, vaults: &[Arc<VaultShared>], old: u64) -> Option<Estimate> {
+    let seqs: Vec<(u64, u64)> = vaults.iter().map(|vault| (vault.id, vault.status().seq)).collect();
+    let state = (old, seqs);
     let mut known = engine.0.reckoned.renewal.lock();
     if let Some((of, estimate)) = &*known
         && *of == state
     {
         return Some(estimate.clone());
     }
-    let pipelines: Vec<_> = engine.0.vaults.load().iter().filter_map(|vault| vault.pipeline()).collect();
+    let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
     let estimate =
         estimate(engine, &answering(engine), &pipelines, &Covered::default(), Wanted::Old, false).ok().flatten()?;
     *known = Some((state, estimate.clone()));

@@ -23,12 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The last estimates, each with the state of the index that it was made for: an estimate reads the store.
 #[derive(Debug, Default)]
 pub(crate) struct Reckoned {
-    /// What making old contexts anew would take; the state is how many are old, and the sum of all vaults' sequence
-    /// numbers.
-    pub(super) renewal: Mutex<Option<((u64, u64), Estimate)>>,
+    /// What making old contexts anew would take; the state is how many are old, and the vaults' numbers with their
+    /// sequence numbers.
+    pub(super) renewal: Mutex<Option<(Renewable, Estimate)>>,
     /// Offers that wait for a yes, by vault; the state is the counts of its records, and the sequence number.
     offers: Mutex<HashMap<u64, ((Counts, u64), Offer)>>,
 }
+
+/// See [`Reckoned::renewal`].
+type Renewable = (u64, Vec<(u64, u64)>);
 
 /// See [`Handle::start_contexts`].
 pub(super) fn start(engine: &Handle, request: &StartContextsRequest) -> Result<Offers, CallError> {
@@ -133,10 +136,10 @@ fn offers(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
     Ok(offers)
 }
 
-/// The offers that wait for the user's yes.
-pub(super) fn waiting(engine: &Handle) -> Vec<Offer> {
+/// The offers of `vaults` that wait for the user's yes, and that of the reranker.
+pub(super) fn waiting(engine: &Handle, vaults: &[Arc<VaultShared>]) -> Vec<Offer> {
     let mut offers = Vec::new();
-    for vault in engine.0.vaults.load().iter() {
+    for vault in vaults {
         let (unagreed, vectors) = {
             let report = vault.report();
             (report.unagreed, report.vectors_offer.clone())

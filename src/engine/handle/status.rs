@@ -57,7 +57,7 @@ pub(super) fn status(engine: &Handle, vault: Option<&str>, audience: Audience) -
         if vault.is_none() && engine.0.vaults.load().is_empty() { Vec::new() } else { engine.choose(vault)? };
     // Read before the state: an indexer reports that work has begun before it reports that nothing waits for it any
     // more.
-    let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(engine));
+    let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(engine, &chosen));
     let (state, problems) = engine.0.state();
     let vaults = chosen.iter().map(|vault| {
         let mut status = vault.status().clone();
