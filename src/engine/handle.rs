@@ -415,13 +415,13 @@ impl Handle {
         }
     }
 
-    /// As [`Handle::choose`], for reading. If no vault is named, those that cannot be opened are left out as long as
-    /// there are others; the second list says why.
+    /// As [`Handle::choose`], for reading, once the vaults have been opened. If no vault is named, those that cannot be
+    /// opened are left out as long as there are others; the second list says why.
     fn served(&self, name: Option<&str>) -> Result<(Vec<Arc<VaultShared>>, Vec<String>), CallError> {
         let vaults = self.choose(name)?;
         let (mut served, mut left_out) = (Vec::new(), Vec::new());
         for vault in &vaults {
-            match vault.closed_because() {
+            match vault.wait_opened() {
                 None => served.push(vault.clone()),
                 Some(why) => left_out.push(why),
             }
