@@ -149,7 +149,8 @@ impl NotePipeline {
             Ok(stored) => stored,
             Err(error) => return Outcome::Failed(error),
         };
-        let was_empty = stored.as_ref().is_none_or(|(record, _)| record.stat.size == 0);
+        // A document may have had no text, whatever its size.
+        let was_empty = stored.as_ref().is_none_or(|(record, _)| record.hash == text_hash(&[]));
         if text.bytes.is_empty() && !was_empty && !task.again {
             return Outcome::Emptied;
         }

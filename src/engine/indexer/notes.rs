@@ -24,6 +24,7 @@ use note::VaultPath;
 use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::jobs::SkippedFile;
+use vault::policy::EntryKind;
 use vault::{Hint, RescanReason};
 
 /// A finished look at a note: its task, its outcome, and the batches that wait for it.
@@ -167,7 +168,16 @@ impl NoteIndexer {
         let embedder = self.commit.pipeline.generation.embedder.clone();
         for (task, outcome, waiting) in looked {
             let path = task.path.clone();
+            if let Some(old) = task.moved_from.clone().filter(|_| !matches!(outcome, Outcome::Decided(_))) {
+                // Its old name leaves the index even if nothing can be said of the new one.
+                self.freshness.hint(now, Hint::Path(old));
+            }
             match outcome {
+                // It was left out meanwhile, after it was queued.
+                Outcome::Decided(_) if self.watch.policy.verdict(&path, false) != EntryKind::Note => {
+                    gone.push(path);
+                    unchanged.join(waiting);
+                }
                 // Decided for an embedder that does not serve any more.
                 Outcome::Decided(found) if found.write.put.as_ref().is_some_and(|(r, _)| r.embedder != embedder) => {
                     stale.push(Task { again: true, ..task.clone() });

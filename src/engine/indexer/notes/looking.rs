@@ -49,9 +49,7 @@ impl NoteIndexer {
 
     fn look_at(&mut self, paths: BTreeSet<VaultPath>, folders: BTreeSet<VaultPath>) {
         if paths.iter().any(|path| self.watch.policy.is_ignore_file(path)) {
-            if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
-                self.actor.shared.policy.store(Some(policy));
-            }
+            self.renew_policy();
             return self.walk(RescanReason::Asked, Vec::new());
         }
         if self.watch.disk.root_id(&self.actor.place.vault.path).ok() != self.guard.root() {
@@ -85,7 +83,15 @@ impl NoteIndexer {
     }
 
     pub(in crate::indexer) fn begin_walk(&mut self, walk: Walk) {
+        // Obsidian's settings and what lies outside of the vault send no events.
+        self.renew_policy();
         self.spawn_look(Extent::Everything, walk.reason, walk.jobs);
+    }
+
+    fn renew_policy(&mut self) {
+        if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
+            self.actor.shared.policy.store(Some(policy));
+        }
     }
 
     fn spawn_look(&mut self, extent: Extent, reason: RescanReason, jobs: Vec<u64>) {
@@ -130,8 +136,10 @@ impl NoteIndexer {
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
-        let seen =
-            |notes| Seen { gone: findings.gone.len(), notes, known: self.commit.known().len(), root: findings.root };
+        // What the user leaves out is not lost.
+        let is_lost = |path: &&VaultPath| self.watch.policy.verdict(path, false) == EntryKind::Note;
+        let gone = findings.gone.iter().filter(is_lost).count();
+        let seen = |notes| Seen { gone, notes, known: self.commit.known().len(), root: findings.root };
         let believed = match findings.seen.map(seen) {
             Some(seen) => self.guard.believes(seen, began, watch.doubt),
             None => true,
