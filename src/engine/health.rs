@@ -35,6 +35,11 @@ impl Shared {
         }
     }
 
+    /// Fails the running parts of a vault whose indexer is gone, and tells of them.
+    pub(super) fn fail_jobs(&self, vault: u64, why: &str) {
+        self.jobs.fail_all_of(vault, why).into_iter().for_each(|job| self.tell_job(Some(job)));
+    }
+
     /// An indexer has something new to say of itself.
     pub(super) fn changed(&self) {
         self.control.tell_changed();

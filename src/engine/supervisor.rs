@@ -218,7 +218,7 @@ impl Supervisor {
         self.shared.indexers.remove(id);
         let Some(child) = self.children.get_mut(&id).filter(|_| died) else {
             // It may have begun a job after it was told to stop.
-            return self.fail_jobs(id, "its indexer has ended");
+            return self.shared.fail_jobs(id, "its indexer has ended");
         };
         child.deaths = if child.opened.elapsed() > HEALTHY_AFTER { 1 } else { child.deaths.saturating_add(1) };
         let pause = (REOPEN_FIRST * 2_u32.saturating_pow(child.deaths.min(16) - 1)).min(REOPEN_LONGEST);
@@ -230,13 +230,7 @@ impl Supervisor {
         );
         tracing::error!("{why}");
         child.shared.report().stage = Stage::Closed(why.clone());
-        self.fail_jobs(id, &why);
-    }
-
-    fn fail_jobs(&self, id: u64, why: &str) {
-        for job in self.shared.jobs.fail_all_of(id, why) {
-            self.shared.tell_job(Some(job));
-        }
+        self.shared.fail_jobs(id, &why);
     }
 
     /// Opens indexers that died again, when their backoff is over.
@@ -370,7 +364,7 @@ impl Supervisor {
     pub(super) fn stop(&mut self, id: u64, why: &str) -> Option<Child> {
         let child = self.children.remove(&id)?;
         self.shared.indexers.send(id, indexer::Event::Stop { drain_until: Instant::now() + DRAIN });
-        self.fail_jobs(id, why);
+        self.shared.fail_jobs(id, why);
         Some(child)
     }
 

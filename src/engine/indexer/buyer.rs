@@ -18,7 +18,7 @@ use crate::runtime::GenerationRuntime;
 use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
-use protocol::jobs::{JobKind, Scope};
+use protocol::jobs::JobKind;
 use provider::ledger::OverBudget;
 
 /// How often an exhausted daily budget is checked again.
@@ -258,9 +258,7 @@ impl Buyer {
     /// decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
         let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
-        let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
-        let vault = at.actor.shared.id;
-        run.job = at.actor.engine.jobs.begin(JobKind::Rebuild, scope, [(vault, at.actor.place.vault.name.clone())]);
+        run.job = at.actor.begin_job(JobKind::Rebuild, run.path.clone());
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
@@ -271,7 +269,7 @@ impl Buyer {
         }
         if !rest.is_empty() {
             // The job has two steps: one ends with the notes, one with the contexts.
-            at.actor.engine.jobs.open_step(job, vault);
+            at.actor.open_step(job);
         }
         Ok(Some((job, rest)))
     }
@@ -301,19 +299,18 @@ impl Buyer {
         let job = run.job;
         if run.announced.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
             let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
-            at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| {
+            at.actor.tell_part(job, |part| {
                 part.phase = phase;
                 part.contexts = Some(progress);
                 part.set_failed(failures);
-            }));
+            });
         }
         if let Some(why) = run.over.clone().filter(|_| is_idle) {
             return remembered.and(self.stop_run(at, &why));
         }
         if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
-            let seq = at.actor.shared.status().seq;
-            at.actor.engine.tell_job(at.actor.engine.jobs.end_step(job, at.actor.shared.id, Ended::Done, seq));
+            at.actor.end_step(job, Ended::Done);
             return remembered.and_then(|()| Run::forget(at.pipeline));
         }
         remembered
@@ -325,16 +322,14 @@ impl Buyer {
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
         self.pending.ask_no_more();
         let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
-        let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
-        let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);
-        at.actor.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
-        at.actor.engine.tell_job(at.actor.engine.jobs.end_step(run.job, vault, ended, seq));
+        at.actor.change_part(run.job, |part| part.problem = Some(why.to_owned()));
+        at.actor.end_step(run.job, at.actor.ended_early(run.job));
         taken_back
     }
 
     /// Ends the rebuild if its job was cancelled.
     pub(super) fn stop_cancelled_run(&mut self, at: &At<'_>) -> Result<(), EngineError> {
-        let cancelled = self.run_job().is_some_and(|job| at.actor.engine.jobs.is_cancelled(job));
+        let cancelled = self.run_job().is_some_and(|job| at.actor.is_cancelled(job));
         if cancelled { self.stop_run(at, "cancelled") } else { Ok(()) }
     }
 
@@ -398,9 +393,7 @@ impl Buyer {
             BatchEvent::Phase(phase) => {
                 let run = self.batches.set_phase(ticket, phase.clone());
                 if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
-                    at.actor
-                        .engine
-                        .tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.phase = phase));
+                    at.actor.tell_part(job, |part| part.phase = phase);
                 }
                 Ok(())
             }
@@ -442,7 +435,7 @@ fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
 fn one_by_one(at: &At<'_>, job: u64, why: &str) {
     tracing::warn!("no batch: {why}");
     let problem = format!("{why}; contexts are asked for one by one, at the full price");
-    at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.problem = Some(problem)));
+    at.actor.tell_part(job, |part| part.problem = Some(problem));
 }
 
 /// The time until the user's next day begins.

@@ -19,6 +19,7 @@ mod freshness;
 mod migration;
 mod notes;
 mod opening;
+mod part;
 mod reader;
 pub(super) mod rebuild;
 pub(super) mod scan;
@@ -234,9 +235,7 @@ impl Seed {
     }
 
     fn fail_jobs(&self, why: &str) {
-        for job in self.engine.jobs.fail_all_of(self.shared.id, why) {
-            self.engine.tell_job(Some(job));
-        }
+        self.engine.fail_jobs(self.shared.id, why);
     }
 }
 

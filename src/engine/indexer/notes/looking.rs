@@ -169,7 +169,7 @@ impl NoteIndexer {
             let doubt = self.guard.doubt().map(str::to_owned);
             for job in &jobs {
                 let total = tasks.len() as u64 + unchanged;
-                self.actor.engine.jobs.change(*job, self.actor.shared.id, |part| {
+                self.actor.change_part(*job, |part| {
                     (part.total, part.done) = (Some(total), unchanged);
                     part.phase = "indexing".to_owned();
                 });
