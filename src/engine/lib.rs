@@ -102,8 +102,8 @@ pub enum NotTaken {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store failed.
-    #[error("{0}")]
-    Store(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The index failed.
     #[error(transparent)]
     Index(#[from] LexicalError),
@@ -128,12 +128,6 @@ pub enum EngineError {
         .0 >> 20
     )]
     NoRoom(u64),
-}
-
-impl From<StoreError> for EngineError {
-    fn from(error: StoreError) -> Self {
-        EngineError::Store(error)
-    }
 }
 
 impl EngineError {
