@@ -10,7 +10,7 @@ pub(super) mod worker;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
@@ -111,12 +111,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    fn open(&self) -> MutexGuard<'_, Vec<(EmbedConfig, Weak<Service>)>> {
-        self.open.lock()
-    }
-
     fn find(&self, config: &EmbedConfig, dimensions: Option<usize>) -> Option<Arc<Service>> {
-        let open = self.open();
+        let open = self.open.lock();
         let same = open.iter().filter(|(of, _)| of == config).filter_map(|(_, service)| service.upgrade());
         same.into_iter().find(|service| dimensions.is_none_or(|wanted| wanted == service.embedder.dimensions()))
     }
@@ -124,7 +120,7 @@ impl Services {
     /// Shares an embedder that was opened. Returns the same one if another vault has opened it meanwhile, because
     /// tables are large.
     fn share(&self, config: &EmbedConfig, service: Service) -> Arc<Service> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         open.retain(|(_, service)| service.strong_count() > 0);
         let same = |other: &Arc<Service>| other.embedder.identity() == service.embedder.identity();
         let others = open.iter().filter(|(of, _)| of == config).filter_map(|(_, other)| other.upgrade());

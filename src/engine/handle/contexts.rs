@@ -63,10 +63,10 @@ fn held(engine: &Handle) -> Option<String> {
 pub(super) fn context_status(engine: &Handle) -> ContextStatus {
     let context = settings(engine);
     let vaults = engine.0.vaults.load();
-    let counts = vaults.iter().map(|vault| *vault.counts());
+    let counts = vaults.iter().map(|vault| *vault.counts.lock());
     let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
     let held = held(engine);
-    let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
+    let seqs = vaults.iter().map(|vault| vault.status.lock().seq).sum();
     let renewal = if sum.old > 0 { renewal(engine, (sum.old, seqs)) } else { None };
     ContextStatus {
         provider: context.provider.name().to_owned(),
@@ -79,7 +79,7 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
         held,
         offers: offers::waiting(engine),
         renewal,
-        synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
+        synced_at: vaults.iter().filter_map(|vault| *vault.synced_at.lock()).min(),
     }
 }
 
@@ -168,7 +168,7 @@ fn running(engine: &Handle, stats: &mut Stats) {
     let is_run = |job: &Job| job.kind == JobKind::Rebuild && job.is_running();
     let progress = engine.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
     let vaults = engine.0.vaults.load();
-    let waiting = vaults.iter().any(|vault| vault.counts().due > 0);
+    let waiting = vaults.iter().any(|vault| vault.counts.lock().due > 0);
     let unagreed = vaults.iter().any(|vault| vault.report().unagreed);
     if let Some(progress) = progress {
         (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);

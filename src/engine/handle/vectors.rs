@@ -52,7 +52,7 @@ impl QueryVectors<'_> {
 pub(super) fn embed_status(vaults: &[Arc<VaultShared>]) -> EmbedStatus {
     let mut sum = EmbedStatus::default();
     for vault in vaults {
-        let of_it = vault.embedding().clone();
+        let of_it = vault.embedding.lock().clone();
         sum.waiting += of_it.waiting;
         sum.done += of_it.done;
         sum.total += of_it.total;

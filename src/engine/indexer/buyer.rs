@@ -12,7 +12,7 @@ use crate::batch::{BatchEvent, Control, End};
 use crate::consent::ConsentState;
 use crate::context_job::ContextEvent;
 use crate::decide::{NotePipeline, Task};
-use crate::interrupted::{Interrupted, budget_message};
+use crate::interrupted::Interrupted;
 use crate::jobs::Ended;
 use crate::runtime::GenerationRuntime;
 use crate::writer::Writer;
@@ -153,12 +153,8 @@ impl Buyer {
             Interrupted::Provider(_) => self.pending.runtime.provider_returns(now),
         };
         let Some(until) = until else { return };
-        let why = match held {
-            Interrupted::Budget(refused) => budget_message(refused),
-            other => other.to_string(),
-        };
         let day = matches!(held, Interrupted::Budget(OverBudget::Day { .. } | OverBudget::DayTokens { .. }));
-        self.pending.runtime.hold_until(until, why, day);
+        self.pending.runtime.hold_until(until, held.to_string(), day);
     }
 
     /// Sends the writer the notes that have been quiet for long enough, as many as keep it busy.
@@ -200,7 +196,7 @@ impl Buyer {
             return Ok(());
         }
         let last = synced_at(at.pipeline);
-        *at.actor.shared.synced_at() = last;
+        *at.actor.shared.synced_at.lock() = last;
         let due = last.map_or(0, |last| last.saturating_add(interval));
         if due > now && last.is_some_and(|last| last <= now) {
             self.next_sync = Some(due);
@@ -218,7 +214,7 @@ impl Buyer {
         let renew = if self.pending.runtime.config.context.renew { Renew::All } else { Renew::Nothing };
         let wanted = self.pending.refresh(at.pipeline, since, renew)?;
         remember_sync(at.pipeline, now_s())?;
-        *at.actor.shared.synced_at() = Some(now_s());
+        *at.actor.shared.synced_at.lock() = Some(now_s());
         if wanted > 0 {
             tracing::info!(vault = at.actor.place.vault.name, chunks = wanted, "contexts are made anew by the sync");
         }

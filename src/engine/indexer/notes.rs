@@ -272,7 +272,7 @@ impl NoteIndexer {
         self.fail_waiting(path, &why, waiting);
         self.commit.distrust(path);
         self.forget_skipped(|skipped| skipped == path);
-        let mut status = self.actor.shared.status();
+        let mut status = self.actor.shared.status.lock();
         status.skipped_total += 1;
         if status.skipped.len() < MOST_SKIPPED {
             status.skipped.push(SkippedFile { path: path.to_string(), why });
@@ -358,7 +358,7 @@ impl NoteIndexer {
         if !self.commit.is_bulk() {
             self.actor.engine.grapher.changed(shared);
         }
-        let status = shared.status();
+        let status = shared.status.lock();
         let (vault, seq) = (status.name.clone(), status.seq);
         let (notes, chunks) = (status.notes, status.chunks);
         drop(status);

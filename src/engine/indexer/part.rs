@@ -34,7 +34,7 @@ impl ActorContext {
 
     /// Ends a step of the part with what is published now.
     pub(super) fn end_step(&self, job: u64, ended: Ended) {
-        let seq = self.shared.status().seq;
+        let seq = self.shared.status.lock().seq;
         self.engine.tell_job(self.engine.jobs.end_step(job, self.shared.id, ended, seq));
     }
 

@@ -457,7 +457,7 @@ impl Indexer {
     fn refresh_status(&self) {
         let watch_problem = self.notes.watch.problem();
         {
-            let mut status = self.actor.shared.status();
+            let mut status = self.actor.shared.status.lock();
             let pending = self.notes.freshness.waiting() + self.notes.work.queued() + self.notes.work.under_way();
             status.pending = pending as u64;
             status.watch = self.notes.watch.mode().to_owned();
@@ -498,10 +498,10 @@ impl Indexer {
         // The report of work is written before the counts, which may say that nothing waits: a reader that takes the
         // counts first and then the report misses no work.
         let changed = std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report;
-        *self.actor.shared.counts() = self.buyer.pending.counters.sum();
+        *self.actor.shared.counts.lock() = self.buyer.pending.counters.sum();
         let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
         self.migration.iter().for_each(|migration| migration.status(&mut embedding));
-        *self.actor.shared.embedding() = embedding;
+        *self.actor.shared.embedding.lock() = embedding;
         if changed {
             self.actor.engine.changed();
         }

@@ -108,7 +108,8 @@ fn unindexed(vault: &VaultShared, path: &VaultPath, state: &OnDisk) -> Expected 
         (OnDisk::Other(ReadError::NotAFile), _) => (NoteStanding::Missing, "That is no file; name a note.".to_owned()),
         (OnDisk::Other(error), _) => (NoteStanding::NotIndexed, format!("It is not in the index, for {error}.")),
         (OnDisk::Note(_), _) => {
-            let skipped = vault.status().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
+            let skipped =
+                vault.status.lock().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
             let why =
                 skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));
             (NoteStanding::NotIndexed, format!("It is on the disk but not in the index{why}."))
