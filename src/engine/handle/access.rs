@@ -46,9 +46,8 @@ pub(super) fn stored(
     pipeline: &NotePipeline,
     path: &VaultPath,
 ) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
-    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
-    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
-    let contexts = pipeline.store.contexts(path).map_err(storage)?;
+    let Some(record) = pipeline.store.note(path)? else { return Ok(None) };
+    let contexts = pipeline.store.contexts(path)?;
     Ok(Some((record, contexts)))
 }
 
@@ -57,6 +56,12 @@ pub(super) fn parse_path(path: &str) -> Result<VaultPath, CallError> {
     VaultPath::parse(path).ok_or_else(|| {
         CallError::Invalid(format!("`{path}` is no path in a vault: give it relative to the vault, without `..`"))
     })
+}
+
+/// A number of things to answer with, if it is 1 to `most`.
+pub(super) fn in_range(name: &str, number: usize, most: usize) -> Result<usize, CallError> {
+    let wrong = || CallError::Invalid(format!("`{name}` must be 1 to {most}, not {number}"));
+    (1..=most).contains(&number).then_some(number).ok_or_else(wrong)
 }
 
 /// An error that says what there is instead, or what to do.

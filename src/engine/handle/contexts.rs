@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::access::{read, ready};
+use super::access::{in_range, read, ready};
 use super::estimates::{Wanted, estimate};
 use super::search::expansion;
 use super::{CallError, Cancel, Handle, VaultShared, offers, recent, vectors};
@@ -132,11 +132,10 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>, audience: Audience) ->
     let (mut chars, mut words, mut quality) = (0_usize, 0_usize, 0.0_f64);
     for vault in engine.choose(vault)? {
         let (_, pipeline) = ready(&vault)?;
-        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-        let notes = pipeline.store.notes().map_err(storage)?.into_iter();
+        let notes = pipeline.store.notes()?.into_iter();
         for note in notes.filter(|note| covered.has(&pipeline, &note.path, &note.tags)) {
             stats.total += note.chunks.len() as u64;
-            for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
+            for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path)?) {
                 stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
                 stats.failed += u64::from(chunk.later == Some(Reason::ContextFailed));
                 if context.is_paid() {
@@ -228,16 +227,12 @@ pub(super) fn generate_context(
 
 /// See [`Handle::review`].
 pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
-    let sample = request.sample.unwrap_or(50);
-    if !(1..=MOST_REVIEWED).contains(&sample) {
-        return Err(CallError::Invalid(format!("`sample` must be 1 to {MOST_REVIEWED}, not {sample}")));
-    }
+    let sample = in_range("sample", request.sample.unwrap_or(50), MOST_REVIEWED)?;
     let mut found: Vec<(Arc<NotePipeline>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
-    let storage = |error: store::StoreError| CallError::Storage(error.to_string());
     for vault in engine.choose(request.vault.as_deref())? {
         let (_, pipeline) = ready(&vault)?;
-        for note in pipeline.store.notes().map_err(storage)? {
-            for (i, context) in pipeline.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
+        for note in pipeline.store.notes()? {
+            for (i, context) in pipeline.store.contexts(&note.path)?.into_iter().enumerate() {
                 if context.is_paid() {
                     found.push((pipeline.clone(), vault.clone(), note.clone(), i, context));
                 }
