@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::CallError;
 use crate::VaultShared;
 use crate::decide::NotePipeline;
-use crate::disk_access::{Hangs, TEXT_WITHIN};
+use crate::disk_access::{Hangs, STATES_WITHIN, TEXT_WITHIN};
 use index::Snapshot;
-use note::{Private, VaultPath};
+use note::{FileStat, Private, VaultPath};
 use protocol::audience::Audience;
 use store::record::NoteRecord;
 use vault::documents::FileText;
@@ -36,9 +36,18 @@ pub(super) fn read(
     max_bytes: u64,
 ) -> Result<Result<FileText, ReadError>, CallError> {
     let (root, path) = (vault.path.clone(), path.clone());
-    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
-        CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
-    })
+    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| hanging(vault))
+}
+
+/// What is at a path of a vault now, or why that is not known.
+pub(super) fn state(vault: &VaultShared, path: &VaultPath) -> Result<Result<FileStat, ReadError>, Hangs> {
+    let (root, path) = (vault.path.clone(), path.clone());
+    vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path))
+}
+
+/// The error if a vault's file system does not answer.
+pub(super) fn hanging(vault: &VaultShared) -> CallError {
+    CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
 }
 
 /// What the store has of a note: its record, and its contexts.

@@ -1,6 +1,6 @@
 //! What the handle tells of contexts that a model writes, and what they cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::access::{in_range, read, ready};
 use super::estimates::{Wanted, estimate};
-use super::search::expansion;
 use super::{CallError, Cancel, Handle, VaultShared, offers, recent, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
@@ -22,7 +21,6 @@ use context::settings::ContextConfig;
 use context::{ContextRecord, Template};
 use protocol::audience::Audience;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
-use protocol::cost::CostReport;
 use protocol::jobs::{Job, JobKind};
 use protocol::status::{ContextStatus, RunState};
 use store::record::NoteRecord;
@@ -32,11 +30,6 @@ const MOST_REVIEWED: usize = 1000;
 
 /// How often a caller that waits for the model looks whether it has answered, and whether its own client has gone.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// See [`Handle::cost`].
-pub(super) fn cost(engine: &Handle) -> CostReport {
-    engine.0.spender.ledger().report(jiff::Zoned::now())
-}
 
 /// The generation that answers.
 pub(super) fn answering(engine: &Handle) -> String {
@@ -54,18 +47,12 @@ fn writer(engine: &Handle) -> Option<Writer> {
     engine.0.generations.load().get(&answering(engine)).and_then(|runtime| runtime.writer.clone())
 }
 
-/// Why nothing is asked of the model at present.
-fn held(engine: &Handle) -> Option<String> {
-    engine.0.model_problem()
-}
-
 /// State of contexts in all vaults, for `status`.
 pub(super) fn context_status(engine: &Handle) -> ContextStatus {
     let context = settings(engine);
     let vaults = engine.0.vaults.load();
     let counts = vaults.iter().map(|vault| *vault.counts.lock());
     let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
-    let held = held(engine);
     let seqs = vaults.iter().map(|vault| vault.status.lock().seq).sum();
     let renewal = if sum.old > 0 { renewal(engine, (sum.old, seqs)) } else { None };
     ContextStatus {
@@ -76,7 +63,7 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
         old_generation: sum.old,
         drifted: sum.drifted,
         failed: sum.failed,
-        held,
+        held: engine.0.model_problem(),
         offers: offers::waiting(engine),
         renewal,
         synced_at: vaults.iter().filter_map(|vault| *vault.synced_at.lock()).min(),
@@ -102,9 +89,7 @@ fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
 pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
     let generations = engine.0.generations.load();
     let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
-    let mut to: Vec<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
-    to.sort();
-    to.dedup();
+    let to: BTreeSet<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
     let mut said: Vec<String> =
         to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
     said.extend(vectors::embedders_leave(engine));
@@ -112,7 +97,7 @@ pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
     said.extend(engine.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
     if let Some(host) = engine.0.questions.leaves_to(&engine.0.config.load(), &engine.0.provider) {
         said.push(format!("what you `ask`, with the passages found for it, to {host}"));
-        if expansion::expands(engine) {
+        if engine.expands() {
             said.push(format!("queries, to {host}, for other words (`search.expand`)"));
         }
     }
@@ -175,7 +160,7 @@ fn running(engine: &Handle, stats: &mut Stats) {
     let state = engine.0.state().0;
     let status = match () {
         () if state == RunState::Paused => "paused",
-        () if held(engine).is_some() => "held",
+        () if engine.0.model_problem().is_some() => "held",
         () if progress.is_some() => "running",
         () if waiting && unagreed => "held",
         () if waiting => "running",

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access::{hidden, in_range, ready};
+use super::access::{hanging, hidden, in_range, ready};
 use super::search::vaults::unknown;
 use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared};
@@ -278,12 +278,7 @@ impl<'a> Reading<'a> {
     /// The next batch; `None` after the last one.
     fn next(&mut self, until: Instant) -> Result<Option<Texts>, CallError> {
         let vault = self.vault;
-        let hangs = |Hangs| {
-            CallError::Storage(format!(
-                "vault `{}` does not answer: its file system hangs; try again later",
-                vault.name
-            ))
-        };
+        let hangs = |Hangs| hanging(vault);
         let within = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         while self.ahead.len() < AHEAD {
             let batch = self.batch();

@@ -61,14 +61,9 @@ pub(super) fn has_private(engine: &Handle) -> bool {
     open.any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, note.tags())))
 }
 
-/// See [`Handle::assistants_may_spend`].
-pub(super) fn assistants_may_spend(engine: &Handle) -> bool {
-    engine.0.config.load().assistants_may_spend
-}
-
 /// Whether somebody may use a model that costs money: the owner always, within the budget.
 pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
-    if audience.is_assistant() && costs && !assistants_may_spend(engine) {
+    if audience.is_assistant() && costs && !engine.assistants_may_spend() {
         return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
     }
     Ok(())

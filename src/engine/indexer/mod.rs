@@ -202,7 +202,7 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
         if std::mem::replace(&mut seed.shared.report().stage, stage.clone()) != stage {
             tracing::error!("{why}; it is tried again");
         }
-        seed.engine.changed();
+        seed.engine.control.tell_changed();
         seed.fail_jobs(&why);
         if seed.wait_closed(inbox, &why, pause) {
             return;

@@ -503,7 +503,7 @@ impl Indexer {
         self.migration.iter().for_each(|migration| migration.status(&mut embedding));
         *self.actor.shared.embedding.lock() = embedding;
         if changed {
-            self.actor.engine.changed();
+            self.actor.engine.control.tell_changed();
         }
     }
 

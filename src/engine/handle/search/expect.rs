@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::access::{not_found, parse_path};
+use super::super::access::{self, not_found, parse_path};
 use super::super::resolve;
 use super::super::{CallError, VaultShared};
 use super::Served;
-use crate::disk_access::{Hangs, STATES_WITHIN};
+use crate::disk_access::Hangs;
 use index::search;
 use index::search::Part;
 use note::{FileStat, VaultPath};
@@ -83,8 +83,7 @@ enum OnDisk {
 }
 
 fn state(vault: &VaultShared, path: &VaultPath) -> OnDisk {
-    let (root, path) = (vault.path.clone(), path.clone());
-    match vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) {
+    match access::state(vault, path) {
         Ok(Ok(stat)) => OnDisk::Note(stat),
         Ok(Err(ReadError::Gone)) => OnDisk::Nothing,
         Ok(Err(error)) => OnDisk::Other(error),
