@@ -18,7 +18,6 @@ use crate::consent::{ConsentState, Terms};
 use crate::settings::Settings;
 use context::settings::KeyConfig;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
-use provider::Health;
 use provider::{EmbedError, Embedder};
 use worker::{OnEvent, Worker};
 
@@ -81,15 +80,9 @@ impl Service {
 
     /// Why it makes no vectors at present.
     pub(super) fn problem(&self) -> Option<String> {
-        let name = self.embedder.identity();
-        match self.embedder.health() {
-            Health::Stopped(why) => Some(format!("the embedder {name} is not asked any more: {why}")),
-            Health::Open(wait, why) => {
-                let at = crate::clock_in(wait);
-                Some(format!("the embedder {name} does not answer and is asked again at {at}: {why}"))
-            }
-            Health::Good => self.worker.as_ref().and_then(Worker::held),
-        }
+        let who = format!("the embedder {}", self.embedder.identity());
+        let unasked = crate::unasked(&who, "", self.embedder.health());
+        unasked.or_else(|| self.worker.as_ref().and_then(Worker::held))
     }
 }
 

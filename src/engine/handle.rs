@@ -21,6 +21,7 @@ mod vectors;
 mod work;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::broadcast;
@@ -360,7 +361,7 @@ impl Handle {
     /// Whether the process stops in order to be started again, by itself or by its service manager: only a new process
     /// can have the rights that it needs.
     pub fn wants_restart(&self) -> bool {
-        self.0.control.wants_restart()
+        self.0.control.wants_restart.load(Ordering::Relaxed)
     }
 
     /// Makes the engine put everything on the disk and end.
@@ -372,13 +373,13 @@ impl Handle {
 
     /// Whether the supervisor died: the process must then end with a failure.
     pub fn has_failed(&self) -> bool {
-        self.0.control.has_failed()
+        self.0.control.failed.load(Ordering::Relaxed)
     }
 
     /// A counter for watchdogs: it grows while the supervisor's loop turns.
     pub fn beat(&self) -> u64 {
         self.0.control.send(supervisor::Event::Beat);
-        self.0.control.last_beat()
+        self.0.control.beat.load(Ordering::Relaxed)
     }
 
     /// Makes the supervisor panic.

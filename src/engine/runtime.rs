@@ -144,15 +144,8 @@ impl GenerationRuntime {
             return Some(format!("contexts cannot be asked for: {why}"));
         }
         let writer = self.writer.as_ref()?;
-        match writer.author.client.health() {
-            Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
-            Health::Open(wait, why) => {
-                return Some(format!(
-                    "the model does not answer and is asked again at {}: {why}",
-                    crate::clock_in(wait)
-                ));
-            }
-            Health::Good => {}
+        if let Some(unasked) = crate::unasked("the model", "", writer.author.client.health()) {
+            return Some(unasked);
         }
         let hold = self.hold.lock();
         let (until, why) = hold.until.as_ref().or(hold.day.as_ref()).filter(|_| waiting > 0)?;

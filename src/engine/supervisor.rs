@@ -6,6 +6,7 @@ pub(super) mod generations;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -133,7 +134,7 @@ impl Supervisor {
         self.start_reranker(&self.shared.config.load());
         loop {
             let event = self.inbox.recv_timeout(self.wait());
-            self.shared.control.beat();
+            self.shared.control.beat.fetch_add(1, Ordering::Relaxed);
             match event {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(event) => self.take(event),

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
@@ -14,6 +13,7 @@ use crate::decide::NotePipeline;
 use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::own_text::{AdHocContext, OwnChunk, capped};
+use crate::patience::LOOK;
 use crate::writer::Writer;
 use context::models::Price;
 use context::plan::{DRIFT_BELOW, Reason};
@@ -27,9 +27,6 @@ use store::record::NoteRecord;
 
 /// Contexts that are reviewed at most.
 const MOST_REVIEWED: usize = 1000;
-
-/// How often a caller that waits for the model looks whether it has answered, and whether its own client has gone.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// The generation that answers.
 pub(super) fn answering(engine: &Handle) -> String {
