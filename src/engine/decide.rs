@@ -34,6 +34,7 @@ use vault::policy::is_conflict;
 use vault::read::ReadError;
 
 /// What deciding needs to know of a vault.
+#[derive(Clone)]
 pub(super) struct NotePipeline {
     pub(super) root: PathBuf,
     /// Access to the file system for workers while they decide.

@@ -195,22 +195,7 @@ impl VaultShared {
         self.flags.inactive.store(inactive, Ordering::Relaxed);
     }
 
-    pub(super) fn status(&self) -> MutexGuard<'_, VaultStatus> {
-        self.status.lock()
-    }
-
-    pub(super) fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock()
-    }
-
-    pub(super) fn embedding(&self) -> MutexGuard<'_, protocol::status::EmbedStatus> {
-        self.embedding.lock()
-    }
-
-    pub(super) fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
-        self.synced_at.lock()
-    }
-
+    /// What the indexer says of itself.
     pub(super) fn report(&self) -> MutexGuard<'_, IndexerReport> {
         self.indexer.report.lock()
     }
@@ -252,7 +237,7 @@ impl VaultShared {
         self.indexer.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
     }
 
-    /// When the indexer's present turn began, if it is in one.
+    /// When its present turn began, if it is in one.
     pub(super) fn turn(&self) -> Option<u64> {
         self.indexer.turn.load(Ordering::Relaxed).checked_sub(1)
     }

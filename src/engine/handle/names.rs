@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::access::{hidden, ready};
+use super::access::{hidden, in_range, ready};
 use super::{CallError, Cancel, Handle};
 use index::NoteEntry;
 use index::search::fold;
@@ -19,10 +19,7 @@ const NOTES_PER_LOOK: usize = 32;
 
 /// See [`Handle::names`].
 pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) -> Result<NamesAnswer, CallError> {
-    let limit = request.limit.unwrap_or(USUAL);
-    if limit == 0 || limit > MOST {
-        return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST}, not {limit}")));
-    }
+    let limit = in_range("limit", request.limit.unwrap_or(USUAL), MOST)?;
     let like = request.like.as_deref().unwrap_or_default().trim();
     let like = if request.what == NameKind::Tags { like.trim_start_matches('#') } else { like };
     let wanted = Wanted(fold(like).into_owned());

@@ -19,6 +19,7 @@ mod freshness;
 mod migration;
 mod notes;
 mod opening;
+mod part;
 mod reader;
 pub(super) mod rebuild;
 pub(super) mod scan;
@@ -201,7 +202,7 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
         if std::mem::replace(&mut seed.shared.report().stage, stage.clone()) != stage {
             tracing::error!("{why}; it is tried again");
         }
-        seed.engine.changed();
+        seed.engine.control.tell_changed();
         seed.fail_jobs(&why);
         if seed.wait_closed(inbox, &why, pause) {
             return;
@@ -234,9 +235,7 @@ impl Seed {
     }
 
     fn fail_jobs(&self, why: &str) {
-        for job in self.engine.jobs.fail_all_of(self.shared.id, why) {
-            self.engine.tell_job(Some(job));
-        }
+        self.engine.fail_jobs(self.shared.id, why);
     }
 }
 

@@ -177,7 +177,7 @@ impl NoteIndexer {
             let doubt = self.guard.doubt().map(str::to_owned);
             for job in &jobs {
                 let total = tasks.len() as u64 + unchanged;
-                self.actor.engine.jobs.change(*job, self.actor.shared.id, |part| {
+                self.actor.change_part(*job, |part| {
                     (part.total, part.done) = (Some(total), unchanged);
                     part.phase = "indexing".to_owned();
                 });
@@ -271,7 +271,7 @@ impl NoteIndexer {
         match extent {
             Extent::Everything => {
                 let file = |(path, why): &(VaultPath, _)| SkippedFile { path: path.to_string(), why: format!("{why}") };
-                let mut status = self.actor.shared.status();
+                let mut status = self.actor.shared.status.lock();
                 status.left_out = beside.unwrap_or_default().left_out;
                 status.skipped_total = findings.skipped.len() as u64;
                 status.skipped =
@@ -299,7 +299,7 @@ impl NoteIndexer {
 
     /// Paths that were skipped are looked at again: what still has to be skipped, `status` says again.
     pub(super) fn forget_skipped(&self, is_looked_at: impl Fn(&VaultPath) -> bool) {
-        let mut status = self.actor.shared.status();
+        let mut status = self.actor.shared.status.lock();
         let before = status.skipped.len();
         status.skipped.retain(|file| !VaultPath::parse(&file.path).is_some_and(|path| is_looked_at(&path)));
         status.skipped_total -= (before - status.skipped.len()) as u64;
