@@ -235,41 +235,11 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 }
 
 /// A value for a key that has no default.
-fn example(key: &str) -> String {
-    let example = match key {
-        "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
-        "rerank.model" => "\"rerank-v5.0-pro\"",
-        "rerank.when" => "\"always\"",
-        "rerank.top" => "100",
-        "rerank.deadline" => "\"1500ms\"",
-        "rerank.base_url" => "\"http://127.0.0.1:8080\"",
-        "rerank.key_file" => return quoted(&format!("{SHOWN_CONFIG}/rerank-key")),
-        "rerank.key_command" => "\"pass show reranker\"",
-        "rerank.key_credential" => "\"reranker-key\"",
-        "rerank.price_per_mtok" => "0.05",
-        "rerank.price_per_1k" => "2.00",
-        "context.base_url" => "\"http://127.0.0.1:11434\"",
-        "context.dialect" => "\"compat\"",
-        "context.min_words" => "50",
-        "context.max_document_tokens" => "12000",
-        "embed.model" => "\"nomic-embed-text\"",
-        "embed.path" => "\"~/models/potion-multilingual-128M\"",
-        "embed.base_url" => "\"http://127.0.0.1:11434\"",
-        "embed.key_file" => return quoted(&format!("{SHOWN_CONFIG}/embed-key")),
-        "embed.key_command" => "\"pass show situated-embed\"",
-        "embed.key_credential" => "\"situated-key\"",
-        "embed.dimensions" => "512",
-        "embed.query_prefix" => "\"search_query: \"",
-        "embed.document_prefix" => "\"search_document: \"",
-        "embed.max_tokens" => "2048",
-        "embed.price_per_mtok" => "0.02",
-        "host.memory_max" => "\"1 GiB\"",
-        "context.key_file" => return quoted(&format!("{SHOWN_CONFIG}/key")),
-        "context.key_command" => "\"pass show situated\"",
-        "context.key_credential" => "\"situated-key\"",
-        _ => "\"~/.local/state/situated/sock\"",
-    };
-    example.to_owned()
+fn example(key: &Key) -> String {
+    match key.name {
+        "key_file" => quoted(&format!("{SHOWN_CONFIG}/{}", key.example)),
+        _ => key.example.to_owned(),
+    }
 }
 
 /// What the tables of `[chunk]` look like.
@@ -320,7 +290,7 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()));
+            let value = (key.get)(&defaults).unwrap_or_else(|| example(key));
             if key.full() == "context.provider" && provider != Provider::Template {
                 let _ = writeln!(out, "# {}\n{} = {}", key.about, key.name, quoted(provider.name()));
                 continue;
