@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use self::carried::{OBSIDIAN, PLUGINS, Plugin, Surroundings};
 use self::installed::{Installed, Standing};
 use super::args::{EditorAction, EditorName};
-use super::print::{bold, dim, padded, printable, yellow};
+use super::print::{bold, dim, padded, printable, shown, yellow};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, target};
 use crate::daemon::config::Config;
@@ -217,8 +217,4 @@ fn uninstall(plugin: &Plugin, installed: &Installed, session: &mut Session) -> R
         session.say(format!("{} somebody has changed, so it stays: {}", yellow("note:"), kept.join(", ")));
     }
     Ok(exit::OK)
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }

@@ -17,7 +17,7 @@ use super::args::{Globals, Init};
 use super::consent::within;
 use super::exit;
 use super::money::estimated;
-use super::print::{bold, counted, dim, printable};
+use super::print::{bold, counted, dim, printable, shown};
 use super::replace;
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{config_file, free_name, sample_file_of};
@@ -104,7 +104,6 @@ fn offered(vaults: &[VaultConfig], provider: Provider) -> String {
 }
 
 fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<(), CliFailure> {
-    let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
     match vaults {
         [vault] => session.out.line(format!(
             "{} for the vault {} at {}",

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{Mcp, McpAction, McpEntry};
-use super::print::{bold, dim, printable};
+use super::print::{bold, dim, shown};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
 use crate::daemon::config::Config;
@@ -218,10 +218,6 @@ fn arguments(session: &Session) -> Vec<String> {
     }
     arguments.push("mcp".to_owned());
     arguments
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }
 
 fn show(

@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use owo_colors::OwoColorize as _;
@@ -13,6 +14,11 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 pub(super) use index::search::printable::{printable, printable_json, printable_lines};
+
+/// A path for a person.
+pub(super) fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}
 
 /// Width of text that goes to a file or pipe.
 const PIPE_WIDTH: usize = 100;

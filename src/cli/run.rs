@@ -9,7 +9,7 @@ use super::exit;
 use super::jobs::{self, ended};
 use super::logging;
 use super::note::{clock, counts, named};
-use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
+use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
 use crate::daemon::serve::bind::BindError;
@@ -180,8 +180,7 @@ impl Reporter {
     pub fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
-            let line =
-                format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
+            let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(shown(&vault.path)));
             self.line(&line);
         }
         if status.state == RunState::Idle {
@@ -195,13 +194,12 @@ impl Reporter {
         self.ready = true;
         let notes = status.vaults.iter().map(|vault| vault.notes).sum();
         let chunks = status.vaults.iter().map(|vault| vault.chunks).sum();
-        let socket = printable(&status.socket.to_string_lossy()).into_owned();
         self.line(&format!(
             "{}  {}, {}  {}",
             bold("ready"),
             counted(notes, "note"),
             counted(chunks, "chunk"),
-            dim(format!("socket {socket}"))
+            dim(format!("socket {}", shown(&status.socket)))
         ));
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));

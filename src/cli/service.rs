@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{Install, Logs, ServiceAction, Uninstall};
-use super::print::{bold, dim, green, millis, printable, yellow};
+use super::print::{bold, dim, green, millis, printable, shown, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
@@ -160,10 +160,6 @@ fn linger(places: &Places, session: &Session) {
             ));
         }
     }
-}
-
-fn shown(path: &Path) -> String {
-    safe(&path.to_string_lossy())
 }
 
 fn notes(plan: &InstallPlan, session: &Session) {

@@ -15,7 +15,7 @@ use super::doctor;
 use super::exit;
 use super::jobs::{is_free, paused};
 use super::money::{estimated, spent};
-use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red};
+use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::session::{CliFailure, Session, safe};
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
@@ -157,7 +157,7 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     let up = millis(status.uptime_s as f64 * 1000.0);
     let about = format!("situated {}, process {}, {by}, up {up}{memory}", safe(&status.version), status.pid);
     out.add("daemon", &about);
-    out.add("socket", &safe(&status.socket.to_string_lossy()));
+    out.add("socket", &shown(&status.socket));
     rows
 }
 
@@ -264,7 +264,7 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
 
 fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
-    out.vault(&name, &safe(&vault.path.to_string_lossy()));
+    out.vault(&name, &shown(&vault.path));
     let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),
         age => format!("changed {age} ago"),

@@ -18,7 +18,7 @@ use super::args::Try;
 use super::edits::{Edit, edit_body, rename_heading};
 use super::exit;
 use super::note::{counts, meaning, painted};
-use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable};
+use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
 use super::sample::FILES;
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session};
@@ -428,7 +428,7 @@ fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
     out.line("")?;
     match kept {
         Some(dir) => {
-            out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?;
+            out.line(format!("The daemon is stopped; the copy stays in {}.", shown(dir)))?;
         }
         None => out.line("The daemon is stopped and the copy removed.")?,
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::VaultAction;
-use super::print::{bold, bytes, counted, cyan, dim, printable};
+use super::print::{bold, bytes, counted, cyan, dim, printable, shown};
 use super::session::{CliFailure, Session};
 use super::target::served;
 use super::{confirm, exit, replace};
@@ -173,7 +173,7 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
 
 /// The folder as the daemon will know it.
 fn folder(path: &Path) -> Result<PathBuf, CliFailure> {
-    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", printable(&path.to_string_lossy())));
+    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", shown(path)));
     let folder = path.canonicalize().map_err(|error| wrong(format!("it cannot be added: {error}")))?;
     if !folder.is_dir() {
         return Err(wrong("it is no folder; a vault is the folder that holds the notes".to_owned()));
@@ -408,8 +408,4 @@ fn take_over(
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }

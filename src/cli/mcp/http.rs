@@ -9,7 +9,7 @@ use platform::files::{Private as _, is_open_to_others};
 
 use crate::cli::args::Mcp;
 use crate::cli::exit;
-use crate::cli::print::{dim, printable, yellow};
+use crate::cli::print::{dim, printable, shown, yellow};
 use crate::cli::session::{CliFailure, Session};
 use crate::daemon::config::Config;
 use crate::mcp::http::{Door, PATH, serve as serve_clients};
@@ -56,7 +56,7 @@ fn address(typed: &str) -> Result<SocketAddr, CliFailure> {
 /// The token, and where the user finds it: in the file that is named, or in one of the data folder, which is created.
 fn token(file: Option<&Path>, data_dir: &Path) -> Result<(String, String), CliFailure> {
     let path = file.map_or_else(|| data_dir.join(TOKEN_FILE), PathBuf::from);
-    let place = printable(&path.to_string_lossy()).into_owned();
+    let place = shown(&path);
     let failed = |error: io::Error| CliFailure::new(exit::IO, format!("the token in {place}: {error}"));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::configure::{Named, Setting, named_in};
 use super::{as_json, failed, kind, licence, origin};
 use crate::cli::args::AddModel;
-use crate::cli::print::{bold, bytes, dim, printable};
+use crate::cli::print::{bold, bytes, dim, printable, shown};
 use crate::cli::session::{CliFailure, Session};
 use crate::cli::{confirm, exit, jobs, replace};
 use crate::daemon::config::{Config, config_file};
@@ -226,8 +226,4 @@ fn next(kind: ModelKind, reloaded: Option<&Option<String>>, session: &Session) {
             dim("how far the new vectors are; until then the old ones answer")
         ),
     });
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }

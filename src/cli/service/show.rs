@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::super::exit;
-use super::super::print::{Out, age, bold, dim, green, now, red, yellow};
+use super::super::print::{Out, age, bold, dim, green, now, red, shown, yellow};
 use super::super::session::{CliFailure, Session, safe};
-use super::{discovery, places, shown};
+use super::{discovery, places};
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
 use crate::service::logs;
