@@ -9,7 +9,6 @@ use super::open;
 use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, printable, yellow};
 use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
-use crate::daemon::config::Opener;
 use protocol::client::{Client, ClientError};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat};
 
@@ -114,15 +113,7 @@ fn open_line(
         return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such line ({found})")));
     };
     let place = Roots::ask(client)?.place_of(&note.vault, &note.path, line.line);
-    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
-    let opener = match open_in {
-        Some(OpenIn::Editor) => Opener::Editor,
-        Some(OpenIn::Obsidian) => Opener::Obsidian,
-        None => session.opener(),
-    };
-    session.say(dim(format!("opening {}:{}", printable(&note.path), line.line)));
-    open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
-    Ok(exit::OK)
+    open::found(place, &note.path, open_in, session)
 }
 
 /// How notes are shown.
