@@ -94,8 +94,7 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     });
     if problems.is_empty() {
         // A client that connects while the daemon restarts waits until it listens.
-        let asked = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
-        let Status { contexts: now, config, .. } = match asked {
+        let Status { contexts: now, config, .. } = match session.call(&StatusRequest::default()) {
             // It may be at another socket now.
             Err(_) if restarts => return Ok(code),
             asked => asked?,

@@ -15,10 +15,8 @@ use super::args::{Mcp, McpAction, McpEntry};
 use super::print::{bold, dim, shown};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
-use crate::daemon::config::Config;
 use clients::Client;
 use edit::Refusal;
-use protocol::client::Discovery;
 
 /// Name of the entry.
 const NAME: &str = "situated";
@@ -43,8 +41,7 @@ fn serve(session: &Session) -> Result<u8, CliFailure> {
              enters it there. Ctrl-D ends it.",
         );
     }
-    let found = Config::whereabouts(&session.overrides());
-    crate::mcp::serve(Discovery { socket: found.socket, data_dir: found.data_dir })?;
+    crate::mcp::serve(session.discovery().0)?;
     Ok(exit::OK)
 }
 

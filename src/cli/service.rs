@@ -20,7 +20,6 @@ use crate::service::install::{InstallPlan, Installed};
 use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
 use crate::service::{ServiceError, logs};
-use protocol::client::Discovery;
 use protocol::status::StatusRequest;
 
 impl From<ServiceError> for CliFailure {
@@ -35,11 +34,11 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, C
         ServiceAction::Install(install) => installed(install, session),
         ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
         ServiceAction::Start => {
-            let (answer, began) = control::start(&discovery(session))?;
+            let (answer, began) = control::start(&session.discovery().0)?;
             answered(session, &answer, if began { "running" } else { "it runs already" })
         }
         ServiceAction::Restart => {
-            let answer = control::restart(&discovery(session))?;
+            let answer = control::restart(&session.discovery().0)?;
             answered(session, &answer, "running anew")
         }
         ServiceAction::Stop => stop(session),
@@ -50,11 +49,6 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, C
 
 fn places() -> Result<Places, CliFailure> {
     Places::here().ok_or_else(|| CliFailure::new(exit::UNREACHABLE, "this user has no home folder, so no services"))
-}
-
-fn discovery(session: &Session) -> Discovery {
-    let found = Config::whereabouts(&session.overrides());
-    Discovery { socket: found.socket, data_dir: found.data_dir }
 }
 
 /// The configuration, which must have a vault.
@@ -126,7 +120,7 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
 /// Says if the daemon may not read a vault. The user decides, folder by folder, what an agent may read, and a shell may
 /// read more, so only the daemon itself can tell.
 fn permitted(session: &Session) {
-    let status = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
+    let status = session.call(&StatusRequest::default());
     for problem in &status.map(|status| status.problems).unwrap_or_default() {
         session.say(format!("{} {}", yellow("!"), printable(problem)));
         if problem.contains("not permitted") || problem.contains("ermission denied") {

@@ -1,6 +1,7 @@
 //! One run of the program: options, output, the way to the daemon, and what failed.
 
 use std::io;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -143,6 +144,18 @@ impl Session {
     pub fn client(&self) -> Result<Client, CliFailure> {
         let (discovery, missed) = self.discovery();
         Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
+    }
+
+    /// A connection to the daemon that waits so long for an answer, or as long as it takes.
+    pub(super) fn patient_client(&self, patience: Option<Duration>) -> Result<Client, CliFailure> {
+        let mut client = self.client()?;
+        client.set_timeout(patience);
+        Ok(client)
+    }
+
+    /// The daemon's answer to a single call.
+    pub(super) fn call<C: Call>(&self, call: &C) -> Result<C::Answer, CliFailure> {
+        Ok(self.client()?.call(call)?)
     }
 
     /// Where the daemon is to be found, and what to say if it is not.

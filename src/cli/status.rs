@@ -25,7 +25,6 @@ use protocol::jobs::{Job, JobsRequest};
 use protocol::status::{
     ContextStatus, EmbedStatus, Enforcement, RunState, Sandbox, Status, StatusRequest, VaultStatus,
 };
-use protocol::table::Call;
 use rows::{Light, Rows};
 
 /// Most entries of a list; `--json` has all that the daemon reports.
@@ -59,8 +58,8 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
     // Costs and jobs are shown if the daemon reports them; the status is shown without them too.
     let report = Report {
         status: reply.read()?,
-        cost: if_told(session, &CostRequest {}),
-        jobs: if_told(session, &JobsRequest::default()).map(|list| list.jobs).unwrap_or_default(),
+        cost: session.call(&CostRequest {}).ok(),
+        jobs: session.call(&JobsRequest::default()).map(|list| list.jobs).unwrap_or_default(),
     };
     let rows = rows(&report, now());
     match &args.html {
@@ -71,10 +70,6 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
         }
     }
     Ok(exit::OK)
-}
-
-fn if_told<C: Call>(session: &Session, call: &C) -> Option<C::Answer> {
-    session.client().ok()?.call(call).ok()
 }
 
 /// Everything that one screen is made from.

@@ -1,16 +1,20 @@
 //! `situated team`: vaults that are shared with a team.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::args::TeamAction;
 use super::print::{bold, counted, dim, green, padded, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::{confirm, cost, exit};
-use protocol::client::Client;
 use protocol::team::{
     TeamDifferences, TeamDropRequest, TeamInfo, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
     TeamVault, TeamVerifyRequest, VaultDifferences,
 };
+
+/// As long as it takes: a first publication may take hours.
+const PATIENCE: Option<Duration> = None;
 
 /// `situated team`.
 pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFailure> {
@@ -20,15 +24,15 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
             show(session.unless_json(reply)?, session)
         }
         TeamAction::Init { team, bits } => {
-            let reply = patient(session)?.ask(&TeamInitRequest { team, bits })?;
+            let reply = session.patient_client(PATIENCE)?.ask(&TeamInitRequest { team, bits })?;
             show(session.unless_json(reply)?, session)
         }
         TeamAction::Publish { team, take_over } => {
-            let reply = patient(session)?.ask(&TeamPublishRequest { team, take_over })?;
+            let reply = session.patient_client(PATIENCE)?.ask(&TeamPublishRequest { team, take_over })?;
             show(session.unless_json(reply)?, session)
         }
         TeamAction::Verify { team } => {
-            let reply = patient(session)?.ask(&TeamVerifyRequest { team })?;
+            let reply = session.patient_client(PATIENCE)?.ask(&TeamVerifyRequest { team })?;
             let Some(TeamDifferences { vaults }) = session.unless_json(reply)? else { return Ok(exit::OK) };
             for vault in &vaults {
                 session.out.line(compared(vault))?;
@@ -43,7 +47,7 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
         }
         TeamAction::Drop { team, yes } => {
             if !yes {
-                let all = session.client()?.call(&TeamStatusRequest { team: Some(team.clone()) })?;
+                let all = session.call(&TeamStatusRequest { team: Some(team.clone()) })?;
                 let vaults: Vec<String> =
                     all.teams.iter().flat_map(|team| &team.vaults).map(|v| printable(&v.name).into_owned()).collect();
                 session.say(format!(
@@ -56,17 +60,10 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
                     return Ok(exit::OK);
                 }
             }
-            session.client()?.call(&TeamDropRequest { team: team.clone() })?;
+            session.call(&TeamDropRequest { team: team.clone() })?;
             session.done(Value::Null, format!("the collection of `{}` is gone", safe(&team)))
         }
     }
-}
-
-/// A client that waits as long as it takes: a first publication may take hours.
-fn patient(session: &Session) -> Result<Client, CliFailure> {
-    let mut client = session.client()?;
-    client.set_timeout(None);
-    Ok(client)
 }
 
 fn show(list: Option<TeamList>, session: &mut Session) -> Result<u8, CliFailure> {

@@ -223,8 +223,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         session.say(format!("the configuration is wrong, so this may not be all: {}", printable(&problem.to_string())));
     }
     let named = &loaded.config.engine.vaults;
-    let status = session.client().ok().and_then(|mut client| client.call(&StatusRequest::default()).ok());
-    let served = status.map(|status| status.vaults);
+    let served = session.call(&StatusRequest::default()).ok().map(|status| status.vaults);
     let in_file = |path: &Path| named.iter().any(|vault| vault.path == path);
     if session.globals.json {
         let mut vaults: Vec<_> = served.iter().flatten().map(|vault| {
@@ -321,8 +320,7 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
 /// How many contexts of a vault a model wrote, as far as a daemon can say.
 fn bought(name: &str, session: &Session) -> String {
     let request = StatsRequest { vault: Some(name.to_owned()), ..StatsRequest::default() };
-    let stats = session.client().ok().and_then(|mut client| client.call(&request).ok());
-    let written = stats.map_or(0, |stats| stats.contextualized);
+    let written = session.call(&request).map_or(0, |stats| stats.contextualized);
     if written > 0 { format!(", with {} that a model wrote", counted(written, "context")) } else { String::new() }
 }
 

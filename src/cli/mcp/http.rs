@@ -11,9 +11,7 @@ use crate::cli::args::Mcp;
 use crate::cli::exit;
 use crate::cli::print::{dim, printable, shown, yellow};
 use crate::cli::session::{CliFailure, Session};
-use crate::daemon::config::Config;
 use crate::mcp::http::{Door, PATH, serve as serve_clients};
-use protocol::client::Discovery;
 
 /// Name of the token's file in the data folder.
 const TOKEN_FILE: &str = "mcp-token";
@@ -25,8 +23,8 @@ const LEAST_TOKEN: usize = 16;
 
 pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, CliFailure> {
     let address = address(typed)?;
-    let found = Config::whereabouts(&session.overrides());
-    let (token, place) = token(args.token_file.as_deref(), &found.data_dir)?;
+    let (discovery, _) = session.discovery();
+    let (token, place) = token(args.token_file.as_deref(), &discovery.data_dir)?;
     let door = Door { address, token, names: args.host.clone() };
     let ready = |address: SocketAddr| {
         session.say(format!("MCP over HTTP at http://{address}{PATH}; Ctrl-C ends it."));
@@ -39,7 +37,6 @@ pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, Cl
             ));
         }
     };
-    let discovery = Discovery { socket: found.socket, data_dir: found.data_dir };
     serve_clients(discovery, door, ready)
         .map_err(|error| CliFailure::new(exit::IO, format!("{address} cannot be served: {error}")))?;
     Ok(exit::OK)
