@@ -115,15 +115,9 @@ impl Written {
 
 /// Whether a text is a valid configuration, as that of this file.
 pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), CliFailure> {
-    // If nothing can be written beside the file, writing the file itself will report why.
-    let Ok(probe) = replace::beside(file, "check", text, 0o600) else { return Ok(()) };
-    let mut overrides = session.overrides();
-    overrides.config = Some(probe.clone());
-    let read = Config::load(&overrides);
-    std::fs::remove_file(&probe)?;
-    let Err(errors) = read else { return Ok(()) };
-    let said = errors.problems.into_iter().map(|problem| problem.message);
-    Err(CliFailure::usage(said.collect::<Vec<_>>().join("\n")))
+    let problems = replace::problems_of(file, text, session)?;
+    let said: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+    if said.is_empty() { Ok(()) } else { Err(CliFailure::usage(said.join("\n"))) }
 }
 
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
