@@ -20,7 +20,7 @@ use super::money::estimated;
 use super::print::{bold, counted, dim, printable, shown};
 use super::replace;
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{config_file, free_name, sample_file_of};
+use crate::daemon::config::{config_file, free_name, quoted, sample_file_of};
 use context::settings::{ContextConfig, Provider};
 use provider::settings::BudgetConfig;
 use questions::Answers;
@@ -162,8 +162,7 @@ fn taken(file: &Path, vaults: &[VaultConfig]) -> CliFailure {
     let tables: String = vaults
         .iter()
         .map(|vault| {
-            let name = toml::Value::String(vault.name.clone());
-            let path = toml::Value::String(vault.path.to_string_lossy().into_owned());
+            let (name, path) = (quoted(&vault.name), quoted(&vault.path.to_string_lossy()));
             format!("\n\n[[vault]]\nname = {name}\npath = {path}")
         })
         .collect();

@@ -23,6 +23,7 @@ use super::sample::FILES;
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
+use crate::daemon::config::quoted;
 use protocol::client::{Client, Discovery};
 use protocol::daemon::ShutdownRequest;
 use protocol::decision::{Decision, Decisions, ExplainRequest};
@@ -111,7 +112,7 @@ impl Tour {
             begun: Instant::now(),
         };
         copy_sample(&tour.vault())?;
-        let path = toml::Value::String(tour.vault().to_string_lossy().into_owned());
+        let path = quoted(&tour.vault().to_string_lossy());
         fs::write(tour.dir.join("config.toml"), format!("[[vault]]\nname = \"sample\"\npath = {path}\n"))?;
         tour.begun = Instant::now();
         tour.daemon = Some(tour.spawn()?);

@@ -118,7 +118,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 const TOKENS: u64 = 1_000_000_000_000;
 
 fn quoted(text: impl AsRef<str>) -> Option<String> {
-    Some(toml::Value::String(text.as_ref().to_owned()).to_string())
+    Some(units::quoted(text.as_ref()))
 }
 
 fn time(duration: Duration) -> Option<String> {

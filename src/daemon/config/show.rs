@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::keys::{HIDDEN, KEYS, Key, SECTIONS, VAULT_KEYS};
-use super::{Config, Loaded, ValueOrigin, VaultConfig, team, units};
+use super::units::{self, quoted};
+use super::{Config, Loaded, ValueOrigin, VaultConfig, team};
 use context::settings::{ContextConfig, KindPrompt, Provider};
 use note::chunk::ChunkConfig;
 use protocol::folders::SHOWN_CONFIG;
@@ -204,10 +205,6 @@ fn push_aligned(out: &mut String, lines: Vec<(String, String)>, origin: bool) {
     }
 }
 
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
 fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
     let mut values = vec![("name", quoted(&vault.name)), ("path", quoted(&vault.path.to_string_lossy()))];
     let globs: Vec<String> = vault.exclude.iter().map(|glob| quoted(glob)).collect();
@@ -261,12 +258,8 @@ const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all oth
 #   [context.models."my-model"]
 "#;
 
-/// The commented file of `situated init`: the vault, and every key with its default as a comment.
-pub fn sample_file(vault: &VaultConfig) -> String {
-    sample_file_of(std::slice::from_ref(vault), Provider::Template)
-}
-
-/// The same for several vaults, and another way of writing contexts.
+/// The commented file of `situated init`: the vaults, and every key with its default as a comment, but for the way of
+/// writing contexts.
 pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     let defaults = Config::new(super::default_data_dir(), Vec::new());
     let mut out = String::from(
