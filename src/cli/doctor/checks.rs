@@ -28,14 +28,14 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     found.push(data(facts));
     found.extend(facts.former.iter().map(|found| former(found, facts)));
     found.extend(lock_and_socket(facts));
-    found.extend(sandbox(facts));
+    found.push(sandbox(facts));
     found.extend(namespaces(facts));
     found.push(disk(facts));
     found.push(clock(facts));
     found.push(model(facts));
     found.extend(table(facts));
     found.extend(cross_encoder(facts));
-    found.extend(facts.providers.iter().flat_map(|provider| key(provider, facts.uid)));
+    found.extend(facts.providers.iter().filter_map(|provider| key(provider, facts.uid)));
     found.push(leaves(facts));
     found.extend(watches(facts));
     for vault in &facts.vaults {
@@ -133,63 +133,57 @@ fn former(found: &FormerFacts, facts: &Facts) -> Check {
 }
 
 fn lock_and_socket(facts: &Facts) -> Vec<Check> {
-    let mut found = Vec::new();
+    let id = "socket";
     let runs = !matches!(facts.daemon, Daemon::Absent);
-    match &facts.socket {
+    let socket = match &facts.socket {
         Some(Place { path, is_socket: false, .. }) => {
-            found.push(
-                Check::fail("socket", format!("{} is in the way and is no socket", path.display()))
-                    .remedy(format!("mv {0} {0}.old", typed(path))),
-            );
+            let check = Check::fail(id, format!("{} is in the way and is no socket", path.display()));
+            Some(check.remedy(format!("mv {0} {0}.old", typed(path))))
         }
         Some(Place { path, uid, .. }) if *uid != facts.uid => {
             let finding = format!("the socket {} belongs to user {uid}, not to you ({})", path.display(), facts.uid);
-            found.push(Check::fail("socket", finding).remedy("set `serve.socket` to a path of your own"));
+            Some(Check::fail(id, finding).remedy("set `serve.socket` to a path of your own"))
         }
         Some(Place { path, mode, .. }) if mode & 0o077 != 0 => {
             let finding = format!("the socket {} is open to others (mode {mode:03o})", path.display());
-            found.push(Check::fail("socket", finding).remedy(format!("chmod 600 {}", typed(path))));
+            Some(Check::fail(id, finding).remedy(format!("chmod 600 {}", typed(path))))
         }
         Some(Place { path, .. }) if !runs => {
             let finding = format!("{} was left by a daemon that is gone; the next one replaces it", path.display());
-            found.push(Check::note("socket", finding));
+            Some(Check::note(id, finding))
         }
-        Some(Place { path, .. }) => found.push(Check::ok("socket", format!("{} is yours alone", path.display()))),
-        None if runs => found.push(
-            Check::fail("socket", "the daemon's socket was removed, so nobody reaches it")
-                .remedy("situated service restart"),
-        ),
-        None => {}
-    }
-    if let Some(dir) = &facts.socket_dir {
-        let sticky = dir.mode & 0o1000 != 0;
-        if dir.mode & 0o022 != 0 && !sticky {
-            let finding =
-                format!("others can put a socket of theirs into {} (mode {:03o})", dir.path.display(), dir.mode);
-            found.push(Check::fail("socket", finding).remedy(format!("chmod go-w {}", typed(&dir.path))));
-        }
-    }
-    found
+        Some(Place { path, .. }) => Some(Check::ok(id, format!("{} is yours alone", path.display()))),
+        None => runs.then(|| {
+            let check = Check::fail(id, "the daemon's socket was removed, so nobody reaches it");
+            check.remedy("situated service restart")
+        }),
+    };
+    let is_open = |dir: &&Place| dir.mode & 0o022 != 0 && dir.mode & 0o1000 == 0;
+    let folder = facts.socket_dir.as_ref().filter(is_open).map(|Place { path, mode, .. }| {
+        let finding = format!("others can put a socket of theirs into {} (mode {mode:03o})", path.display());
+        Check::fail(id, finding).remedy(format!("chmod go-w {}", typed(path)))
+    });
+    socket.into_iter().chain(folder).collect()
 }
 
-fn sandbox(facts: &Facts) -> Vec<Check> {
+fn sandbox(facts: &Facts) -> Check {
     let id = "landlock";
     let kernel = match facts.host.landlock {
         Some(abi) => format!("the kernel has version {abi}"),
         None => "the kernel has none".to_owned(),
     };
     let Daemon::Answers(status, _) = &facts.daemon else {
-        return vec![match facts.host.landlock {
+        return match facts.host.landlock {
             Some(_) => Check::ok(id, format!("{kernel}: a daemon will be held to its files")),
             None => {
                 Check::note(id, "the kernel has no Landlock, so nothing but the daemon itself keeps it to its files")
             }
-        }];
+        };
     };
     let sandbox = &status.sandbox;
     let network = if sandbox.network { "it can open connections" } else { "it can open no connection" };
     let why = sandbox.why.clone().unwrap_or_default();
-    let mut found = vec![match (sandbox.landlock, facts.host.landlock) {
+    let check = match (sandbox.landlock, facts.host.landlock) {
         (Enforcement::Full, _) => Check::ok(
             id,
             format!("the kernel lets the daemon read the vaults and write to its own folders only; {network}"),
@@ -206,11 +200,11 @@ fn sandbox(facts: &Facts) -> Vec<Check> {
                 .because(format!("{kernel}; {why}"))
                 .remedy("set `host.sandbox = \"auto\"`, or install the unit again: situated service install")
         }
-    }];
+    };
     if sandbox.landlock != Enforcement::None && sandbox.network && status.leaves_machine.is_empty() && sandbox.abi < 4 {
-        found[0] = found[0].clone().because("versions before 4 know no rules for the network");
+        return check.because("versions before 4 know no rules for the network");
     }
-    found
+    check
 }
 
 fn namespaces(facts: &Facts) -> Option<Check> {
@@ -270,13 +264,13 @@ fn model(facts: &Facts) -> Check {
     }
 }
 
-fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
+fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
     let ProviderFacts { section, name, key, file } = provider;
     let id = "key";
     let whose = format!("the key of {name} (`{section}`)");
     let setting = format!("{section}.key_file");
     if let Some(file) = file {
-        return vec![match file {
+        return Some(match file {
             Err(why) => Check::fail(id, format!("{whose} cannot be read"))
                 .because(why.clone())
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`")),
@@ -289,11 +283,11 @@ fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
                     .remedy(format!("chmod 600 {}", typed(&place.path)))
             }
             Ok(place) => Check::ok(id, format!("{whose} is in {}, for you alone", place.path.display())),
-        }];
+        });
     }
-    let Some(key) = key else { return Vec::new() };
+    let key = key.as_ref()?;
     let ask = "situated doctor --provider";
-    vec![match key.found {
+    Some(match key.found {
         Some(true) if key.place.starts_with("the variable") => {
             Check::note(id, format!("{whose} is in {} here; a service does not see what a shell sets", key.place))
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
@@ -306,7 +300,7 @@ fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
         None => {
             Check::note(id, format!("{whose} comes from {}; whether it works only asking tells", key.place)).remedy(ask)
         }
-    }]
+    })
 }
 
 /// The cross-encoder that the configuration names.
@@ -446,22 +440,18 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
                 .remedy(format!("rm -r {}", typed(newest))),
         );
     }
-    match &vault.store.journal {
-        None => {}
-        Some(Err(why)) => found.push(
-            Check::fail("journal", format!("{name}: the contexts that were paid for cannot be read"))
+    found.extend(vault.store.journal.as_ref().map(|journal| {
+        match journal {
+            Err(why) => Check::fail("journal", format!("{name}: the contexts that were paid for cannot be read"))
                 .because(why.clone())
                 .remedy(format!("chmod u+rw {}/contexts.journal", typed(&vault.index))),
-        ),
-        Some(Ok((entries, 0))) => {
-            found.push(Check::ok("journal", format!("{name}: {entries} entries of contexts can be read")));
+            Ok((entries, 0)) => Check::ok("journal", format!("{name}: {entries} entries of contexts can be read")),
+            Ok((entries, damaged)) => {
+                let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
+                Check::warn("journal", finding).remedy("situated stop && situated contexts export backup.jsonl")
+            }
         }
-        Some(Ok((entries, damaged))) => {
-            let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
-            found
-                .push(Check::warn("journal", finding).remedy("situated stop && situated contexts export backup.jsonl"));
-        }
-    }
+    }));
     if !vault.words {
         found.push(Check::note("words", format!("{name}: the index of words is not there; the next daemon makes it")));
     }

@@ -232,30 +232,16 @@ fn providers(config: &Config) -> Vec<ProviderFacts> {
             file: file(&context.key, context.provider == Provider::Bedrock),
         });
     }
+    let (embed, rerank) = (&config.engine.embed, &config.engine.rerank);
+    let asks = !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
     let others: [(&str, &str, &[&str], &KeyConfig, bool); 2] = [
-        (
-            "embed",
-            config.engine.embed.provider.name(),
-            embed_variables(config.engine.embed.provider),
-            &config.engine.embed.key,
-            config.engine.embed.provider.is_remote(),
-        ),
-        (
-            "rerank",
-            config.engine.rerank.provider.name(),
-            config.engine.rerank.provider.variables(),
-            &config.engine.rerank.key,
-            !matches!(config.engine.rerank.provider, RerankProvider::None | RerankProvider::Transformer),
-        ),
+        ("embed", embed.provider.name(), embed_variables(embed.provider), &embed.key, embed.provider.is_remote()),
+        ("rerank", rerank.provider.name(), rerank.provider.variables(), &rerank.key, asks),
     ];
     for (section, name, variables, key, asked) in others {
         if asked {
-            found.push(ProviderFacts {
-                section,
-                name,
-                key: other_key(key, variables, &is_set),
-                file: file(key, false),
-            });
+            let (file, key) = (file(key, false), other_key(key, variables, &is_set));
+            found.push(ProviderFacts { section, name, key, file });
         }
     }
     found
