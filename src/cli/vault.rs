@@ -151,12 +151,11 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
     };
     written.write(&text, session)?;
     let taken = take_over(&written, &text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
-    if session.globals.json {
-        session.json(json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }))?;
-        return Ok(exit::OK);
-    }
     let (name, file) = (bold(printable(&vault.name)), shown(&written.file));
-    session.out.line(format!("{} {name} at {} ({file})", bold("Added"), shown(&vault.path)))?;
+    session.result(
+        json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
+        format!("{} {name} at {} ({file})", bold("Added"), shown(&vault.path)),
+    )?;
     session.say(if taken {
         format!("The daemon indexes and watches it now: {}", bold("situated status"))
     } else {
@@ -290,17 +289,11 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     if delete_data {
         delete(&data)?;
     }
-    if session.globals.json {
-        let kept = data.is_dir().then_some(&data);
-        session.json(json!({ "vault": name, "path": folder, "taken_over": taken, "data": kept }))?;
-        return Ok(exit::OK);
-    }
-    session.out.line(format!(
-        "{} {}; its notes in {} stay as they are",
-        bold("Removed"),
-        bold(printable(name)),
-        shown(&folder)
-    ))?;
+    let kept = data.is_dir().then_some(&data);
+    session.result(
+        json!({ "vault": name, "path": folder, "taken_over": taken, "data": kept }),
+        format!("{} {}; its notes in {} stay as they are", bold("Removed"), bold(printable(name)), shown(&folder)),
+    )?;
     if data.is_dir() {
         session.say(format!(
             "What was indexed of it stays too ({}, {}), and serves again if it is added again.",
@@ -359,8 +352,7 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     session.result(
         json!({ "vault": new, "before": old, "taken_over": taken }),
         format!("{} {} is {} now; its index and contexts stay", bold("Renamed:"), printable(old), bold(printable(new))),
-    )?;
-    Ok(exit::OK)
+    )
 }
 
 /// Makes a running daemon apply the configuration as it is now, and waits until it does; `false` if none runs. A change
