@@ -14,7 +14,7 @@ use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::strange::Strange;
-use crate::daemon::{Claimed, RunOptions, SupervisorDied, daemon};
+use crate::daemon::{Claimed, RunOptions, daemon};
 use engine::handle::Handle;
 use protocol::decision::Decision;
 use protocol::events::Notice;
@@ -73,19 +73,16 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
 
 /// The exit code tells a supervisor whether starting again can help.
 fn failed(error: anyhow::Error) -> CliFailure {
-    let message = format!("{error:#}");
-    if let Some(bind) = error.downcast_ref::<BindError>() {
-        CliFailure::new(bind.exit_code(), message)
-    } else if let Some(store) = error.downcast_ref::<StoreError>() {
-        CliFailure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
-    } else if error.downcast_ref::<SupervisorDied>().is_some() {
-        // A code after which a service manager restarts the daemon.
-        CliFailure::new(exit::INTERNAL, message)
-    } else if error.downcast_ref::<io::Error>().is_some() || error.downcast_ref::<Strange>().is_some() {
-        CliFailure::new(exit::IO, message)
-    } else {
-        CliFailure::new(exit::INTERNAL, message)
-    }
+    let (bind, store) = (error.downcast_ref::<BindError>(), error.downcast_ref::<StoreError>());
+    let code = match (bind, store) {
+        (Some(bind), _) => bind.exit_code(),
+        (None, Some(StoreError::Locked(_))) => exit::TEMPORARY,
+        (None, Some(_)) => exit::IO,
+        (None, None) if error.is::<io::Error>() || error.is::<Strange>() => exit::IO,
+        // After this code a service manager restarts the daemon.
+        (None, None) => exit::INTERNAL,
+    };
+    CliFailure::new(code, format!("{error:#}"))
 }
 
 /// Shows what the daemon does until it stops. Blocks, so it needs its own thread.
