@@ -306,29 +306,15 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
             out.add("", &format!("{what}: {}", safe(why)));
         }
     }
-    if vault.skipped_total > 0 {
-        out.warn("", &format!("{} skipped", counted(vault.skipped_total, "file")));
-        for file in vault.skipped.iter().take(SHOWN) {
-            out.add("", &format!("  {}: {}", safe(&file.path), safe(&file.why)));
-        }
-        rest(vault.skipped_total, out);
-    }
-    if !vault.conflicts.is_empty() {
-        let count = vault.conflicts.len() as u64;
-        let copies = if count == 1 { "copy" } else { "copies" };
-        out.warn("", &format!("{count} {copies} made by a sync conflict"));
-        for path in vault.conflicts.iter().take(SHOWN) {
-            out.add("", &format!("  {}", safe(path)));
-        }
-        rest(count, out);
-    }
-    if vault.warned > 0 {
-        out.warn("", &format!("{} with something odd", counted(vault.warned, "note")));
-        for note in vault.warned_notes.iter().take(SHOWN) {
-            out.add("", &format!("  {}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
-        }
-        rest(vault.warned, out);
-    }
+    let skipped = vault.skipped.iter().map(|file| format!("{}: {}", safe(&file.path), safe(&file.why)));
+    add_first(&format!("{} skipped", counted(vault.skipped_total, "file")), vault.skipped_total, skipped, out);
+    let count = vault.conflicts.len() as u64;
+    let copies = if count == 1 { "copy" } else { "copies" };
+    let conflicts = vault.conflicts.iter().map(|path| safe(path));
+    add_first(&format!("{count} {copies} made by a sync conflict"), count, conflicts, out);
+    let odd = vault.warned_notes.iter();
+    let odd = odd.map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
+    add_first(&format!("{} with something odd", counted(vault.warned, "note")), vault.warned, odd, out);
 }
 
 /// Whether a vault was looked at and has nothing that could be found.
@@ -336,7 +322,13 @@ fn is_empty(vault: &VaultStatus) -> bool {
     vault.notes == 0 && vault.pending == 0 && !vault.watch.is_empty()
 }
 
-fn rest(total: u64, out: &mut Rows) {
+/// Warns of `total` things, if there are any, and shows the first few of them.
+fn add_first(warning: &str, total: u64, all: impl Iterator<Item = String>, out: &mut Rows) {
+    if total == 0 {
+        return;
+    }
+    out.warn("", warning);
+    all.take(SHOWN).for_each(|one| out.add("", &format!("  {one}")));
     let more = total.saturating_sub(SHOWN as u64);
     if more > 0 {
         out.soft("", &format!("  and {} more; --json lists them", grouped(more)));
