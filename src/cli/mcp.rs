@@ -121,12 +121,8 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
             (None, Some(_)) => "has no such entry",
             (None, None) => "has no file",
         };
-        if session.globals.json {
-            session.json(told(client, &file, entry.as_ref(), false, None))?;
-        } else {
-            session.out.line(format!("{} {said}: {}", client.title, shown(&file)))?;
-        }
-        return Ok(exit::OK);
+        let json = told(client, &file, entry.as_ref(), false, None);
+        return session.result(json, format!("{} {said}: {}", client.title, shown(&file)));
     };
     if !session.globals.json {
         show(client, &file, entry.as_ref(), old.as_deref(), session)?;

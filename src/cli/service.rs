@@ -81,29 +81,24 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
     }
     notes(&plan, session);
     let outcome = plan.carry_out()?;
-    if session.globals.json {
-        let (state, answer) = match &outcome {
-            Installed::Already(answer) => ("already", Some(answer)),
-            Installed::Runs(answer) => ("running", Some(answer)),
-            Installed::Later => ("at_login", None),
-        };
-        let files: Vec<&PathBuf> = plan.writes.iter().map(|write| &write.path).collect();
-        session.json(json!({
-            "state": state, "pid": answer.map(|a| a.pid), "took_ms": answer.map(|a| a.after.as_millis() as u64),
-            "files": files, "notes": plan.notes,
-        }))?;
-    } else {
-        match &outcome {
-            Installed::Already(answer) => {
-                session.out.line(format!("{} installed already, and running (pid {})", green("●"), answer.pid))?;
-            }
-            Installed::Runs(answer) => {
-                let took = millis(answer.after.as_secs_f64() * 1e3);
-                session.out.line(format!("{} running (pid {}), answered after {took}", green("●"), answer.pid))?;
-            }
-            Installed::Later => session.out.line(format!("{} installed, starts at the next login", yellow("●")))?,
+    let (state, answer, said) = match &outcome {
+        Installed::Already(answer) => {
+            let said = format!("{} installed already, and running (pid {})", green("●"), answer.pid);
+            ("already", Some(answer), said)
         }
-    }
+        Installed::Runs(answer) => {
+            let took = millis(answer.after.as_secs_f64() * 1e3);
+            let said = format!("{} running (pid {}), answered after {took}", green("●"), answer.pid);
+            ("running", Some(answer), said)
+        }
+        Installed::Later => ("at_login", None, format!("{} installed, starts at the next login", yellow("●"))),
+    };
+    let files: Vec<&PathBuf> = plan.writes.iter().map(|write| &write.path).collect();
+    let json = json!({
+        "state": state, "pid": answer.map(|a| a.pid), "took_ms": answer.map(|a| a.after.as_millis() as u64),
+        "files": files, "notes": plan.notes,
+    });
+    session.result(json, said)?;
     if ServiceManager::HERE == ServiceManager::Launchd {
         permitted(session);
     }

@@ -39,12 +39,9 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
     let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
         Ok(reply) => reply,
         Err(CliFailure::Said { code: exit::UNREACHABLE, message }) => {
-            if session.globals.json {
-                session.json(json!({ "running": false, "message": message }))?;
-            } else {
-                session.out.line(format!("{} {}", red("●"), bold("not running")))?;
-                session.say(printable_lines(&message));
-            }
+            let json = json!({ "running": false, "message": message });
+            session.result(json, format!("{} {}", red("●"), bold("not running")))?;
+            session.say(printable_lines(&message));
             return Ok(exit::NOT_RUNNING);
         }
         Err(failure) => return Err(failure),
