@@ -6,7 +6,7 @@ use std::io;
 use super::args::{Grep, OpenIn};
 use super::exit;
 use super::open;
-use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, printable, yellow};
+use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, pieces, printable, yellow};
 use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
 use protocol::client::{Client, ClientError};
@@ -213,18 +213,12 @@ fn with_tabs(line: &str) -> String {
 
 /// A line with what matches marked.
 fn marked(line: &GrepLine) -> String {
-    let (mut out, mut at) = (String::new(), 0);
-    for (from, to) in &line.highlights {
-        let (from, to) = (*from as usize, *to as usize);
-        // A range that does not fit this text is skipped rather than trusted.
-        if let (Some(before), Some(found)) = (line.text.get(at..from), line.text.get(from..to)) {
-            out.push_str(&printable(before));
-            out.push_str(&mark(&printable(found)));
-            at = to;
-        }
-    }
-    out.push_str(&printable(line.text.get(at..).unwrap_or_default()));
-    out
+    let marks = line.highlights.iter().map(|(from, to)| *from as usize..*to as usize);
+    let shown = |(piece, marked): (&str, bool)| {
+        let clean = printable(piece);
+        if marked { mark(&clean) } else { clean.into_owned() }
+    };
+    pieces(&line.text, 0..line.text.len(), marks).map(shown).collect()
 }
 
 #[cfg(test)]

@@ -298,21 +298,30 @@ pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// Marks byte ranges of `text[line]` with `paint`.
-pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], paint: fn(&str) -> String) -> String {
-    let mut out = String::new();
+/// The pieces of `text[line]`, and whether each is marked. A mark that does not fit this text is skipped rather than
+/// trusted.
+pub(super) fn pieces(
+    text: &str,
+    line: Range<usize>,
+    marks: impl IntoIterator<Item = Range<usize>>,
+) -> impl Iterator<Item = (&str, bool)> {
+    let mut pieces = Vec::new();
     let mut at = line.start;
-    for (from, to) in marks {
-        let (from, to) = ((*from as usize).max(at), (*to as usize).min(line.end));
-        // A range that does not fit this text is skipped rather than trusted.
+    for mark in marks {
+        let (from, to) = (mark.start.max(at), mark.end.min(line.end));
         if from < to && text.is_char_boundary(from) && text.is_char_boundary(to) {
-            out.push_str(&text[at..from]);
-            out.push_str(&paint(&text[from..to]));
+            pieces.extend([(&text[at..from], false), (&text[from..to], true)]);
             at = to;
         }
     }
-    out.push_str(&text[at..line.end]);
-    out
+    pieces.push((&text[at..line.end], false));
+    pieces.into_iter()
+}
+
+/// Marks byte ranges of `text[line]` with `paint`.
+pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], paint: fn(&str) -> String) -> String {
+    let marks = marks.iter().map(|(from, to)| *from as usize..*to as usize);
+    pieces(text, line, marks).map(|(piece, marked)| if marked { paint(piece) } else { piece.to_owned() }).collect()
 }
 
 macro_rules! paints {
