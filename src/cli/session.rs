@@ -194,6 +194,18 @@ impl Session {
         Ok(Some(reply.read()?))
     }
 
+    /// Ends a command whose result is the daemon's answer, printed as it came or for a person.
+    pub(super) fn show<C: Call>(
+        &mut self,
+        reply: Reply<C>,
+        print: impl FnOnce(&C::Answer, &mut Out) -> io::Result<()>,
+    ) -> Result<u8, CliFailure> {
+        if let Some(answer) = self.unless_json(reply)? {
+            print(&answer, &mut self.out)?;
+        }
+        Ok(exit::OK)
+    }
+
     /// Prints each value as an object on a separate line.
     pub(super) fn jsonl(&mut self, values: &[impl Serialize]) -> Result<(), CliFailure> {
         for value in values {

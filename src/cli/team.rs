@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::TeamAction;
-use super::print::{bold, counted, dim, green, padded, printable, yellow};
+use super::print::{Out, bold, counted, dim, green, padded, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::{confirm, cost, exit};
 use protocol::team::{
@@ -19,17 +19,12 @@ const PATIENCE: Option<Duration> = None;
 /// `situated team`.
 pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
-        TeamAction::Status { team } => {
-            let reply = session.client()?.ask(&TeamStatusRequest { team })?;
-            show(session.unless_json(reply)?, session)
-        }
+        TeamAction::Status { team } => session.show(session.client()?.ask(&TeamStatusRequest { team })?, print),
         TeamAction::Init { team, bits } => {
-            let reply = session.patient_client(PATIENCE)?.ask(&TeamInitRequest { team, bits })?;
-            show(session.unless_json(reply)?, session)
+            session.show(session.patient_client(PATIENCE)?.ask(&TeamInitRequest { team, bits })?, print)
         }
         TeamAction::Publish { team, take_over } => {
-            let reply = session.patient_client(PATIENCE)?.ask(&TeamPublishRequest { team, take_over })?;
-            show(session.unless_json(reply)?, session)
+            session.show(session.patient_client(PATIENCE)?.ask(&TeamPublishRequest { team, take_over })?, print)
         }
         TeamAction::Verify { team } => {
             let reply = session.patient_client(PATIENCE)?.ask(&TeamVerifyRequest { team })?;
@@ -66,14 +61,8 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
     }
 }
 
-fn show(list: Option<TeamList>, session: &mut Session) -> Result<u8, CliFailure> {
-    let Some(TeamList { teams }) = list else { return Ok(exit::OK) };
-    for team in &teams {
-        for line in lines(team) {
-            session.out.line(line)?;
-        }
-    }
-    Ok(exit::OK)
+fn print(list: &TeamList, out: &mut Out) -> std::io::Result<()> {
+    list.teams.iter().flat_map(lines).try_for_each(|line| out.line(line))
 }
 
 /// A team, its vaults, and what is wrong.
