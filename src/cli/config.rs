@@ -62,7 +62,7 @@ fn key_files(loaded: &Loaded) -> Vec<Problem> {
     let problem = |(section, asks, key, provider): (String, bool, &KeyConfig, Provider)| {
         let file = key.file.as_ref().filter(|_| asks)?;
         let why = provider::check_key_file(file, provider == Provider::Bedrock).err()?;
-        Some(models::problem_at(loaded, &format!("{section}.key_file"), why))
+        Some(loaded.problem_at(&format!("{section}.key_file"), &why))
     };
     sections.into_iter().filter_map(problem).collect()
 }

@@ -34,16 +34,7 @@ pub(super) fn absent(loaded: &Loaded) -> Option<Problem> {
     if rerank.provider != RerankProvider::Transformer || find(rerank.model(), loaded).is_some() {
         return None;
     }
-    Some(problem_at(loaded, "rerank.model", ModelKind::CrossEncoder.absent(rerank.model())))
-}
-
-/// A problem of a value that can be read, at the line that sets it.
-pub(super) fn problem_at(loaded: &Loaded, key: &str, message: String) -> Problem {
-    let (file, line) = match loaded.origin(key) {
-        ValueOrigin::File(file, line) => (Some(file.clone()), Some(*line)),
-        _ => (None, None),
-    };
-    Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message }
+    Some(loaded.problem_at("rerank.model", &ModelKind::CrossEncoder.absent(rerank.model())))
 }
 
 /// The folder of a model that the configuration names.
