@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{Mcp, McpAction, McpEntry};
-use super::print::{bold, dim, shown};
+use super::print::{bold, dim, printable_lines, shown};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
 use clients::Client;
@@ -229,19 +229,15 @@ fn show(
     };
     session.out.line(format!("{}: {} {what}", bold(client.title), shown(file)))?;
     if let Some(entry) = entry {
-        session.out.line(printable_json(&client.snippet(entry)))?;
+        session.out.line(printable_lines(&client.snippet(entry)))?;
     }
     if let Some(replaced) = replaced {
-        session.out.line(format!("The entry that is there now:\n{}", printable_json(&replaced)))?;
+        session.out.line(format!("The entry that is there now:\n{}", printable_lines(&replaced)))?;
     }
     if !client.documented {
         session.say("This place is not in its makers' documentation: see there if it is not taken over.");
     }
     Ok(())
-}
-
-fn printable_json(text: &str) -> String {
-    super::print::printable_lines(text).into_owned()
 }
 
 fn left_alone(file: &Path, refusal: &Refusal, by_hand: &str) -> CliFailure {

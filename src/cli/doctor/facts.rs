@@ -118,9 +118,9 @@ impl Place {
 /// Gathers all facts.
 pub(super) fn gather(session: &Session) -> Facts {
     let found = Config::whereabouts(&session.overrides());
-    let (config, config_problems) = match Config::load(&session.overrides()) {
-        Ok(loaded) => (Some((loaded.config, loaded.file)), Vec::new()),
-        Err(ConfigErrors { problems }) => (None, problems.iter().map(ToString::to_string).collect()),
+    let (config, config_file, config_problems) = match Config::load(&session.overrides()) {
+        Ok(loaded) => (Some(loaded.config), loaded.file, Vec::new()),
+        Err(ConfigErrors { problems }) => (None, None, problems.iter().map(ToString::to_string).collect()),
     };
     let folders = Folders::here();
     let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
@@ -131,8 +131,6 @@ pub(super) fn gather(session: &Session) -> Facts {
         _ => discovery.socket(),
     };
     let look = |path: &Path| Place::look(path).ok();
-    let config_file = config.as_ref().and_then(|(_, file)| file.clone());
-    let config = config.map(|(config, _)| config);
     let host = host::look(match &daemon {
         Daemon::Answers(status, _) => Some(status.pid),
         _ => None,
