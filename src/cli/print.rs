@@ -85,12 +85,6 @@ impl Out {
         Out { stream, width, terminal, only_links: false }
     }
 
-    /// Any writer, as a terminal of this width would show it, without colours.
-    pub fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
-        let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
-        Out { stream, width: width.max(MIN_WIDTH), terminal: false, only_links: false }
-    }
-
     /// Columns to lay text out in, 20..=120.
     pub fn width(&self) -> usize {
         self.width
