@@ -192,12 +192,11 @@ impl Asker {
     /// Names of the vaults that the daemon serves; without a daemon, of those in the configuration.
     fn vaults(&self) -> Vec<String> {
         let served = self.client().and_then(|mut client| target::vaults(&mut client).ok());
-        let configured = || Session::new(self.globals.clone()).config().ok();
-        let configured = || configured().map(|loaded| loaded.config.engine.vaults).unwrap_or_default();
-        match served {
-            Some(served) => served.into_iter().map(|vault| vault.name).collect(),
-            None => configured().into_iter().map(|vault| vault.name).collect(),
+        if let Some(served) = served {
+            return served.into_iter().map(|vault| vault.name).collect();
         }
+        let configured = Session::new(self.globals.clone()).config();
+        configured.into_iter().flat_map(|loaded| loaded.config.engine.vaults).map(|vault| vault.name).collect()
     }
 
     /// The vault that `--vault` names in the line.
@@ -225,14 +224,7 @@ impl Asker {
     }
 
     fn headings(&self, name: &str) -> Vec<String> {
-        let request = GetRequest {
-            path: name.to_owned(),
-            vault: self.vault(),
-            line: None,
-            lines: None,
-            links: false,
-            audience: protocol::audience::Audience::default(),
-        };
+        let request = GetRequest { path: name.to_owned(), vault: self.vault(), ..GetRequest::default() };
         let got = self.client().and_then(|mut client| client.call(&request).ok());
         let parsed = got.and_then(|note| {
             let path = VaultPath::parse(&note.path)?;

@@ -15,7 +15,6 @@ use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::why::{reasons, why};
-use crate::daemon::config::Opener;
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
 use protocol::search::{
@@ -141,16 +140,7 @@ fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -
         let found = super::print::counted(hits.len() as u64, "hit");
         return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such hit ({found})")));
     };
-    let place = Roots::ask(client)?.place(hit);
-    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
-    let opener = match show.open_in {
-        Some(super::args::OpenIn::Editor) => Opener::Editor,
-        Some(super::args::OpenIn::Obsidian) => Opener::Obsidian,
-        None => session.opener(),
-    };
-    session.say(dim(format!("opening {}:{}", printable(&hit.path), hit.best_line())));
-    open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
-    Ok(exit::OK)
+    open::found(Roots::ask(client)?.place(hit), &hit.path, show.open_in, session)
 }
 
 fn show<C: Call<Answer = SearchAnswer>>(
