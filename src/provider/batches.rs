@@ -199,7 +199,8 @@ impl Batches {
     fn parts(&self) -> Result<(&Shared, &Anthropic), Failure> {
         let shared = &*self.client.shared;
         let wire = shared.wire.batches();
-        wire.map(|wire| (shared, wire)).ok_or_else(|| failure(FailureKind::Rejected, "the provider has no batches"))
+        wire.map(|wire| (shared, wire))
+            .ok_or_else(|| Failure::new(FailureKind::Rejected, "the provider has no batches"))
     }
 }
 
@@ -282,8 +283,10 @@ impl Shared {
                         Ok(Completion { text: answer.text, finish: answer.finish, usage: answer.usage, took, attempts })
                     }
                     Outcome::Errored(refusal) => Err(self.refused_in_batch(Fault::refused(0, refusal))),
-                    Outcome::Canceled => Err(failure(FailureKind::Cancelled, "the batch was stopped before it")),
-                    Outcome::Expired => Err(failure(FailureKind::Unavailable, "a day was not enough for the batch")),
+                    Outcome::Canceled => Err(Failure::new(FailureKind::Cancelled, "the batch was stopped before it")),
+                    Outcome::Expired => {
+                        Err(Failure::new(FailureKind::Unavailable, "a day was not enough for the batch"))
+                    }
                 };
                 Ok((line.id, outcome))
             });
@@ -313,12 +316,8 @@ impl Shared {
             Next::AnotherKey => FailureKind::Unauthorized,
             Next::Never(kind) => kind,
         };
-        Failure { kind, message: fault.message, maybe_billed: false }
+        Failure::new(kind, fault.message)
     }
-}
-
-fn failure(kind: FailureKind, message: &str) -> Failure {
-    Failure { kind, message: message.to_owned(), maybe_billed: false }
 }
 
 fn submitted(status: BatchStatus) -> SubmittedBatch {

@@ -87,13 +87,13 @@ impl RestServer {
     pub fn new(url: &str, header: &'static str, key: &KeyConfig, authority: Option<&Path>) -> Result<Self, String> {
         let address = Address::parse(url, &[])?;
         let has_key = key.file.is_some() || key.command.is_some() || key.credential.is_some();
-        if has_key && !address.is_loopback() && address.origin().starts_with("http:") {
+        if has_key && !address.is_loopback() && address.is_plain() {
             return Err(
                 "its key would go over the network for all to read; write an address with `https://`".to_owned()
             );
         }
         let trusted = authority.map(certificates).transpose()?;
-        let transport = Transport::trusting(address.origin(), address.is_loopback(), trusted)?;
+        let transport = Transport::trusting(&address, trusted)?;
         let transport = transport.with_answers_of(MOST_ANSWER);
         let base = address.join("");
         // If no place for a key is configured, there is none: keys in the environment are for other servers.

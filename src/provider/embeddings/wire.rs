@@ -29,7 +29,7 @@ pub struct PerCall {
 #[derive(Clone, Debug)]
 pub(super) struct EmbedWire {
     provider: EmbedProvider,
-    address: Address,
+    pub(super) address: Address,
     model: String,
     /// Sent only if the configuration sets it: many models have a fixed number of dimensions and refuse the field.
     dimensions: Option<u32>,
@@ -56,20 +56,11 @@ impl EmbedWire {
         })
     }
 
-    /// `scheme://host[:port]`.
-    pub(super) fn base(&self) -> &str {
-        self.address.origin()
-    }
-
-    pub(super) fn is_loopback(&self) -> bool {
-        self.address.is_loopback()
-    }
-
     /// Well below what the vendors allow, so that a call that fails costs little and an answer comes in seconds.
     pub(super) fn per_call(&self) -> PerCall {
         match self.provider {
             // Models on the user's own machine are slow: a save must not wait long for the call before it.
-            _ if self.is_loopback() => PerCall { texts: 32, tokens: 8_000 },
+            _ if self.address.is_loopback() => PerCall { texts: 32, tokens: 8_000 },
             EmbedProvider::Cohere => PerCall { texts: 96, tokens: 50_000 },
             // The vendor allows 120,000 tokens, of which one document may take 32,000.
             EmbedProvider::Voyage => PerCall { texts: 128, tokens: 60_000 },
@@ -88,7 +79,7 @@ impl EmbedWire {
             Some(Key::Bearer(key)) => headers.push(bearer(key)),
             Some(Key::Aws { .. }) => return Err(no_key(&self.address, "embed", "the key found is one for AWS")),
             // Ollama itself takes no key; a proxy before it may.
-            None if self.is_loopback() || self.provider == EmbedProvider::Ollama => {}
+            None if self.address.is_loopback() || self.provider == EmbedProvider::Ollama => {}
             None => return Err(no_key(&self.address, "embed", "no key is found")),
         }
         let (path, body) = self.body(documents, kind);
@@ -174,7 +165,7 @@ impl EmbedWire {
 impl Protocol for EmbedWire {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
         let who = Who {
-            base: self.base(),
+            base: self.address.origin(),
             model: &self.model,
             ollama: self.provider == EmbedProvider::Ollama,
             fields: &[],

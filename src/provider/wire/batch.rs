@@ -131,7 +131,7 @@ impl Anthropic {
         }
         let mut seen = HashSet::with_capacity(items.len());
         if items.iter().any(|item| !is_id(item.id) || !seen.insert(item.id)) {
-            return Err(rejected("an id of a request in a batch is malformed, or there twice".to_owned()));
+            return Err(rejected("an id of a request in a batch is malformed, or there twice"));
         }
         // Written piece by piece: as one tree of values a large batch would be in memory several times.
         let mut body = b"{\"requests\":[".to_vec();
@@ -188,7 +188,7 @@ impl Anthropic {
     pub(crate) fn batch_list(&self, after: Option<&str>, key: Option<&Key>) -> Result<Call, Failure> {
         let path = match after {
             Some(id) if is_id(id) => format!("{PATH}?limit=100&after_id={id}"),
-            Some(_) => return Err(rejected("that is no id of a batch".to_owned())),
+            Some(_) => return Err(rejected("that is no id of a batch")),
             None => format!("{PATH}?limit=100"),
         };
         Ok(Call { method: Method::GET, request: self.call(&path, key, Vec::new())? })
@@ -196,7 +196,7 @@ impl Anthropic {
 
     fn batch_get(&self, id: &str, what: &str, key: Option<&Key>) -> Result<Call, Failure> {
         if !is_id(id) {
-            return Err(rejected("that is no id of a batch".to_owned()));
+            return Err(rejected("that is no id of a batch"));
         }
         Ok(Call { method: Method::GET, request: self.call(&format!("{PATH}/{id}{what}"), key, Vec::new())? })
     }
@@ -234,7 +234,7 @@ impl Anthropic {
             Some("overloaded_error") => 529,
             _ => 400,
         };
-        let who = Who::new(self.address().origin(), self.model(), anthropic::FIELDS);
+        let who = Who::new(self.address.origin(), &self.asking.model, anthropic::FIELDS);
         refusal::read(&who, status, &HeaderMap::new(), &super::bytes(error), now)
     }
 
@@ -243,7 +243,7 @@ impl Anthropic {
     /// # Errors
     /// Why it is not an answer.
     pub(crate) fn batch_answer(&self, message: &Message, prompt: &Prompt) -> Result<Answer, String> {
-        anthropic::read(&message.0, prompt, self.model().token_factor)
+        anthropic::read(&message.0, prompt, self.asking.model.token_factor)
     }
 }
 
@@ -295,8 +295,8 @@ fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-fn rejected(message: String) -> Failure {
-    Failure { kind: FailureKind::Rejected, message, maybe_billed: false }
+fn rejected(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Rejected, message)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::super::Wire;
+use super::super::{Protocol as _, Wire};
 use super::super::tests::{config, model};
 use super::RefusalKind::*;
 use super::*;
