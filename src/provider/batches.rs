@@ -13,7 +13,7 @@ use super::reply::Reply;
 use super::retry::{Fault, Next};
 use super::transport::Lines;
 use super::wire::Anthropic;
-use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage};
+use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome};
 use super::{Completion, Failure, FailureKind};
 use context::prompt::{Form, Prompt};
 
@@ -110,9 +110,9 @@ impl Batches {
         };
         match shared.call(shared.rules(), attempt).await {
             Ok(done) => Ok(match done.value {
-                BatchStatus { stage: Stage::Ended, has_results: true, .. } => BatchState::Ended,
-                BatchStatus { stage: Stage::Ended, .. } => BatchState::Gone,
-                BatchStatus { stage: Stage::InProgress | Stage::Canceling, .. } => BatchState::InProgress,
+                BatchStatus { ended: false, .. } => BatchState::InProgress,
+                BatchStatus { has_results: true, .. } => BatchState::Ended,
+                BatchStatus { .. } => BatchState::Gone,
             }),
             Err(end) if end.status == Some(404) && end.failure.kind == FailureKind::Rejected => Ok(BatchState::Gone),
             Err(end) if end.status == Some(404) => Ok(BatchState::OutOfReach),
@@ -321,11 +321,10 @@ impl Shared {
 }
 
 fn submitted(status: BatchStatus) -> SubmittedBatch {
-    let counts = status.counts;
     let created = status.created_at.and_then(|at| at.parse::<jiff::Timestamp>().ok());
     SubmittedBatch {
         id: status.id,
-        count: counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired,
+        count: status.count,
         // A batch without a date might be the one that is looked for.
         created_at: created.map_or(i64::MAX, jiff::Timestamp::as_second),
     }

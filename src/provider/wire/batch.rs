@@ -55,42 +55,14 @@ pub(crate) struct Item<'a> {
 pub(crate) struct BatchStatus {
     /// Its id.
     pub(crate) id: String,
-    /// How far it is.
-    pub(crate) stage: Stage,
-    /// Requests by how they are doing.
-    pub(crate) counts: Counts,
+    /// Whether it is over: not being worked on, not being stopped, and in no stage that is not known here.
+    pub(crate) ended: bool,
+    /// Its requests, however they are doing.
+    pub(crate) count: u64,
     /// RFC 3339, as the provider says it.
     pub(crate) created_at: Option<String>,
-    /// As above: requests that are not answered by then expire.
-    pub(crate) expires_at: Option<String>,
     /// Whether its results can still be fetched: they are kept for 29 days.
     pub(crate) has_results: bool,
-}
-
-/// Where a batch stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Being worked on; or a stage that is not known here.
-    InProgress,
-    /// Being stopped; what was answered before has results.
-    Canceling,
-    /// Over.
-    Ended,
-}
-
-/// Requests of a batch by how they are doing. All but the first are 0 until the batch has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Not answered yet.
-    pub(crate) processing: u64,
-    /// Answered.
-    pub(crate) succeeded: u64,
-    /// Refused.
-    pub(crate) errored: u64,
-    /// Stopped before they were asked.
-    pub(crate) canceled: u64,
-    /// Not answered within a day.
-    pub(crate) expired: u64,
 }
 
 /// A line of a batch's results.
@@ -266,26 +238,15 @@ pub(crate) fn list(body: &[u8]) -> Result<(Vec<BatchStatus>, Option<String>), St
     let last = body.get("last_id").and_then(Value::as_str).filter(|id| more && is_id(id));
     Ok((batches.iter().map(one).collect::<Result<_, _>>()?, last.map(str::to_owned)))
 }
+
 fn one(batch: &Value) -> Result<BatchStatus, String> {
     let text = |key: &str| batch.get(key).and_then(Value::as_str).map(str::to_owned);
     let count = |key: &str| batch.pointer(&format!("/request_counts/{key}")).and_then(Value::as_u64).unwrap_or(0);
     Ok(BatchStatus {
         id: text("id").filter(|id| is_id(id)).ok_or("the answer is no batch: it has no `id`")?,
-        stage: match text("processing_status").ok_or("the answer is no batch: it has no `processing_status`")?.as_str()
-        {
-            "ended" => Stage::Ended,
-            "canceling" => Stage::Canceling,
-            _ => Stage::InProgress,
-        },
-        counts: Counts {
-            processing: count("processing"),
-            succeeded: count("succeeded"),
-            errored: count("errored"),
-            canceled: count("canceled"),
-            expired: count("expired"),
-        },
+        ended: text("processing_status").ok_or("the answer is no batch: it has no `processing_status`")? == "ended",
+        count: ["processing", "succeeded", "errored", "canceled", "expired"].into_iter().map(count).sum(),
         created_at: text("created_at"),
-        expires_at: text("expires_at"),
         has_results: text("results_url").is_some(),
     })
 }
