@@ -332,17 +332,5 @@ fn submitted(status: BatchStatus) -> SubmittedBatch {
 
 /// Stands in for a prompt that is no longer known: no answer contradicts it.
 fn unknown_prompt() -> Prompt {
-    Prompt {
-        form: Form::Chunk,
-        system: String::new(),
-        document: String::new(),
-        task: String::new(),
-        wanted: Vec::new(),
-        json: false,
-        expansion: false,
-        max_tokens: u32::MAX,
-        cache: false,
-        cut: false,
-        tokens: 0,
-    }
+    Prompt { form: Form::Chunk, max_tokens: u32::MAX, ..Prompt::default() }
 }

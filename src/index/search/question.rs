@@ -94,17 +94,13 @@ pub fn prompt(question: &str, turns: &[PastTurn], passages: &[Hit], max_tokens: 
         let all = fixed.saturating_add(tokens(&document));
         if all <= room || count <= 1 {
             let prompt = Prompt {
-                form: Form::Simple,
                 system: SYSTEM.to_owned(),
                 document,
                 task,
-                wanted: Vec::new(),
-                json: false,
-                expansion: false,
                 max_tokens,
-                cache: false,
                 cut: count < passages.len(),
                 tokens: all.saturating_add(FRAME_TOKENS),
+                ..Prompt::default()
             };
             return (prompt, count);
         }

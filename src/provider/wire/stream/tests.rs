@@ -37,19 +37,7 @@ const OLLAMA: &str = concat!(
 const SAID: &str = "Zürich 東京 🙂 [1].";
 
 fn prompt() -> Prompt {
-    Prompt {
-        form: Form::Simple,
-        system: String::new(),
-        document: String::new(),
-        task: "x".to_owned(),
-        wanted: Vec::new(),
-        json: false,
-        expansion: false,
-        max_tokens: 100,
-        cache: false,
-        cut: false,
-        tokens: 50,
-    }
+    Prompt { task: "x".to_owned(), max_tokens: 100, tokens: 50, ..Prompt::default() }
 }
 
 /// What comes of bytes that are cut at these places.
