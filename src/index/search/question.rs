@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use super::{Hit, printable_lines};
 use context::cost::estimate_tokens;
 use context::models::Model;
-use context::prompt::{Form, Prompt};
+use context::prompt::Prompt;
 use protocol::ask::PastTurn;
 
 pub use cite::{Citations, without_citations};

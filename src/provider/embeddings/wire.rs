@@ -10,8 +10,8 @@ use super::super::key::Key;
 use super::super::wire::{Address, JSON, Protocol, Refusal, Request, Who, bearer, no_key, plain, read_refusal};
 use super::TextGroup;
 use crate::Failure;
-use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
+use index::embed::{TextKind, base64};
 
 /// How long Ollama keeps the model loaded: longer than the pauses between saves.
 const KEEP_ALIVE: &str = "15m";
@@ -282,33 +282,10 @@ impl Floats {
         match self {
             Floats::Numbers(numbers) => Ok(numbers),
             Floats::Base64(text) => {
-                let bytes = base64(&text).filter(|bytes| bytes.len() % 4 == 0);
+                let bytes = base64::bytes_of(&text).filter(|bytes| bytes.len() % 4 == 0);
                 let bytes = bytes.ok_or_else(|| "a vector in base64 cannot be read".to_owned())?;
                 Ok(bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
             }
         }
     }
-}
-
-/// The bytes of base64 in the usual alphabet; `None` if the text is not base64.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for c in text.trim_end_matches('=').bytes() {
-        let six = match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a' + 26,
-            b'0'..=b'9' => c - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Some(bytes)
 }

@@ -3,7 +3,7 @@
 use super::{begin, data};
 use context::cost::estimate_tokens;
 use context::models::Model;
-use context::prompt::{Form, Prompt};
+use context::prompt::Prompt;
 use protocol::search::Expand;
 
 /// Phrasings beside the query at most: each costs a search, and further ones only repeat.

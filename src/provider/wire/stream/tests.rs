@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use context::prompt::Form;
 
 const ANTHROPIC: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":40,",
