@@ -290,8 +290,8 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
         let line = format!(
             "{} {} {} {}  {}",
             padded(&format!("{:>4}", job.job), 5),
-            padded(job.kind.name(), 8),
-            padded(job.state.name(), 10),
+            padded(&job.kind.to_string(), 8),
+            padded(&job.state.to_string(), 10),
             target::named(&job.scope),
             dim(format!(
                 "{}{total} notes, {} changed{contexts}, {}",

@@ -211,7 +211,7 @@ impl Serving {
     /// The configuration as it was then, completed with the present one, whose key it takes if provider and address are
     /// the same.
     fn config(&self, now: &EmbedConfig) -> EmbedConfig {
-        let provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == self.provider).unwrap_or_default();
+        let provider = self.provider.parse().unwrap_or_default();
         let here = provider == now.provider && self.base_url == now.base_url;
         let key = if here {
             now.key.clone()

@@ -137,11 +137,12 @@ pub struct Block {
 }
 
 /// Kinds of [`Block`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockKind {
     /// A heading.
     Heading,
     /// A paragraph (or anything not named below).
+    #[default]
     Paragraph,
     /// A list, ordered or not, tasks included.
     List,

@@ -7,11 +7,7 @@ use std::time::Duration;
 use super::Config;
 use super::units::{self, Value};
 use context::cost::decimal_dollars;
-use context::settings::{Consent, Dialect, ExpansionChoice, FormChoice, Length, Levels, Provider};
 use engine::settings::HostConfig;
-use index::embed::settings::EmbedProvider;
-use index::search::rerank::{RerankProvider, RerankWhen};
-use protocol::search::Expand;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {
@@ -101,17 +97,6 @@ pub(super) const TEAM_KEYS: [(&str, &str); 9] = [
     ("search", "false leaves it out of searches, for who only publishes."),
 ];
 
-const PROVIDERS: [Provider; 6] =
-    [Provider::None, Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
-const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
-const WHENS: [(&str, RerankWhen); 2] = [("asked", RerankWhen::Asked), ("always", RerankWhen::Always)];
-const CONSENTS: [(&str, Consent); 2] = [("ask", Consent::Ask), ("given", Consent::Given)];
-const BESIDE: [(&str, ExpansionChoice); 2] = [("off", ExpansionChoice::Off), ("questions", ExpansionChoice::Questions)];
-const LENGTHS: [(&str, Length); 2] = [("fixed", Length::Fixed), ("dynamic", Length::Dynamic)];
-const FORMS: [(&str, FormChoice); 3] =
-    [("auto", FormChoice::Auto), ("note", FormChoice::Note), ("chunk", FormChoice::Chunk)];
-const EXPANSIONS: [Expand; 3] = [Expand::Off, Expand::Queries, Expand::Hyde];
-
 const DAY: Duration = Duration::from_hours(24);
 const MS: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_mins(1);
@@ -130,9 +115,9 @@ fn table(shares: &BTreeMap<String, f32>) -> String {
     format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
 }
 
-/// The word of [`units::one_of`] that has this meaning.
-fn word_for<T: PartialEq>(meaning: T, words: &[(&'static str, T)]) -> Option<String> {
-    words.iter().find(|(_, other)| *other == meaning).and_then(|(word, _)| quoted(word))
+/// The name of a [`units::variant`].
+fn name(variant: impl Into<&'static str>) -> Option<String> {
+    quoted(variant.into())
 }
 
 macro_rules! key {
@@ -184,8 +169,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.engine.chunk.plain.overlap_percent.to_string())),
     key!("context" "provider",
         "\"template\": free, made from the note itself, nothing leaves the machine. \"none\": no contexts. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
-        |c, v| c.engine.context.provider = units::one_of(v, &PROVIDERS.map(|provider| (provider.name(), provider)))?,
-        quoted(c.engine.context.provider.name())),
+        |c, v| c.engine.context.provider = units::variant(v)?,
+        name(c.engine.context.provider)),
     key!("context" "model", "The model; the provider's cheapest known one if absent." => "\"claude-haiku-5-5\"",
         |c, v| c.engine.context.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.context.model.as_ref().and_then(quoted)),
@@ -197,7 +182,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.api_version = units::plain(v, |c| c.is_ascii_alphanumeric() || c == '-', "a version such as \"2023-06-01\"")?,
         quoted(&c.engine.context.api_version)),
     key!("context" "dialect", "Of an OpenAI-compatible server: \"openai\" or \"compat\"; decided by the address if absent." => "\"compat\"",
-        |c, v| c.engine.context.dialect = Some(units::one_of(v, &DIALECTS)?), c.engine.context.dialect.and_then(|d| word_for(d, &DIALECTS))),
+        |c, v| c.engine.context.dialect = Some(units::variant(v)?), c.engine.context.dialect.and_then(name)),
     key!("context" "region", "AWS region of Bedrock.",
         |c, v| c.engine.context.region = units::plain(v, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', "a region such as \"eu-central-1\"")?,
         quoted(&c.engine.context.region)),
@@ -209,7 +194,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "key_credential", "Or the name of a systemd credential; `situated-key` if absent." => "\"situated-key\"",
         |c, v| c.engine.context.key.credential = Some(units::credential(v)?), c.engine.context.key.credential.as_ref().and_then(quoted)),
     key!("context" "consent", "\"ask\": a model that costs money or is elsewhere writes nothing before you have said `situated contexts start`. \"given\": you agree here.",
-        |c, v| c.engine.context.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.context.consent, &CONSENTS)),
+        |c, v| c.engine.context.consent = units::variant(v)?, name(c.engine.context.consent)),
     key!("context" "automatic", "Whether sections that are new or renamed are sent to the model by themselves.",
         |c, v| c.engine.context.automatic = units::boolean(v)?, Some(c.engine.context.automatic.to_string())),
     key!("context" "renew", "Whether another model or prompt has old contexts written anew by itself, within the budget.",
@@ -219,15 +204,15 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "llm_min_chunks", "Notes with fewer chunks never get a model's context.",
         |c, v| c.engine.context.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.engine.context.llm_min_chunks.to_string())),
     key!("context" "form", "\"note\": few calls for a whole note, \"chunk\": one per chunk, \"auto\": few, with fewer passages in each for long notes.",
-        |c, v| c.engine.context.form = units::one_of(v, &FORMS)?, word_for(c.engine.context.form, &FORMS)),
+        |c, v| c.engine.context.form = units::variant(v)?, name(c.engine.context.form)),
     key!("context" "min_words", "Words of a context at least; then `max_words` are asked for at most, and shorter or longer ones count as poorer." => "50",
         |c, v| c.engine.context.min_words = Some(units::count(v, 5..=400)? as u32), c.engine.context.min_words.map(|n| n.to_string())),
     key!("context" "length", "\"fixed\", or \"dynamic\": fewer words for passages that are short or say little.",
-        |c, v| c.engine.context.length = units::one_of(v, &LENGTHS)?, word_for(c.engine.context.length, &LENGTHS)),
+        |c, v| c.engine.context.length = units::variant(v)?, name(c.engine.context.length)),
     key!("context" "levels", "What goes before what a model wrote: \"chunk\" (nothing), \"section+chunk\" (the headings), \"document+chunk\" (what the note says of itself), \"document+section+chunk\".",
-        |c, v| c.engine.context.levels = units::one_of(v, &Levels::ALL)?, word_for(c.engine.context.levels, &Levels::ALL)),
+        |c, v| c.engine.context.levels = units::variant(v)?, name(c.engine.context.levels)),
     key!("context" "expansion", "\"off\"; or \"questions\": the model also writes 3 to 5 questions that a passage answers, and key terms, in the same answer, which is two or three times as long. They are searched and never shown. Not measured yet.",
-        |c, v| c.engine.context.expansion = units::one_of(v, &BESIDE)?, word_for(c.engine.context.expansion, &BESIDE)),
+        |c, v| c.engine.context.expansion = units::variant(v)?, name(c.engine.context.expansion)),
     key!("context" "max_words", "Words of a context at most.",
         |c, v| c.engine.context.max_words = units::count(v, 20..=400)? as u32, Some(c.engine.context.max_words.to_string())),
     key!("context" "concurrency", "Calls at once at most.",
@@ -245,8 +230,8 @@ pub(super) static KEYS: &[Key] = &[
         quoted(&c.engine.context.keep_alive)),
     key!("embed" "provider",
         "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"static\" (a table of yours: `path`), \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
-        |c, v| c.engine.embed.provider = units::one_of(v, &EmbedProvider::ALL.map(|provider| (provider.name(), provider)))?,
-        quoted(c.engine.embed.provider.name())),
+        |c, v| c.engine.embed.provider = units::variant(v)?,
+        name(c.engine.embed.provider)),
     key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id." => "\"nomic-embed-text\"",
         |c, v| c.engine.embed.model = Some(units::plain(v, |c| !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.embed.model.as_ref().and_then(quoted)),
@@ -264,7 +249,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("embed" "key_credential", "Or the name of a systemd credential; `situated-key` if absent." => "\"situated-key\"",
         |c, v| c.engine.embed.key.credential = Some(units::credential(v)?), c.engine.embed.key.credential.as_ref().and_then(quoted)),
     key!("embed" "consent", "\"ask\": an embedder that costs money or is elsewhere is shown no note before you have said `situated contexts start`. \"given\": you agree here.",
-        |c, v| c.engine.embed.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.embed.consent, &CONSENTS)),
+        |c, v| c.engine.embed.consent = units::variant(v)?, name(c.engine.embed.consent)),
     key!("embed" "dimensions", "Components of a vector, for models that can give several numbers of them." => "512",
         |c, v| c.engine.embed.dimensions = Some(units::count(v, 2..=8192)? as u32), c.engine.embed.dimensions.map(|n| n.to_string())),
     key!("embed" "query_prefix", "Stands before queries; what the model is known to want if absent." => "\"search_query: \"",
@@ -309,8 +294,8 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.search.type_weights = units::shares(v)?, Some(table(&c.engine.search.type_weights))),
     key!("rerank" "provider",
         "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process.",
-        |c, v| c.engine.rerank.provider = units::one_of(v, &RerankProvider::ALL.map(|provider| (provider.name(), provider)))?,
-        quoted(c.engine.rerank.provider.name())),
+        |c, v| c.engine.rerank.provider = units::variant(v)?,
+        name(c.engine.rerank.provider)),
     key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" what `situated models add cross-encoder` has added, or a folder." => "\"rerank-v5.0-pro\"",
         |c, v| c.engine.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.rerank.model.as_ref().and_then(quoted)),
@@ -326,9 +311,9 @@ pub(super) static KEYS: &[Key] = &[
     key!("rerank" "key_credential", "Or the name of a systemd credential." => "\"reranker-key\"",
         |c, v| c.engine.rerank.key.credential = Some(units::credential(v)?), c.engine.rerank.key.credential.as_ref().and_then(quoted)),
     key!("rerank" "consent", "\"ask\": a reranker that costs money or is elsewhere judges only searches with `--rerank` before you have said `situated contexts start`. \"given\": you agree here.",
-        |c, v| c.engine.rerank.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.rerank.consent, &CONSENTS)),
+        |c, v| c.engine.rerank.consent = units::variant(v)?, name(c.engine.rerank.consent)),
     key!("rerank" "when", "Which searches it judges: \"always\", or \"asked\": those with `--rerank`. A \"transformer\" takes all cores for a second or so, so it is \"asked\" unless you say otherwise." => "\"always\"",
-        |c, v| c.engine.rerank.when = Some(units::one_of(v, &WHENS)?), c.engine.rerank.when.and_then(|when| word_for(when, &WHENS))),
+        |c, v| c.engine.rerank.when = Some(units::variant(v)?), c.engine.rerank.when.and_then(name)),
     key!("rerank" "top", "Chunks that are judged at most; 20 with \"transformer\", which reads each beside the query on your processor." => "100",
         |c, v| c.engine.rerank.top = Some(units::count(v, 1..=1000)? as usize), c.engine.rerank.top.map(|n| n.to_string())),
     key!("rerank" "deadline", "After this a search is answered in its first order; 5s with \"transformer\", whose model is read at the first search." => "\"1500ms\"",
@@ -338,7 +323,7 @@ pub(super) static KEYS: &[Key] = &[
     key!("rerank" "price_per_1k", "Or dollars per thousand searches." => "2.00",
         |c, v| c.engine.rerank.price_per_1k = Some(units::dollars(v)?), c.engine.rerank.price_per_1k.map(decimal_dollars)),
     key!("search" "expand", "What the model of [context] adds to a query: \"off\", \"queries\" (other phrasings) or \"hyde\" (a passage).",
-        |c, v| c.engine.search.expand = units::one_of(v, &EXPANSIONS.map(|expand| (expand.name(), expand)))?, quoted(c.engine.search.expand.name())),
+        |c, v| c.engine.search.expand = units::variant(v)?, name(c.engine.search.expand)),
     key!("ask" "model", "Another model of the same provider than the one that writes contexts." => "\"claude-haiku-5-5\"",
         |c, v| c.engine.ask.model = Some(units::words(v)?), c.engine.ask.model.as_ref().and_then(quoted)),
     key!("ask" "passages", "Passages that the model is shown; each is a hit with its neighbours (search.window_chars).",

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::{Opener, paths};
 use note::chunk::Strategy;
+use strum::VariantArray;
 
 /// A value, and where it is in the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,6 +259,12 @@ pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Res
     })
 }
 
+/// The variant of that name.
+pub(super) fn variant<T: Copy + Into<&'static str> + VariantArray>(value: &Value) -> Result<T, String> {
+    let words: Vec<(&str, T)> = T::VARIANTS.iter().map(|variant| ((*variant).into(), *variant)).collect();
+    one_of(value, &words)
+}
+
 /// A way of cutting chunks, by its name or by the name that other programs use.
 pub(super) fn strategy(value: &Value) -> Result<Strategy, String> {
     const ELSEWHERE: [(&str, Strategy); 3] = [
@@ -267,7 +274,7 @@ pub(super) fn strategy(value: &Value) -> Result<Strategy, String> {
     ];
     let text = string(value)?;
     let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == text).map(|(_, strategy)| *strategy);
-    elsewhere.map_or_else(|| one_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy))), Ok)
+    elsewhere.map_or_else(|| variant(value), Ok)
 }
 
 /// A number in a range.

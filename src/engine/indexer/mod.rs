@@ -498,9 +498,10 @@ fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Gene
     // Part of the identity: a note decided without these vectors is decided again and gets them.
     let alone = config.embed.text_vectors && !embedder.is_local_and_fast();
     let alone = if alone { ", texts alone" } else { "" };
-    let level = Levels::ALL.iter().find(|(_, levels)| *levels == config.context.levels);
-    let levels = level.filter(|(_, levels)| *levels != Levels::default());
-    let levels = levels.map_or_else(String::new, |(name, _)| format!(", {name}"));
+    let levels = match config.context.levels {
+        Levels::Chunk => String::new(),
+        levels => format!(", {}", <&str>::from(levels)),
+    };
     // Part of the identity too: questions that were bought earlier take part in searches at once, or no longer.
     let expansion = match config.context.expansion {
         ExpansionChoice::Off => "",

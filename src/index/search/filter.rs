@@ -2,11 +2,11 @@
 //! for its best, so that a narrow filter never starves an answer.
 
 use std::collections::HashSet;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::dates::{FORMS, Period, period};
 use super::fold::fold;
@@ -22,7 +22,8 @@ use note::VaultPath;
 const NOTES_PER_LOOK: usize = 32;
 
 /// What a condition is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", ascii_case_insensitive)]
 pub enum Key {
     /// Tag of the note; `a` also means `a/b`.
     Tag,
@@ -41,6 +42,7 @@ pub enum Key {
     /// The note's day, before this day.
     Before,
     /// The note's day, within a period.
+    #[strum(to_string = "on", serialize = "in")]
     On,
     /// The same, within the last whole week, month, …
     Last,
@@ -50,62 +52,10 @@ pub enum Key {
     Modified,
 }
 
-impl FromStr for Key {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text.to_ascii_lowercase().as_str() {
-            "tag" => Ok(Key::Tag),
-            "path" => Ok(Key::Path),
-            "type" => Ok(Key::Type),
-            "vault" => Ok(Key::Vault),
-            "link" => Ok(Key::Link),
-            "linked-from" => Ok(Key::LinkedFrom),
-            "after" => Ok(Key::After),
-            "before" => Ok(Key::Before),
-            "on" | "in" => Ok(Key::On),
-            "last" => Ok(Key::Last),
-            "created" => Ok(Key::Created),
-            "modified" => Ok(Key::Modified),
-            _ => Err(()),
-        }
-    }
-}
-
 impl Key {
-    /// All names of conditions.
-    pub(super) const NAMES: [&str; 13] = [
-        "tag",
-        "path",
-        "type",
-        "vault",
-        "link",
-        "linked-from",
-        "after",
-        "before",
-        "on",
-        "in",
-        "last",
-        "created",
-        "modified",
-    ];
-
     /// As it is typed.
     fn name(self) -> &'static str {
-        match self {
-            Key::Tag => "tag",
-            Key::Path => "path",
-            Key::Type => "type",
-            Key::Vault => "vault",
-            Key::Link => "link",
-            Key::LinkedFrom => "linked-from",
-            Key::After => "after",
-            Key::Before => "before",
-            Key::On => "on",
-            Key::Last => "last",
-            Key::Created => "created",
-            Key::Modified => "modified",
-        }
+        self.into()
     }
 }
 
