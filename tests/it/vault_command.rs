@@ -203,7 +203,7 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
 fn vaults_are_renamed_and_read_by_other_rules_while_queries_run_and_none_of_them_fails() {
     let (place, _elsewhere, other) = place();
     place.configure("");
-    let mut daemon = start(&place);
+    let daemon = start(&place);
     well(&place, &["vault", "add", other.to_str().unwrap()]);
     let askers = Askers::start(&place);
     for names in [["notes", "First"], ["Other", "Second"], ["First", "notes"]] {
