@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::dates::whole_days;
+use super::dates::days;
 use super::fold::fold;
 use note::FIELDS;
 
@@ -90,7 +90,7 @@ impl Test {
         if text.is_empty() {
             return Err("a value is missing".to_owned());
         }
-        let days = whole_days(text, today);
+        let days = days(text, today);
         if sign.is_some() && days.is_none() && number(text).is_none() {
             return Err(format!("`{text}` is neither a number nor a date, and only those are more or less"));
         }

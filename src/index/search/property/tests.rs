@@ -6,7 +6,8 @@ const TODAY: Date = date(2026, 11, 20);
 
 const NOTE: &str = r#"{"Status":"Draft","priority":3,"rating":"4.5","due-date":"2026-12-01","done":false,
         "tags":["a","B c",7],"empty":null,"none":[],"blank":" ","about":"[[Other note]]","year":2025,"Größe":"XL",
-        "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"]}"#;
+        "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"],
+        "past":"2026-10-15"}"#;
 
 fn holds(name: &str, value: &str) -> bool {
     Property::new(name, value, TODAY).unwrap().holds(NOTE)
@@ -64,6 +65,14 @@ fn values() {
         ("nested", "1", false),
         ("when", "<2026-11-03", true),
         ("when", "later", true),
+        // The whole of a period that is named, and a single day where days are counted.
+        ("past", "october", true),
+        ("past", "last-month", true),
+        ("past", ">october", false),
+        ("past", "<=last month", true),
+        ("past", "this-month", false),
+        ("past", "90d", false),
+        ("past", ">90d", true),
     ] {
         assert_eq!(holds(name, value), expected, "{name} {value}");
     }
