@@ -94,9 +94,9 @@ pub(super) const LANGUAGES: [Language; 12] = [
         ago: ["il y a", ""],
         between: ["entre", "et"],
         from: ["de|du", "à|au|jusqu'en"],
-        since: "depuis|depuis le",
-        until: "avant|avant le|jusqu'en|jusqu'à",
-        after: "après|après le",
+        since: "depuis",
+        until: "avant|jusqu'en|jusqu'à",
+        after: "après",
         newest: "récent|récente|récents|récentes|récemment|actuel|actuelle|actuels|actuelles|actuellement|\
                  dernières nouvelles|où en est|où en sont|où en sommes",
         state: "statut|avancement",
@@ -114,8 +114,8 @@ pub(super) const LANGUAGES: [Language; 12] = [
         ago: ["hace", ""],
         between: ["entre", "y|e"],
         from: ["de|desde", "a|al|hasta"],
-        since: "desde|desde el",
-        until: "antes de|antes del|hasta|hasta el",
+        since: "desde",
+        until: "antes de|antes del|hasta",
         after: "después de|después del|tras",
         newest: "más reciente|más recientes|reciente|recientes|recientemente|actual|actuales|actualmente|últimas noticias",
         state: "progreso|avance",
@@ -135,10 +135,10 @@ pub(super) const LANGUAGES: [Language; 12] = [
         at: "in|a|ad|nel|nell|di|del|dell|il|lo",
         ago: ["", "fa"],
         between: ["tra|fra", "e|ed"],
-        from: ["da|dal|dall", "a|al|ad|fino a"],
-        since: "da|dal|dall",
-        until: "prima di|prima del|fino a|fino al",
-        after: "dopo|dopo il",
+        from: ["da|dal|dall|dalla", "a|al|alla|ad|fino a"],
+        since: "da|dal|dall|dalla",
+        until: "prima di|prima del|prima della|fino a|fino al|fino alla",
+        after: "dopo",
         newest: "più recente|più recenti|recente|recenti|recentemente|attuale|attuali|attualmente|ultime novità|a che punto",
         state: "avanzamento",
         of: "di|del|della|dei|dell",
@@ -156,8 +156,8 @@ pub(super) const LANGUAGES: [Language; 12] = [
         between: ["entre", "e"],
         from: ["de|desde", "a|até"],
         since: "desde",
-        until: "antes de|até",
-        after: "depois de|após",
+        until: "antes de|antes do|antes da|até",
+        after: "depois de|depois do|depois da|após",
         newest: "mais recente|mais recentes|recente|recentes|recentemente|atual|atuais|atualmente|últimas novidades",
         state: "andamento|progresso",
         of: "de|do|da|dos|das",
@@ -316,10 +316,14 @@ pub(super) const LANGUAGES: [Language; 12] = [
 ];
 
 /// French words: `hier` means yesterday only in a question that has one of them.
-pub(super) const FRENCH: [&str; 24] = [
+pub(super) const FRENCH: [&str; 27] = [
     "le", "la", "les", "des", "du", "de", "d", "l", "un", "une", "est", "que", "qu", "quoi", "qui", "sur", "avec",
-    "pour", "ai", "avons", "reunion", "dit", "fait", "soir",
+    "pour", "ai", "avons", "reunion", "dit", "fait", "soir", "depuis", "avant", "apres",
 ];
+
+/// Articles that may stand before a time behind another word: `seit der letzten Woche`, `desde la semana pasada`.
+pub(super) const ARTICLES: [&str; 15] =
+    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "el", "il", "o", "a", "de", "det"];
 
 /// Weekdays that are numbers too (`na segunda parte`): times only with `passada` or `-feira`.
 pub(super) const ORDINAL_WEEKDAYS: [&str; 5] = ["segunda", "terca", "quarta", "quinta", "sexta"];
