@@ -10,7 +10,7 @@ mod lexicon;
 use jiff::civil::Date;
 
 use super::dates;
-use languages::{ARTICLES, ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS};
+use languages::{ARTICLES, ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS, SINGULAR};
 use lexicon::{LEXICON, Role, Word, words};
 
 /// A number of four digits is taken for a year within this range.
@@ -205,10 +205,10 @@ impl Reader<'_> {
                 }
                 Some((next + 1, dates::month_of(today.year(), self.month(next, Some(language))?)?))
             }
-            Role::Unit(unit) => {
-                let count = self.role(next, language, Role::LastBehind)?;
-                Some((next + count, dates::ago(unit, 1, today)?))
-            }
+            Role::Unit(unit) => match self.role(next, language, Role::LastBehind) {
+                Some(count) => Some((next + count, dates::ago(unit, 1, today)?)),
+                None => self.counted(at, language),
+            },
             Role::AgoBefore => {
                 let number = self.number(next, language)?;
                 let (count, unit) = self.unit(next + 1, language)?;
@@ -247,9 +247,10 @@ impl Reader<'_> {
         behind.find_map(|(language, _, count)| Some((at + 1 + count, self.name(at, language, true)?)))
     }
 
-    /// `3 days ago`, `3 derniers jours`; the number in words or digits.
+    /// `3 days ago`, `3 derniers jours`; the number in words or digits, or left out where a language does so.
     fn counted(&self, at: usize, language: usize) -> Option<(usize, Days)> {
-        let (next, number) = (at + 1, self.number(at, language)?);
+        let one = || SINGULAR.contains(&self.word(at)?).then_some((at, 1));
+        let (next, number) = self.number(at, language).map(|number| (at + 1, number)).or_else(one)?;
         if let Some(last) = self.role(next, language, Role::Last) {
             let (count, unit) = self.unit(next + last, language)?;
             return Some((next + last + count, self.up_to_today(number, unit)?));

@@ -29,7 +29,7 @@ pub(super) struct Language {
     pub(super) of: &'static str,
     /// May, if its name has only three letters.
     pub(super) may: &'static str,
-    /// One to ten.
+    /// One to ten, a comma between them.
     pub(super) numbers: &'static str,
 }
 
@@ -52,7 +52,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|progress",
         of: "of|on|for|with|in|about",
         may: "may",
-        numbers: "one|two|three|four|five|six|seven|eight|nine|ten",
+        numbers: "one|a,two,three,four,five,six,seven,eight,nine,ten",
     },
     // German
     Language {
@@ -82,7 +82,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "stand|status|fortschritt",
         of: "von|des|vom|bei|beim|zu|zum|zur|im",
         may: "mai",
-        numbers: "einem|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn",
+        numbers: "einem|einer,zwei,drei,vier,fünf,sechs,sieben,acht,neun,zehn",
     },
     // French
     Language {
@@ -102,7 +102,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "statut|avancement",
         of: "de|du|des|d",
         may: "mai",
-        numbers: "un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix",
+        numbers: "un|une,deux,trois,quatre,cinq,six,sept,huit,neuf,dix",
     },
     // Spanish
     Language {
@@ -121,7 +121,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "progreso|avance",
         of: "de|del",
         may: "",
-        numbers: "un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez",
+        numbers: "un|una,dos,tres,cuatro,cinco,seis,siete,ocho,nueve,diez",
     },
     // Italian
     Language {
@@ -143,7 +143,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "avanzamento",
         of: "di|del|della|dei|dell",
         may: "",
-        numbers: "un|due|tre|quattro|cinque|sei|sette|otto|nove|dieci",
+        numbers: "un|una,due,tre,quattro,cinque,sei,sette,otto,nove,dieci",
     },
     // Portuguese
     Language {
@@ -162,7 +162,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "andamento|progresso",
         of: "de|do|da|dos|das",
         may: "",
-        numbers: "um|dois|três|quatro|cinco|seis|sete|oito|nove|dez",
+        numbers: "um|uma,dois|duas,três,quatro,cinco,seis,sete,oito,nove,dez",
     },
     // Dutch
     Language {
@@ -181,7 +181,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "stand|status|voortgang",
         of: "van",
         may: "mei",
-        numbers: "een|twee|drie|vier|vijf|zes|zeven|acht|negen|tien",
+        numbers: "een,twee,drie,vier,vijf,zes,zeven,acht,negen,tien",
     },
     // Russian
     Language {
@@ -211,7 +211,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "статус",
         of: "по|у",
         may: "",
-        numbers: "один|два|три|четыре|пять|шесть|семь|восемь|девять|десять",
+        numbers: "один|одну,два|две,три,четыре,пять,шесть,семь,восемь,девять,десять",
     },
     // Swedish
     Language {
@@ -236,7 +236,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|läget|framsteg",
         of: "för|på|med|i|av",
         may: "maj",
-        numbers: "en|två|tre|fyra|fem|sex|sju|åtta|nio|tio",
+        numbers: "en|ett,två,tre,fyra,fem,sex,sju,åtta,nio,tio",
     },
     // Norwegian
     Language {
@@ -261,7 +261,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|fremdrift",
         of: "for|på|med|i|av",
         may: "mai",
-        numbers: "en|to|tre|fire|fem|seks|sju|åtte|ni|ti",
+        numbers: "en|et,to,tre,fire,fem,seks,sju,åtte,ni,ti",
     },
     // Danish
     Language {
@@ -286,7 +286,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|fremskridt",
         of: "for|på|med|i|af",
         may: "maj",
-        numbers: "en|to|tre|fire|fem|seks|syv|otte|ni|ti",
+        numbers: "en|et,to,tre,fire,fem,seks,syv,otte,ni,ti",
     },
     // Finnish; its endings say what prepositions say elsewhere.
     Language {
@@ -311,7 +311,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "",
         of: "",
         may: "",
-        numbers: "yksi|kaksi|kolme|neljä|viisi|kuusi|seitsemän|kahdeksan|yhdeksän|kymmenen",
+        numbers: "yksi,kaksi,kolme,neljä,viisi,kuusi,seitsemän,kahdeksan,yhdeksän,kymmenen",
     },
 ];
 
@@ -324,6 +324,9 @@ pub(super) const FRENCH: [&str; 27] = [
 /// Articles that may stand before a time behind another word: `seit der letzten Woche`, `desde la semana pasada`.
 pub(super) const ARTICLES: [&str; 15] =
     ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "el", "il", "o", "a", "de", "det"];
+
+/// Units that mean one of them before `ago` without a number: `неделю назад`, `viikko sitten`.
+pub(super) const SINGULAR: [&str; 7] = ["день", "неделю", "месяц", "год", "viikko", "kuukausi", "vuosi"];
 
 /// Weekdays that are numbers too (`na segunda parte`): times only with `passada` or `-feira`.
 pub(super) const ORDINAL_WEEKDAYS: [&str; 5] = ["segunda", "terca", "quarta", "quinta", "sexta"];

@@ -110,7 +110,7 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             (l.of, Role::Of),
         ];
         roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
-        roles.extend((1..).zip(l.numbers.split('|')).map(|(number, form)| (form, Role::Number(number))));
+        roles.extend((1..).zip(l.numbers.split(',')).map(|(number, forms)| (forms, Role::Number(number))));
         for (forms, role) in roles {
             for form in forms.split('|').filter(|form| !form.is_empty()) {
                 let mut words = self::words(form).into_iter().map(|word| word.text);

@@ -41,6 +41,8 @@ fn times_in_fourteen_languages() {
         ("from yesterday until today", "from yesterday until today: 2026-11-19.."),
         ("between last week and today", "between last week and today: 2026-11-09.."),
         ("since two weeks ago", "since two weeks ago: 2026-11-02.."),
+        ("since a week ago", "since a week ago: 2026-11-09.."),
+        ("a month ago", "a month ago: 2026-10-01..2026-10-31"),
         ("the last week before the 3rd of May", "the last week: 2026-11-09..2026-11-15"),
         ("expenses since October", "since October: 2026-10-01.."),
         ("everything before 2024", "before 2024: ..2023-12-31"),
@@ -69,6 +71,7 @@ fn times_in_fourteen_languages() {
         ("die letzten 3 Monate", "letzten 3 Monate: 2026-08-20.."),
         ("seit letzter Woche", "seit letzter Woche: 2026-11-09.."),
         ("seit der letzten Woche", "seit der letzten Woche: 2026-11-09.."),
+        ("vor einer Woche", "vor einer Woche: 2026-11-09..2026-11-15"),
         // French
         ("la réunion d'hier", "hier: 2026-11-19..2026-11-19"),
         ("décisions en décembre", "en décembre: 2025-12-01..2025-12-31"),
@@ -81,6 +84,7 @@ fn times_in_fourteen_languages() {
         ("depuis la semaine dernière", "depuis la semaine dernière: 2026-11-09.."),
         ("depuis hier", "depuis hier: 2026-11-19.."),
         ("avant le 3 mai", "avant le 3 mai: ..2026-05-02"),
+        ("il y a une semaine", "il y a une semaine: 2026-11-09..2026-11-15"),
         // Spanish
         ("notas de ayer", "ayer: 2026-11-19..2026-11-19"),
         ("la semana pasada", "semana pasada: 2026-11-09..2026-11-15"),
@@ -89,6 +93,7 @@ fn times_in_fourteen_languages() {
         ("23 de octubre de 2025", "23 de octubre de 2025: 2025-10-23..2025-10-23"),
         ("entre marzo y mayo", "entre marzo y mayo: 2026-03-01..2026-05-31"),
         ("desde la semana pasada", "desde la semana pasada: 2026-11-09.."),
+        ("hace una semana", "hace una semana: 2026-11-09..2026-11-15"),
         ("después del 3 de mayo", "después del 3 de mayo: 2026-05-04.."),
         // Italian
         ("il mese scorso", "mese scorso: 2026-10-01..2026-10-31"),
@@ -97,6 +102,7 @@ fn times_in_fourteen_languages() {
         ("nell'agosto", "nell'agosto: 2026-08-01..2026-08-31"),
         ("tra marzo e maggio", "tra marzo e maggio: 2026-03-01..2026-05-31"),
         ("dalla settimana scorsa", "dalla settimana scorsa: 2026-11-09.."),
+        ("una settimana fa", "una settimana fa: 2026-11-09..2026-11-15"),
         // Portuguese
         ("o que fiz ontem", "ontem: 2026-11-19..2026-11-19"),
         ("semana passada", "semana passada: 2026-11-09..2026-11-15"),
@@ -104,6 +110,8 @@ fn times_in_fourteen_languages() {
         ("há dois meses", "há dois meses: 2026-09-01..2026-09-30"),
         ("em março", "em março: 2026-03-01..2026-03-31"),
         ("antes da semana passada", "antes da semana passada: ..2026-11-08"),
+        ("há uma semana", "há uma semana: 2026-11-09..2026-11-15"),
+        ("há duas semanas", "há duas semanas: 2026-11-02..2026-11-08"),
         ("na semana passada", "semana passada: 2026-11-09..2026-11-15"),
         // Dutch
         ("vorige week", "vorige week: 2026-11-09..2026-11-15"),
@@ -119,6 +127,8 @@ fn times_in_fourteen_languages() {
         ("между мартом и октябрем", "между мартом и октябрем: 2026-03-01..2026-10-31"),
         ("3 дня назад", "3 дня назад: 2026-11-17..2026-11-17"),
         ("с прошлой недели", "с прошлой недели: 2026-11-09.."),
+        ("неделю назад", "неделю назад: 2026-11-09..2026-11-15"),
+        ("две недели назад", "две недели назад: 2026-11-02..2026-11-08"),
         // Swedish, Norwegian, Danish
         ("vad sa vi igår", "igår: 2026-11-19..2026-11-19"),
         ("förra veckan", "förra veckan: 2026-11-09..2026-11-15"),
@@ -129,11 +139,14 @@ fn times_in_fourteen_languages() {
         ("sidste uge", "sidste uge: 2026-11-09..2026-11-15"),
         ("mellem marts og maj", "mellem marts og maj: 2026-03-01..2026-05-31"),
         ("sedan igår", "sedan igår: 2026-11-19.."),
+        ("för ett år sedan", "ett år sedan: 2025-01-01..2025-12-31"),
+        ("for et år siden", "et år siden: 2025-01-01..2025-12-31"),
         // Finnish
         ("mitä tein eilen", "eilen: 2026-11-19..2026-11-19"),
         ("viime viikolla", "viime viikolla: 2026-11-09..2026-11-15"),
         ("viime tiistaina", "viime tiistaina: 2026-11-17..2026-11-17"),
         ("kolme päivää sitten", "kolme päivää sitten: 2026-11-17..2026-11-17"),
+        ("viikko sitten", "viikko sitten: 2026-11-09..2026-11-15"),
         // Chinese, Japanese
         ("昨天的会议", "昨天: 2026-11-19..2026-11-19"),
         ("上周讨论了什么", "上周: 2026-11-09..2026-11-15"),
@@ -202,6 +215,8 @@ fn what_is_no_time() {
         "after November 2026",
         "since next week",
         "between last week and next week",
+        "years ago",
+        "много лет назад",
         "2027年",
         "13月",
     ] {
