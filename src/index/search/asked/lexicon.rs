@@ -32,7 +32,12 @@ pub(super) fn words(question: &str) -> Vec<Word> {
             let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
             if !trimmed.is_empty() {
                 let capitals = trimmed.len() > 1 && trimmed.bytes().all(|byte| byte.is_ascii_uppercase());
-                let (start, text) = (start + from, note::fold(trimmed).replace('’', "'"));
+                // Folded, `før` (before) would be `for`.
+                let text = match trimmed.to_lowercase() {
+                    before if before == "før" => before,
+                    _ => note::fold(trimmed).replace('’', "'"),
+                };
+                let start = start + from;
                 words.push(Word { text, start, end: start + trimmed.len(), capitals });
             }
         };

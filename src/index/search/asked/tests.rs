@@ -141,6 +141,7 @@ fn times_in_fourteen_languages() {
         ("sedan igår", "sedan igår: 2026-11-19.."),
         ("för ett år sedan", "ett år sedan: 2025-01-01..2025-12-31"),
         ("for et år siden", "et år siden: 2025-01-01..2025-12-31"),
+        ("før oktober", "før oktober: ..2026-09-30"),
         // Finnish
         ("mitä tein eilen", "eilen: 2026-11-19..2026-11-19"),
         ("viime viikolla", "viime viikolla: 2026-11-09..2026-11-15"),
