@@ -260,11 +260,19 @@ impl Reader<'_> {
         Some((next + count + behind, dates::ago(unit, number, self.today)?))
     }
 
-    /// From one time to another.
+    /// From one time to another. The first may be a day in the month of the second: `10 and 12 March`.
     fn range(&self, at: usize, language: usize, between: Role) -> Option<(usize, When)> {
-        let (end, (mut start, _)) = self.time(at, language)?;
-        let count = self.role(end, language, between)?;
-        let (taken, (last, end)) = self.time(end + count, language)?;
+        let bare = self.behind(&ARTICLES, at);
+        let (next, first) = match self.time(at, language) {
+            Some((end, (start, _))) => (end, Ok(start)),
+            None => (bare + 1, Err(day(self.word(bare)?)?)),
+        };
+        let count = self.role(next, language, between)?;
+        let (taken, (last, end)) = self.time(next + count, language)?;
+        let mut start = match first {
+            Ok(start) => start,
+            Err(day) => last.with().day(day).build().ok().filter(|start| *start <= last)?,
+        };
         if start > last {
             // Without years: from November to February begins a year before the latest November.
             start = dates::before("year", 1, start)?;
@@ -343,7 +351,7 @@ impl Reader<'_> {
         Some((year_at + 1, dates::month_of(self.a_year(year_at)?, month)?))
     }
 
-    /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`.
+    /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`, `3rd quarter of 2025`.
     fn quarter(&self, at: usize) -> Option<(usize, Days)> {
         let of = |year: i16, quarter: i8| dates::running("quarter", Date::new(year, quarter * 3 - 2, 1).ok()?);
         let word = self.word(at)?;
@@ -356,19 +364,30 @@ impl Reader<'_> {
         if let Some((year, quarter)) = year(word).zip(next.and_then(quarter)) {
             return Some((at + 2, of(year, quarter)?));
         }
+        if let Some(number) = day(word).filter(|number| *number <= 4 && self.is_quarter(at + 1)) {
+            let year_at = self.behind(&FILLING, at + 2);
+            return Some((year_at + 1, of(self.a_year(year_at)?, number)?));
+        }
         let number = quarter(word)?;
-        match next.and_then(year) {
-            Some(year) => Some((at + 2, of(year, number)?)),
+        let year_at = self.behind(&FILLING, at + 1);
+        match self.a_year(year_at) {
+            Some(year) => Some((year_at + 1, of(year, number)?)),
             // `T3` alone is a name of many things.
             None if word.starts_with('q') => Some((at + 1, dates::latest(self.today, |year| of(year, number))?)),
             None => None,
         }
     }
 
-    /// A year by itself, unless it counts something: `RFC 2025`.
+    fn is_quarter(&self, at: usize) -> bool {
+        self.phrases(at, None).any(|(_, role, _)| role == Role::Unit("quarter"))
+    }
+
+    /// A year by itself, unless it counts something, `RFC 2025`, or has a part of it before it, `second quarter of 2025`.
     fn year(&self, at: usize) -> Option<(usize, Days)> {
         let year = self.a_year(at).filter(|year| *year <= self.today.year())?;
         (at == 0 || !self.words[at - 1].capitals).then_some(())?;
+        let is_of = |unit: usize| self.is_quarter(unit) && self.behind(&FILLING, unit + 1) == at;
+        (!(at.saturating_sub(2)..at).any(is_of)).then_some(())?;
         Some((at + 1, dates::running("year", Date::new(year, 1, 1).ok()?)?))
     }
 
