@@ -292,10 +292,10 @@ impl Reader<'_> {
         Some((end, When::of(days, self.today)?))
     }
 
-    /// The days that the name of a month or a weekday means alone: the latest one. With `last` a weekday is not today.
+    /// The days that the name of a month or a weekday means alone: the latest one; with `last` it is over.
     fn name(&self, at: usize, language: usize, last: bool) -> Option<Days> {
         if let Some(month) = self.month(at, Some(language)) {
-            return dates::latest(self.today, |year| dates::month_of(year, month));
+            return dates::latest_month(month, last, self.today);
         }
         let word = self.word(at)?;
         let sure = word.chars().count() >= 5 && (last || !ORDINAL_WEEKDAYS.contains(&word));

@@ -60,6 +60,12 @@ pub(super) fn latest(today: Date, of: impl Fn(i16) -> Option<(Date, Date)>) -> O
     of(this).filter(|(start, _)| *start <= today).or_else(|| of(this - 1))
 }
 
+/// The latest month of this name, 1 (January) to 12: the running one, unless `last` is set.
+pub(super) fn latest_month(month: i8, last: bool, today: Date) -> Option<(Date, Date)> {
+    let day = if last { today.first_of_month().yesterday().ok()? } else { today };
+    latest(day, |year| month_of(year, month))
+}
+
 /// The latest day that is this weekday, 1 (Monday) to 7: today, unless `last` is set.
 pub(super) fn latest_weekday(weekday: i8, last: bool, today: Date) -> Option<(Date, Date)> {
     let back = (today.weekday().to_monday_one_offset() - weekday).rem_euclid(7);
@@ -71,7 +77,7 @@ pub(super) fn month_of(year: i16, month: i8) -> Option<(Date, Date)> {
     running("month", Date::new(year, month, 1).ok()?)
 }
 
-/// A period by name. "Last Friday" is not today's.
+/// A period by name. "Last Friday" is not today's, and "last November" not the running one.
 fn named(text: &str, today: Date) -> Option<(Date, Date)> {
     let words: Vec<&str> = text.split([' ', '-', '_', ',']).filter(|word| !word.is_empty()).collect();
     let year = |text: &str| number::<i16>(text, 4..=4);
@@ -79,7 +85,7 @@ fn named(text: &str, today: Date) -> Option<(Date, Date)> {
     match *words {
         ["last", unit] if let Some(days) = ago(unit, 1, today) => Some(days),
         ["this", unit] => running(unit, today),
-        ["last", name] | [name] if let Some(month) = note::month(name) => latest(today, |year| month_of(year, month)),
+        ["last", name] | [name] if let Some(month) = note::month(name) => latest_month(month, last, today),
         ["last", name] | [name] => latest_weekday(note::weekday(name)?, last, today),
         [name, digits] | [digits, name] if let Some((month, year)) = note::month(name).zip(year(digits)) => {
             month_of(year, month)

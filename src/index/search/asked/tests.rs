@@ -44,6 +44,7 @@ fn times_in_fourteen_languages() {
         ("since a week ago", "since a week ago: 2026-11-09.."),
         ("a month ago", "a month ago: 2026-10-01..2026-10-31"),
         ("the last week before the 3rd of May", "the last week: 2026-11-09..2026-11-15"),
+        ("last November", "last November: 2025-11-01..2025-11-30"),
         ("between 10 and 12 March", "between 10 and 12 March: 2026-03-10..2026-03-12"),
         ("from the 10th to the 12th of March", "from the 10th to the 12th of March: 2026-03-10..2026-03-12"),
         ("Q2 of 2025", "Q2 of 2025: 2025-04-01..2025-06-30"),

@@ -25,6 +25,7 @@ fn table() {
         ("march", date(2026, 3, 1), date(2026, 4, 1)),
         ("Dezember", date(2025, 12, 1), date(2026, 1, 1)),
         ("november", date(2026, 11, 1), date(2026, 12, 1)),
+        ("last november", date(2025, 11, 1), date(2025, 12, 1)),
         ("mars-2024", date(2024, 3, 1), date(2024, 4, 1)),
         ("2024 march", date(2024, 3, 1), date(2024, 4, 1)),
         ("last-march", date(2026, 3, 1), date(2026, 4, 1)),
