@@ -2,6 +2,8 @@
 
 use std::io::Read as _;
 
+use jiff::civil::Date;
+
 use super::args::{Related, Search, Show, weigh};
 use super::exit;
 use super::format::Format;
@@ -181,7 +183,10 @@ fn show<C: Call<Answer = SearchAnswer>>(
         session.say(format!("{} {}", dim("a file is called so:"), safe(path)));
     }
     if hits.is_empty() {
-        session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
+        let has_words = query.and_then(|query| index::search::parse(query, Date::default()).ok());
+        let has_words = has_words.is_some_and(|parsed| parsed.has_text());
+        let hint = if has_words { "; try fewer or other words, or `--mode dense` for meaning alone" } else { "" };
+        session.say(format!("nothing found{hint}"));
         let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));
         let pause = if is_told { None } else { pause_told(client)? };
         if let Some(pause) = pause {
