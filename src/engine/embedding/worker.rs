@@ -288,12 +288,17 @@ impl EmbedQueue {
         self.common.lock().held = None;
     }
 
-    /// Sends nothing more of some notes, and makes no further attempt at a call that holds some of them; `landing` is
-    /// dropped when those calls are over.
-    fn forget(&mut self, of: impl Fn(&Key) -> bool, landing: Option<&Sender<()>>) {
+    /// Takes out what of some notes is not on its way.
+    fn drop_waiting(&mut self, of: impl Fn(&Key) -> bool) {
         self.saved.retain(|parcel| !of(&parcel.of));
         self.bulk.retain(|parcel| !of(&parcel.of));
         self.doubted.retain(|parcel| !of(&parcel.of));
+    }
+
+    /// Sends nothing more of some notes, and makes no further attempt at a call that holds some of them; `landing` is
+    /// dropped when those calls are over.
+    fn forget(&mut self, of: impl Fn(&Key) -> bool, landing: Option<&Sender<()>>) {
+        self.drop_waiting(&of);
         self.again.iter_mut().for_each(|batch| batch.retain(|parcel| !of(&parcel.of)));
         self.again.retain(|batch| !batch.is_empty());
         self.orders.retain(|key, _| !of(key));
@@ -310,9 +315,7 @@ impl EmbedQueue {
             return;
         }
         let key = (job.vault, job.path.clone());
-        self.saved.retain(|parcel| parcel.of != key);
-        self.bulk.retain(|parcel| parcel.of != key);
-        self.doubted.retain(|parcel| parcel.of != key);
+        self.drop_waiting(|of| *of == key);
         let documents = std::mem::take(&mut job.documents);
         let (bulk, cache) = (job.bulk, job.cache.clone());
         let flying = self.flying.values().flat_map(|flight| &flight.batch).chain(self.again.iter().flatten());
