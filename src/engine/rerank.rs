@@ -146,13 +146,11 @@ impl Reranker {
             // The caller may have gone.
             let _ = reply.send(scores);
         });
-        Ok(match wait_for(&answer, until, cancel)? {
-            Some(scores) => scores.map_err(|why| why.to_string()),
-            None => {
-                let deadline = self.config.deadline().as_millis();
-                Err(format!("{} did not answer within {deadline} ms", self.config.provider.name()))
-            }
-        })
+        let Some(scores) = wait_for(&answer, until, cancel)? else {
+            let deadline = self.config.deadline().as_millis();
+            return Ok(Err(format!("{} did not answer within {deadline} ms", self.config.provider.name())));
+        };
+        Ok(scores.map_err(|why| why.to_string()))
     }
 
     fn log(&self, why: &str) {

@@ -24,7 +24,6 @@ use vault::settings::VaultConfig;
 /// The shared state of one generation of one vault.
 pub(super) struct VaultShared {
     pub(super) id: u64,
-    made: Instant,
     pub(super) name: String,
     /// Which generation of contexts; the plain one has no name.
     pub(super) generation: String,
@@ -54,8 +53,9 @@ pub(super) struct VaultShared {
 const OPENS_WITHIN: Duration = Duration::from_secs(2);
 
 /// What the indexer says of itself.
-#[derive(Default)]
 struct Indexer {
+    /// When it was made.
+    made: Instant,
     report: Mutex<IndexerReport>,
     /// Notified when a snapshot is published.
     published: Condvar,
@@ -133,7 +133,6 @@ impl VaultShared {
         let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..status };
         Arc::new(VaultShared {
             id,
-            made: Instant::now(),
             name: vault.name.clone(),
             generation: generation.to_owned(),
             path: vault.path.clone(),
@@ -148,7 +147,14 @@ impl VaultShared {
             counts: before.map(|before| Mutex::new(*before.counts.lock())).unwrap_or_default(),
             embedding: Mutex::default(),
             synced_at: before.map(|before| Mutex::new(*before.synced_at.lock())).unwrap_or_default(),
-            indexer: Indexer::default(),
+            indexer: Indexer {
+                made: Instant::now(),
+                report: Mutex::default(),
+                published: Condvar::new(),
+                waited_for: Mutex::default(),
+                incomplete: ArcSwapOption::default(),
+                turn: AtomicU64::default(),
+            },
         })
     }
 
@@ -167,7 +173,7 @@ impl VaultShared {
         let mut report = self.report();
         let opens = |report: &IndexerReport| report.stage == Stage::Opening && self.published.load().is_none();
         while opens(&report) {
-            if self.indexer.published.wait_until(&mut report, self.made + OPENS_WITHIN).timed_out() {
+            if self.indexer.published.wait_until(&mut report, self.indexer.made + OPENS_WITHIN).timed_out() {
                 return opens(&report)
                     .then(|| format!("vault `{}` is still being opened; try again in a moment", self.name));
             }

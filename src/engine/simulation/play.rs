@@ -168,7 +168,7 @@ impl World {
         let kept = invariants::journaled(&data);
         let mut calls = self.model.thaw();
         if died && self.dying == Some(Loss::Power) {
-            self.lost_moves.extend(self.replaced.drain(..));
+            self.lost_moves.append(&mut self.replaced);
             self.torn.extend(calls.iter().flat_map(|call| call.captions.iter().cloned()));
         }
         calls.retain(|call| !call.delivered || (died && call.captions.iter().any(|name| !kept.contains(name))));
