@@ -19,7 +19,7 @@ use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
 use protocol::jobs::{JobKind, Scope};
-use provider::ledger::OverBudget;
+use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
@@ -46,6 +46,8 @@ pub(super) struct Buyer {
     pub(super) pending: PendingContexts,
     batches: ProviderBatches,
     consent: ConsentState,
+    /// Job and number of the rebuild that ended early last, while what it asked for may be under way.
+    stopped: Option<(u64, u64)>,
     /// When the next regular sync is due, seconds since 1970 (UTC); unknown at the start.
     next_sync: Option<i64>,
 }
@@ -56,6 +58,7 @@ impl Buyer {
             pending: PendingContexts::new(runtime),
             batches: ProviderBatches::default(),
             consent: ConsentState::default(),
+            stopped: None,
             next_sync: None,
         }
     }
@@ -284,6 +287,7 @@ impl Buyer {
 
     /// Tells how far the rebuild is, and ends it when it is done.
     pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
+        self.settle_stopped(at);
         let left = self.left_of_run(at);
         if self.pending.run.is_none() && self.pending.counters.sum().rebuild > 0 {
             // Workers had these notes when the rebuild ended.
@@ -324,12 +328,22 @@ impl Buyer {
         let Some(run) = self.pending.run.take() else { return Ok(()) };
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
         self.pending.ask_no_more();
+        self.stopped = Some((run.job, run.id));
         let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
         let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
         let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);
         at.actor.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
         at.actor.engine.tell_job(at.actor.engine.jobs.end_step(run.job, vault, ended, seq));
         taken_back
+    }
+
+    /// Says what a rebuild that ended early has cost, once nothing is reserved for it any more.
+    fn settle_stopped(&mut self, at: &At<'_>) {
+        let under_way = |run: u64| self.pending.asks_for(Purpose::Rebuild(run)) || self.batches.has(run);
+        if let Some((job, run)) = self.stopped.take_if(|(_, run)| !under_way(*run)) {
+            let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run);
+            at.actor.engine.jobs.set_spent(job, at.actor.shared.id, spent.micro_dollars);
+        }
     }
 
     /// Ends the rebuild if its job was cancelled.

@@ -240,6 +240,11 @@ impl PendingContexts {
         self.asked.len()
     }
 
+    /// Whether the writer has a note on this behalf.
+    pub(crate) fn asks_for(&self, purpose: Purpose) -> bool {
+        self.asked.values().any(|asked| asked.purpose == purpose)
+    }
+
     /// The writer says what came of a job. Returns what interrupted the job, if anything did.
     pub(crate) fn take(
         &mut self,
