@@ -286,6 +286,38 @@ fn an_answer_to_a_note_that_changed_is_found_by_the_undo() {
     assert_eq!(model.calls() as u64, NOTES + 1);
 }
 
+/// A model elsewhere, as far as the daemon knows, that was agreed to or not.
+fn place_elsewhere(model: &Model, consent: &str) -> Place {
+    let place = place(model, "anthropic", "");
+    let file = place.dir.path().join("config.toml");
+    let consent = format!("consent = \"{consent}\"\nconcurrency = 2\npasses_on = true");
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap().replace("consent = \"given\"", &consent)).unwrap();
+    place
+}
+
+#[test]
+fn what_a_batch_is_to_buy_is_not_bought_alone_as_well() {
+    // Neither contexts that nobody has agreed to yet, nor those that are being asked for.
+    for consent in ["ask", "given"] {
+        let model = Model::start();
+        let place = place_elsewhere(&model, consent);
+        model.latency(std::time::Duration::from_secs(1));
+        let mut daemon = spawn(&place);
+        daemon.wait_vault("indexed", |vault| vault.notes == NOTES);
+        if consent == "given" {
+            eventually("some are being asked for", || model.calls() > 0);
+        }
+        rebuild_by_batch(&mut daemon);
+        eventually("it is handed in", || model.batches().submitted().len() == 1);
+        wait_ended(&mut daemon);
+        wait_written(&mut daemon);
+        assert_eq!(daemon.contextualized(), CHUNKS);
+        let (alone, batch) = (model.calls(), model.batches().submitted()[0]);
+        assert_eq!(alone + batch, NOTES as usize, "{consent}: {alone} alone");
+        assert!(consent == "given" || alone == 0, "{alone} alone");
+    }
+}
+
 #[test]
 fn what_the_budget_does_not_allow_is_not_handed_in() {
     let model = Model::start();

@@ -387,7 +387,11 @@ impl Buyer {
             return self.end_batch(at, id);
         }
         let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
-        let wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
+        let mut wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
+        // What is asked for already is answered soon; what comes of no use is asked for after the batch.
+        wanted.retain(|(_, contexts)| {
+            !self.pending.is_asked_elsewhere(contexts) && !writer.has(&at.pipeline.root, contexts)
+        });
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
         }

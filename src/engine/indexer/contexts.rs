@@ -365,6 +365,11 @@ impl PendingContexts {
                 continue;
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
+            // The rebuild asks for it, within its own budget and perhaps by batch. Its decision moves the note up.
+            if deciding && self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record)) {
+                self.queue.put(path, Rank::Save, asking.now + ASK_AGAIN);
+                continue;
+            }
             let (pending, found) = self.open(pipeline, &record, allowed)?;
             if found {
                 self.arrived.insert(path.clone());
@@ -388,7 +393,7 @@ impl PendingContexts {
     /// Whether the writer is already asked for one of these about another note. That note may be where the text was
     /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
     /// about once the other is answered.
-    fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
+    pub(crate) fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
         pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
     }
 

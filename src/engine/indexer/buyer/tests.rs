@@ -325,6 +325,27 @@ fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
 }
 
 #[test]
+fn what_a_rebuild_is_to_decide_about_is_asked_for_by_it_alone() {
+    let mut bench = bench();
+    save(&mut bench, "a.md", 2);
+    let covered = crate::indexer::Covered::default();
+    let number = job(&bench);
+    bench.indexer.take(Event::Rebuild { job: number, covered, batch: false, agreed: true });
+    let run = pending(&mut bench).run.as_ref().map(|run| Purpose::Rebuild(run.id)).unwrap();
+    assert_eq!(ask(&mut bench, Work { deciding: true, ..IDLE }), 0);
+    // A save does not wait.
+    bench.pass(2 * SECOND);
+    save(&mut bench, "b.md", 2);
+    assert_eq!(ask(&mut bench, Work { deciding: true, ..IDLE }), 1);
+    assert!(!pending(&mut bench).asks_for(run));
+    let task = Task::rebuild(path("a.md"), now_s());
+    let decided = bench.decide(&task);
+    pending(&mut bench).written(&decided, machine::now());
+    poll_run(&mut bench, IDLE);
+    assert_eq!((ask(&mut bench, IDLE), pending(&mut bench).asks_for(run)), (2, true));
+}
+
+#[test]
 fn what_a_cancelled_rebuild_has_cost_is_what_was_booked_in_the_end() {
     let mut bench = bench();
     bench.save("a.md", &report(2));
