@@ -71,6 +71,16 @@ impl Batches {
     /// Most bytes of a batch, as [`Batches::bytes`] counts them.
     pub const MOST_BYTES: usize = batch::MOST_BYTES;
 
+    /// Host that batches are handed in to, and port if it is not the scheme's own.
+    pub fn host(&self) -> &str {
+        self.client.shared.transport.host()
+    }
+
+    /// What tells the key in use from others and does not give it away; `None` if there is none.
+    pub async fn key_mark(&self) -> Option<String> {
+        self.client.shared.keys.get().await.ok().flatten().map(|key| key.mark())
+    }
+
     /// Bytes that a request takes up in a batch.
     pub fn bytes(&self, id: &str, prompt: &Prompt) -> usize {
         let comma = 1;

@@ -6,7 +6,7 @@ use protocol::cost::Sums;
 use protocol::jobs::{CancelRequest, Job, JobKind, JobState, RebuildRequest};
 
 use crate::contexts::wait_written;
-use crate::model::Model;
+use crate::model::{Answer, Model};
 use crate::requests::spent_for;
 use crate::support::{Daemon, Place, eventually};
 
@@ -30,8 +30,12 @@ fn place(model: &Model, provider: &str, more: &str) -> Place {
 }
 
 fn spawn(place: &Place) -> Daemon {
+    spawn_with(place, "sk-test-key")
+}
+
+fn spawn_with(place: &Place, key: &str) -> Daemon {
     let mut command = place.command();
-    command.env("ANTHROPIC_API_KEY", "sk-test-key").env("OPENAI_API_KEY", "sk-test-key");
+    command.env("ANTHROPIC_API_KEY", key).env("OPENAI_API_KEY", key);
     place.spawn_command(command.arg("run"))
 }
 
@@ -316,6 +320,57 @@ fn what_a_batch_is_to_buy_is_not_bought_alone_as_well() {
         assert_eq!(alone + batch, NOTES as usize, "{consent}: {alone} alone");
         assert!(consent == "given" || alone == 0, "{alone} alone");
     }
+}
+
+#[test]
+fn a_batch_waits_for_the_host_that_has_it() {
+    let (here, there) = (Model::start(), Model::start());
+    let place = place(&here, "anthropic", "");
+    let mut daemon = start(&place);
+    here.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    let move_to = |daemon: &mut Daemon, url: &str| {
+        std::fs::write(place.dir.path().join("config.toml"), config.replace(&here.url(), url)).unwrap();
+        daemon.reload();
+    };
+    there.always(Some(Answer::Raw(503, "{}".to_owned(), Vec::new())));
+    move_to(&mut daemon, &there.url());
+    eventually("others are asked", || there.calls() > 0);
+    let problem = job(&mut daemon).problem.unwrap_or_default();
+    assert!(problem.contains("another host"), "{problem}");
+    assert_eq!((there.batches().polls.load(Ordering::SeqCst), there.batches().submitted().len()), (0, 0));
+    here.batches().working.store(false, Ordering::SeqCst);
+    move_to(&mut daemon, &here.url());
+    wait_ended(&mut daemon);
+    wait_written(&mut daemon);
+    assert_eq!(files(&place), Vec::<String>::new());
+    assert_bought_once(&here, &mut daemon);
+}
+
+#[test]
+fn a_batch_waits_for_the_key_that_it_was_handed_in_with() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    daemon.kill();
+    model.batches().unknown.store(true, Ordering::SeqCst);
+    model.always(Some(Answer::Raw(503, "{}".to_owned(), Vec::new())));
+    let mut daemon = spawn_with(&place, "sk-another-key");
+    daemon.wait_idle();
+    eventually("it says so", || job(&mut daemon).problem.is_some_and(|problem| problem.contains("another key")));
+    daemon.kill();
+    model.batches().unknown.store(false, Ordering::SeqCst);
+    model.batches().working.store(false, Ordering::SeqCst);
+    model.always(None);
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    assert_done(&place, &mut daemon);
+    assert_eq!((model.batches().submitted(), model.batches().answered()), (vec![NOTES as usize], NOTES));
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub(super) async fn draft(
             return Err(Halt::End(End::Stopped(why)));
         }
     };
-    let state = State::new(author.model.provider.name(), &author.model.id, now_s(), parts);
+    let state = State::new((author.model.provider.name(), batches.host()), &author.model.id, now_s(), parts);
     // Before this nothing can have been handed in, so a failure gives the reservation back.
     files.save(&state)?;
     Ok(Some((state, reserved.stand())))

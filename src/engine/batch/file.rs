@@ -56,6 +56,9 @@ pub(super) struct State {
     /// Who was asked: answers are read, and cost, as that provider's and model's.
     pub(super) provider: String,
     pub(super) model: String,
+    /// Where that provider is asked; a former version did not say.
+    #[serde(default)]
+    pub(super) host: Option<String>,
     /// When it began, seconds since 1970 (UTC).
     pub(super) began: i64,
     /// Whether it is to be given up.
@@ -82,16 +85,27 @@ pub(super) enum Stage {
     /// The provider may have it: it was sent at this time (seconds since 1970, UTC). Batches with the ids in `not` have
     /// turned out not to be it.
     Submitting { at: i64, not: Vec<String> },
-    /// The provider has it. `found`: its size alone says that it is ours.
-    Submitted { id: String, found: bool },
+    /// The provider has it. `found`: its size alone says that it is ours. `key` marks the key that it was handed in
+    /// with, for another account does not know it.
+    Submitted {
+        id: String,
+        found: bool,
+        #[serde(default)]
+        key: Option<String>,
+    },
     /// It is not handed in: its notes are asked about one by one.
     Skipped,
 }
 
 impl State {
-    pub(super) fn new(provider: &str, model: &str, began: i64, parts: Vec<Part>) -> Self {
-        let (provider, model) = (provider.to_owned(), model.to_owned());
-        State { version: VERSION, provider, model, began, cancelled: false, parts }
+    pub(super) fn new((provider, host): (&str, &str), model: &str, began: i64, parts: Vec<Part>) -> Self {
+        let (provider, host, model) = (provider.to_owned(), Some(host.to_owned()), model.to_owned());
+        State { version: VERSION, provider, model, host, began, cancelled: false, parts }
+    }
+
+    /// Whether this provider at this host was asked.
+    pub(super) fn is_with(&self, provider: &str, host: &str) -> bool {
+        self.provider == provider && self.host.as_deref().is_none_or(|asked| asked == host)
     }
 
     /// The ids of the batches that the provider has.

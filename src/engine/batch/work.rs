@@ -73,14 +73,19 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
     let Some(batches) = author
         .client
         .batches()
-        .filter(|_| state.as_ref().is_none_or(|state| state.provider == author.model.provider.name()))
+        .filter(|at| state.as_ref().is_none_or(|state| state.is_with(author.model.provider.name(), at.host())))
     else {
-        return Ok(End::OneByOne("the batch is another provider's; its answers wait until that is back".to_owned()));
+        let why = "the batch is another provider's, or at another host; its answers wait until that is back";
+        return Ok(End::OneByOne(why.to_owned()));
     };
     let purpose = Purpose::Rebuild(job.run);
     let standing = author.spender.standing(&job.vault_name, purpose);
     let (store, tell) = (Arc::downgrade(&job.pipeline.store), job.tell.clone());
-    let (state, reservation) = if let Some(state) = state {
+    let (state, reservation) = if let Some(mut state) = state {
+        if state.host.is_none() {
+            state.host = Some(batches.host().to_owned());
+            files.save(&state)?;
+        }
         (state, standing)
     } else {
         if let Some(left_over) = standing {
@@ -197,6 +202,11 @@ impl Work {
         Ok(self.files.save(&self.state)?)
     }
 
+    async fn submitted(&mut self, at: usize, id: String, found: bool) -> Result<(), Halt> {
+        let key = self.batches.key_mark().await;
+        self.set(at, Stage::Submitted { id, found, key })
+    }
+
     fn part(&self, at: usize) -> Result<&Part, Halt> {
         self.state.parts.get(at).ok_or_else(|| Halt::Store("a part of a batch is missing".to_owned()))
     }
@@ -208,7 +218,7 @@ impl Work {
             self.phase("handing in a batch");
             if let Stage::Submitting { at: sent, not } = self.part(at)?.stage.clone() {
                 return match self.find(at, sent, &not).await? {
-                    Some(id) => self.set(at, Stage::Submitted { id, found: true }),
+                    Some(id) => self.submitted(at, id, true).await,
                     None => self.set(at, Stage::Open),
                 };
             }
@@ -230,7 +240,7 @@ impl Work {
             }
             self.set(at, Stage::Submitting { at: now_s(), not: Vec::new() })?;
             let failure = match self.batches.submit(&requests).await {
-                Ok(id) => return self.set(at, Stage::Submitted { id, found: false }),
+            let failure = match self.batches.submit(&requests, wanted).await {
                 Err(failure) => failure,
             };
             drop(requests);
@@ -296,7 +306,7 @@ impl Work {
         loop {
             let given_up = self.wanted()? == Control::Cancel;
             for at in 0..self.state.parts.len() {
-                let Stage::Submitted { id, found } = self.part(at)?.stage.clone() else { continue };
+                let Stage::Submitted { id, found, key } = self.part(at)?.stage.clone() else { continue };
                 if self.taken.get(at).is_none_or(|taken| *taken) {
                     continue;
                 }
@@ -309,7 +319,14 @@ impl Work {
                 }
                 match self.batches.poll(&id).await {
                     Ok(BatchState::Ended) => self.take(at, &id, found).await?,
-                    Ok(BatchState::Gone) => self.lose(at).await?,
+                    Ok(BatchState::Gone) => {
+                        let ours = self.batches.key_mark().await;
+                        if !self.is_past() && key.zip(ours).is_some_and(|(key, ours)| key != ours) {
+                            let why = "the batch was handed in with another key; its answers wait until that is back";
+                            return Err(Halt::End(End::OneByOne(why.to_owned())));
+                        }
+                        self.lose(at).await?;
+                    }
                     Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at).await?,
                     Ok(BatchState::OutOfReach) => tracing::debug!("something else answers in the provider's place"),
                     Ok(BatchState::InProgress) => {}

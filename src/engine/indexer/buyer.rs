@@ -247,6 +247,13 @@ impl Buyer {
         remembered
     }
 
+    /// Goes on with the rebuild's batch if that is still with a provider: the one that has it may be in force again.
+    pub(super) fn take_up_batch(&mut self, at: &At<'_>) {
+        if let Some(run) = &mut self.pending.run {
+            run.batch |= ProviderBatches::is_under_way(&at.actor.place, run.id);
+        }
+    }
+
     /// Ends the rebuild if the model in force needs a yes and is not the one that the user confirmed it for.
     pub(super) fn stop_run_of_others(&mut self, at: &At<'_>) -> Result<(), EngineError> {
         match &self.pending.run {
@@ -268,6 +275,7 @@ impl Buyer {
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
         self.pending.run = Some(run);
+        self.take_up_batch(at);
         self.stop_run_of_others(at)?;
         if self.pending.run.is_none() {
             return Ok(None);
