@@ -300,6 +300,22 @@ fn place_elsewhere(model: &Model, consent: &str) -> Place {
 }
 
 #[test]
+fn what_a_batch_that_is_given_up_has_answered_is_not_bought_again() {
+    let model = Model::start();
+    let place = place_elsewhere(&model, "ask");
+    let mut daemon = spawn(&place);
+    daemon.wait_vault("indexed", |vault| vault.notes == NOTES);
+    model.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    let number = job(&mut daemon).job;
+    daemon.ask(&CancelRequest::of_job(number));
+    eventually("everything is taken", || files(&place).is_empty());
+    eventually("the rest is written", || daemon.contextualized() == CHUNKS);
+    assert_eq!((model.batches().answered(), model.calls() as u64), (NOTES / 2, NOTES / 2));
+}
+
+#[test]
 fn what_a_batch_is_to_buy_is_not_bought_alone_as_well() {
     // Neither contexts that nobody has agreed to yet, nor those that are being asked for.
     for consent in ["ask", "given"] {

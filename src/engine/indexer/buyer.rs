@@ -182,6 +182,7 @@ impl Buyer {
             vault_name: &at.actor.place.vault.name,
             inactive,
             agreed: self.is_agreed(),
+            awaits_batch: self.awaits_batch(at),
             now,
         };
         let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
@@ -376,6 +377,11 @@ impl Buyer {
         self.hand_in_run(at, writer, &runtime, work)
     }
 
+    /// Whether a batch that is given up may still bring answers that are paid for.
+    fn awaits_batch(&self, at: &At<'_>) -> bool {
+        self.batches.are_given_up(&at.actor.place, self.pending.run.as_ref().map(|run| run.id))
+    }
+
     /// Hands in what the run wants, once every note has been decided about.
     fn hand_in_run(
         &mut self,
@@ -386,7 +392,7 @@ impl Buyer {
     ) -> Result<(), EngineError> {
         let Some(run) = self.pending.run.as_ref().filter(|run| run.batch) else { return Ok(()) };
         let (id, job) = (run.id, run.job);
-        if work.deciding || self.batches.has(id) {
+        if work.deciding || self.batches.has(id) || self.awaits_batch(at) {
             return Ok(());
         }
         if writer.author.client.batches().is_none() {
@@ -433,6 +439,10 @@ impl Buyer {
             BatchEvent::End(end) => {
                 let Some(run) = self.batches.ended(ticket) else { return Ok(()) };
                 let job = current.filter(|(current, _)| *current == run).map(|(_, job)| job);
+                if job.is_none() {
+                    // What it was given up for may be asked for now.
+                    self.pending.queue.hurry(machine::now());
+                }
                 match (&end, job) {
                     (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
                     (End::Stopped(why), Some(_)) => return self.stop_run(at, why),

@@ -51,6 +51,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) inactive: bool,
     /// Whether the user has agreed that the model is asked automatically.
     pub(crate) agreed: bool,
+    /// Whether a batch may still bring contexts that are paid for: they are taken first.
+    pub(crate) awaits_batch: bool,
     pub(crate) now: Instant,
 }
 
@@ -366,7 +368,8 @@ impl PendingContexts {
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
             // The rebuild asks for it, within its own budget and perhaps by batch. Its decision moves the note up.
-            if deciding && self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record)) {
+            let is_to_decide = || self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record));
+            if asking.awaits_batch || (deciding && is_to_decide()) {
                 self.queue.put(path, Rank::Save, asking.now + ASK_AGAIN);
                 continue;
             }
