@@ -290,6 +290,59 @@ fn an_answer_to_a_note_that_changed_is_found_by_the_undo() {
     assert_eq!(model.calls() as u64, NOTES + 1);
 }
 
+/// Has the provider refuse a rebuild by batch, and calls alone too.
+fn rebuild_refused(model: &Model, daemon: &mut Daemon) {
+    model.batches().refusing.store(true, Ordering::SeqCst);
+    rebuild_by_batch(daemon);
+    eventually("it is refused", || model.batches().refused.load(Ordering::SeqCst) > 0);
+}
+
+#[test]
+fn a_note_that_becomes_private_or_goes_before_a_batch_is_handed_in_is_left_out() {
+    for (killed, paused) in [(false, false), (true, false), (false, true)] {
+        let model = Model::start();
+        let place = place(&model, "anthropic", "");
+        // Only a model elsewhere may not see a private note.
+        let chunk = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
+        let config = format!("{}{chunk}", model.config("anthropic", "passes_on = true"));
+        place.configure(&config);
+        let mut daemon = Some(start(&place));
+        rebuild_refused(&model, daemon.as_mut().unwrap());
+        if paused {
+            daemon.as_mut().unwrap().pause();
+        }
+        if killed {
+            daemon.take().unwrap().kill();
+        }
+        let note = |n: &str| NOTE.replace("Atlas", &format!("Atlas{n}"));
+        place.write("n0.md", format!("---\ntags: [private]\n---\n{}", note("0")));
+        place.write("n2.md", note("2").replace("clause", "comma"));
+        std::fs::remove_file(place.vault.join("n3.md")).unwrap();
+        place.configure(&format!("private = [\"n4*\"]\n{config}"));
+        let mut daemon = match daemon {
+            Some(mut daemon) => {
+                daemon.reload();
+                daemon
+            }
+            None => spawn(&place),
+        };
+        model.batches().refusing.store(false, Ordering::SeqCst);
+        if paused {
+            daemon.resume();
+        }
+        eventually("the batch is over", || model.batches().submitted().len() == 1 && files(&place).is_empty());
+        assert_eq!(model.batches().submitted(), [NOTES as usize - 4], "killed: {killed}, paused: {paused}");
+        let sent = format!("{:?} {:?}", model.batches().requests(0), &model.asked()[NOTES as usize..]);
+        for n in ["0", "3", "4"] {
+            assert!(!sent.contains(&format!("Atlas{n}")), "n{n}.md was sent; killed: {killed}, paused: {paused}");
+        }
+        assert!(!sent.contains("Atlas2 begins in Lisbon") || sent.contains("every comma"), "{sent}");
+        wait_written(&mut daemon);
+        let rebuild = spent(&mut daemon, "rebuild");
+        assert_eq!(rebuild.unsettled_calls, 0, "{rebuild:?}");
+    }
+}
+
 /// A model elsewhere, as far as the daemon knows, that was agreed to or not.
 fn place_elsewhere(model: &Model, consent: &str) -> Place {
     let place = place(model, "anthropic", "");

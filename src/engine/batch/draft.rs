@@ -45,7 +45,7 @@ pub(super) async fn draft(
             Ok(Control::Go | Control::Pause) => {}
         }
         let job = ContextJob {
-            vault,
+            vault: vault.id,
             vault_name: vault_name.clone(),
             pipeline: pipeline.clone(),
             // The batch has its own control.
@@ -101,7 +101,7 @@ pub(super) async fn draft(
 
 /// Writes the questions about a note; blocks. A note that has changed is left to be asked about alone.
 fn write(author: &Author, batches: &Batches, files: &Files, job: &ContextJob, sheet: &mut Sheet) -> io::Result<()> {
-    let Ok(work) = prepare(job) else { return Ok(()) };
+    let Ok(work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
     for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {

@@ -4,6 +4,7 @@
 //! `batch/<run>.jsonl` has a line per question and is written once. `batch/<run>.state` is replaced as things move
 //! on, and is never half written. `batch/<run>.lock` is held by the process that works on it.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -73,7 +74,17 @@ pub(super) struct Part {
     pub(super) offset: u64,
     /// Questions, one a line.
     pub(super) count: u64,
+    /// The ids of those that are not handed in, because their notes have changed.
+    #[serde(default, skip_serializing_if = "HashSet::is_empty")]
+    pub(super) left_out: HashSet<String>,
     pub(super) stage: Stage,
+}
+
+impl Part {
+    /// How many questions are handed in.
+    pub(super) fn handed_in(&self) -> u64 {
+        self.count.saturating_sub(self.left_out.len() as u64)
+    }
 }
 
 /// How far a part is.
@@ -210,13 +221,14 @@ impl Files {
         states.flat_map(|state| state.ids().map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
-    /// The questions of a part. Lines that cannot be read are left out.
+    /// The questions of a part that are handed in. Lines that cannot be read are left out.
     pub(super) fn read(&self, part: &Part) -> io::Result<Vec<Item>> {
         let mut file = File::open(self.path("jsonl"))?;
         file.seek(SeekFrom::Start(part.offset))?;
         let mut items = Vec::new();
         for line in BufReader::new(file).split(b'\n').take(usize::try_from(part.count).unwrap_or(usize::MAX)) {
-            items.extend(serde_json::from_slice::<Item>(&line?).ok());
+            let item = serde_json::from_slice::<Item>(&line?).ok();
+            items.extend(item.filter(|item| !part.left_out.contains(&item.id)));
         }
         Ok(items)
     }
@@ -256,7 +268,8 @@ impl Draft {
             Some(part) if part.count < count && self.bytes.saturating_add(bytes) <= most => part.count += 1,
             _ => {
                 self.bytes = 0;
-                self.parts.push(Part { offset: self.at, count: 1, stage: Stage::Open });
+                let left_out = HashSet::new();
+                self.parts.push(Part { offset: self.at, count: 1, left_out, stage: Stage::Open });
             }
         }
         self.bytes = self.bytes.saturating_add(bytes);

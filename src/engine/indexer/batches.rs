@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::{Event, Place};
+use crate::VaultShared;
 use crate::batch::{BatchJob, Control, Files, PendingByNote};
 use crate::decide::NotePipeline;
 use crate::writer::Writer;
@@ -40,7 +41,7 @@ pub(super) struct ProviderBatches {
 
 /// The indexer that a batch is for, and the inbox for its events.
 pub(super) struct BatchClient<'a> {
-    pub(super) vault: u64,
+    pub(super) vault: &'a Arc<VaultShared>,
     pub(super) place: &'a Place,
     pub(super) pipeline: &'a Arc<NotePipeline>,
     pub(super) budget: &'a BudgetConfig,
@@ -117,7 +118,7 @@ impl ProviderBatches {
             control: controlled,
             tell: Arc::new(tell),
         });
-        self.handed.insert(ticket, Handed { run, control, phase: String::new() });
+        self.handed.insert(ticket, Handed { run, control, given_up: None, phase: String::new() });
     }
 
     /// Sets what a batch is doing now; returns its run.

@@ -466,7 +466,7 @@ impl Buyer {
 
 fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
     BatchClient {
-        vault: at.actor.shared.id,
+        vault: &at.actor.shared,
         place: &at.actor.place,
         pipeline: at.pipeline,
         budget: &runtime.config.budget,
