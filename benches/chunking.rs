@@ -58,7 +58,7 @@ fn main() -> Result<()> {
         let fixed =
             |target, overlap_percent| ChunkConfig { target, overlap_percent, ..ChunkConfig::of(Strategy::Fixed) };
         ways.extend([fixed(200, 0), fixed(400, 0), fixed(800, 0), fixed(500, 15)]);
-        ways.extend(Strategy::ALL.into_iter().filter(|s| *s != Strategy::Fixed).map(ChunkConfig::of));
+        ways.extend(Strategy::ALL.iter().copied().filter(|s| *s != Strategy::Fixed).map(ChunkConfig::of));
     }
     dirs.iter().try_for_each(|dir| run(dir, &ways))
 }
@@ -69,7 +69,7 @@ fn way(text: &str) -> Result<ChunkConfig> {
     let [name, target, min, max, overlap] = fields[..] else {
         bail!("`{text}` is not STRATEGY:TARGET:MIN:MAX:OVERLAP")
     };
-    let strategy = Strategy::ALL.into_iter().find(|s| s.name() == name);
+    let strategy = Strategy::ALL.iter().copied().find(|s| s.name() == name);
     Ok(ChunkConfig {
         strategy: strategy.with_context(|| format!("`{name}` is no strategy"))?,
         target: target.parse()?,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use index::embed::{Vector, builtin};
-use provider::rest::Verb;
+use provider::rest::Method;
 use serde_json::{Value, json};
 use team::{Asked, Collection, Done, Keeper, Reader, Source as _};
 
@@ -47,7 +47,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
         nodes.push(Node::start(&program, &folder.path().join(index.to_string()), &settings, Some(peer)).await?);
     }
     until("the nodes know each other", async || {
-        let cluster = nodes[NODES - 1].ask(Verb::Get, "/cluster", Value::Null).await?;
+        let cluster = nodes[NODES - 1].ask(Method::GET, "/cluster", Value::Null).await?;
         Ok(cluster["peers"].as_object().map_or(0, serde_json::Map::len) == NODES)
     })
     .await?;
@@ -169,7 +169,7 @@ async fn until(what: &str, is_so: impl AsyncFn() -> Result<bool>) -> Result<()> 
 
 /// The states of a collection's replicas as a node knows them.
 async fn states(node: &Node) -> Result<Vec<String>> {
-    let known = node.ask(Verb::Get, &format!("/collections/{NAME}/cluster"), Value::Null).await?;
+    let known = node.ask(Method::GET, &format!("/collections/{NAME}/cluster"), Value::Null).await?;
     let replicas = |name: &str| known[name].as_array().cloned().unwrap_or_default();
     let state = |replica: &Value| format!("{} {}", replica["shard_id"], replica["state"].as_str().unwrap_or("?"));
     Ok(replicas("local_shards").iter().chain(&replicas("remote_shards")).map(state).collect())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use context::settings::KeyConfig;
 use index::embed::{Vector, builtin};
-use provider::rest::{RestServer, Verb};
+use provider::rest::{Method, RestServer};
 use serde_json::{Value, json};
 use team::{Asked, Collection, Condition, Described, Done, Reader, Source as _};
 
@@ -134,7 +134,7 @@ async fn settle(node: &Node, what: &str) -> Result<()> {
     // Between two pieces of such work it says that there is none.
     while calm < 6 {
         tokio::time::sleep(LOOK).await;
-        let info = node.ask(Verb::Get, &format!("/collections/{NAME}"), Value::Null).await?;
+        let info = node.ask(Method::GET, &format!("/collections/{NAME}"), Value::Null).await?;
         calm = if info["status"] == "green" { calm + 1 } else { 0 };
     }
     let took = (began.elapsed().saturating_sub(LOOK * calm)).as_secs_f64();
@@ -148,7 +148,7 @@ async fn standing(node: &Node) -> Result<()> {
     let mb = |bytes: u64| bytes as f64 / 1e6;
     row("the server's memory; that no file backs", format!("{:.0}; {:.0} MB", mb(usage.rss), mb(usage.anonymous)));
     row("its files", format!("{:.0} MB", mb(node.disk()?)));
-    let info = node.ask(Verb::Get, &format!("/collections/{NAME}"), Value::Null).await?;
+    let info = node.ask(Method::GET, &format!("/collections/{NAME}"), Value::Null).await?;
     let part = |name: &str| info[name].as_u64().unwrap_or(0);
     row("points; vectors in an index; segments", {
         format!("{}; {}; {}", part("points_count"), part("indexed_vectors_count"), part("segments_count"))
@@ -302,7 +302,7 @@ fn share(found: &[String], exact: &[String], most: usize) -> f64 {
 async fn nearest(node: &Node, vector: &Vector, params: Value) -> Result<Vec<String>> {
     let values: Vec<f32> = vector.values.iter().map(|value| vector.scale * f32::from(*value)).collect();
     let body = json!({"query": [values], "using": "dense", "limit": DEPTH, "params": params});
-    let answer = node.ask(Verb::Post, &format!("/collections/{NAME}/points/query"), body).await?;
+    let answer = node.ask(Method::POST, &format!("/collections/{NAME}/points/query"), body).await?;
     let ids = answer["points"].as_array().into_iter().flatten().filter_map(|point| point["id"].as_str());
     Ok(ids.map(str::to_owned).collect())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use context::settings::KeyConfig;
-use provider::rest::{RestServer, Verb};
+use provider::rest::{Method, RestServer};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ impl Node {
 
     async fn ready(&self) -> Result<()> {
         for _ in 0..1200 {
-            if self.server()?.ask(Verb::Get, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
+            if self.server()?.ask(Method::GET, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -117,7 +117,7 @@ impl Node {
     }
 
     /// What it answers to anything.
-    pub(crate) async fn ask(&self, verb: Verb, path: &str, body: Value) -> Result<Value> {
+    pub(crate) async fn ask(&self, verb: Method, path: &str, body: Value) -> Result<Value> {
         let answer = self.server()?.ask(verb, path, body.to_string().into_bytes(), PATIENCE).await;
         let mut answer: Value = serde_json::from_slice(&answer.with_context(|| format!("{path} failed"))?)?;
         Ok(answer["result"].take())

@@ -39,8 +39,7 @@ pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
         return converse(args, session);
     }
     let question = if args.question.is_empty() { typed()? } else { question };
-    let mut client = session.client()?;
-    client.set_timeout(Some(PATIENCE));
+    let mut client = session.patient_client(Some(PATIENCE))?;
     let interrupt = Interrupt::listen();
     let asked = Asked { args, question: &question, history: &[] };
     asked.ask(&mut client, &interrupt, session).map(|(code, _)| code)
@@ -58,8 +57,7 @@ fn typed() -> Result<String, CliFailure> {
 
 /// Question after question, at a terminal.
 fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
-    let mut client = session.client()?;
-    client.set_timeout(Some(PATIENCE));
+    let mut client = session.patient_client(Some(PATIENCE))?;
     let interrupt = Interrupt::listen();
     session.say(dim("Ask your notes. Ctrl-C stops an answer; exit or Ctrl-D ends."));
     let mut history: Vec<PastTurn> = Vec::new();
@@ -92,8 +90,7 @@ fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
             Err(failure) => {
                 failure.tell(false);
                 // Reconnects to a daemon that was restarted; if none runs, the conversation ends.
-                client = session.client()?;
-                client.set_timeout(Some(PATIENCE));
+                client = session.patient_client(Some(PATIENCE))?;
             }
         }
         session.say("");

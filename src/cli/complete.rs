@@ -26,6 +26,7 @@ use super::args::{self, Globals};
 use super::exit;
 use super::session::Session;
 use super::target;
+use index::search::fold;
 use note::{NoteRules, VaultPath};
 use protocol::client::Client;
 use protocol::names::{NameKind, NamesRequest};
@@ -75,8 +76,10 @@ pub(super) fn answered() -> Option<ExitCode> {
 /// instead.
 fn for_bash(here: Option<&Path>) -> std::io::Result<Vec<u8>> {
     let line = std::env::var("COMP_LINE").unwrap_or_default();
+    // Bash counts characters.
     let point = std::env::var("COMP_POINT").ok().and_then(|point| point.parse().ok());
-    let (words, typed) = Typed::words(point.and_then(|point| line.get(..point)).unwrap_or(&line));
+    let cursor = point.and_then(|point| line.char_indices().nth(point)).map_or(line.len(), |(at, _)| at);
+    let (words, typed) = Typed::words(&line[..cursor]);
     let words: Vec<OsString> = words.into_iter().chain([typed.text.clone()]).map(OsString::from).collect();
     let mut command = completing(args::command(), &Arc::new(Asker::new(&words, str::to_owned)));
     let last = words.len() - 1;
@@ -189,12 +192,11 @@ impl Asker {
     /// Names of the vaults that the daemon serves; without a daemon, of those in the configuration.
     fn vaults(&self) -> Vec<String> {
         let served = self.client().and_then(|mut client| target::vaults(&mut client).ok());
-        let configured = || Session::new(self.globals.clone()).config().ok();
-        let configured = || configured().map(|loaded| loaded.config.engine.vaults).unwrap_or_default();
-        match served {
-            Some(served) => served.into_iter().map(|vault| vault.name).collect(),
-            None => configured().into_iter().map(|vault| vault.name).collect(),
+        if let Some(served) = served {
+            return served.into_iter().map(|vault| vault.name).collect();
         }
+        let configured = Session::new(self.globals.clone()).config();
+        configured.into_iter().flat_map(|loaded| loaded.config.engine.vaults).map(|vault| vault.name).collect()
     }
 
     /// The vault that `--vault` names in the line.
@@ -222,14 +224,7 @@ impl Asker {
     }
 
     fn headings(&self, name: &str) -> Vec<String> {
-        let request = GetRequest {
-            path: name.to_owned(),
-            vault: self.vault(),
-            line: None,
-            lines: None,
-            links: false,
-            audience: protocol::audience::Audience::default(),
-        };
+        let request = GetRequest { path: name.to_owned(), vault: self.vault(), ..GetRequest::default() };
         let got = self.client().and_then(|mut client| client.call(&request).ok());
         let parsed = got.and_then(|note| {
             let path = VaultPath::parse(&note.path)?;
@@ -288,8 +283,7 @@ const CONDITIONS: [&str; 14] = [
 
 /// Whether a name begins with what was typed, in any case.
 fn begins(name: &str, typed: &str) -> bool {
-    let mut name = name.chars().flat_map(char::to_lowercase);
-    typed.chars().flat_map(char::to_lowercase).all(|typed| name.next() == Some(typed))
+    fold(name).starts_with(&*fold(typed))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn key_files(loaded: &Loaded) -> Vec<Problem> {
     let problem = |(section, asks, key, provider): (String, bool, &KeyConfig, Provider)| {
         let file = key.file.as_ref().filter(|_| asks)?;
         let why = provider::check_key_file(file, provider == Provider::Bedrock).err()?;
-        Some(models::problem_at(loaded, &format!("{section}.key_file"), why))
+        Some(loaded.problem_at(&format!("{section}.key_file"), &why))
     };
     sections.into_iter().filter_map(problem).collect()
 }
@@ -94,8 +94,7 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     });
     if problems.is_empty() {
         // A client that connects while the daemon restarts waits until it listens.
-        let asked = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
-        let Status { contexts: now, config, .. } = match asked {
+        let Status { contexts: now, config, .. } = match session.call(&StatusRequest::default()) {
             // It may be at another socket now.
             Err(_) if restarts => return Ok(code),
             asked => asked?,

@@ -49,7 +49,7 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
 
 /// `situated contexts stop`.
 pub(super) fn stop(vault: Option<String>, session: &mut Session) -> Result<u8, CliFailure> {
-    let offers: Offers = session.client()?.call(&StopContextsRequest { vault })?;
+    let offers: Offers = session.call(&StopContextsRequest { vault })?;
     let mut said: Vec<String> = offers.vaults.iter().map(stopped).collect();
     said.push("`situated contexts start` goes on".to_owned());
     session.done(json!(offers), said.join("\n"))

@@ -1,6 +1,5 @@
 //! `situated cost`: what models have cost, on one screen.
 
-use super::exit;
 use super::money::{spent, tokens};
 use super::print::{Out, bold, columns, counted, cut_front, dim, grouped, padded};
 use super::session::{CliFailure, Session, safe};
@@ -16,11 +15,7 @@ const LABEL: usize = 34;
 
 /// `situated cost`.
 pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
-    let reply = session.client()?.ask(&CostRequest {})?;
-    if let Some(report) = session.unless_json(reply)? {
-        print(&report, &mut session.out)?;
-    }
-    Ok(exit::OK)
+    session.show(session.client()?.ask(&CostRequest {})?, print)
 }
 
 fn print(report: &CostReport, out: &mut Out) -> std::io::Result<()> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use self::carried::{OBSIDIAN, PLUGINS, Plugin, Surroundings};
 use self::installed::{Installed, Standing};
 use super::args::{EditorAction, EditorName};
-use super::print::{bold, dim, padded, printable, yellow};
+use super::print::{bold, dim, padded, printable, shown, yellow};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, target};
 use crate::daemon::config::Config;
@@ -138,12 +138,11 @@ fn install(
         }
     }
     installed.install(plugin).map_err(|error| CliFailure::new(exit::CANNOT_CREATE, error.to_string()))?;
-    if session.globals.json {
-        session.json(json!({ "editor": plugin.name, "folder": installed.folder(), "written": writes.len() }))?;
-        return Ok(exit::OK);
-    }
     let what = if writes.is_empty() { "It was there already:" } else { "Installed" };
-    session.out.line(format!("{} the plugin for {} in {}", bold(what), plugin.title, shown(installed.folder())))?;
+    session.result(
+        json!({ "editor": plugin.name, "folder": installed.folder(), "written": writes.len() }),
+        format!("{} the plugin for {} in {}", bold(what), plugin.title, shown(installed.folder())),
+    )?;
     session.say(plugin.next(installed.folder()));
     Ok(exit::OK)
 }
@@ -203,22 +202,12 @@ fn uninstall(plugin: &Plugin, installed: &Installed, session: &mut Session) -> R
         return Ok(exit::NOTHING);
     }
     let kept = installed.uninstall(plugin)?;
-    if session.globals.json {
-        session.json(json!({ "editor": plugin.name, "folder": installed.folder(), "kept": kept }))?;
-        return Ok(exit::OK);
-    }
-    session.out.line(format!(
-        "{} the plugin for {} from {}",
-        bold("Removed"),
-        plugin.title,
-        shown(installed.folder())
-    ))?;
+    session.result(
+        json!({ "editor": plugin.name, "folder": installed.folder(), "kept": kept }),
+        format!("{} the plugin for {} from {}", bold("Removed"), plugin.title, shown(installed.folder())),
+    )?;
     if !kept.is_empty() {
         session.say(format!("{} somebody has changed, so it stays: {}", yellow("note:"), kept.join(", ")));
     }
     Ok(exit::OK)
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
+use super::print::shown;
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::target;
@@ -119,8 +120,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         show::show(&report, &mut session.out)?;
     }
     if let Some(path) = &args.html {
-        session
-            .say(format!("{} has it with plots, and what was missed", super::session::safe(&path.to_string_lossy())));
+        session.say(format!("{} has it with plots, and what was missed", shown(path)));
     }
     Ok(exit::OK)
 }

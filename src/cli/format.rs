@@ -1,5 +1,6 @@
 //! `--format`: a line for each hit, as another program needs it.
 
+use super::print::shown;
 use super::roots::Roots;
 use super::session::{CliFailure, safe};
 use protocol::hit::Hit;
@@ -105,7 +106,7 @@ impl Format {
         let fill = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Field(field) => safe(&field(hit)),
-            Part::File => safe(&roots.file(hit).to_string_lossy()),
+            Part::File => shown(&roots.file(hit)),
         };
         self.0.iter().map(fill).collect()
     }

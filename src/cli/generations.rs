@@ -21,11 +21,11 @@ pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, CliFailure> {
         GenerationCommand::List => list(vault.as_deref(), session),
         GenerationCommand::Build { name, yes, dry_run } => build(&name, vault.as_deref(), yes, dry_run, session),
         GenerationCommand::Use { name } => {
-            session.client()?.call(&UseGenerationRequest { name: name.clone(), vault })?;
+            session.call(&UseGenerationRequest { name: name.clone(), vault })?;
             session.done(Value::Null, format!("searches are answered from `{}` now", safe(&name)))
         }
         GenerationCommand::Drop { name } => {
-            session.client()?.call(&DropGenerationRequest { name: name.clone(), vault })?;
+            session.call(&DropGenerationRequest { name: name.clone(), vault })?;
             session.done(Value::Null, format!("`{}` is gone; what was paid for is in the archive", safe(&name)))
         }
     }

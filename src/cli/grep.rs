@@ -6,10 +6,9 @@ use std::io;
 use super::args::{Grep, OpenIn};
 use super::exit;
 use super::open;
-use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, printable, yellow};
+use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, pieces, printable, yellow};
 use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
-use crate::daemon::config::Opener;
 use protocol::client::{Client, ClientError};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat};
 
@@ -114,15 +113,7 @@ fn open_line(
         return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such line ({found})")));
     };
     let place = Roots::ask(client)?.place_of(&note.vault, &note.path, line.line);
-    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
-    let opener = match open_in {
-        Some(OpenIn::Editor) => Opener::Editor,
-        Some(OpenIn::Obsidian) => Opener::Obsidian,
-        None => session.opener(),
-    };
-    session.say(dim(format!("opening {}:{}", printable(&note.path), line.line)));
-    open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
-    Ok(exit::OK)
+    open::found(place, &note.path, open_in, session)
 }
 
 /// How notes are shown.
@@ -222,18 +213,12 @@ fn with_tabs(line: &str) -> String {
 
 /// A line with what matches marked.
 fn marked(line: &GrepLine) -> String {
-    let (mut out, mut at) = (String::new(), 0);
-    for (from, to) in &line.highlights {
-        let (from, to) = (*from as usize, *to as usize);
-        // A range that does not fit this text is skipped rather than trusted.
-        if let (Some(before), Some(found)) = (line.text.get(at..from), line.text.get(from..to)) {
-            out.push_str(&printable(before));
-            out.push_str(&mark(&printable(found)));
-            at = to;
-        }
-    }
-    out.push_str(&printable(line.text.get(at..).unwrap_or_default()));
-    out
+    let marks = line.highlights.iter().map(|(from, to)| *from as usize..*to as usize);
+    let shown = |(piece, marked): (&str, bool)| {
+        let clean = printable(piece);
+        if marked { mark(&clean) } else { clean.into_owned() }
+    };
+    pieces(&line.text, 0..line.text.len(), marks).map(shown).collect()
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use super::args::{Globals, Init};
 use super::consent::within;
 use super::exit;
 use super::money::estimated;
-use super::print::{bold, counted, dim, printable};
+use super::print::{bold, counted, dim, printable, shown};
 use super::replace;
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{config_file, free_name, sample_file_of};
+use crate::daemon::config::{config_file, free_name, quoted, sample_file_of};
 use context::settings::{ContextConfig, Provider};
 use provider::settings::BudgetConfig;
 use questions::Answers;
@@ -104,7 +104,6 @@ fn offered(vaults: &[VaultConfig], provider: Provider) -> String {
 }
 
 fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<(), CliFailure> {
-    let shown = |path: &Path| printable(&path.to_string_lossy()).into_owned();
     match vaults {
         [vault] => session.out.line(format!(
             "{} for the vault {} at {}",
@@ -163,8 +162,7 @@ fn taken(file: &Path, vaults: &[VaultConfig]) -> CliFailure {
     let tables: String = vaults
         .iter()
         .map(|vault| {
-            let name = toml::Value::String(vault.name.clone());
-            let path = toml::Value::String(vault.path.to_string_lossy().into_owned());
+            let (name, path) = (quoted(&vault.name), quoted(&vault.path.to_string_lossy()));
             format!("\n\n[[vault]]\nname = {name}\npath = {path}")
         })
         .collect();

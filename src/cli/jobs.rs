@@ -290,8 +290,8 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
         let line = format!(
             "{} {} {} {}  {}",
             padded(&format!("{:>4}", job.job), 5),
-            padded(job.kind.name(), 8),
-            padded(job.state.name(), 10),
+            padded(&job.kind.to_string(), 8),
+            padded(&job.state.to_string(), 10),
             target::named(&job.scope),
             dim(format!(
                 "{}{total} notes, {} changed{contexts}, {}",
@@ -310,14 +310,14 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
 
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, CliFailure> {
-    session.client()?.call(&PauseRequest { seconds: args.seconds })?;
+    session.call(&PauseRequest { seconds: args.seconds })?;
     let until = args.seconds.map_or("until `situated resume`".to_owned(), |s| format!("for {s} s"));
     session.done(Value::Null, format!("paused {until}, saves too; searches are answered"))
 }
 
 /// `situated resume`.
 pub(super) fn resume(session: &mut Session) -> Result<u8, CliFailure> {
-    session.client()?.call(&ResumeRequest {})?;
+    session.call(&ResumeRequest {})?;
     session.done(Value::Null, "going on")
 }
 

@@ -14,7 +14,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 use super::args::{Cli, Completions, Manual};
 use super::complete;
 use super::exit;
-use super::print::printable;
+use super::print::shown;
 use super::session::{CliFailure, Session};
 use protocol::folders::{SHOWN_CONFIG_FILE, SHOWN_DATA, SHOWN_SOCKET};
 
@@ -28,9 +28,8 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure
         }
         return Ok(exit::OK);
     };
-    let failed = |path: &Path, error: io::Error| {
-        CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", printable(&path.to_string_lossy())))
-    };
+    let failed =
+        |path: &Path, error: io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", shown(path)));
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let mut pages = Vec::new();
     collect(&command(), &mut pages);
@@ -43,7 +42,7 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure
         };
         write().map_err(|error| failed(&path, error))?;
     }
-    session.say(format!("wrote {} pages to {}", pages.len(), printable(&folder.to_string_lossy())));
+    session.say(format!("wrote {} pages to {}", pages.len(), shown(folder)));
     Ok(exit::OK)
 }
 

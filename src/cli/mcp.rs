@@ -12,13 +12,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{Mcp, McpAction, McpEntry};
-use super::print::{bold, dim, printable};
+use super::print::{bold, dim, printable_lines, shown};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
-use crate::daemon::config::Config;
 use clients::Client;
 use edit::Refusal;
-use protocol::client::Discovery;
 
 /// Name of the entry.
 const NAME: &str = "situated";
@@ -43,8 +41,7 @@ fn serve(session: &Session) -> Result<u8, CliFailure> {
              enters it there. Ctrl-D ends it.",
         );
     }
-    let found = Config::whereabouts(&session.overrides());
-    crate::mcp::serve(Discovery { socket: found.socket, data_dir: found.data_dir })?;
+    crate::mcp::serve(session.discovery().0)?;
     Ok(exit::OK)
 }
 
@@ -124,12 +121,8 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
             (None, Some(_)) => "has no such entry",
             (None, None) => "has no file",
         };
-        if session.globals.json {
-            session.json(told(client, &file, entry.as_ref(), false, None))?;
-        } else {
-            session.out.line(format!("{} {said}: {}", client.title, shown(&file)))?;
-        }
-        return Ok(exit::OK);
+        let json = told(client, &file, entry.as_ref(), false, None);
+        return session.result(json, format!("{} {said}: {}", client.title, shown(&file)));
     };
     if !session.globals.json {
         show(client, &file, entry.as_ref(), old.as_deref(), session)?;
@@ -220,10 +213,6 @@ fn arguments(session: &Session) -> Vec<String> {
     arguments
 }
 
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
-}
-
 fn show(
     client: &Client,
     file: &Path,
@@ -240,19 +229,15 @@ fn show(
     };
     session.out.line(format!("{}: {} {what}", bold(client.title), shown(file)))?;
     if let Some(entry) = entry {
-        session.out.line(printable_json(&client.snippet(entry)))?;
+        session.out.line(printable_lines(&client.snippet(entry)))?;
     }
     if let Some(replaced) = replaced {
-        session.out.line(format!("The entry that is there now:\n{}", printable_json(&replaced)))?;
+        session.out.line(format!("The entry that is there now:\n{}", printable_lines(&replaced)))?;
     }
     if !client.documented {
         session.say("This place is not in its makers' documentation: see there if it is not taken over.");
     }
     Ok(())
-}
-
-fn printable_json(text: &str) -> String {
-    super::print::printable_lines(text).into_owned()
 }
 
 fn left_alone(file: &Path, refusal: &Refusal, by_hand: &str) -> CliFailure {

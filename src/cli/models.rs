@@ -6,7 +6,7 @@ mod configure;
 use serde_json::{Value, json};
 
 use super::args::{ModelsAction, ModelsCommand};
-use super::print::{bold, bytes, dim, green, padded, printable, red, yellow};
+use super::print::{bold, bytes, dim, green, padded, printable, red, shown, yellow};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded, ValueOrigin};
@@ -34,16 +34,7 @@ pub(super) fn absent(loaded: &Loaded) -> Option<Problem> {
     if rerank.provider != RerankProvider::Transformer || find(rerank.model(), loaded).is_some() {
         return None;
     }
-    Some(problem_at(loaded, "rerank.model", ModelKind::CrossEncoder.absent(rerank.model())))
-}
-
-/// A problem of a value that can be read, at the line that sets it.
-pub(super) fn problem_at(loaded: &Loaded, key: &str, message: String) -> Problem {
-    let (file, line) = match loaded.origin(key) {
-        ValueOrigin::File(file, line) => (Some(file.clone()), Some(*line)),
-        _ => (None, None),
-    };
-    Problem { file, line, column: line.map(|_| 1), key: Some(key.to_owned()), message }
+    Some(loaded.problem_at("rerank.model", &ModelKind::CrossEncoder.absent(rerank.model())))
 }
 
 /// The folder of a model that the configuration names.
@@ -179,8 +170,12 @@ fn check(name: Option<&str>, session: &mut Session) -> Result<u8, CliFailure> {
             continue;
         }
         for fault in faults {
-            let path = fault.path.to_string_lossy().into_owned();
-            session.out.line(format!("{}  {id}  {}: {}", red("wrong"), printable(&path), printable(&fault.problem)))?;
+            session.out.line(format!(
+                "{}  {id}  {}: {}",
+                red("wrong"),
+                shown(&fault.path),
+                printable(&fault.problem)
+            ))?;
         }
         session.out.line(format!("       {}", remedy(model)))?;
     }
@@ -229,7 +224,7 @@ fn remove(name: &str, yes: bool, session: &mut Session) -> Result<u8, CliFailure
         ));
     }
     let freed = bytes(model.bytes);
-    session.say(format!("{} at {} takes {freed}.", bold(printable(name)), printable(&model.folder.to_string_lossy())));
+    session.say(format!("{} at {} takes {freed}.", bold(printable(name)), shown(&model.folder)));
     if !yes && !confirm::answered_yes("Remove it?", "say `--yes` to remove it")? {
         session.say("nothing was removed");
         return Ok(exit::OK);

@@ -121,10 +121,8 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             };
             let report = store.import(BufReader::new(input))?;
             store.flush(true)?;
-            if session.globals.json {
-                session.json(json!({ "vault": vault.name, "report": report }))?;
-            }
-            session.say(format!("{} added, {} known already", counted(report.added, "context"), report.known));
+            let said = format!("{} added, {} known already", counted(report.added, "context"), report.known);
+            session.done(json!({ "vault": vault.name, "report": report }), said)?;
             for (line, why) in report.bad.iter().take(20) {
                 session.say(format!("{} line {line}: {}", yellow("passed over"), safe(why)));
             }

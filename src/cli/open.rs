@@ -6,7 +6,10 @@ use std::process::{Command, Stdio};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-use super::print::printable;
+use super::args::OpenIn;
+use super::exit;
+use super::print::{dim, printable};
+use super::session::{CliFailure, Session};
 use crate::daemon::config::Opener;
 use note::VaultPath;
 
@@ -46,6 +49,24 @@ impl Place {
         let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));
         below.unwrap_or_else(|| self.file.clone())
     }
+}
+
+/// Opens what was found, a line of the note `path`, where `--open-in` or else the configuration says.
+pub(super) fn found(
+    place: Option<Place>,
+    path: &str,
+    open_in: Option<OpenIn>,
+    session: &Session,
+) -> Result<u8, CliFailure> {
+    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
+    let opener = match open_in {
+        Some(OpenIn::Editor) => Opener::Editor,
+        Some(OpenIn::Obsidian) => Opener::Obsidian,
+        None => session.opener(),
+    };
+    session.say(dim(format!("opening {}:{}", printable(path), place.line)));
+    open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
+    Ok(exit::OK)
 }
 
 /// Opens a place and waits until the program that shows it ends.

@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use owo_colors::OwoColorize as _;
@@ -13,6 +14,11 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 pub(super) use index::search::printable::{printable, printable_json, printable_lines};
+
+/// A path for a person.
+pub(super) fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}
 
 /// Width of text that goes to a file or pipe.
 const PIPE_WIDTH: usize = 100;
@@ -77,12 +83,6 @@ impl Out {
         let width = if terminal { width(terminal_size_of(&stdout)) } else { PIPE_WIDTH };
         let stream = AutoStream::new(Box::new(stdout) as Box<dyn Write + Send>, choice);
         Out { stream, width, terminal, only_links: false }
-    }
-
-    /// Any writer, as a terminal of this width would show it, without colours.
-    pub fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
-        let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
-        Out { stream, width: width.max(MIN_WIDTH), terminal: false, only_links: false }
     }
 
     /// Columns to lay text out in, 20..=120.
@@ -292,21 +292,30 @@ pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// Marks byte ranges of `text[line]` with `paint`.
-pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], paint: fn(&str) -> String) -> String {
-    let mut out = String::new();
+/// The pieces of `text[line]`, and whether each is marked. A mark that does not fit this text is skipped rather than
+/// trusted.
+pub(super) fn pieces(
+    text: &str,
+    line: Range<usize>,
+    marks: impl IntoIterator<Item = Range<usize>>,
+) -> impl Iterator<Item = (&str, bool)> {
+    let mut pieces = Vec::new();
     let mut at = line.start;
-    for (from, to) in marks {
-        let (from, to) = ((*from as usize).max(at), (*to as usize).min(line.end));
-        // A range that does not fit this text is skipped rather than trusted.
+    for mark in marks {
+        let (from, to) = (mark.start.max(at), mark.end.min(line.end));
         if from < to && text.is_char_boundary(from) && text.is_char_boundary(to) {
-            out.push_str(&text[at..from]);
-            out.push_str(&paint(&text[from..to]));
+            pieces.extend([(&text[at..from], false), (&text[from..to], true)]);
             at = to;
         }
     }
-    out.push_str(&text[at..line.end]);
-    out
+    pieces.push((&text[at..line.end], false));
+    pieces.into_iter()
+}
+
+/// Marks byte ranges of `text[line]` with `paint`.
+pub(super) fn highlighted(text: &str, line: Range<usize>, marks: &[(u32, u32)], paint: fn(&str) -> String) -> String {
+    let marks = marks.iter().map(|(from, to)| *from as usize..*to as usize);
+    pieces(text, line, marks).map(|(piece, marked)| if marked { paint(piece) } else { piece.to_owned() }).collect()
 }
 
 macro_rules! paints {

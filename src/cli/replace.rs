@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use platform::files::{Private as _, mode, set_mode, sync_folder};
 
+use super::session::{CliFailure, Session};
+use crate::daemon::config::{Config, Overrides};
+use protocol::daemon::Problem;
+
 /// Replaces a file's text atomically. If `keep` is set, the old text is copied beside it; returns where the copy is.
 pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std::io::Result<Option<PathBuf>> {
     let folder = folder_of(file)?;
@@ -49,4 +53,17 @@ pub(super) fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io:
         }
     }
     Err(std::io::Error::other("a thousand copies are beside it already"))
+}
+
+/// What would be wrong with a text as the configuration in this file. For that it is written beside the file and removed
+/// again.
+pub(super) fn problems_of(file: &Path, text: &str, session: &Session) -> Result<Vec<Problem>, CliFailure> {
+    // If nothing can be written beside the file, writing the file itself will report why.
+    let Ok(probe) = beside(file, "check", text, 0o600) else { return Ok(Vec::new()) };
+    let (_, mut problems) = Config::read(&Overrides { config: Some(probe.clone()), ..session.overrides() });
+    std::fs::remove_file(&probe)?;
+    for problem in problems.iter_mut().filter(|problem| problem.file.as_ref() == Some(&probe)) {
+        problem.file = Some(file.to_owned());
+    }
+    Ok(problems)
 }

@@ -142,9 +142,7 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Cli
     let chunk = text_of(&args.chunk)?;
     let (title, max_words) = (args.title.clone(), args.max_words);
     let request = GenerateRequest { document, chunk, title, max_words, ..GenerateRequest::default() };
-    let mut client = session.client()?;
-    client.set_timeout(Some(GENERATE_PATIENCE));
-    let reply = client.ask(&request)?;
+    let reply = session.patient_client(Some(GENERATE_PATIENCE))?.ask(&request)?;
     let Some(made) = session.unless_json(reply)? else { return Ok(exit::OK) };
     session.out.line(printable_lines(&made.context))?;
     let weak = if made.quality < GOOD { yellow(" (weak)") } else { String::new() };

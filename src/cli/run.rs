@@ -9,12 +9,12 @@ use super::exit;
 use super::jobs::{self, ended};
 use super::logging;
 use super::note::{clock, counts, named};
-use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable};
+use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::strange::Strange;
-use crate::daemon::{Claimed, RunOptions, SupervisorDied, daemon};
+use crate::daemon::{Claimed, RunOptions, daemon};
 use engine::handle::Handle;
 use protocol::decision::Decision;
 use protocol::events::Notice;
@@ -73,19 +73,16 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
 
 /// The exit code tells a supervisor whether starting again can help.
 fn failed(error: anyhow::Error) -> CliFailure {
-    let message = format!("{error:#}");
-    if let Some(bind) = error.downcast_ref::<BindError>() {
-        CliFailure::new(bind.exit_code(), message)
-    } else if let Some(store) = error.downcast_ref::<StoreError>() {
-        CliFailure::new(if matches!(store, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO }, message)
-    } else if error.downcast_ref::<SupervisorDied>().is_some() {
-        // A code after which a service manager restarts the daemon.
-        CliFailure::new(exit::INTERNAL, message)
-    } else if error.downcast_ref::<io::Error>().is_some() || error.downcast_ref::<Strange>().is_some() {
-        CliFailure::new(exit::IO, message)
-    } else {
-        CliFailure::new(exit::INTERNAL, message)
-    }
+    let (bind, store) = (error.downcast_ref::<BindError>(), error.downcast_ref::<StoreError>());
+    let code = match (bind, store) {
+        (Some(bind), _) => bind.exit_code(),
+        (None, Some(StoreError::Locked(_))) => exit::TEMPORARY,
+        (None, Some(_)) => exit::IO,
+        (None, None) if error.is::<io::Error>() || error.is::<Strange>() => exit::IO,
+        // After this code a service manager restarts the daemon.
+        (None, None) => exit::INTERNAL,
+    };
+    CliFailure::new(code, format!("{error:#}"))
 }
 
 /// Shows what the daemon does until it stops. Blocks, so it needs its own thread.
@@ -180,8 +177,7 @@ impl Reporter {
     pub fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
-            let line =
-                format!("watching {}  {}", bold(printable(&vault.name)), dim(printable(&vault.path.to_string_lossy())));
+            let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(shown(&vault.path)));
             self.line(&line);
         }
         if status.state == RunState::Idle {
@@ -195,13 +191,12 @@ impl Reporter {
         self.ready = true;
         let notes = status.vaults.iter().map(|vault| vault.notes).sum();
         let chunks = status.vaults.iter().map(|vault| vault.chunks).sum();
-        let socket = printable(&status.socket.to_string_lossy()).into_owned();
         self.line(&format!(
             "{}  {}, {}  {}",
             bold("ready"),
             counted(notes, "note"),
             counted(chunks, "chunk"),
-            dim(format!("socket {socket}"))
+            dim(format!("socket {}", shown(&status.socket)))
         ));
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));

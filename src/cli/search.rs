@@ -2,6 +2,8 @@
 
 use std::io::Read as _;
 
+use jiff::civil::Date;
+
 use super::args::{Related, Search, Show, weigh};
 use super::exit;
 use super::format::Format;
@@ -15,7 +17,6 @@ use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::why::{reasons, why};
-use crate::daemon::config::Opener;
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
 use protocol::search::{
@@ -141,16 +142,7 @@ fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -
         let found = super::print::counted(hits.len() as u64, "hit");
         return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such hit ({found})")));
     };
-    let place = Roots::ask(client)?.place(hit);
-    let place = place.ok_or_else(|| CliFailure::new(exit::INTERNAL, "where this vault lies is not known"))?;
-    let opener = match show.open_in {
-        Some(super::args::OpenIn::Editor) => Opener::Editor,
-        Some(super::args::OpenIn::Obsidian) => Opener::Obsidian,
-        None => session.opener(),
-    };
-    session.say(dim(format!("opening {}:{}", printable(&hit.path), hit.best_line())));
-    open::open(&place, &opener).map_err(|why| CliFailure::new(exit::UNREACHABLE, why))?;
-    Ok(exit::OK)
+    open::found(Roots::ask(client)?.place(hit), &hit.path, show.open_in, session)
 }
 
 fn show<C: Call<Answer = SearchAnswer>>(
@@ -191,7 +183,10 @@ fn show<C: Call<Answer = SearchAnswer>>(
         session.say(format!("{} {}", dim("a file is called so:"), safe(path)));
     }
     if hits.is_empty() {
-        session.say("nothing found; try fewer or other words, or `--mode dense` for meaning alone");
+        let has_words = query.and_then(|query| index::search::parse(query, Date::default()).ok());
+        let has_words = has_words.is_some_and(|parsed| parsed.has_text());
+        let hint = if has_words { "; try fewer or other words, or `--mode dense` for meaning alone" } else { "" };
+        session.say(format!("nothing found{hint}"));
         let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));
         let pause = if is_told { None } else { pause_told(client)? };
         if let Some(pause) = pause {

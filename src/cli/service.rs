@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{Install, Logs, ServiceAction, Uninstall};
-use super::print::{bold, dim, green, millis, printable, yellow};
+use super::print::{bold, dim, green, millis, printable, shown, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
@@ -20,7 +20,6 @@ use crate::service::install::{InstallPlan, Installed};
 use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
 use crate::service::{ServiceError, logs};
-use protocol::client::Discovery;
 use protocol::status::StatusRequest;
 
 impl From<ServiceError> for CliFailure {
@@ -35,11 +34,11 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, C
         ServiceAction::Install(install) => installed(install, session),
         ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
         ServiceAction::Start => {
-            let (answer, began) = control::start(&discovery(session))?;
+            let (answer, began) = control::start(&session.discovery().0)?;
             answered(session, &answer, if began { "running" } else { "it runs already" })
         }
         ServiceAction::Restart => {
-            let answer = control::restart(&discovery(session))?;
+            let answer = control::restart(&session.discovery().0)?;
             answered(session, &answer, "running anew")
         }
         ServiceAction::Stop => stop(session),
@@ -50,11 +49,6 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, C
 
 fn places() -> Result<Places, CliFailure> {
     Places::here().ok_or_else(|| CliFailure::new(exit::UNREACHABLE, "this user has no home folder, so no services"))
-}
-
-fn discovery(session: &Session) -> Discovery {
-    let found = Config::whereabouts(&session.overrides());
-    Discovery { socket: found.socket, data_dir: found.data_dir }
 }
 
 /// The configuration, which must have a vault.
@@ -87,29 +81,24 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
     }
     notes(&plan, session);
     let outcome = plan.carry_out()?;
-    if session.globals.json {
-        let (state, answer) = match &outcome {
-            Installed::Already(answer) => ("already", Some(answer)),
-            Installed::Runs(answer) => ("running", Some(answer)),
-            Installed::Later => ("at_login", None),
-        };
-        let files: Vec<&PathBuf> = plan.writes.iter().map(|write| &write.path).collect();
-        session.json(json!({
-            "state": state, "pid": answer.map(|a| a.pid), "took_ms": answer.map(|a| a.after.as_millis() as u64),
-            "files": files, "notes": plan.notes,
-        }))?;
-    } else {
-        match &outcome {
-            Installed::Already(answer) => {
-                session.out.line(format!("{} installed already, and running (pid {})", green("●"), answer.pid))?;
-            }
-            Installed::Runs(answer) => {
-                let took = millis(answer.after.as_secs_f64() * 1e3);
-                session.out.line(format!("{} running (pid {}), answered after {took}", green("●"), answer.pid))?;
-            }
-            Installed::Later => session.out.line(format!("{} installed, starts at the next login", yellow("●")))?,
+    let (state, answer, said) = match &outcome {
+        Installed::Already(answer) => {
+            let said = format!("{} installed already, and running (pid {})", green("●"), answer.pid);
+            ("already", Some(answer), said)
         }
-    }
+        Installed::Runs(answer) => {
+            let took = millis(answer.after.as_secs_f64() * 1e3);
+            let said = format!("{} running (pid {}), answered after {took}", green("●"), answer.pid);
+            ("running", Some(answer), said)
+        }
+        Installed::Later => ("at_login", None, format!("{} installed, starts at the next login", yellow("●"))),
+    };
+    let files: Vec<&PathBuf> = plan.writes.iter().map(|write| &write.path).collect();
+    let json = json!({
+        "state": state, "pid": answer.map(|a| a.pid), "took_ms": answer.map(|a| a.after.as_millis() as u64),
+        "files": files, "notes": plan.notes,
+    });
+    session.result(json, said)?;
     if ServiceManager::HERE == ServiceManager::Launchd {
         permitted(session);
     }
@@ -126,7 +115,7 @@ fn installed(args: &Install, session: &mut Session) -> Result<u8, CliFailure> {
 /// Says if the daemon may not read a vault. The user decides, folder by folder, what an agent may read, and a shell may
 /// read more, so only the daemon itself can tell.
 fn permitted(session: &Session) {
-    let status = session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
+    let status = session.call(&StatusRequest::default());
     for problem in &status.map(|status| status.problems).unwrap_or_default() {
         session.say(format!("{} {}", yellow("!"), printable(problem)));
         if problem.contains("not permitted") || problem.contains("ermission denied") {
@@ -160,10 +149,6 @@ fn linger(places: &Places, session: &Session) {
             ));
         }
     }
-}
-
-fn shown(path: &Path) -> String {
-    safe(&path.to_string_lossy())
 }
 
 fn notes(plan: &InstallPlan, session: &Session) {

@@ -1,6 +1,7 @@
 //! One run of the program: options, output, the way to the daemon, and what failed.
 
 use std::io;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -145,6 +146,18 @@ impl Session {
         Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
     }
 
+    /// A connection to the daemon that waits so long for an answer, or as long as it takes.
+    pub(super) fn patient_client(&self, patience: Option<Duration>) -> Result<Client, CliFailure> {
+        let mut client = self.client()?;
+        client.set_timeout(patience);
+        Ok(client)
+    }
+
+    /// The daemon's answer to a single call.
+    pub(super) fn call<C: Call>(&self, call: &C) -> Result<C::Answer, CliFailure> {
+        Ok(self.client()?.call(call)?)
+    }
+
     /// Where the daemon is to be found, and what to say if it is not.
     pub(super) fn discovery(&self) -> (Discovery, Missed) {
         let found = Config::whereabouts(&self.overrides());
@@ -179,6 +192,18 @@ impl Session {
             return Ok(None);
         }
         Ok(Some(reply.read()?))
+    }
+
+    /// Ends a command whose result is the daemon's answer, printed as it came or for a person.
+    pub(super) fn show<C: Call>(
+        &mut self,
+        reply: Reply<C>,
+        print: impl FnOnce(&C::Answer, &mut Out) -> io::Result<()>,
+    ) -> Result<u8, CliFailure> {
+        if let Some(answer) = self.unless_json(reply)? {
+            print(&answer, &mut self.out)?;
+        }
+        Ok(exit::OK)
     }
 
     /// Prints each value as an object on a separate line.

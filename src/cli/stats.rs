@@ -1,7 +1,6 @@
 //! `situated stats`: the state of the contexts, and the outcomes of asking models for them.
 
 use super::args::OnlyVault;
-use super::exit;
 use super::money::outcome;
 use super::print::{Out, bold, counted, dim, grouped, millis};
 use super::session::{CliFailure, Session, safe};
@@ -10,11 +9,8 @@ use protocol::contexts::{Stats, StatsRequest};
 
 /// `situated stats`.
 pub(super) fn run(args: &OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
-    let reply = session.client()?.ask(&StatsRequest { vault: args.name(), ..StatsRequest::default() })?;
-    if let Some(stats) = session.unless_json(reply)? {
-        print(&stats, &mut session.out)?;
-    }
-    Ok(exit::OK)
+    let request = StatsRequest { vault: args.name(), ..StatsRequest::default() };
+    session.show(session.client()?.ask(&request)?, print)
 }
 
 fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {

@@ -15,7 +15,7 @@ use super::doctor;
 use super::exit;
 use super::jobs::{is_free, paused};
 use super::money::{estimated, spent};
-use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red};
+use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::session::{CliFailure, Session, safe};
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
@@ -25,7 +25,6 @@ use protocol::jobs::{Job, JobsRequest};
 use protocol::status::{
     ContextStatus, EmbedStatus, Enforcement, RunState, Sandbox, Status, StatusRequest, VaultStatus,
 };
-use protocol::table::Call;
 use rows::{Light, Rows};
 
 /// Most entries of a list; `--json` has all that the daemon reports.
@@ -40,12 +39,9 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
     let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
         Ok(reply) => reply,
         Err(CliFailure::Said { code: exit::UNREACHABLE, message }) => {
-            if session.globals.json {
-                session.json(json!({ "running": false, "message": message }))?;
-            } else {
-                session.out.line(format!("{} {}", red("●"), bold("not running")))?;
-                session.say(printable_lines(&message));
-            }
+            let json = json!({ "running": false, "message": message });
+            session.result(json, format!("{} {}", red("●"), bold("not running")))?;
+            session.say(printable_lines(&message));
             return Ok(exit::NOT_RUNNING);
         }
         Err(failure) => return Err(failure),
@@ -59,8 +55,8 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
     // Costs and jobs are shown if the daemon reports them; the status is shown without them too.
     let report = Report {
         status: reply.read()?,
-        cost: if_told(session, &CostRequest {}),
-        jobs: if_told(session, &JobsRequest::default()).map(|list| list.jobs).unwrap_or_default(),
+        cost: session.call(&CostRequest {}).ok(),
+        jobs: session.call(&JobsRequest::default()).map(|list| list.jobs).unwrap_or_default(),
     };
     let rows = rows(&report, now());
     match &args.html {
@@ -71,10 +67,6 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
         }
     }
     Ok(exit::OK)
-}
-
-fn if_told<C: Call>(session: &Session, call: &C) -> Option<C::Answer> {
-    session.client().ok()?.call(call).ok()
 }
 
 /// Everything that one screen is made from.
@@ -157,7 +149,7 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     let up = millis(status.uptime_s as f64 * 1000.0);
     let about = format!("situated {}, process {}, {by}, up {up}{memory}", safe(&status.version), status.pid);
     out.add("daemon", &about);
-    out.add("socket", &safe(&status.socket.to_string_lossy()));
+    out.add("socket", &shown(&status.socket));
     rows
 }
 
@@ -264,7 +256,7 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
 
 fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
-    out.vault(&name, &safe(&vault.path.to_string_lossy()));
+    out.vault(&name, &shown(&vault.path));
     let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),
         age => format!("changed {age} ago"),
@@ -311,29 +303,15 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
             out.add("", &format!("{what}: {}", safe(why)));
         }
     }
-    if vault.skipped_total > 0 {
-        out.warn("", &format!("{} skipped", counted(vault.skipped_total, "file")));
-        for file in vault.skipped.iter().take(SHOWN) {
-            out.add("", &format!("  {}: {}", safe(&file.path), safe(&file.why)));
-        }
-        rest(vault.skipped_total, out);
-    }
-    if !vault.conflicts.is_empty() {
-        let count = vault.conflicts.len() as u64;
-        let copies = if count == 1 { "copy" } else { "copies" };
-        out.warn("", &format!("{count} {copies} made by a sync conflict"));
-        for path in vault.conflicts.iter().take(SHOWN) {
-            out.add("", &format!("  {}", safe(path)));
-        }
-        rest(count, out);
-    }
-    if vault.warned > 0 {
-        out.warn("", &format!("{} with something odd", counted(vault.warned, "note")));
-        for note in vault.warned_notes.iter().take(SHOWN) {
-            out.add("", &format!("  {}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
-        }
-        rest(vault.warned, out);
-    }
+    let skipped = vault.skipped.iter().map(|file| format!("{}: {}", safe(&file.path), safe(&file.why)));
+    add_first(&format!("{} skipped", counted(vault.skipped_total, "file")), vault.skipped_total, skipped, out);
+    let count = vault.conflicts.len() as u64;
+    let copies = if count == 1 { "copy" } else { "copies" };
+    let conflicts = vault.conflicts.iter().map(|path| safe(path));
+    add_first(&format!("{count} {copies} made by a sync conflict"), count, conflicts, out);
+    let odd = vault.warned_notes.iter();
+    let odd = odd.map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
+    add_first(&format!("{} with something odd", counted(vault.warned, "note")), vault.warned, odd, out);
 }
 
 /// Whether a vault was looked at and has nothing that could be found.
@@ -341,7 +319,13 @@ fn is_empty(vault: &VaultStatus) -> bool {
     vault.notes == 0 && vault.pending == 0 && !vault.watch.is_empty()
 }
 
-fn rest(total: u64, out: &mut Rows) {
+/// Warns of `total` things, if there are any, and shows the first few of them.
+fn add_first(warning: &str, total: u64, all: impl Iterator<Item = String>, out: &mut Rows) {
+    if total == 0 {
+        return;
+    }
+    out.warn("", warning);
+    all.take(SHOWN).for_each(|one| out.add("", &format!("  {one}")));
     let more = total.saturating_sub(SHOWN as u64);
     if more > 0 {
         out.soft("", &format!("  and {} more; --json lists them", grouped(more)));

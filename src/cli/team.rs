@@ -1,34 +1,33 @@
 //! `situated team`: vaults that are shared with a team.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::args::TeamAction;
-use super::print::{bold, counted, dim, green, padded, printable, yellow};
+use super::print::{Out, bold, counted, dim, green, padded, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::{confirm, cost, exit};
-use protocol::client::Client;
 use protocol::team::{
     TeamDifferences, TeamDropRequest, TeamInfo, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
     TeamVault, TeamVerifyRequest, VaultDifferences,
 };
 
+/// As long as it takes: a first publication may take hours.
+const PATIENCE: Option<Duration> = None;
+
 /// `situated team`.
 pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFailure> {
     match action {
-        TeamAction::Status { team } => {
-            let reply = session.client()?.ask(&TeamStatusRequest { team })?;
-            show(session.unless_json(reply)?, session)
-        }
+        TeamAction::Status { team } => session.show(session.client()?.ask(&TeamStatusRequest { team })?, print),
         TeamAction::Init { team, bits } => {
-            let reply = patient(session)?.ask(&TeamInitRequest { team, bits })?;
-            show(session.unless_json(reply)?, session)
+            session.show(session.patient_client(PATIENCE)?.ask(&TeamInitRequest { team, bits })?, print)
         }
         TeamAction::Publish { team, take_over } => {
-            let reply = patient(session)?.ask(&TeamPublishRequest { team, take_over })?;
-            show(session.unless_json(reply)?, session)
+            session.show(session.patient_client(PATIENCE)?.ask(&TeamPublishRequest { team, take_over })?, print)
         }
         TeamAction::Verify { team } => {
-            let reply = patient(session)?.ask(&TeamVerifyRequest { team })?;
+            let reply = session.patient_client(PATIENCE)?.ask(&TeamVerifyRequest { team })?;
             let Some(TeamDifferences { vaults }) = session.unless_json(reply)? else { return Ok(exit::OK) };
             for vault in &vaults {
                 session.out.line(compared(vault))?;
@@ -43,7 +42,7 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
         }
         TeamAction::Drop { team, yes } => {
             if !yes {
-                let all = session.client()?.call(&TeamStatusRequest { team: Some(team.clone()) })?;
+                let all = session.call(&TeamStatusRequest { team: Some(team.clone()) })?;
                 let vaults: Vec<String> =
                     all.teams.iter().flat_map(|team| &team.vaults).map(|v| printable(&v.name).into_owned()).collect();
                 session.say(format!(
@@ -56,27 +55,14 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
                     return Ok(exit::OK);
                 }
             }
-            session.client()?.call(&TeamDropRequest { team: team.clone() })?;
+            session.call(&TeamDropRequest { team: team.clone() })?;
             session.done(Value::Null, format!("the collection of `{}` is gone", safe(&team)))
         }
     }
 }
 
-/// A client that waits as long as it takes: a first publication may take hours.
-fn patient(session: &Session) -> Result<Client, CliFailure> {
-    let mut client = session.client()?;
-    client.set_timeout(None);
-    Ok(client)
-}
-
-fn show(list: Option<TeamList>, session: &mut Session) -> Result<u8, CliFailure> {
-    let Some(TeamList { teams }) = list else { return Ok(exit::OK) };
-    for team in &teams {
-        for line in lines(team) {
-            session.out.line(line)?;
-        }
-    }
-    Ok(exit::OK)
+fn print(list: &TeamList, out: &mut Out) -> std::io::Result<()> {
+    list.teams.iter().flat_map(lines).try_for_each(|line| out.line(line))
 }
 
 /// A team, its vaults, and what is wrong.

@@ -18,11 +18,12 @@ use super::args::Try;
 use super::edits::{Edit, edit_body, rename_heading};
 use super::exit;
 use super::note::{counts, meaning, painted};
-use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable};
+use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
 use super::sample::FILES;
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
+use crate::daemon::config::quoted;
 use protocol::client::{Client, Discovery};
 use protocol::daemon::ShutdownRequest;
 use protocol::decision::{Decision, Decisions, ExplainRequest};
@@ -111,7 +112,7 @@ impl Tour {
             begun: Instant::now(),
         };
         copy_sample(&tour.vault())?;
-        let path = toml::Value::String(tour.vault().to_string_lossy().into_owned());
+        let path = quoted(&tour.vault().to_string_lossy());
         fs::write(tour.dir.join("config.toml"), format!("[[vault]]\nname = \"sample\"\npath = {path}\n"))?;
         tour.begun = Instant::now();
         tour.daemon = Some(tour.spawn()?);
@@ -428,7 +429,7 @@ fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
     out.line("")?;
     match kept {
         Some(dir) => {
-            out.line(format!("The daemon is stopped; the copy stays in {}.", printable(&dir.to_string_lossy())))?;
+            out.line(format!("The daemon is stopped; the copy stays in {}.", shown(dir)))?;
         }
         None => out.line("The daemon is stopped and the copy removed.")?,
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::VaultAction;
-use super::print::{bold, bytes, counted, cyan, dim, printable};
+use super::print::{bold, bytes, counted, cyan, dim, printable, shown};
 use super::session::{CliFailure, Session};
 use super::target::served;
 use super::{confirm, exit, replace};
@@ -115,15 +115,9 @@ impl Written {
 
 /// Whether a text is a valid configuration, as that of this file.
 pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), CliFailure> {
-    // If nothing can be written beside the file, writing the file itself will report why.
-    let Ok(probe) = replace::beside(file, "check", text, 0o600) else { return Ok(()) };
-    let mut overrides = session.overrides();
-    overrides.config = Some(probe.clone());
-    let read = Config::load(&overrides);
-    std::fs::remove_file(&probe)?;
-    let Err(errors) = read else { return Ok(()) };
-    let said = errors.problems.into_iter().map(|problem| problem.message);
-    Err(CliFailure::usage(said.collect::<Vec<_>>().join("\n")))
+    let problems = replace::problems_of(file, text, session)?;
+    let said: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+    if said.is_empty() { Ok(()) } else { Err(CliFailure::usage(said.join("\n"))) }
 }
 
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
@@ -157,12 +151,11 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
     };
     written.write(&text, session)?;
     let taken = take_over(&written, &text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
-    if session.globals.json {
-        session.json(json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }))?;
-        return Ok(exit::OK);
-    }
     let (name, file) = (bold(printable(&vault.name)), shown(&written.file));
-    session.out.line(format!("{} {name} at {} ({file})", bold("Added"), shown(&vault.path)))?;
+    session.result(
+        json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
+        format!("{} {name} at {} ({file})", bold("Added"), shown(&vault.path)),
+    )?;
     session.say(if taken {
         format!("The daemon indexes and watches it now: {}", bold("situated status"))
     } else {
@@ -173,7 +166,7 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
 
 /// The folder as the daemon will know it.
 fn folder(path: &Path) -> Result<PathBuf, CliFailure> {
-    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", printable(&path.to_string_lossy())));
+    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", shown(path)));
     let folder = path.canonicalize().map_err(|error| wrong(format!("it cannot be added: {error}")))?;
     if !folder.is_dir() {
         return Err(wrong("it is no folder; a vault is the folder that holds the notes".to_owned()));
@@ -223,8 +216,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         session.say(format!("the configuration is wrong, so this may not be all: {}", printable(&problem.to_string())));
     }
     let named = &loaded.config.engine.vaults;
-    let status = session.client().ok().and_then(|mut client| client.call(&StatusRequest::default()).ok());
-    let served = status.map(|status| status.vaults);
+    let served = session.call(&StatusRequest::default()).ok().map(|status| status.vaults);
     let in_file = |path: &Path| named.iter().any(|vault| vault.path == path);
     if session.globals.json {
         let mut vaults: Vec<_> = served.iter().flatten().map(|vault| {
@@ -297,17 +289,11 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     if delete_data {
         delete(&data)?;
     }
-    if session.globals.json {
-        let kept = data.is_dir().then_some(&data);
-        session.json(json!({ "vault": name, "path": folder, "taken_over": taken, "data": kept }))?;
-        return Ok(exit::OK);
-    }
-    session.out.line(format!(
-        "{} {}; its notes in {} stay as they are",
-        bold("Removed"),
-        bold(printable(name)),
-        shown(&folder)
-    ))?;
+    let kept = data.is_dir().then_some(&data);
+    session.result(
+        json!({ "vault": name, "path": folder, "taken_over": taken, "data": kept }),
+        format!("{} {}; its notes in {} stay as they are", bold("Removed"), bold(printable(name)), shown(&folder)),
+    )?;
     if data.is_dir() {
         session.say(format!(
             "What was indexed of it stays too ({}, {}), and serves again if it is added again.",
@@ -321,8 +307,7 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
 /// How many contexts of a vault a model wrote, as far as a daemon can say.
 fn bought(name: &str, session: &Session) -> String {
     let request = StatsRequest { vault: Some(name.to_owned()), ..StatsRequest::default() };
-    let stats = session.client().ok().and_then(|mut client| client.call(&request).ok());
-    let written = stats.map_or(0, |stats| stats.contextualized);
+    let written = session.call(&request).map_or(0, |stats| stats.contextualized);
     if written > 0 { format!(", with {} that a model wrote", counted(written, "context")) } else { String::new() }
 }
 
@@ -367,8 +352,7 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     session.result(
         json!({ "vault": new, "before": old, "taken_over": taken }),
         format!("{} {} is {} now; its index and contexts stay", bold("Renamed:"), printable(old), bold(printable(new))),
-    )?;
-    Ok(exit::OK)
+    )
 }
 
 /// Makes a running daemon apply the configuration as it is now, and waits until it does; `false` if none runs. A change
@@ -408,8 +392,4 @@ fn take_over(
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }

@@ -5,8 +5,10 @@ mod row;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use serde::Deserialize;
 use toml::Table;
 
 use row::Row;
@@ -181,7 +183,7 @@ fn said(id: &str, overrides: &[ModelOverride]) -> Result<Option<Row>, String> {
         if let Some(key) = ["provider", "id", "open"].into_iter().find(|key| table.contains_key(*key)) {
             return Err(wrong(format!("{key}: cannot be overridden")));
         }
-        let row = Row::read(&table).map_err(wrong)?;
+        let row = Row::try_from(table).map_err(wrong)?;
         if id.starts_with(name) || bare(id).starts_with(name) {
             matching.push((name.len(), row));
         }
@@ -191,14 +193,17 @@ fn said(id: &str, overrides: &[ModelOverride]) -> Result<Option<Row>, String> {
 }
 
 /// The compiled-in table.
+#[derive(Deserialize)]
 struct Models {
     as_of: String,
+    #[serde(rename = "model")]
     rows: Vec<Row>,
-    unknown: Vec<(String, Row)>,
+    unknown: HashMap<String, Row>,
     bedrock: Bedrock,
 }
 
 /// How Bedrock's ids and prices follow from Anthropic's.
+#[derive(Deserialize)]
 struct Bedrock {
     list_price: Vec<String>,
     regional: Vec<String>,
@@ -208,36 +213,12 @@ struct Bedrock {
 
 impl Models {
     fn read(text: &str) -> Result<Self, String> {
-        let table: Table = text.parse().map_err(|e: toml::de::Error| e.message().to_owned())?;
-        let part = |key: &str| table.get(key).and_then(|v| v.as_table()).ok_or_else(|| format!("{key}: missing"));
-        let mut rows = Vec::new();
-        for value in table.get("model").and_then(|v| v.as_array()).ok_or("model: missing")? {
-            let row = Row::read(value.as_table().ok_or("model: a table is meant")?)?;
-            let id = row.id.clone().ok_or("id: missing")?;
+        let models: Models = toml::from_str(text).map_err(|e| e.message().to_owned())?;
+        for row in &models.rows {
+            let id = row.id.as_ref().ok_or("id: missing")?;
             row.price("").map_err(|e| format!("{id}: {e}"))?;
-            rows.push(row);
         }
-        let mut unknown = Vec::new();
-        for (name, value) in part("unknown")? {
-            unknown.push((name.clone(), Row::read(value.as_table().ok_or("unknown: a table is meant")?)?));
-        }
-        let bedrock = part("bedrock")?;
-        let names = |key: &str| {
-            let values = bedrock.get(key).and_then(|v| v.as_array()).into_iter().flatten();
-            values.filter_map(|v| v.as_str().map(str::to_owned)).collect()
-        };
-        let percent = |key: &str| {
-            let value = bedrock.get(key).and_then(toml::Value::as_integer);
-            value.and_then(|n| u64::try_from(n).ok()).ok_or_else(|| format!("{key}: missing"))
-        };
-        let bedrock = Bedrock {
-            list_price: names("list_price"),
-            regional: names("regional"),
-            regional_percent: percent("regional_percent")?,
-            batch_percent: percent("batch_percent")?,
-        };
-        let as_of = table.get("as_of").and_then(|v| v.as_str()).ok_or("as_of: missing")?.to_owned();
-        Ok(Models { as_of, rows, unknown, bedrock })
+        Ok(models)
     }
 
     /// What the table says about a model.
@@ -279,7 +260,7 @@ impl Models {
 
     /// The careful guesses for a provider.
     fn unknown(&self, provider: Provider, local: bool) -> Row {
-        let named = |name: &str| self.unknown.iter().find(|(n, _)| n == name).map(|(_, row)| row.clone());
+        let named = |name: &str| self.unknown.get(name).cloned();
         let guesses = named(match provider {
             Provider::Anthropic | Provider::Bedrock => "anthropic",
             Provider::OpenAi | Provider::None | Provider::Template => "openai",

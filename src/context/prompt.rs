@@ -66,7 +66,7 @@ const BEGINNING_CHARS: usize = 400;
 const DEFAULT_VERSION: u32 = 1;
 
 /// How a context was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// The whole note, JSON for all passages that need a context.
@@ -74,11 +74,12 @@ pub enum Form {
     /// The note as a cacheable prefix, one passage.
     Chunk,
     /// The passage with title, path and lead, without the note.
+    #[default]
     Simple,
 }
 
 /// One request to a model.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Prompt {
     /// How it asks.
     pub form: Form,

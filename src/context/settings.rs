@@ -4,10 +4,13 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use strum::{IntoStaticStr, VariantArray};
+
 use super::own_prompt::OwnPrompt;
 
 /// Who writes contexts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Provider {
     /// No contexts: chunks are searched as they are.
     None,
@@ -27,14 +30,7 @@ pub enum Provider {
 impl Provider {
     /// Its name in the configuration, in `status` and in generations.
     pub fn name(self) -> &'static str {
-        match self {
-            Provider::None => "none",
-            Provider::Template => "template",
-            Provider::Anthropic => "anthropic",
-            Provider::Bedrock => "bedrock",
-            Provider::OpenAi => "openai",
-            Provider::Ollama => "ollama",
-        }
+        self.into()
     }
 }
 
@@ -43,7 +39,8 @@ pub const NO_BEDROCK: &str =
     "this program was built without Bedrock (cargo feature `bedrock`); `cargo install situated` builds it with it";
 
 /// How an OpenAI-compatible server expects its requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Dialect {
     /// As api.openai.com: `max_completion_tokens`, `developer` messages allowed.
     OpenAi,
@@ -53,7 +50,8 @@ pub enum Dialect {
 }
 
 /// Whether a model may be shown a vault, and paid, without the user being asked first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Consent {
     /// The user is told what it costs and what leaves the machine, and says yes first.
     #[default]
@@ -63,31 +61,26 @@ pub enum Consent {
 }
 
 /// What stands before a passage besides the context that a model wrote for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum Levels {
     /// Nothing.
     #[default]
+    #[strum(to_string = "chunk")]
     Chunk,
     /// The headings above it.
+    #[strum(to_string = "section+chunk")]
     SectionChunk,
     /// What the note says of itself.
+    #[strum(to_string = "document+chunk")]
     DocumentChunk,
     /// Both, as the template has them.
+    #[strum(to_string = "document+section+chunk")]
     DocumentSectionChunk,
 }
 
-impl Levels {
-    /// All of them, with their names.
-    pub const ALL: [(&str, Levels); 4] = [
-        ("chunk", Levels::Chunk),
-        ("section+chunk", Levels::SectionChunk),
-        ("document+chunk", Levels::DocumentChunk),
-        ("document+section+chunk", Levels::DocumentSectionChunk),
-    ];
-}
-
 /// How long contexts are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Length {
     /// All alike.
     #[default]
@@ -97,7 +90,8 @@ pub enum Length {
 }
 
 /// What is asked of a model beside the context of a passage, in the same answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum ExpansionChoice {
     /// Nothing.
     #[default]
@@ -107,7 +101,8 @@ pub enum ExpansionChoice {
 }
 
 /// How many calls a note takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum FormChoice {
     /// The whole note in one call, or, of a long one, in a few.
     #[default]

@@ -16,11 +16,12 @@ pub(super) struct Control {
     pub(super) reload: Reload,
     pub(super) socket: PathBuf,
     pub(super) started: Instant,
-    beat: AtomicU64,
+    /// Grows while the supervisor's loop turns.
+    pub(super) beat: AtomicU64,
     pub(super) stopping: watch::Sender<bool>,
-    wants_restart: AtomicBool,
+    pub(super) wants_restart: AtomicBool,
     /// Whether the supervisor died.
-    failed: AtomicBool,
+    pub(super) failed: AtomicBool,
     /// Whether the stored indexes answer, except those of vaults that are slow to open.
     has_started: AtomicBool,
     /// Whether the supervisor has already been sent an event about news.
@@ -60,16 +61,6 @@ impl Control {
         self.changed.store(false, Ordering::Release);
     }
 
-    /// Counts one turn of the supervisor's loop.
-    pub(super) fn beat(&self) {
-        self.beat.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Grows while the supervisor's loop turns.
-    pub(super) fn last_beat(&self) -> u64 {
-        self.beat.load(Ordering::Relaxed)
-    }
-
     pub(super) fn set_started(&self) {
         self.has_started.store(true, Ordering::Relaxed);
     }
@@ -84,17 +75,9 @@ impl Control {
         self.stopping.send_replace(true);
     }
 
-    pub(super) fn wants_restart(&self) -> bool {
-        self.wants_restart.load(Ordering::Relaxed)
-    }
-
     /// The supervisor died: the process ends.
     pub(super) fn fail(&self) {
         self.failed.store(true, Ordering::Relaxed);
         self.stopping.send_replace(true);
-    }
-
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
     }
 }

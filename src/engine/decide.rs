@@ -34,6 +34,7 @@ use vault::policy::is_conflict;
 use vault::read::ReadError;
 
 /// What deciding needs to know of a vault.
+#[derive(Clone)]
 pub(super) struct NotePipeline {
     pub(super) root: PathBuf,
     /// Access to the file system for workers while they decide.
@@ -149,7 +150,8 @@ impl NotePipeline {
             Ok(stored) => stored,
             Err(error) => return Outcome::Failed(error),
         };
-        let was_empty = stored.as_ref().is_none_or(|(record, _)| record.stat.size == 0);
+        // A document may have had no text, whatever its size.
+        let was_empty = stored.as_ref().is_none_or(|(record, _)| record.hash == text_hash(&[]));
         if text.bytes.is_empty() && !was_empty && !task.again {
             return Outcome::Emptied;
         }

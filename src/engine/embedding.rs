@@ -10,7 +10,7 @@ pub(super) mod worker;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
@@ -18,7 +18,6 @@ use crate::consent::{ConsentState, Terms};
 use crate::settings::Settings;
 use context::settings::KeyConfig;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
-use provider::Health;
 use provider::{EmbedError, Embedder};
 use worker::{OnEvent, Worker};
 
@@ -81,15 +80,9 @@ impl Service {
 
     /// Why it makes no vectors at present.
     pub(super) fn problem(&self) -> Option<String> {
-        let name = self.embedder.identity();
-        match self.embedder.health() {
-            Health::Stopped(why) => Some(format!("the embedder {name} is not asked any more: {why}")),
-            Health::Open(wait, why) => {
-                let at = crate::clock_in(wait);
-                Some(format!("the embedder {name} does not answer and is asked again at {at}: {why}"))
-            }
-            Health::Good => self.worker.as_ref().and_then(Worker::held),
-        }
+        let who = format!("the embedder {}", self.embedder.identity());
+        let unasked = crate::unasked(&who, "", self.embedder.health());
+        unasked.or_else(|| self.worker.as_ref().and_then(Worker::held))
     }
 }
 
@@ -111,12 +104,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    fn open(&self) -> MutexGuard<'_, Vec<(EmbedConfig, Weak<Service>)>> {
-        self.open.lock()
-    }
-
     fn find(&self, config: &EmbedConfig, dimensions: Option<usize>) -> Option<Arc<Service>> {
-        let open = self.open();
+        let open = self.open.lock();
         let same = open.iter().filter(|(of, _)| of == config).filter_map(|(_, service)| service.upgrade());
         same.into_iter().find(|service| dimensions.is_none_or(|wanted| wanted == service.embedder.dimensions()))
     }
@@ -124,7 +113,7 @@ impl Services {
     /// Shares an embedder that was opened. Returns the same one if another vault has opened it meanwhile, because
     /// tables are large.
     fn share(&self, config: &EmbedConfig, service: Service) -> Arc<Service> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         open.retain(|(_, service)| service.strong_count() > 0);
         let same = |other: &Arc<Service>| other.embedder.identity() == service.embedder.identity();
         let others = open.iter().filter(|(of, _)| of == config).filter_map(|(_, other)| other.upgrade());
@@ -222,7 +211,7 @@ impl Serving {
     /// The configuration as it was then, completed with the present one, whose key it takes if provider and address are
     /// the same.
     fn config(&self, now: &EmbedConfig) -> EmbedConfig {
-        let provider = EmbedProvider::ALL.into_iter().find(|p| p.name() == self.provider).unwrap_or_default();
+        let provider = self.provider.parse().unwrap_or_default();
         let here = provider == now.provider && self.base_url == now.base_url;
         let key = if here {
             now.key.clone()

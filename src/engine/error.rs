@@ -3,6 +3,7 @@
 use index::LexicalError;
 use index::search::TooMuch;
 use protocol::envelope::{ErrorKind, RpcError};
+use store::StoreError;
 
 /// What went wrong with a call; `kind` of the protocol.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -76,6 +77,12 @@ impl From<LexicalError> for CallError {
             LexicalError::Cancelled => CallError::Cancelled,
             LexicalError::Failed(_) | LexicalError::Lacks => CallError::Words(error.to_string()),
         }
+    }
+}
+
+impl From<StoreError> for CallError {
+    fn from(error: StoreError) -> Self {
+        CallError::Storage(error.to_string())
     }
 }
 

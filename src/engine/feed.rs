@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use protocol::decision::Decision;
@@ -28,15 +28,11 @@ impl Default for Feed {
 }
 
 impl Feed {
-    fn decisions(&self) -> MutexGuard<'_, VecDeque<Arc<Decision>>> {
-        self.decisions.lock()
-    }
-
     /// Remembers a decision that is carried out and published, and tells subscribers.
     pub(super) fn remember(&self, decision: Decision) {
         let decision = Arc::new(decision);
         {
-            let mut log = self.decisions();
+            let mut log = self.decisions.lock();
             log.push_front(decision.clone());
             log.truncate(REMEMBERED);
         }
@@ -54,6 +50,6 @@ impl Feed {
 
     /// The last decisions that are `wanted`, the newest first, `most` at most.
     pub(super) fn last(&self, most: usize, wanted: impl Fn(&Decision) -> bool) -> Vec<Decision> {
-        self.decisions().iter().filter(|decision| wanted(decision)).take(most).map(|d| (**d).clone()).collect()
+        self.decisions.lock().iter().filter(|decision| wanted(decision)).take(most).map(|d| (**d).clone()).collect()
     }
 }

@@ -13,6 +13,7 @@ use platform::process::thread_time;
 
 use super::VaultShared;
 use crate::host;
+use crate::patience::wait_for;
 use index::{Cancel, Graph, Snapshot};
 
 /// How long a vault must be quiet before its graph is made anew.
@@ -28,9 +29,6 @@ const REST: u32 = 10;
 
 /// Processor time of one graph at most.
 const LONGEST_RUN: Duration = Duration::from_secs(20);
-
-/// How often a caller that waits looks whether its client has gone.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Steps along links that betweenness may take, 7 to 20 ns each: it is exact for 2,500 notes with 15,000 links, and
 /// takes one or two seconds for more. Steps, and not time, so that the same vault gives the same numbers everywhere.
@@ -80,15 +78,10 @@ impl Grapher {
     /// Waits until the graph of the vault's present snapshot is there, for `patience` at most, and no longer once the
     /// caller has gone.
     pub(super) fn wait(&self, vault: &Arc<VaultShared>, patience: Duration, cancel: &Cancel) {
-        let until = Instant::now() + patience;
         let (sender, ready) = mpsc::channel();
         let _ = self.messages.send(Message::Now(Arc::downgrade(vault), sender));
         // Nothing is ever sent: the other end goes when it is done.
-        while ready.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if cancel.is_cancelled() || Instant::now() >= until {
-                return;
-            }
-        }
+        let _ = wait_for(&ready, Instant::now() + patience, cancel);
     }
 
     /// Ends the thread, in the middle of its work too.

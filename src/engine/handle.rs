@@ -21,6 +21,7 @@ mod vectors;
 mod work;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::broadcast;
@@ -44,7 +45,7 @@ use protocol::grep::{GrepAnswer, GrepRequest};
 use protocol::jobs::{Job, JobKind, Scope};
 use protocol::names::{NamesAnswer, NamesRequest};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
-use protocol::search::{Contextual, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+use protocol::search::{Contextual, Expand, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
 use protocol::status::Status;
 use protocol::team::{
     TeamDifferences, TeamDropRequest, TeamInitRequest, TeamList, TeamPublishRequest, TeamStatusRequest,
@@ -143,12 +144,13 @@ impl Handle {
 
     /// Whether searches ask a model for other words unless they say otherwise.
     pub fn expands(&self) -> bool {
-        search::expansion::expands(self)
+        let config = self.0.config.load();
+        config.search.expand != Expand::Off && config.context.costs()
     }
 
     /// What was spent: today, this month, on what.
     pub fn cost(&self) -> CostReport {
-        contexts::cost(self)
+        self.0.spender.ledger().report(jiff::Zoned::now())
     }
 
     /// Statistics of the contexts, counted from the store: a few milliseconds per thousand notes.
@@ -207,7 +209,7 @@ impl Handle {
 
     /// Whether assistants may use a model that costs money.
     pub fn assistants_may_spend(&self) -> bool {
-        recent::assistants_may_spend(self)
+        self.0.config.load().assistants_may_spend
     }
 
     /// The chunks near a note, near lines of a note, near a chunk or near a text.
@@ -230,7 +232,7 @@ impl Handle {
 
     /// Whether searches are reranked unless they say otherwise.
     pub fn reranks(&self) -> bool {
-        search::reranks(self)
+        self.0.reranker.load().as_ref().is_some_and(|reranker| reranker.is_always_asked())
     }
 
     /// Begins to rebuild a scope; with `dry_run` only says how much that is. With `batch` contexts go through the
@@ -359,7 +361,7 @@ impl Handle {
     /// Whether the process stops in order to be started again, by itself or by its service manager: only a new process
     /// can have the rights that it needs.
     pub fn wants_restart(&self) -> bool {
-        self.0.control.wants_restart()
+        self.0.control.wants_restart.load(Ordering::Relaxed)
     }
 
     /// Makes the engine put everything on the disk and end.
@@ -371,13 +373,13 @@ impl Handle {
 
     /// Whether the supervisor died: the process must then end with a failure.
     pub fn has_failed(&self) -> bool {
-        self.0.control.has_failed()
+        self.0.control.failed.load(Ordering::Relaxed)
     }
 
     /// A counter for watchdogs: it grows while the supervisor's loop turns.
     pub fn beat(&self) -> u64 {
         self.0.control.send(supervisor::Event::Beat);
-        self.0.control.last_beat()
+        self.0.control.beat.load(Ordering::Relaxed)
     }
 
     /// Makes the supervisor panic.
@@ -415,13 +417,13 @@ impl Handle {
         }
     }
 
-    /// As [`Handle::choose`], for reading. If no vault is named, those that cannot be opened are left out as long as
-    /// there are others; the second list says why.
+    /// As [`Handle::choose`], for reading, once the vaults have been opened. If no vault is named, those that cannot be
+    /// opened are left out as long as there are others; the second list says why.
     fn served(&self, name: Option<&str>) -> Result<(Vec<Arc<VaultShared>>, Vec<String>), CallError> {
         let vaults = self.choose(name)?;
         let (mut served, mut left_out) = (Vec::new(), Vec::new());
         for vault in &vaults {
-            match vault.closed_because() {
+            match vault.wait_opened() {
                 None => served.push(vault.clone()),
                 Some(why) => left_out.push(why),
             }

@@ -1,5 +1,6 @@
 //! The state of the daemon as a whole, computed from the indexers' reports whenever somebody asks for it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,9 +36,9 @@ impl Shared {
         }
     }
 
-    /// An indexer has something new to say of itself.
-    pub(super) fn changed(&self) {
-        self.control.tell_changed();
+    /// Fails the running parts of a vault whose indexer is gone, and tells of them.
+    pub(super) fn fail_jobs(&self, vault: u64, why: &str) {
+        self.jobs.fail_all_of(vault, why).into_iter().for_each(|job| self.tell_job(Some(job)));
     }
 
     /// Milliseconds since the engine started.
@@ -81,12 +82,10 @@ impl Shared {
         problems.extend(self.model_problem());
         problems.extend(self.questions.problem(&self.config.load()));
         problems.extend(self.reranker.load().as_ref().and_then(|reranker| reranker.problem()));
-        let mut vectors: Vec<String> = reports.iter().flat_map(|report| report.vectors.clone()).collect();
+        let mut vectors: BTreeSet<String> = reports.iter().flat_map(|report| report.vectors.clone()).collect();
         for vault in all {
             vectors.extend(vault.waited_for().iter().filter_map(|service| service.problem()));
         }
-        vectors.sort();
-        vectors.dedup();
         problems.extend(vectors);
         problems.extend(reports.iter().flat_map(|report| report.problems.clone()));
         problems
@@ -126,14 +125,5 @@ impl Shared {
 
     fn waits_of(&self, reports: &[IndexerReport]) -> Vec<String> {
         self.throttle.waits(reports.iter().any(|report| report.kept), reports.iter().any(|report| report.bulk))
-    }
-
-    /// The hosts outside this machine that embedders send texts to.
-    pub(super) fn embedders(&self) -> Vec<String> {
-        let mut to: Vec<String> =
-            self.all_indexers().iter().flat_map(|vault| vault.report().embedders.clone()).collect();
-        to.sort();
-        to.dedup();
-        to
     }
 }

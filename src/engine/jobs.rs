@@ -4,10 +4,9 @@
 //! The state of a job is computed from its parts: the worst result, and sums of what was done.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::error::CallError;
 use protocol::contexts::Estimate;
@@ -25,6 +24,7 @@ const MOST_FAILED: usize = 100;
 /// All jobs of the daemon, shared between the indexers and queries.
 #[derive(Default)]
 pub(super) struct Jobs {
+    /// A panic while the lock is held leaves the table consistent: every change is one assignment.
     table: Mutex<Table>,
     moved_on: Condvar,
 }
@@ -45,7 +45,8 @@ struct Entry {
     /// The same by the clock, seconds since 1970.
     started_at: i64,
     took: Option<Duration>,
-    cancel: AtomicBool,
+    /// Whether the user cancelled it.
+    cancelled: bool,
 }
 
 /// How a part, or a job, ends; the worse end is the greater.
@@ -114,21 +115,15 @@ impl Part {
 }
 
 impl Jobs {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        // A panic while the lock is held leaves the table consistent: every change is one assignment.
-        self.table.lock()
-    }
-
     /// Begins a job with a part for each vault, given by id and name; returns its number.
     pub(super) fn begin(&self, kind: JobKind, scope: Scope, vaults: impl IntoIterator<Item = (u64, String)>) -> u64 {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         table.last += 1;
         let number = table.last;
         let part = |vault| Part { vault, open: 1, phase: "looking".to_owned(), ..Part::default() };
         let parts = vaults.into_iter().map(|(id, name)| (id, part(name))).collect();
-        let cancel = AtomicBool::new(false);
-        let entry =
-            Entry { number, kind, scope, parts, began: machine::now(), started_at: crate::now_s(), took: None, cancel };
+        let (began, started_at) = (machine::now(), crate::now_s());
+        let entry = Entry { number, kind, scope, parts, began, started_at, took: None, cancelled: false };
         table.jobs.insert(number, entry);
         while table.jobs.len() > REMEMBERED {
             let finished = table.jobs.iter().find(|(_, entry)| !entry.is_running()).map(|(n, _)| *n);
@@ -145,7 +140,7 @@ impl Jobs {
 
     /// Hands a part over to another indexer.
     pub(super) fn hand_over(&self, number: u64, from: u64, to: u64) {
-        if let Some(entry) = self.table().jobs.get_mut(&number)
+        if let Some(entry) = self.table.lock().jobs.get_mut(&number)
             && let Some(part) = entry.parts.remove(&from)
         {
             entry.parts.insert(to, part);
@@ -154,7 +149,7 @@ impl Jobs {
 
     /// Changes a running part and wakes the callers that wait for the job; returns what the job is now.
     pub(super) fn change(&self, number: u64, vault: u64, change: impl FnOnce(&mut Part)) -> Option<Job> {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let entry = table.jobs.get_mut(&number)?;
         let part = entry.parts.get_mut(&vault).filter(|part| part.open > 0)?;
         change(part);
@@ -169,7 +164,7 @@ impl Jobs {
 
     /// Sets what the contexts of a part have cost, even if it has ended.
     pub(super) fn set_spent(&self, number: u64, vault: u64, micro_dollars: u64) {
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let part = table.jobs.get_mut(&number).and_then(|entry| entry.parts.get_mut(&vault));
         if let Some(contexts) = part.and_then(|part| part.contexts.as_mut()) {
             contexts.micro_dollars = micro_dollars;
@@ -178,10 +173,7 @@ impl Jobs {
 
     /// Sets how many notes of a part are done; returns the job if that number has changed.
     pub(super) fn progress(&self, number: u64, vault: u64, done: u64) -> Option<Job> {
-        let known = {
-            let table = self.table();
-            table.jobs.get(&number)?.parts.get(&vault)?.done
-        };
+        let known = self.table.lock().jobs.get(&number)?.parts.get(&vault)?.done;
         (known != done).then(|| self.change(number, vault, |part| part.done = done)).flatten()
     }
 
@@ -220,28 +212,26 @@ impl Jobs {
     /// Whether contexts of a vault are made anew by a job that somebody waits for.
     pub(super) fn is_built(&self, vault: u64) -> bool {
         let builds = |entry: &Entry| matches!(entry.kind, JobKind::Generation | JobKind::Rebuild);
-        let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);
-        self.table().jobs.values().any(|entry| builds(entry) && runs(entry))
+        self.table.lock().jobs.values().any(|entry| builds(entry) && entry.runs_in(vault))
     }
 
     fn running_of(&self, vault: u64) -> Vec<u64> {
-        let table = self.table();
-        let runs = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.open > 0);
-        table.jobs.iter().filter(|(_, entry)| runs(entry)).map(|(number, _)| *number).collect()
+        let table = self.table.lock();
+        table.jobs.iter().filter(|(_, entry)| entry.runs_in(vault)).map(|(number, _)| *number).collect()
     }
 
     pub(super) fn all(&self) -> Vec<Job> {
-        self.table().jobs.values().rev().map(Entry::now).collect()
+        self.table.lock().jobs.values().rev().map(Entry::now).collect()
     }
 
     pub(super) fn get(&self, number: u64) -> Result<Job, CallError> {
-        self.table().jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))
+        self.table.lock().jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))
     }
 
     /// Waits until the job has made progress or ended, at most for `timeout`.
     pub(super) fn wait(&self, number: u64, timeout: Duration) -> Result<Job, CallError> {
         let until = machine::now() + timeout;
-        let mut table = self.table();
+        let mut table = self.table.lock();
         let mut before = None;
         loop {
             let job = table.jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))?;
@@ -257,30 +247,34 @@ impl Jobs {
 
     /// Asks a job to stop, which only one that runs can do.
     pub(super) fn cancel(&self, number: u64) -> Result<(), CallError> {
-        let table = self.table();
-        let entry = table.jobs.get(&number).ok_or_else(|| unknown(number))?;
+        let mut table = self.table.lock();
+        let entry = table.jobs.get_mut(&number).ok_or_else(|| unknown(number))?;
         if !entry.is_running() {
             return Err(CallError::Invalid(format!("job {number} has ended already: it is {}", entry.now().state)));
         }
-        entry.cancel.store(true, Ordering::Relaxed);
+        entry.cancelled = true;
         Ok(())
     }
 
     /// Whether nothing more is to be done for a vault's part: the job was cancelled, or a step of the part has failed.
     pub(super) fn is_over(&self, number: u64, vault: u64) -> bool {
-        let table = self.table();
+        let table = self.table.lock();
         let failed = |entry: &Entry| entry.parts.get(&vault).is_some_and(|part| part.worst == Ended::Failed);
-        table.jobs.get(&number).is_some_and(|entry| entry.cancel.load(Ordering::Relaxed) || failed(entry))
+        table.jobs.get(&number).is_some_and(|entry| entry.cancelled || failed(entry))
     }
 
     pub(super) fn is_cancelled(&self, number: u64) -> bool {
-        self.table().jobs.get(&number).is_some_and(|entry| entry.cancel.load(Ordering::Relaxed))
+        self.table.lock().jobs.get(&number).is_some_and(|entry| entry.cancelled)
     }
 }
 
 impl Entry {
     fn is_running(&self) -> bool {
         self.parts.values().any(|part| part.open > 0)
+    }
+
+    fn runs_in(&self, vault: u64) -> bool {
+        self.parts.get(&vault).is_some_and(|part| part.open > 0)
     }
 
     /// The job as the protocol shows it.

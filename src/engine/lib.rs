@@ -27,6 +27,7 @@ mod interrupted;
 mod jobs;
 mod outcomes;
 mod own_text;
+mod patience;
 mod pool;
 mod questions;
 pub mod rerank;
@@ -67,7 +68,7 @@ use jobs::Jobs;
 use pool::Pool;
 use protocol::daemon::Problem;
 use provider::ledger::{self, BudgetLimits, Ledger};
-use provider::{ProviderRuntime, Spender};
+use provider::{Health, ProviderRuntime, Spender};
 use questions::Questions;
 use rerank::Reranker;
 use routes::Indexers;
@@ -102,8 +103,8 @@ pub enum NotTaken {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store failed.
-    #[error("{0}")]
-    Store(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The index failed.
     #[error(transparent)]
     Index(#[from] LexicalError),
@@ -128,12 +129,6 @@ pub enum EngineError {
         .0 >> 20
     )]
     NoRoom(u64),
-}
-
-impl From<StoreError> for EngineError {
-    fn from(error: StoreError) -> Self {
-        EngineError::Store(error)
-    }
 }
 
 impl EngineError {
@@ -172,6 +167,17 @@ struct Shared {
 fn embedded(shared: &Shared, event: embedding::worker::EmbedEvent) {
     // The indexer may have ended; what was made is in the cache.
     shared.indexers.send(event.vault, indexer::Event::Embedded(event));
+}
+
+/// Why somebody is not asked for anything, or asked nothing of a kind (`what`), at present; `who` is how a message begins.
+fn unasked(who: &str, what: &str, health: Health) -> Option<String> {
+    match health {
+        Health::Good => None,
+        Health::Stopped(why) => Some(format!("{who} is not asked{what} any more: {why}")),
+        Health::Open(wait, why) => {
+            Some(format!("{who} does not answer{what} and is asked again at {}: {why}", clock_in(wait)))
+        }
+    }
 }
 
 /// Makes the shared state, with the ledger open and no vault yet.

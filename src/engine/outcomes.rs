@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::interrupted::Interrupted;
 use context::prompt::Form;
@@ -118,11 +118,7 @@ impl Outcomes {
     }
 
     fn count(&self, name: String) {
-        *self.counts().entry(name).or_default() += 1;
-    }
-
-    fn counts(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
-        self.counts.lock()
+        *self.counts.lock().entry(name).or_default() += 1;
     }
 
     /// A context was taken.
@@ -140,7 +136,7 @@ impl Outcomes {
 
     /// Counts a context that was taken and has fewer or more words than were asked for; a process logs this only once.
     pub(super) fn other_length(&self) {
-        if !self.counts().contains_key(OTHER_LENGTH) {
+        if !self.counts.lock().contains_key(OTHER_LENGTH) {
             tracing::warn!(
                 "a context is shorter or longer than asked for, and counts as poorer; `situated stats` counts them"
             );
@@ -176,7 +172,7 @@ impl Outcomes {
 
     /// All counters.
     pub(super) fn all(&self) -> BTreeMap<String, u64> {
-        self.counts().clone()
+        self.counts.lock().clone()
     }
 }
 

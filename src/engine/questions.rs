@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::error::CallError;
+use crate::patience::LOOK;
 use crate::settings::Settings;
 use context::cost;
 use context::cost::dollars;
@@ -26,12 +27,7 @@ use index::Cancel;
 use protocol::search::Expand;
 use provider as llm;
 use provider::ledger::OverBudget;
-use provider::{
-    Account, Completion, CompletionClient, Failure, FailureKind, Health, ProviderRuntime, Streamed, Unanswered,
-};
-
-/// How often a call under way checks whether the caller has gone.
-const LOOK: Duration = Duration::from_millis(20);
+use provider::{Account, Completion, CompletionClient, Failure, FailureKind, ProviderRuntime, Streamed, Unanswered};
 
 /// Queries whose phrasings are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -90,14 +86,7 @@ impl Questions {
     pub(super) fn problem(&self, config: &Settings) -> Option<String> {
         let made = self.made.lock();
         let questioner = made.as_ref().filter(|questioner| questioner.config == config.answerer())?;
-        match questioner.client.health() {
-            Health::Good => None,
-            Health::Stopped(why) => Some(format!("the model is not asked questions any more: {why}")),
-            Health::Open(wait, why) => {
-                let at = crate::clock_in(wait);
-                Some(format!("the model does not answer questions and is asked again at {at}: {why}"))
-            }
-        }
+        crate::unasked("the model", " questions", questioner.client.health())
     }
 
     /// Forgets what keeps the provider from being asked.

@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 
 use super::error::CallError;
 use crate::consent::{ConsentState, Terms};
+use crate::patience::wait_for;
 use crate::settings::Settings;
 use index::Cancel;
 use index::search::Ranking;
@@ -38,9 +39,6 @@ const LOG_EVERY: Duration = Duration::from_mins(1);
 
 /// A query of the usual length, to estimate what one search costs.
 const USUAL_QUERY: &str = "how a query of the usual length looks";
-
-/// How often a search that waits looks whether it was cancelled.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Scores of the documents that were shown, in their order.
 type Scores = Arc<[Option<f32>]>;
@@ -148,20 +146,13 @@ impl Reranker {
             // The caller may have gone.
             let _ = reply.send(scores);
         });
-        loop {
-            if cancel.is_cancelled() {
-                return Err(CallError::Cancelled);
+        Ok(match wait_for(&answer, until, cancel)? {
+            Some(scores) => scores.map_err(|why| why.to_string()),
+            None => {
+                let deadline = self.config.deadline().as_millis();
+                Err(format!("{} did not answer within {deadline} ms", self.config.provider.name()))
             }
-            let left = until.saturating_duration_since(Instant::now());
-            match answer.recv_timeout(left.min(LOOK)) {
-                Ok(scores) => return Ok(scores.map_err(|why| why.to_string())),
-                Err(mpsc::RecvTimeoutError::Timeout) if !left.is_zero() => {}
-                Err(_) => {
-                    let deadline = self.config.deadline().as_millis();
-                    return Ok(Err(format!("{} did not answer within {deadline} ms", self.config.provider.name())));
-                }
-            }
-        }
+        })
     }
 
     fn log(&self, why: &str) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use arc_swap::ArcSwap;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::VaultShared;
 use super::indexer::Event;
@@ -21,26 +21,22 @@ pub(super) struct Indexers {
 }
 
 impl Indexers {
-    fn inboxes(&self) -> MutexGuard<'_, BTreeMap<u64, Sender<Event>>> {
-        self.inboxes.lock()
-    }
-
     pub(super) fn add(&self, id: u64, inbox: Sender<Event>) {
-        self.inboxes().insert(id, inbox);
+        self.inboxes.lock().insert(id, inbox);
     }
 
     pub(super) fn remove(&self, id: u64) {
-        self.inboxes().remove(&id);
+        self.inboxes.lock().remove(&id);
     }
 
     /// Sends an event to one indexer; `false` if there is none of that id.
     pub(super) fn send(&self, id: u64, event: Event) -> bool {
-        self.inboxes().get(&id).is_some_and(|inbox| inbox.send(event).is_ok())
+        self.inboxes.lock().get(&id).is_some_and(|inbox| inbox.send(event).is_ok())
     }
 
     /// Sends an event to all indexers.
     pub(super) fn send_all(&self, event: impl Fn() -> Event) {
-        for inbox in self.inboxes().values() {
+        for inbox in self.inboxes.lock().values() {
             // An indexer that has just ended needs no event.
             let _ = inbox.send(event());
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::consent::Terms;
 use super::writer::Writer;
@@ -70,15 +70,11 @@ impl GenerationRuntime {
         GenerationRuntime::new(self.config.clone(), Ok(None))
     }
 
-    fn hold(&self) -> MutexGuard<'_, Hold> {
-        self.hold.lock()
-    }
-
     /// The writer, if the model may be asked now, whatever the day's budget allows. Clears a hold that is over, and
     /// extends it while the provider is stopped.
     pub(super) fn free_writer(&self, now: Instant) -> Option<&Writer> {
         let writer = self.writer.as_ref()?;
-        let mut hold = self.hold();
+        let mut hold = self.hold.lock();
         if let Some((until, _)) = &mut hold.until {
             if *until > now {
                 return None;
@@ -96,7 +92,7 @@ impl GenerationRuntime {
 
     /// Holds all requests until then, or with `day` those that the day's budget pays for.
     pub(super) fn hold_until(&self, until: Instant, why: String, day: bool) {
-        let mut hold = self.hold();
+        let mut hold = self.hold.lock();
         if !hold.logged {
             tracing::warn!("no contexts are asked for meanwhile: {why}");
             hold.logged = true;
@@ -122,20 +118,20 @@ impl GenerationRuntime {
 
     /// Until when nothing is asked; with `day` nothing that the day's budget pays for.
     pub(super) fn held_until(&self, day: bool) -> Option<Instant> {
-        let hold = self.hold();
+        let hold = self.hold.lock();
         let holds = hold.until.iter().chain(hold.day.iter().filter(|_| day));
         holds.map(|(until, _)| *until).max()
     }
 
     /// Something was written, so the next hold is logged again.
     pub(super) fn wrote(&self) {
-        self.hold().logged = false;
+        self.hold.lock().logged = false;
     }
 
     /// Ends the hold: the user says that the model works again.
     pub(super) fn resume(&self) {
-        self.hold().until = None;
-        self.hold().day = None;
+        self.hold.lock().until = None;
+        self.hold.lock().day = None;
         if let Some(writer) = &self.writer {
             writer.author.client.resume();
             writer.author.outcomes.resume();
@@ -148,17 +144,10 @@ impl GenerationRuntime {
             return Some(format!("contexts cannot be asked for: {why}"));
         }
         let writer = self.writer.as_ref()?;
-        match writer.author.client.health() {
-            Health::Stopped(why) => return Some(format!("the model is not asked any more: {why}")),
-            Health::Open(wait, why) => {
-                return Some(format!(
-                    "the model does not answer and is asked again at {}: {why}",
-                    crate::clock_in(wait)
-                ));
-            }
-            Health::Good => {}
+        if let Some(unasked) = crate::unasked("the model", "", writer.author.client.health()) {
+            return Some(unasked);
         }
-        let hold = self.hold();
+        let hold = self.hold.lock();
         let (until, why) = hold.until.as_ref().or(hold.day.as_ref()).filter(|_| waiting > 0)?;
         let wait = until.saturating_duration_since(machine::now());
         // A time is of no use to the user when the wait is seconds, or ends when a budget allows more.

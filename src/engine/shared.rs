@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::counters::Counts;
 use super::decide::NotePipeline;
@@ -23,6 +24,7 @@ use vault::settings::VaultConfig;
 /// The shared state of one generation of one vault.
 pub(super) struct VaultShared {
     pub(super) id: u64,
+    made: Instant,
     pub(super) name: String,
     /// Which generation of contexts; the plain one has no name.
     pub(super) generation: String,
@@ -47,10 +49,16 @@ pub(super) struct VaultShared {
     indexer: Indexer,
 }
 
+/// How long requests wait for a vault that begins to be opened: a reload of the configuration closes it and opens it
+/// anew.
+const OPENS_WITHIN: Duration = Duration::from_secs(2);
+
 /// What the indexer says of itself.
 #[derive(Default)]
 struct Indexer {
     report: Mutex<IndexerReport>,
+    /// Notified when a snapshot is published.
+    published: Condvar,
     /// Embedders that notes wait for. Each can say at any time what keeps it from answering.
     waited_for: Mutex<Vec<Arc<Service>>>,
     /// Why notes that were saved may be missing from the answers, if so.
@@ -121,9 +129,11 @@ impl VaultShared {
         disk: Arc<dyn Disk>,
         before: Option<&VaultShared>,
     ) -> Arc<Self> {
-        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..VaultStatus::default() };
+        let status = before.map(|before| before.status.lock().clone()).unwrap_or_default();
+        let status = VaultStatus { name: vault.name.clone(), path: vault.path.clone(), ..status };
         Arc::new(VaultShared {
             id,
+            made: Instant::now(),
             name: vault.name.clone(),
             generation: generation.to_owned(),
             path: vault.path.clone(),
@@ -135,9 +145,9 @@ impl VaultShared {
             policy: ArcSwapOption::new(before.and_then(|before| before.policy.load_full())),
             attachments: before.map(|before| ArcSwap::new(before.attachments.load_full())).unwrap_or_default(),
             status: Mutex::new(status),
-            counts: Mutex::default(),
+            counts: before.map(|before| Mutex::new(*before.counts.lock())).unwrap_or_default(),
             embedding: Mutex::default(),
-            synced_at: Mutex::default(),
+            synced_at: before.map(|before| Mutex::new(*before.synced_at.lock())).unwrap_or_default(),
             indexer: Indexer::default(),
         })
     }
@@ -146,6 +156,24 @@ impl VaultShared {
     pub(super) fn publish(&self, snapshot: Arc<Snapshot>, pipeline: Arc<NotePipeline>) {
         self.published.store(Some(Arc::new((snapshot, pipeline))));
         self.mark_unannounced();
+        // Who has just found nothing published holds the lock until it waits.
+        drop(self.report());
+        self.indexer.published.notify_all();
+    }
+
+    /// Waits while the vault is being opened, for [`OPENS_WITHIN`] since that began. Returns why it cannot be read then,
+    /// if so.
+    pub(super) fn wait_opened(&self) -> Option<String> {
+        let mut report = self.report();
+        let opens = |report: &IndexerReport| report.stage == Stage::Opening && self.published.load().is_none();
+        while opens(&report) {
+            if self.indexer.published.wait_until(&mut report, self.made + OPENS_WITHIN).timed_out() {
+                return opens(&report)
+                    .then(|| format!("vault `{}` is still being opened; try again in a moment", self.name));
+            }
+        }
+        drop(report);
+        self.closed_because()
     }
 
     /// Records that the answers have changed.
@@ -167,22 +195,7 @@ impl VaultShared {
         self.flags.inactive.store(inactive, Ordering::Relaxed);
     }
 
-    pub(super) fn status(&self) -> MutexGuard<'_, VaultStatus> {
-        self.status.lock()
-    }
-
-    pub(super) fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock()
-    }
-
-    pub(super) fn embedding(&self) -> MutexGuard<'_, protocol::status::EmbedStatus> {
-        self.embedding.lock()
-    }
-
-    pub(super) fn synced_at(&self) -> MutexGuard<'_, Option<i64>> {
-        self.synced_at.lock()
-    }
-
+    /// What the indexer says of itself.
     pub(super) fn report(&self) -> MutexGuard<'_, IndexerReport> {
         self.indexer.report.lock()
     }
@@ -224,7 +237,7 @@ impl VaultShared {
         self.indexer.turn.store(began_ms.map_or(0, |began| began + 1), Ordering::Relaxed);
     }
 
-    /// When the indexer's present turn began, if it is in one.
+    /// When its present turn began, if it is in one.
     pub(super) fn turn(&self) -> Option<u64> {
         self.indexer.turn.load(Ordering::Relaxed).checked_sub(1)
     }

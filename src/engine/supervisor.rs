@@ -6,6 +6,7 @@ pub(super) mod generations;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -133,7 +134,7 @@ impl Supervisor {
         self.start_reranker(&self.shared.config.load());
         loop {
             let event = self.inbox.recv_timeout(self.wait());
-            self.shared.control.beat();
+            self.shared.control.beat.fetch_add(1, Ordering::Relaxed);
             match event {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(event) => self.take(event),
@@ -218,7 +219,7 @@ impl Supervisor {
         self.shared.indexers.remove(id);
         let Some(child) = self.children.get_mut(&id).filter(|_| died) else {
             // It may have begun a job after it was told to stop.
-            return self.fail_jobs(id, "its indexer has ended");
+            return self.shared.fail_jobs(id, "its indexer has ended");
         };
         child.deaths = if child.opened.elapsed() > HEALTHY_AFTER { 1 } else { child.deaths.saturating_add(1) };
         let pause = (REOPEN_FIRST * 2_u32.saturating_pow(child.deaths.min(16) - 1)).min(REOPEN_LONGEST);
@@ -230,13 +231,7 @@ impl Supervisor {
         );
         tracing::error!("{why}");
         child.shared.report().stage = Stage::Closed(why.clone());
-        self.fail_jobs(id, &why);
-    }
-
-    fn fail_jobs(&self, id: u64, why: &str) {
-        for job in self.shared.jobs.fail_all_of(id, why) {
-            self.shared.tell_job(Some(job));
-        }
+        self.shared.fail_jobs(id, &why);
     }
 
     /// Opens indexers that died again, when their backoff is over.
@@ -370,7 +365,7 @@ impl Supervisor {
     pub(super) fn stop(&mut self, id: u64, why: &str) -> Option<Child> {
         let child = self.children.remove(&id)?;
         self.shared.indexers.send(id, indexer::Event::Stop { drain_until: Instant::now() + DRAIN });
-        self.fail_jobs(id, why);
+        self.shared.fail_jobs(id, why);
         Some(child)
     }
 

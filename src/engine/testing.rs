@@ -215,7 +215,7 @@ impl Bench {
     /// Decides about a note once more, and stores that.
     pub(crate) fn decide(&self, task: &Task) -> NoteRecord {
         let Outcome::Decided(decided) = self.look(task) else { panic!("{} cannot be decided about", task.path) };
-        self.pipeline().store.apply(&task.path, decided.write).unwrap()
+        self.pipeline().store.apply_many(vec![(task.path.clone(), decided.write)]).unwrap().remove(0)
     }
 
     /// Decides about a note, as a worker does.

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::EngineError;
 use crate::host::power;
@@ -143,30 +143,26 @@ impl Throttle {
         throttle
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Puts other limits in force.
     pub(super) fn configure(&self, host: &HostConfig) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         *state = State { paused: state.paused, ..State::new(host) };
     }
 
     /// What has to wait.
     pub(super) fn level(&self) -> Brake {
-        self.state().level()
+        self.state.lock().level()
     }
 
     /// Whether everything but saves waits.
     pub(super) fn all_waits(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         state.paused.is_some() || state.level() == Brake::All
     }
 
     /// The user says that work is to go on.
     pub(super) fn insist(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.insisted = state.supply.on_battery;
     }
 
@@ -174,7 +170,7 @@ impl Throttle {
     /// look is repeated only if the work has just begun.
     pub(super) fn look(&self, work_begins: bool) {
         let now = machine::now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let lately = |at: Option<Instant>, every| at.is_some_and(|at| now.saturating_duration_since(at) < every);
         if work_begins || !lately(state.looked_at, LOOK_EVERY) {
             state.look(now);
@@ -187,21 +183,21 @@ impl Throttle {
 
     /// When to look again at the battery, and at the memory if work waits for it.
     pub(super) fn next_look(&self) -> Option<Instant> {
-        let state = self.state();
+        let state = self.state.lock();
         let memory = state.measured_at.filter(|_| state.memory == Memory::Short).map(|at| at + MEASURE_EVERY);
         state.looked_at.map(|at| at + LOOK_EVERY).into_iter().chain(memory).min()
     }
 
     /// The regular walk's pause, which is longer on battery.
     pub(super) fn walk_pause(&self, plugged: Duration) -> Duration {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.look(machine::now());
         if state.supply.on_battery { plugged * SELDOM } else { plugged }
     }
 
     /// The state of the memory now. Callers ask before they begin work.
     pub(super) fn measure(&self) -> Memory {
-        self.state().measure()
+        self.state.lock().measure()
     }
 
     /// Whether there is memory to open a vault with, so many bytes of it at once.
@@ -209,19 +205,19 @@ impl Throttle {
     /// # Errors
     /// [`EngineError::NoRoom`].
     pub(super) fn find_room(&self, bytes: u64) -> Result<(), EngineError> {
-        let limit = self.state().limits.opens;
+        let limit = self.state.lock().limits.opens;
         if unbacked_bytes().saturating_add(bytes) > limit { Err(self.no_room()) } else { Ok(()) }
     }
 
     /// The error if there is none.
     pub(super) fn no_room(&self) -> EngineError {
-        EngineError::NoRoom(self.state().limits.opens)
+        EngineError::NoRoom(self.state.lock().limits.opens)
     }
 
     /// Why work waits; empty if none does. `kept` tells whether the battery or the memory keeps any waiting, `bulk`
     /// whether bulk work is queued.
     pub(super) fn waits(&self, kept: bool, bulk: bool) -> Vec<String> {
-        let state = self.state();
+        let state = self.state.lock();
         let percent = state.supply.percent.unwrap_or(0);
         let battery = match state.battery_level() {
             Brake::Bulk => Some(format!(
@@ -253,23 +249,23 @@ impl Throttle {
 
     /// Whether the user has paused all work.
     pub(super) fn is_paused(&self) -> bool {
-        self.state().paused.is_some()
+        self.state.lock().paused.is_some()
     }
 
     /// When the pause ends, in seconds since 1970; 0 for a pause without an end.
     pub(super) fn paused_until(&self) -> Option<i64> {
-        self.state().paused.map(|until| until.map_or(0, |until| until / 1000))
+        self.state.lock().paused.map(|until| until.map_or(0, |until| until / 1000))
     }
 
     /// How long the pause goes on; `None` if there is none, or it has no end.
     pub(super) fn pause_left(&self) -> Option<Duration> {
-        let left = self.state().paused??.saturating_sub(now_ms());
+        let left = self.state.lock().paused??.saturating_sub(now_ms());
         Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
     }
 
     /// Pauses, or goes on, and remembers it: a pause outlives the daemon.
     pub(super) fn pause(&self, until: Option<Until>) {
-        self.state().paused = until;
+        self.state.lock().paused = until;
         let done = match until {
             Some(until) => std::fs::write(&self.pause_file, format!("{}\n", until.unwrap_or(0))),
             None => std::fs::remove_file(&self.pause_file),

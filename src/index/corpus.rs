@@ -98,7 +98,11 @@ impl<'a> Corpus<'a> {
     pub(super) fn shows(&self, term: &Term) -> Result<bool, LexicalError> {
         let counted = self.counted(term)?;
         for ((view, hidden), count) in self.views.iter().zip(&self.hidden).zip(counted.in_views) {
-            if count > 0 && (hidden.is_empty() || is_outside(view, hidden, term)?) {
+            // Chunks that were deleted count until their segment is merged.
+            let deleted =
+                || view.searcher.segment_readers().iter().map(|segment| u64::from(segment.num_deleted_docs()));
+            let is_sure = hidden.is_empty() && count > deleted().sum();
+            if count > 0 && (is_sure || is_outside(view, hidden, term)?) {
                 return Ok(true);
             }
         }

@@ -291,7 +291,7 @@ impl Documents {
                 let view = View::new(&self.reader, self.fields, &mut KnownOutlines::default())?;
                 let mut plainly = [0; Language::ALL.len()];
                 for (count, language) in plainly.iter_mut().zip(Language::ALL) {
-                    *count = view.chunks_in(language)?;
+                    *count = view.chunks_in(*language)?;
                 }
                 Ok((writer, scan(&view), plainly))
             },
@@ -387,7 +387,7 @@ impl Documents {
 
     /// The language of most chunks, counting the notes whose language was detected.
     fn usual_language(&self) -> Language {
-        let most = Language::ALL.into_iter().rev().max_by_key(|language| self.plainly[*language as usize]);
+        let most = Language::ALL.iter().copied().rev().max_by_key(|language| self.plainly[*language as usize]);
         most.unwrap_or_default()
     }
 

@@ -93,7 +93,9 @@ impl Pattern {
     /// It is empty, too long, no regular expression, one that only a line end could match, or one that takes too much
     /// memory.
     pub fn new(pattern: &str, rules: Rules) -> Result<Self, PatternError> {
-        if pattern.is_empty() {
+        // A literal text of several lines is found where any of them is, as `grep -F` has it.
+        let lines = if rules.fixed { pattern.lines().filter(|line| !line.is_empty()).collect() } else { vec![pattern] };
+        if lines.iter().all(|line| line.is_empty()) {
             return Err(PatternError::Empty);
         }
         if pattern.len() > MAX_PATTERN {
@@ -111,7 +113,7 @@ impl Pattern {
             .crlf(true)
             .size_limit(COMPILED)
             .dfa_size_limit(COMPILED);
-        let matcher = builder.build(pattern).map_err(|error| PatternError::Wrong(wrong(&error)))?;
+        let matcher = builder.build_many(&lines).map_err(|error| PatternError::Wrong(wrong(&error)))?;
         let needs = if rules.fixed { Needs::of_text(pattern) } else { Needs::of_pattern(pattern) };
         Ok(Pattern { matcher, needs, context: rules.context })
     }

@@ -7,13 +7,14 @@
 mod english;
 
 use frostem::{Algorithm, Stemmer};
+use strum::VariantArray;
 use unicode_normalization::UnicodeNormalization;
 use whatlang::{Detector, Lang};
 
 use english::is_plainly_english;
 
 /// A language with a stemmer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
 pub enum Language {
     /// Also the language of notes whose language is unknown.
     #[default]
@@ -50,26 +51,13 @@ impl Language {
     pub(super) const LOOKED_AT: usize = 1000;
 
     /// All of them; a language's place in this list is its number in the index.
-    pub const ALL: [Language; 12] = [
-        Language::English,
-        Language::German,
-        Language::French,
-        Language::Spanish,
-        Language::Italian,
-        Language::Portuguese,
-        Language::Dutch,
-        Language::Russian,
-        Language::Swedish,
-        Language::Norwegian,
-        Language::Danish,
-        Language::Finnish,
-    ];
+    pub const ALL: &[Language] = Self::VARIANTS;
 
     /// By its code of two letters (ISO 639-1), whatever region follows (`de`, `DE-at`, `pt_BR`).
     pub fn of_code(code: &str) -> Option<Language> {
         let code = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         let code = if code == "nb" || code == "nn" { "no" } else { &code };
-        Language::ALL.into_iter().find(|language| language.code() == code)
+        Language::ALL.iter().copied().find(|language| language.code() == code)
     }
 
     /// Its code of two letters (ISO 639-1).
@@ -109,7 +97,7 @@ impl Language {
         // for another language would not be stemmed at all.
         let sure = |info: &whatlang::Info| info.is_reliable() || info.lang() == Lang::Rus;
         let info = Detector::new().detect(text).filter(sure)?;
-        Language::ALL.into_iter().find(|language| language.facts().2 == info.lang())
+        Language::ALL.iter().copied().find(|language| language.facts().2 == info.lang())
     }
 
     /// The stem, not yet folded, of a word as it is written; `None` if this language's stemmer does not handle it.

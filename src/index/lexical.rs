@@ -180,7 +180,7 @@ impl View {
             self.word(&word, query, corpus, &mut clauses)?;
             match word.as_what {
                 As::Unfinished => self.completed(&word, query, meant, &mut clauses),
-                As::Name => self.corrected(&word, query, meant, &mut clauses)?,
+                As::Name => self.corrected(&word, query, meant, &mut clauses),
                 As::Word | As::Beginning => {}
             }
         }
@@ -247,23 +247,14 @@ impl View {
     }
 
     /// Adds the corrections of a word that occurs nowhere.
-    fn corrected(
-        &self,
-        word: &AskedWord,
-        query: &LexicalQuery,
-        meant: &Meant,
-        clauses: &mut Clauses,
-    ) -> Result<(), LexicalError> {
-        let Some(corrected) = meant.corrected.iter().find(|corrected| corrected.plain == word.plain) else {
-            return Ok(());
-        };
-        for (form, likely) in &corrected.forms {
+    fn corrected(&self, word: &AskedWord, query: &LexicalQuery, meant: &Meant, clauses: &mut Clauses) {
+        let corrected = meant.corrected.iter().find(|corrected| corrected.plain == word.plain);
+        for (form, likely) in corrected.into_iter().flat_map(|corrected| &corrected.forms) {
             for (field, weight) in weighted(self.fields, query) {
                 let term = Term::from_field_text(field, form);
                 clauses.push((Occur::Should, scored(term, CORRECTED * likely * word.weight * weight)));
             }
         }
-        Ok(())
     }
 
     /// Matches what the query excludes; `None` if it excludes nothing. It is not a `MustNot` clause, because tantivy

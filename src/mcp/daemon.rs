@@ -93,20 +93,17 @@ impl Daemon {
     /// What to tell an assistant of an error: what happened, and what its user can do.
     fn trouble(error: ClientError) -> Trouble {
         match error {
-            ClientError::NotRunning(socket) => Trouble {
-                kind: "not_running".to_owned(),
-                message: format!(
+            ClientError::NotRunning(socket) => {
+                let message = format!(
                     "no situated daemon answers at {}. The user can start it with `situated service start`, or with \
                      `situated run VAULT` in a terminal; then call again",
                     socket.display()
-                ),
-            },
-            ClientError::Remote(remote) => Trouble { message: remote.to_string(), kind: remote.kind },
-            ClientError::Closed => Trouble {
-                kind: "closed".to_owned(),
-                message: "the daemon ended during the call; call again in a moment".to_owned(),
-            },
-            other => Trouble { kind: "unreachable".to_owned(), message: other.to_string() },
+                );
+                Trouble::new("not_running", message)
+            }
+            ClientError::Remote(remote) => Trouble::new(&remote.kind, remote.to_string()),
+            ClientError::Closed => Trouble::new("closed", "the daemon ended during the call; call again in a moment"),
+            other => Trouble::new("unreachable", other.to_string()),
         }
     }
 }
@@ -133,12 +130,16 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    fn new(kind: &str, message: impl Into<String>) -> Self {
+        Trouble { kind: kind.to_owned(), message: message.into() }
+    }
+
     pub(super) fn internal(message: &str) -> Self {
-        Trouble { kind: "internal".to_owned(), message: message.to_owned() }
+        Trouble::new("internal", message)
     }
 
     /// The arguments are wrong.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Trouble { kind: "invalid_params".to_owned(), message: message.into() }
+        Trouble::new("invalid_params", message)
     }
 }

@@ -73,12 +73,12 @@ pub fn serve(discovery: Discovery, door: Door, ready: impl FnOnce(SocketAddr)) -
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut guests = Guests::default();
         loop {
-            if places.available_permits() == 0 {
-                guests.dismiss_a_stranger();
-            }
-            let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
             match listener.accept().await {
                 Ok((stream, _)) => {
+                    if places.available_permits() == 0 {
+                        guests.dismiss_a_stranger();
+                    }
+                    let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
                     let (gate, is_known) = (gate.clone(), Arc::new(AtomicBool::new(false)));
                     let known = is_known.clone();
                     let task = tokio::spawn(async move {

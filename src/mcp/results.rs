@@ -266,7 +266,7 @@ pub(super) struct Cost {
 }
 
 /// The outcome of a request to reindex.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Reindexed {
     /// Whether it was started, completed or not needed; `false` also where something is missing to begin.
     pub(super) success: bool,
@@ -298,7 +298,7 @@ pub(super) struct Reindexed {
 }
 
 /// How far a reindexing is, in short.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct HowFar {
     /// As `get_reindexing_progress` says it, or `not_started`.
     pub(super) status: String,
@@ -307,7 +307,7 @@ pub(super) struct HowFar {
 }
 
 /// How far a reindexing is.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Reindexing {
     /// `idle`, `in_progress`, `paused`, `held`, `completed`, `cancelled` or `failed`.
     pub(super) status: String,

@@ -4,29 +4,18 @@
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use super::frontmatter::{FrontMatter, is_aliases, is_tags, typed};
+use super::frontmatter::{FIELDS, FrontMatter, is_aliases, is_tags, typed};
+use super::ids::{self, ID};
 use super::links::Field;
 use super::{lenient, org, outline};
-
-/// The name under which [`FrontMatter::properties`] has the fields that are not at the top of the text, in an object.
-pub const FIELDS: &str = "::";
 
 /// Most fields of a note that are kept, and most bytes of a value at the top and of another: they stay in memory.
 const MOST_FIELDS: usize = 64;
 const MOST_BYTES: usize = 2000;
 const MOST_BYTES_ELSEWHERE: usize = 200;
 
-/// What a link to an id begins with, as in Org: `id:8a31…`.
-pub const BY_ID: &str = "id:";
-
-/// Characters of a UUID.
-pub(super) const UUID: usize = 36;
-
-/// Most ids of a note by which links find it.
-const MOST_IDS: usize = 512;
-
 /// Properties that Logseq keeps with a block.
-const OF_BLOCKS: [&str; 2] = ["id", "collapsed"];
+const OF_BLOCKS: [&str; 2] = [ID, "collapsed"];
 
 /// Lines of properties that may stand between a block's text and its id.
 const MOST_LINES: usize = 16;
@@ -69,22 +58,11 @@ pub(super) fn add(front: &mut FrontMatter, text: &str, top: usize, fields: &[Fie
         front.properties.append(&mut page);
         *front = typed(std::mem::take(&mut front.properties));
     }
-    let ids =
-        fields.iter().filter(|(key, _)| text[key.clone()] == *OF_BLOCKS[0]).map(|(_, value)| &text[value.clone()]);
+    let own = fields.iter().filter(|(key, _)| text[key.clone()] == *ID).map(|(_, value)| &text[value.clone()]);
     if !others.is_empty() {
         front.properties.entry(FIELDS).or_insert(Value::Object(others));
     }
-    add_ids(&mut front.properties, ids.filter(|id| is_uuid(id)));
-}
-
-/// Adds ids of a note or of its parts, by which links find it.
-pub(super) fn add_ids<'a>(properties: &mut Map<String, Value>, ids: impl IntoIterator<Item = &'a str>) {
-    let ids: Vec<Value> = ids.into_iter().take(MOST_IDS).map(Value::from).collect();
-    if !ids.is_empty()
-        && let Value::Object(fields) = properties.entry(FIELDS).or_insert_with(|| Value::Object(Map::new()))
-    {
-        fields.insert(OF_BLOCKS[0].to_owned(), ids.into());
-    }
+    ids::add(&mut front.properties, own.filter(|id| ids::is_uuid(id)));
 }
 
 /// The tags that the properties at the top name, which are the note's even if front matter names others.
@@ -96,27 +74,9 @@ pub(super) fn tags(text: &str, top: usize, fields: &[Field]) -> Vec<String> {
 
 /// The ids of blocks, each with the start of its block: Logseq writes `id:: …` below the block's first line.
 pub(super) fn block_ids(text: &str, body: usize, fields: &[Field]) -> Vec<(String, usize)> {
-    let ids = fields
-        .iter()
-        .filter(|(key, value)| text[key.clone()] == *OF_BLOCKS[0] && outline::is_block_id(&text[value.clone()]));
+    let ids =
+        fields.iter().filter(|(key, value)| text[key.clone()] == *ID && outline::is_block_id(&text[value.clone()]));
     ids.map(|(key, value)| (text[value.clone()].to_owned(), block(text, body, key.start))).collect()
-}
-
-/// The ids of a note and of its parts that links can name, from its properties, a JSON object.
-pub fn ids(properties: &str) -> Vec<String> {
-    if !properties.contains(FIELDS) {
-        return Vec::new();
-    }
-    let properties: Map<String, Value> = serde_json::from_str(properties).unwrap_or_default();
-    let ids = properties.get(FIELDS).and_then(|fields| fields.get(OF_BLOCKS[0])).and_then(Value::as_array);
-    ids.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// Whether this is a UUID (RFC 9562) as text, as Logseq and Org make them.
-pub(super) fn is_uuid(id: &str) -> bool {
-    let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
-    id.len() == UUID
-        && id.bytes().enumerate().all(|(at, b)| if is_dash(at) { b == b'-' } else { b.is_ascii_hexdigit() })
 }
 
 /// The start of the block with a property at `at`.

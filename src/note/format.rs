@@ -1,7 +1,10 @@
 //! What a file is by its name: a note, a document that can be read as one, or an attachment that is found by its name.
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 /// The format of a file in a vault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Format {
     /// Markdown, and plain text, which is read as Markdown.
     Markdown,
@@ -110,20 +113,6 @@ const ATTACHMENTS: [&str; 50] = [
 ];
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Format; 10] = [
-        Format::Markdown,
-        Format::Org,
-        Format::Rst,
-        Format::Base,
-        Format::Canvas,
-        Format::Html,
-        Format::Epub,
-        Format::Docx,
-        Format::Pdf,
-        Format::Attachment,
-    ];
-
     /// The format of a file by its name or path, in any case; `None` for what is no part of a vault.
     pub fn of(name: &str) -> Option<Format> {
         Format::of_bytes(name.as_bytes())
@@ -161,23 +150,7 @@ impl Format {
 
     /// What it is called on the command line of the program that converts.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Markdown => "markdown",
-            Format::Org => "org",
-            Format::Rst => "rst",
-            Format::Base => "base",
-            Format::Canvas => "canvas",
-            Format::Html => "html",
-            Format::Epub => "epub",
-            Format::Docx => "docx",
-            Format::Pdf => "pdf",
-            Format::Attachment => "attachment",
-        }
-    }
-
-    /// The format of a [`Format::name`].
-    pub fn named(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name)
+        self.into()
     }
 }
 
@@ -215,7 +188,7 @@ mod tests {
         ] {
             assert_eq!(Format::of(name), format, "{name}");
         }
-        assert!(Format::ALL.into_iter().all(|format| Format::named(format.name()) == Some(format)));
+        assert!(Format::VARIANTS.iter().all(|format| format.name().parse() == Ok(*format)));
     }
 
     #[test]

@@ -13,6 +13,9 @@ use super::dates::Named;
 use super::{OwnDays, Warning, dates, lenient, outline};
 use repeated::Unrepeated;
 
+/// The name under which [`FrontMatter::properties`] has the fields that are not at the top of the text, in an object.
+pub const FIELDS: &str = "::";
+
 /// The longest front matter in bytes; the strict reader's budget is measured for it.
 const LONGEST: usize = 64 * 1024;
 

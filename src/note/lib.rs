@@ -9,6 +9,7 @@ pub mod fingerprint;
 pub mod format;
 mod frontmatter;
 mod guard;
+mod ids;
 mod kind;
 mod lenient;
 mod links;
@@ -33,9 +34,10 @@ use crate::fingerprint::{SectionKey, StructureHash, TextHash};
 use crate::guard::Guard;
 use crate::markdown::Pass;
 
-pub use fields::{BY_ID, FIELDS, ids};
 pub use format::Format;
+pub use frontmatter::FIELDS;
 pub use frontmatter::FrontMatter;
+pub use ids::{BY_ID, ids};
 pub use path::{FileStat, VaultPath};
 pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
@@ -137,11 +139,12 @@ pub struct Block {
 }
 
 /// Kinds of [`Block`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockKind {
     /// A heading.
     Heading,
     /// A paragraph (or anything not named below).
+    #[default]
     Paragraph,
     /// A list, ordered or not, tasks included.
     List,

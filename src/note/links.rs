@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::fields::{self, BY_ID};
+use super::ids::{self, BY_ID};
 use super::outline::is_block_id;
 use super::{Link, LinkKind, Warning};
 
@@ -99,8 +99,8 @@ impl Found {
 
     /// Reads the reference to a block whose bracket is at `at`, `((id))`, as Logseq writes it.
     fn reference(&mut self, text: &str, at: usize, end: usize) -> usize {
-        let id = text[at..end].strip_prefix("((").and_then(|rest| rest.split_at_checked(fields::UUID));
-        let Some((id, _)) = id.filter(|(id, rest)| fields::is_uuid(id) && rest.starts_with("))")) else {
+        let id = text[at..end].strip_prefix("((").and_then(|rest| rest.split_at_checked(ids::UUID));
+        let Some((id, _)) = id.filter(|(id, rest)| ids::is_uuid(id) && rest.starts_with("))")) else {
             return at + 1;
         };
         let (target, block, span) = (format!("{BY_ID}{id}"), Some(id.to_owned()), at..at + id.len() + "(())".len());

@@ -96,6 +96,7 @@ struct OpenLink {
     dest: String,
 }
 
+#[derive(Default)]
 struct Reader<'t> {
     text: &'t str,
     body: usize,
@@ -122,24 +123,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn new(text: &'t str, body: usize, found: Found) -> Self {
-        Reader {
-            text,
-            body,
-            pass: Pass { found, ..Pass::default() },
-            depth: 0,
-            kind: BlockKind::Paragraph,
-            cuts: Vec::new(),
-            math: false,
-            plain: false,
-            heading: None,
-            code: false,
-            links: Vec::new(),
-            shown: String::new(),
-            run: 0..0,
-            line: None,
-            block: 0,
-            cell: false,
-        }
+        Reader { text, body, pass: Pass { found, ..Pass::default() }, ..Reader::default() }
     }
 
     fn event(&mut self, event: &Event<'_>, range: Range<usize>) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::fields::{self, BY_ID};
+use super::ids::{self, BY_ID};
 use super::links;
 use super::markdown::Pass;
 use super::plain::lines;
@@ -44,7 +44,7 @@ pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
         reader.line(&text[span.clone()], span);
     }
     reader.leave(text.len());
-    fields::add_ids(&mut reader.keywords, reader.ids);
+    ids::add(&mut reader.keywords, reader.ids);
     (reader.pass, reader.keywords)
 }
 

@@ -31,7 +31,7 @@ impl Private {
 
     /// What is wrong with a glob.
     pub fn problem(glob: &str) -> Option<String> {
-        Globs::new([glob.to_owned()]).err().map(|error| error.to_string())
+        Globs::new([folded_glob(glob)]).err().map(|error| error.to_string())
     }
 
     /// Whether the note of this path with these tags is private.

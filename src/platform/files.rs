@@ -16,7 +16,7 @@ use unix as system;
 use windows as system;
 
 pub use mapped::Mapped;
-pub use system::{bytes_on_disk, is_socket, mode, owner, read_at, times};
+pub use system::{bytes_on_disk, is_socket, is_writable, mode, owner, read_at, set_mode, symlink, sync_folder, times};
 
 /// Creates what is opened or built for this user alone: 0600 and 0700. On Windows all of it is in the user's own
 /// folders, which pass their access lists on to what is made in them.
@@ -103,14 +103,6 @@ pub fn is_open_to_others(meta: &Metadata) -> bool {
     mode(meta) & 0o077 != 0
 }
 
-/// Checks that files can be made in a folder. Modes do not tell: a file system may be mounted read-only.
-///
-/// # Errors
-/// Why not.
-pub fn is_writable(folder: &Path) -> io::Result<()> {
-    system::is_writable(folder)
-}
-
 /// Takes away all rights of others on `path`, whose metadata are `meta`; returns whether there were any.
 ///
 /// # Errors
@@ -120,14 +112,6 @@ pub fn close_to_others(path: &Path, meta: &Metadata) -> io::Result<bool> {
         return Ok(false);
     }
     set_mode(path, mode(meta) & 0o700).map(|()| true)
-}
-
-/// Sets the mode; on Windows, which has none, nothing is done.
-///
-/// # Errors
-/// What the system says.
-pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    system::set_mode(path, mode)
 }
 
 /// Reads as many bytes as fit, from `offset` on.
@@ -185,22 +169,6 @@ pub fn sync_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         opened => opened?.sync_data(),
     }
-}
-
-/// Waits until the names in a folder are on the disk. Windows writes them with the files, and has no call for it.
-///
-/// # Errors
-/// What the system says.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    system::sync_folder(folder)
-}
-
-/// Makes a symbolic link to a file.
-///
-/// # Errors
-/// What the system says; Windows lets few users make links.
-pub fn symlink(to: &Path, link: &Path) -> io::Result<()> {
-    system::symlink(to, link)
 }
 
 #[cfg(test)]

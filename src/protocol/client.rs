@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 pub use self::reply::Reply;
 use crate::daemon::{HelloRequest, Welcome};
 use crate::envelope::Params;
-use crate::events::SubscribeRequest;
 use crate::frame::{Line, LineDecoder};
 use crate::locate;
 use crate::locate::Surroundings;
@@ -268,26 +267,6 @@ impl Client {
         self.exchange(method, params).map_err(|error| reach::explain(error, self.discovery.as_ref()))
     }
 
-    /// Subscribes, and gives events to `on_event` until it returns `false`, or until the daemon ends.
-    pub fn subscribe(
-        &mut self,
-        wanted: &SubscribeRequest,
-        on_event: &mut dyn FnMut(Value) -> bool,
-    ) -> Result<(), ClientError> {
-        self.call(wanted)?;
-        loop {
-            match self.next_event() {
-                Ok(event) => {
-                    if !on_event(event) {
-                        return Ok(());
-                    }
-                }
-                Err(ClientError::Closed) => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     /// Waits for the next event, after a call of `subscribe`, for as long as it takes. It is as it came: an
     /// [`Event`](crate::events::Event), unless a newer daemon tells of something new.
     pub fn next_event(&mut self) -> Result<Value, ClientError> {
@@ -311,21 +290,18 @@ impl Client {
         if !params.is_null() {
             request["params"] = params;
         }
-        let mut line = request.to_string().into_bytes();
-        line.push(b'\n');
         self.stream.set_write_timeout(self.timeout)?;
         // A daemon that refuses us may close before it has read; what it said first is there all the same.
-        let sent = self.stream.write_all(&line);
+        let sent = self.write(&request);
         let mut deadline = self.deadline();
         loop {
-            let mut message = match (self.receive(deadline), &sent) {
-                (Ok(message), _) => message,
-                (Err(timeout @ ClientError::Timeout { .. }), _) => {
+            let message = match self.receive(deadline) {
+                Ok(message) => message,
+                Err(timeout @ ClientError::Timeout { .. }) => {
                     self.stale = id;
                     return Err(timeout);
                 }
-                (Err(_), Err(error)) => return Err(broken(error.kind().into())),
-                (Err(error), Ok(())) => return Err(error),
+                Err(error) => return Err(sent.err().unwrap_or(error)),
             };
             if message["method"].is_string() {
                 // What still tells of progress is not given up.
@@ -335,19 +311,17 @@ impl Client {
             match message.get("id") {
                 Some(Value::Null) => {}
                 Some(answered) if *answered == json!(id) => {}
-                Some(Value::Number(old)) if old.as_i64().is_some_and(|old| old <= self.stale) => {
-                    continue;
-                }
-                _ => {
-                    return Err(ClientError::Protocol("it answers a request that was not made".into()));
-                }
+                Some(Value::Number(old)) if old.as_i64().is_some_and(|old| old <= self.stale) => continue,
+                _ => return Err(ClientError::Protocol("it answers a request that was not made".into())),
             }
-            return match message.get("error") {
-                Some(error) => Err(ClientError::Remote(Remote::from_wire(error))),
-                None if message.get("result").is_some() => Ok(message["result"].take()),
-                None => Err(ClientError::Protocol("neither a result nor an error".into())),
-            };
+            return outcome(message);
         }
+    }
+
+    fn write(&mut self, message: &Value) -> Result<(), ClientError> {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        self.stream.write_all(&line).map_err(broken)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -384,6 +358,15 @@ impl Client {
 /// The parameters of a call, as they are sent.
 fn params(call: &impl Call) -> Result<Value, ClientError> {
     serde_json::to_value(call).map_err(|error| ClientError::Protocol(error.to_string()))
+}
+
+/// What an answer says.
+fn outcome(mut answer: Value) -> Result<Value, ClientError> {
+    match answer.get("error") {
+        Some(error) => Err(ClientError::Remote(Remote::from_wire(error))),
+        None if answer.get("result").is_some() => Ok(answer["result"].take()),
+        None => Err(ClientError::Protocol("neither a result nor an error".into())),
+    }
 }
 
 fn decode(line: Line) -> Result<Value, ClientError> {

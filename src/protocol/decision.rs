@@ -1,19 +1,21 @@
 //! What is decided about notes, and why: `plan` and `explain`.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::is_default;
 
 /// What is done about a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Action {
     /// Nothing.
     Keep,
     /// The context stays (or was found again); the vector is made anew.
+    #[strum(to_string = "re-embed")]
     Reembed,
     /// Context and vector are made anew.
     Regenerate,
@@ -21,19 +23,10 @@ pub enum Action {
     Remove,
 }
 
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Action::Keep => "keep",
-            Action::Reembed => "re-embed",
-            Action::Regenerate => "regenerate",
-            Action::Remove => "remove",
-        })
-    }
-}
-
 /// Why it is done. Names are part of the protocol, the logs and `tests/spec/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, strum::Display,
+)]
 pub enum Reason {
     /// The note was not known.
     NewNote,
@@ -67,12 +60,6 @@ pub enum Reason {
     ContextWritten,
     /// The model gave no usable context; the template serves.
     ContextFailed,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
 }
 
 /// What was decided about a note: a line of `situated run`, an event of `subscribe`, the answer of `explain`.

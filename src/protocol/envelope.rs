@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
+use strum::VariantArray as _;
 
 use crate::frame::{self, EncodeError, MAX_REPLY, MAX_REQUEST};
 
@@ -75,100 +76,60 @@ pub struct Request {
 }
 
 /// Names and numbers of errors. Clients match `data.kind`; the numbers are beside it for generic JSON-RPC tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ErrorKind {
     /// The line is not JSON.
-    Parse,
+    #[strum(to_string = "parse_error")]
+    Parse = -32700,
     /// It is JSON, but no request.
-    InvalidRequest,
+    InvalidRequest = -32600,
     /// There is no such method.
-    UnknownMethod,
+    UnknownMethod = -32601,
     /// The parameters are wrong.
-    InvalidParams,
+    InvalidParams = -32602,
     /// The daemon has a fault.
-    Internal,
+    Internal = -32603,
     /// Starting or stopping.
-    NotReady,
+    NotReady = 1001,
     /// Too many connections, or too many requests of one kind.
-    Busy,
+    Busy = 1002,
     /// The request was cancelled.
-    Cancelled,
+    Cancelled = 1003,
     /// Over its deadline.
-    Timeout,
+    Timeout = 1004,
     /// A vault, note, chunk or job is not known.
-    NotFound,
+    NotFound = 1005,
     /// No protocol version in common.
-    UnsupportedProtocol,
+    UnsupportedProtocol = 1006,
     /// A request or reply is over its cap.
-    TooLarge,
+    TooLarge = 1007,
     /// A remote provider failed.
-    Provider,
+    Provider = 1008,
     /// Not allowed.
-    Forbidden,
+    Forbidden = 1009,
     /// The store or the index failed.
-    Storage,
+    Storage = 1010,
     /// A job that excludes this one runs.
-    Conflict,
+    Conflict = 1011,
     /// The user has paused work, so a job does not come to its end.
-    Paused,
+    Paused = 1012,
     /// It needs a model, and none is configured.
-    NotConfigured,
+    NotConfigured = 1013,
 }
 
 impl ErrorKind {
     /// Every kind, by number.
-    pub const ALL: &[ErrorKind] = &[
-        ErrorKind::Parse,
-        ErrorKind::InvalidRequest,
-        ErrorKind::UnknownMethod,
-        ErrorKind::InvalidParams,
-        ErrorKind::Internal,
-        ErrorKind::NotReady,
-        ErrorKind::Busy,
-        ErrorKind::Cancelled,
-        ErrorKind::Timeout,
-        ErrorKind::NotFound,
-        ErrorKind::UnsupportedProtocol,
-        ErrorKind::TooLarge,
-        ErrorKind::Provider,
-        ErrorKind::Forbidden,
-        ErrorKind::Storage,
-        ErrorKind::Conflict,
-        ErrorKind::Paused,
-        ErrorKind::NotConfigured,
-    ];
+    pub const ALL: &[ErrorKind] = Self::VARIANTS;
 
     /// `code` on the wire. Own codes keep out of the range that JSON-RPC and MCP reserve.
     pub fn code(self) -> i64 {
-        self.wire().0
+        self as i64
     }
 
     /// `data.kind` on the wire.
     pub fn name(self) -> &'static str {
-        self.wire().1
-    }
-
-    fn wire(self) -> (i64, &'static str) {
-        match self {
-            ErrorKind::Parse => (-32700, "parse_error"),
-            ErrorKind::InvalidRequest => (-32600, "invalid_request"),
-            ErrorKind::UnknownMethod => (-32601, "unknown_method"),
-            ErrorKind::InvalidParams => (-32602, "invalid_params"),
-            ErrorKind::Internal => (-32603, "internal"),
-            ErrorKind::NotReady => (1001, "not_ready"),
-            ErrorKind::Busy => (1002, "busy"),
-            ErrorKind::Cancelled => (1003, "cancelled"),
-            ErrorKind::Timeout => (1004, "timeout"),
-            ErrorKind::NotFound => (1005, "not_found"),
-            ErrorKind::UnsupportedProtocol => (1006, "unsupported_protocol"),
-            ErrorKind::TooLarge => (1007, "too_large"),
-            ErrorKind::Provider => (1008, "provider"),
-            ErrorKind::Forbidden => (1009, "forbidden"),
-            ErrorKind::Storage => (1010, "storage"),
-            ErrorKind::Conflict => (1011, "conflict"),
-            ErrorKind::Paused => (1012, "paused"),
-            ErrorKind::NotConfigured => (1013, "not_configured"),
-        }
+        self.into()
     }
 }
 

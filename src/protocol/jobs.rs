@@ -1,7 +1,5 @@
 //! Work that takes long: `sync`, `rebuild`, and the jobs that they begin.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,8 +81,9 @@ pub struct RebuildRequest {
 }
 
 /// What a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum JobKind {
     /// The first walk of a vault after a start.
     Index,
@@ -102,29 +101,10 @@ pub enum JobKind {
     Unknown,
 }
 
-impl JobKind {
-    /// Its name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            JobKind::Index => "index",
-            JobKind::Sync => "sync",
-            JobKind::Rebuild => "rebuild",
-            JobKind::Generation => "generation",
-            JobKind::Embed => "embed",
-            JobKind::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for JobKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// How far a job, or a part of one, is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum JobState {
     /// It has not ended.
     Running,
@@ -140,26 +120,6 @@ pub enum JobState {
     #[serde(other)]
     #[schemars(skip)]
     Unknown,
-}
-
-impl JobState {
-    /// Its name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            JobState::Running => "running",
-            JobState::Done => "done",
-            JobState::Cancelled => "cancelled",
-            JobState::Failed => "failed",
-            JobState::DryRun => "dry_run",
-            JobState::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for JobState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// State of a long-running job.

@@ -26,8 +26,22 @@ pub enum Mode {
 }
 
 /// What a model adds to a query.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Expand {
     /// Nothing; no model is asked.
     #[default]
@@ -42,11 +56,7 @@ pub enum Expand {
 impl Expand {
     /// Its name in the configuration and in requests.
     pub fn name(self) -> &'static str {
-        match self {
-            Expand::Off => "off",
-            Expand::Queries => "queries",
-            Expand::Hyde => "hyde",
-        }
+        self.into()
     }
 }
 
@@ -61,8 +71,11 @@ pub enum Contextual {
 }
 
 /// What hits carry if a request asks for it: it takes time to find out, or much room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::EnumString, strum::VariantNames,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Include {
     /// `links` and `backlinks`: the notes that the hit's note is linked with.
     Links,
@@ -78,23 +91,8 @@ pub enum Include {
 }
 
 impl Include {
-    /// All there are.
-    pub const ALL: [Include; 5] =
-        [Include::Links, Include::Quality, Include::Contextualized, Include::Text, Include::Window];
-
     /// What the hits of an answer say in words, all of it: most of their bytes.
     pub const TEXTS: [Include; 2] = [Include::Text, Include::Window];
-
-    /// Its name in requests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Include::Links => "links",
-            Include::Quality => "quality",
-            Include::Contextualized => "contextualized",
-            Include::Text => "text",
-            Include::Window => "window",
-        }
-    }
 }
 
 /// Which notes a search looks at; everything given must hold.

@@ -1,7 +1,6 @@
 //! State of the daemon and of its vaults: `status`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -26,8 +25,9 @@ pub struct StatusRequest {
 }
 
 /// State of the daemon as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum RunState {
     /// Opening its stores.
     Starting,
@@ -39,18 +39,6 @@ pub enum RunState {
     Degraded,
     /// Paused by the user.
     Paused,
-}
-
-impl fmt::Display for RunState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            RunState::Starting => "starting",
-            RunState::Indexing => "indexing",
-            RunState::Idle => "idle",
-            RunState::Degraded => "degraded",
-            RunState::Paused => "paused",
-        })
-    }
 }
 
 /// Answer of `status`.

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use strum::VariantArray as _;
 
 use crate::ask::{AskAnswer, AskRequest};
 use crate::contexts::{
@@ -50,7 +51,7 @@ pub trait Call: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync 
 }
 
 /// What a call waits for. Each has a queue of its own, so that no kind of wait keeps another from being answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Pool {
     /// A processor: it searches the published snapshot. As many at once as there are cores.
     Query,
@@ -74,17 +75,7 @@ pub enum Pool {
 
 impl Pool {
     /// All of them.
-    pub const ALL: [Pool; 9] = [
-        Pool::Query,
-        Pool::Look,
-        Pool::Engine,
-        Pool::Model,
-        Pool::Assisted,
-        Pool::Fresh,
-        Pool::Graph,
-        Pool::Job,
-        Pool::Watch,
-    ];
+    pub const ALL: &[Pool] = Self::VARIANTS;
 
     /// What it is a queue for, in a few words.
     pub fn about(self) -> &'static str {

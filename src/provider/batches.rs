@@ -13,7 +13,7 @@ use super::reply::Reply;
 use super::retry::{Fault, Next};
 use super::transport::Lines;
 use super::wire::Anthropic;
-use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome, Stage};
+use super::wire::batch::{self, BatchStatus, Call, Item, Message, Outcome};
 use super::{Completion, Failure, FailureKind};
 use context::prompt::{Form, Prompt};
 
@@ -105,7 +105,10 @@ impl Batches {
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false, urgent: false };
         let attempt = async |with: With| {
             if !wanted().await {
-                return Err(Fault::never(failure(FailureKind::Cancelled, "its notes have changed, or it was paused")));
+                return Err(Fault::never(Failure::new(
+                    FailureKind::Cancelled,
+                    "its notes have changed, or it was paused",
+                )));
             }
             let call = wire.batch_submit(&items, with.key.as_deref(), &with.without).map_err(Fault::never)?;
             let reply = shared.about_batches(call).await?;
@@ -127,9 +130,9 @@ impl Batches {
         };
         match shared.call(shared.rules(), attempt).await {
             Ok(done) => Ok(match done.value {
-                BatchStatus { stage: Stage::Ended, has_results: true, .. } => BatchState::Ended,
-                BatchStatus { stage: Stage::Ended, .. } => BatchState::Gone,
-                BatchStatus { stage: Stage::InProgress | Stage::Canceling, .. } => BatchState::InProgress,
+                BatchStatus { ended: false, .. } => BatchState::InProgress,
+                BatchStatus { has_results: true, .. } => BatchState::Ended,
+                BatchStatus { .. } => BatchState::Gone,
             }),
             Err(end) if end.status == Some(404) && end.failure.kind == FailureKind::Rejected => Ok(BatchState::Gone),
             Err(end) if end.status == Some(404) => Ok(BatchState::OutOfReach),
@@ -216,7 +219,8 @@ impl Batches {
     fn parts(&self) -> Result<(&Shared, &Anthropic), Failure> {
         let shared = &*self.client.shared;
         let wire = shared.wire.batches();
-        wire.map(|wire| (shared, wire)).ok_or_else(|| failure(FailureKind::Rejected, "the provider has no batches"))
+        wire.map(|wire| (shared, wire))
+            .ok_or_else(|| Failure::new(FailureKind::Rejected, "the provider has no batches"))
     }
 }
 
@@ -299,8 +303,10 @@ impl Shared {
                         Ok(Completion { text: answer.text, finish: answer.finish, usage: answer.usage, took, attempts })
                     }
                     Outcome::Errored(refusal) => Err(self.refused_in_batch(Fault::refused(0, refusal))),
-                    Outcome::Canceled => Err(failure(FailureKind::Cancelled, "the batch was stopped before it")),
-                    Outcome::Expired => Err(failure(FailureKind::Unavailable, "a day was not enough for the batch")),
+                    Outcome::Canceled => Err(Failure::new(FailureKind::Cancelled, "the batch was stopped before it")),
+                    Outcome::Expired => {
+                        Err(Failure::new(FailureKind::Unavailable, "a day was not enough for the batch"))
+                    }
                 };
                 Ok((line.id, outcome))
             });
@@ -330,20 +336,15 @@ impl Shared {
             Next::AnotherKey => FailureKind::Unauthorized,
             Next::Never(kind) => kind,
         };
-        Failure { kind, message: fault.message, maybe_billed: false }
+        Failure::new(kind, fault.message)
     }
 }
 
-fn failure(kind: FailureKind, message: &str) -> Failure {
-    Failure { kind, message: message.to_owned(), maybe_billed: false }
-}
-
 fn submitted(status: BatchStatus) -> SubmittedBatch {
-    let counts = status.counts;
     let created = status.created_at.and_then(|at| at.parse::<jiff::Timestamp>().ok());
     SubmittedBatch {
         id: status.id,
-        count: counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired,
+        count: status.count,
         // A batch without a date might be the one that is looked for.
         created_at: created.map_or(i64::MAX, jiff::Timestamp::as_second),
     }
@@ -351,17 +352,5 @@ fn submitted(status: BatchStatus) -> SubmittedBatch {
 
 /// Stands in for a prompt that is no longer known: no answer contradicts it.
 fn unknown_prompt() -> Prompt {
-    Prompt {
-        form: Form::Chunk,
-        system: String::new(),
-        document: String::new(),
-        task: String::new(),
-        wanted: Vec::new(),
-        json: false,
-        expansion: false,
-        max_tokens: u32::MAX,
-        cache: false,
-        cut: false,
-        tokens: 0,
-    }
+    Prompt { form: Form::Chunk, max_tokens: u32::MAX, ..Prompt::default() }
 }

@@ -170,7 +170,7 @@ impl Inner {
             State::Open { until, why, .. } => {
                 let seconds = until.saturating_duration_since(now).as_secs_f32().ceil();
                 let message = format!("{why}; it is left alone and asked again in {seconds} s");
-                Some(Failure { kind: FailureKind::Unavailable, message, maybe_billed: false })
+                Some(Failure::new(FailureKind::Unavailable, message))
             }
             State::Stopped { until: Some(until), .. } if *until <= now && !self.probing => None,
             State::Stopped { failure, .. } => Some(failure.clone()),

@@ -72,7 +72,7 @@ impl CompletionClient {
     /// What is wrong with the address.
     pub fn new(config: &ContextConfig, model: &Model) -> Result<Self, String> {
         let wire = Wire::new(config, model)?;
-        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(super::leaves(config));
+        let transport = Transport::new(wire.address())?.passing_on(super::leaves(config));
         let provider = config.provider.name();
         let keys = Keyring::new(config.provider, config.key.clone());
         let shared =
@@ -377,8 +377,8 @@ impl<W: Protocol> Shared<W> {
         loop {
             self.hold_back(left).await.map_err(|failure| state.given_up(failure))?;
             if !bill.is_wanted() {
-                let message = "the call is not wanted any more".to_owned();
-                return Err(state.given_up(Failure { kind: FailureKind::Cancelled, message, maybe_billed: false }));
+                let message = "the call is not wanted any more";
+                return Err(state.given_up(Failure::new(FailureKind::Cancelled, message)));
             }
             let flight = payment.send().await.map_err(|refused| state.unaffordable(refused))?;
             state.all += 1;
@@ -448,7 +448,7 @@ impl<W: Protocol> Shared<W> {
 
     fn unavailable(&self, message: &str) -> Failure {
         let message = format!("{} ({}) {message}", self.provider, self.transport.host());
-        Failure { kind: FailureKind::Unavailable, message, maybe_billed: false }
+        Failure::new(FailureKind::Unavailable, message)
     }
 
     /// Sends a request. The reply is a complete success in UTF-8; its meaning is still to be read.
@@ -475,14 +475,12 @@ impl<W: Protocol> Shared<W> {
 
     /// What a status other than a success means.
     pub(super) fn refused(&self, status: u16, reply: &Reply) -> Fault {
+        let refusal = self.wire.refusal(status, &reply.headers, &reply.body, SystemTime::now());
+        let fault = Fault::refused(status, refusal);
         match status {
-            300..400 => Fault {
-                // A portal that asks for a login, or a wrong address: a retry now would fare no better, a later call
-                // may.
-                next: Next::Never(FailureKind::Unavailable),
-                ..Fault::refused(status, self.wire.refusal(status, &reply.headers, &reply.body, SystemTime::now()))
-            },
-            status => Fault::refused(status, self.wire.refusal(status, &reply.headers, &reply.body, SystemTime::now())),
+            // A portal that asks for a login, or a wrong address: a retry now would fare no better, a later call may.
+            300..400 => Fault { next: Next::Never(FailureKind::Unavailable), ..fault },
+            _ => fault,
         }
     }
 

@@ -235,11 +235,7 @@ impl Embedder {
 
     /// The vector of an input of a document, from such an embedder.
     pub fn input_at_once(&self, input: &Input) -> Option<Vector> {
-        match self {
-            Embedder::Builtin => Some(builtin::model().embed_input(input)),
-            Embedder::Static(model) => Some(model.embed_input(input)),
-            _ => None,
-        }
+        self.inputs_at_once(&[input])?.pop()
     }
 
     /// The vectors of the inputs of a chunk, from such an embedder.
@@ -290,12 +286,8 @@ impl Embedder {
         done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static,
     ) {
         match self {
-            Embedder::Builtin => {
-                let vectors = documents.iter().flatten().map(|input| builtin::model().embed_input(input)).collect();
-                done(Ok(Made { vectors }));
-            }
-            Embedder::Static(model) => {
-                let vectors = documents.iter().flatten().map(|input| model.embed_input(input)).collect();
+            Embedder::Builtin | Embedder::Static(_) => {
+                let vectors = documents.iter().flatten().filter_map(|input| self.input_at_once(input)).collect();
                 done(Ok(Made { vectors }));
             }
             Embedder::Remote(remote) => {

@@ -74,7 +74,7 @@ impl Embeddings {
     /// What is wrong with the address, or that the provider is not asked over HTTP.
     pub fn new(config: &EmbedConfig) -> Result<Self, String> {
         let wire = EmbedWire::new(config)?;
-        let transport = Transport::new(wire.base(), wire.is_loopback())?
+        let transport = Transport::new(&wire.address)?
             .passing_on(passes_on(config.passes_on, config.model()))
             .with_answers_of(MOST_ANSWER);
         let keys = Keyring::new(config.provider, config.key.clone());

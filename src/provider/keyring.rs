@@ -63,12 +63,9 @@ impl Keyring {
         // The file may be on a network, and a command may be slow.
         match machine::blocking(move || key::find(whose, &config)).await {
             Ok(Ok(key)) => Ok(key.map(Arc::new)),
-            Ok(Err(message)) => Err(Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }),
+            Ok(Err(message)) => Err(Failure::new(FailureKind::Unauthorized, message)),
             // The runtime is ending.
-            Err(_) => {
-                let message = "the key was not looked up to the end".to_owned();
-                Err(Failure { kind: FailureKind::Cancelled, message, maybe_billed: false })
-            }
+            Err(_) => Err(Failure::new(FailureKind::Cancelled, "the key was not looked up to the end")),
         }
     }
 }

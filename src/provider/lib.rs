@@ -142,6 +142,13 @@ pub struct Failure {
     pub maybe_billed: bool,
 }
 
+impl Failure {
+    /// One of a call that the provider has not counted.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Failure { kind, message: message.into(), maybe_billed: false }
+    }
+}
+
 /// What follows from a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {

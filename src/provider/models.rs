@@ -11,7 +11,6 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,8 +24,20 @@ use crate::hub::{Held, HubError, Layout, ModelId, OWN_ORG, PARTIAL};
 use crate::transformer::MUST_HAVE;
 
 /// What a model does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ModelKind {
     /// Reads a query and a passage together, and says how well the one answers the other.
     CrossEncoder,
@@ -37,16 +48,9 @@ pub enum ModelKind {
 }
 
 impl ModelKind {
-    /// All of them.
-    pub const ALL: [ModelKind; 3] = [ModelKind::CrossEncoder, ModelKind::Embedder, ModelKind::Static];
-
     /// As it is written on the command line and in the record.
     pub fn name(self) -> &'static str {
-        match self {
-            ModelKind::CrossEncoder => "cross-encoder",
-            ModelKind::Embedder => "embedder",
-            ModelKind::Static => "static",
-        }
+        self.into()
     }
 
     /// Which files it has.
@@ -295,10 +299,4 @@ pub(crate) fn sha256(path: &Path) -> io::Result<String> {
 
 fn hex(hasher: Sha256) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-impl fmt::Display for ModelKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

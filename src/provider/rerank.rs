@@ -88,8 +88,8 @@ impl RerankClient {
     pub fn new(config: &RerankConfig) -> Result<Self, String> {
         let wire = Rerank::new(config)?;
         let passes_on = passes_on(config.passes_on, config.model());
-        let price = Price::of(config, wire.is_loopback() && !passes_on);
-        let transport = Transport::new(wire.base(), wire.is_loopback())?.passing_on(passes_on);
+        let price = Price::of(config, wire.address.is_loopback() && !passes_on);
+        let transport = Transport::new(&wire.address)?.passing_on(passes_on);
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline(), config.deadline());
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);

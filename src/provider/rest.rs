@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use reqwest::{Certificate, Method};
+use reqwest::Certificate;
+pub use reqwest::Method;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{Instant, timeout_at};
 
@@ -53,30 +54,6 @@ pub enum RestError {
     Refused(u16, Vec<u8>),
 }
 
-/// What is done to a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// Reads it.
-    Get,
-    /// Asks it.
-    Post,
-    /// Puts it there.
-    Put,
-    /// Takes it away.
-    Delete,
-}
-
-impl From<Verb> for Method {
-    fn from(verb: Verb) -> Self {
-        match verb {
-            Verb::Get => Method::GET,
-            Verb::Post => Method::POST,
-            Verb::Put => Method::PUT,
-            Verb::Delete => Method::DELETE,
-        }
-    }
-}
-
 impl RestServer {
     /// A server at `url`, whose key goes into `header`. With `authority`, a file of certificates (PEM), only servers
     /// that one of them vouches for are trusted, otherwise those that this machine trusts. Reads no key and opens no
@@ -87,13 +64,13 @@ impl RestServer {
     pub fn new(url: &str, header: &'static str, key: &KeyConfig, authority: Option<&Path>) -> Result<Self, String> {
         let address = Address::parse(url, &[])?;
         let has_key = key.file.is_some() || key.command.is_some() || key.credential.is_some();
-        if has_key && !address.is_loopback() && address.origin().starts_with("http:") {
+        if has_key && !address.is_loopback() && address.is_plain() {
             return Err(
                 "its key would go over the network for all to read; write an address with `https://`".to_owned()
             );
         }
         let trusted = authority.map(certificates).transpose()?;
-        let transport = Transport::trusting(address.origin(), address.is_loopback(), trusted)?;
+        let transport = Transport::trusting(&address, trusted)?;
         let transport = transport.with_answers_of(MOST_ANSWER);
         let base = address.join("");
         // If no place for a key is configured, there is none: keys in the environment are for other servers.
@@ -117,15 +94,15 @@ impl RestServer {
     ///
     /// # Errors
     /// See [`RestError`].
-    pub async fn ask(&self, verb: Verb, path: &str, body: Vec<u8>, within: Duration) -> Result<Vec<u8>, RestError> {
+    pub async fn ask(&self, method: Method, path: &str, body: Vec<u8>, within: Duration) -> Result<Vec<u8>, RestError> {
         let until = Instant::now() + within;
         let answer = async {
             let unfound = |failure: super::Failure| RestError::Key(failure.message);
             let key = self.key.get().await.map_err(unfound)?;
-            match self.once(verb, path, body.clone(), &key).await {
+            match self.once(method.clone(), path, body.clone(), &key).await {
                 Err(RestError::Refused(status @ (401 | 403), said)) => {
                     match self.key.another(&key).await.map_err(unfound)? {
-                        Some(another) => self.once(verb, path, body, &another).await,
+                        Some(another) => self.once(method, path, body, &another).await,
                         None => Err(RestError::Refused(status, said)),
                     }
                 }
@@ -135,14 +112,13 @@ impl RestServer {
         timeout_at(until, answer).await.unwrap_or(Err(RestError::Late(within)))
     }
 
-    async fn once(&self, verb: Verb, path: &str, body: Vec<u8>, key: &Found) -> Result<Vec<u8>, RestError> {
+    async fn once(&self, method: Method, path: &str, body: Vec<u8>, key: &Found) -> Result<Vec<u8>, RestError> {
         let mut headers = Vec::new();
         if let Some(Key::Bearer(key)) = key.as_deref() {
             headers.push((self.header, SecretString::from(key.expose_secret())));
         }
         let request = Request { url: format!("{}{path}", self.base), headers, body };
-        let reply =
-            self.transport.send(verb.into(), request).await.map_err(|broken| RestError::Broken(broken.message))?;
+        let reply = self.transport.send(method, request).await.map_err(|broken| RestError::Broken(broken.message))?;
         match reply.status {
             200..=299 if reply.cut => Err(RestError::Broken("its answer is too long".to_owned())),
             200..=299 => Ok(reply.body),

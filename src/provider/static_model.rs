@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use index::embed::apart::{embed_all_apart, embed_apart};
+use index::embed::apart::embed_all_apart;
 use index::embed::model_tokenizer::{ModelTokenizer, TokenizerError};
 use index::embed::models::name_of;
 use index::embed::table::{ModelError, Table};
@@ -110,12 +110,7 @@ impl StaticModel {
         Vector::quantized(&self.mean(text))
     }
 
-    /// The vector of an input of a document: text and context are embedded separately.
-    pub fn embed_input(&self, input: &Input) -> Vector {
-        embed_apart(input, |text| self.mean(text))
-    }
-
-    /// The vectors of the inputs of a chunk.
+    /// The vectors of inputs of a document, such as those of a chunk: text and context are embedded separately.
     pub fn embed_inputs(&self, inputs: &[&Input]) -> Vec<Vector> {
         embed_all_apart(inputs, |text| self.mean(text))
     }

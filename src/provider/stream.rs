@@ -143,7 +143,7 @@ impl Shared {
         status: u16,
         interrupted: Option<Interrupted>,
     ) -> Result<(Answer, Option<String>), Fault> {
-        let factor = self.wire.token_factor();
+        let factor = self.wire.model().token_factor;
         match interrupted {
             None => {
                 let answer = reader.answer(prompt, factor, true);
@@ -160,7 +160,7 @@ impl Shared {
 
     /// What is known of an answer whose end never came.
     fn unfinished(&self, text: String, prompt: &Prompt) -> Answer {
-        let output = u64::from(estimate_tokens(&text, self.wire.token_factor()));
+        let output = u64::from(estimate_tokens(&text, self.wire.model().token_factor));
         let usage = Usage { input: u64::from(prompt.tokens), output, estimated: true, ..Usage::default() };
         Answer { text, finish: Finish::Other, usage }
     }

@@ -29,12 +29,9 @@ fn prompt() -> Prompt {
         document: format!("<note>{NOTE}</note>"),
         task: "Now.".to_owned(),
         wanted: vec![1],
-        json: false,
-        expansion: false,
         max_tokens: 200,
-        cache: false,
-        cut: false,
         tokens: 50,
+        ..Prompt::default()
     }
 }
 

@@ -98,22 +98,66 @@ pub enum TextRole {
     Document,
 }
 
-/// A model that turns texts into vectors.
-pub struct Transformer {
+/// What embedders and rerankers have in common.
+struct Model {
     folder: PathBuf,
     name: String,
-    /// The hash of everything that the vectors of documents depend on, except the prefix.
+    /// The hash of everything that results depend on, except the prefixes of texts.
     hash: blake3::Hash,
     network: Network,
-    /// Values of a vector.
+    /// Values of a token's state.
     width: usize,
     pieces: Pieces,
-    pooling: Pooling,
-    /// Most tokens of a text, with those that begin and end it.
+    /// Most tokens of what is read at once, with those that begin, separate and end it.
     max_tokens: usize,
+    threads: Threads,
+}
+
+impl Model {
+    /// Reads the model in `folder`; `rounds` says whether its layers are rounded, as only a reranker's are. The weights
+    /// come last, so that a fault of the small files is known before a large one is read, or downloaded. `first` reads
+    /// of them what a model of its kind must have: others are refused before the network is read.
+    fn read<T>(
+        folder: &Folder,
+        settings: &Settings,
+        rounds: bool,
+        first: impl FnOnce(&Weights<'_>, &Pieces) -> Result<T, TransformerError>,
+    ) -> Result<(Self, T), TransformerError> {
+        let pieces = Pieces::read(folder, settings)?;
+        let weights = Weights::read(folder)?;
+        let first = first(&weights, &pieces)?;
+        let weights = if rounds { weights.rounding() } else { weights };
+        let network = Network::read(&weights, &settings.network)?;
+        pieces.must_fit(folder, network.vocabulary())?;
+        let model = Model {
+            name: folder.name(),
+            hash: settings.hash(weights.hash(), pieces.hash()),
+            network,
+            width: settings.network.width(),
+            pieces,
+            max_tokens: settings.max_tokens,
+            threads: Threads::build(folder.path(), None)?,
+            folder: folder.path().to_owned(),
+        };
+        Ok((model, first))
+    }
+
+    fn with_threads(self, most: usize) -> Result<Self, TransformerError> {
+        let threads = Threads::build(&self.folder, Some(most))?;
+        Ok(Model { threads, ..self })
+    }
+
+    fn failed(&self, problem: &str) -> TransformerError {
+        TransformerError::Compute { folder: self.folder.clone(), problem: problem.to_owned() }
+    }
+}
+
+/// A model that turns texts into vectors.
+pub struct Transformer {
+    model: Model,
+    pooling: Pooling,
     query_prefix: String,
     document_prefix: String,
-    threads: Threads,
 }
 
 impl std::fmt::Debug for Transformer {
@@ -128,36 +172,18 @@ impl Transformer {
         Self::read(folder, false)
     }
 
-    /// Reads the model; `rounds` says whether its layers are rounded, as only a reranker's are.
     fn read(folder: &Path, rounds: bool) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read(&folder)?;
-        // The weights come last, so that a fault of the small files is known before a large one is read, or downloaded.
-        let pieces = Pieces::read(&folder, &settings)?;
-        let weights = Weights::read(&folder)?;
-        let weights = if rounds { weights.rounding() } else { weights };
-        let network = Network::read(&weights, &settings.network)?;
-        pieces.must_fit(&folder, network.vocabulary())?;
-        Ok(Transformer {
-            name: folder.name(),
-            hash: settings.hash(weights.hash(), pieces.hash()),
-            network,
-            width: settings.network.width(),
-            pieces,
-            pooling: settings.pooling,
-            max_tokens: settings.max_tokens,
-            query_prefix: settings.query_prefix,
-            document_prefix: settings.document_prefix,
-            threads: Threads::build(folder.path(), None)?,
-            folder: folder.path().to_owned(),
-        })
+        let (model, ()) = Model::read(&folder, &settings, rounds, |_, _| Ok(()))?;
+        let Settings { pooling, query_prefix, document_prefix, .. } = settings;
+        Ok(Transformer { model, pooling, query_prefix, document_prefix })
     }
 
     /// The same, on this many threads at most (0 is 1). They take their priority from the thread that calls this.
     /// Without this call there is one thread per core, or `RAYON_NUM_THREADS`.
     pub fn with_threads(self, most: usize) -> Result<Self, TransformerError> {
-        let threads = Threads::build(&self.folder, Some(most))?;
-        Ok(Transformer { threads, ..self })
+        Ok(Transformer { model: self.model.with_threads(most)?, ..self })
     }
 
     /// The same, with these prefixes. One that is not given stays as the folder names it (or empty).
@@ -172,24 +198,24 @@ impl Transformer {
     /// length, prefix. Vectors of different identities are never compared.
     pub fn identity(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        let hash = hasher.update(self.hash.as_bytes()).update(self.document_prefix.as_bytes()).finalize();
-        format!("transformer {} {}", self.name, &hash.to_hex()[..16])
+        let hash = hasher.update(self.model.hash.as_bytes()).update(self.document_prefix.as_bytes()).finalize();
+        format!("transformer {} {}", self.model.name, &hash.to_hex()[..16])
     }
 
     /// Components of a vector.
     pub fn dimensions(&self) -> usize {
-        self.width
+        self.model.width
     }
 
     /// Tokens of a text that the model reads, with its prefix and those that begin and end it; what is beyond is
     /// cut off.
     pub fn max_tokens(&self) -> usize {
-        self.max_tokens
+        self.model.max_tokens
     }
 
     /// How many tokens `text` has, without prefix and without those that begin and end it.
     pub fn count(&self, text: &str) -> usize {
-        self.pieces.count(text)
+        self.model.pieces.count(text)
     }
 
     /// The vectors of `texts`, in their order: [`dimensions`](Self::dimensions) values each, of length 1 (or 0, if
@@ -199,18 +225,15 @@ impl Transformer {
             TextRole::Query => &self.query_prefix,
             TextRole::Document => &self.document_prefix,
         };
-        self.threads.run(|| {
-            let tokens: Vec<Tokens> = texts.par_iter().map(|text| self.pieces.single(prefix, text)).collect();
+        let Model { network, pieces, threads, width, .. } = &self.model;
+        threads.run(|| {
+            let tokens: Vec<Tokens> = texts.par_iter().map(|text| pieces.single(prefix, text)).collect();
             in_batches(&tokens, |batch| {
-                let pool = |states: &[f32]| normalised(self.pooling.pool(states, self.width));
-                let vectors = self.network.read_states(batch, self.pooling, self.width, pool);
-                vectors.into_iter().map(|vector| vector.ok_or_else(|| self.failed(NOT_FINITE))).collect()
+                let pool = |states: &[f32]| normalised(self.pooling.pool(states, *width));
+                let vectors = network.read_states(batch, self.pooling, *width, pool);
+                vectors.into_iter().map(|vector| vector.ok_or_else(|| self.model.failed(NOT_FINITE))).collect()
             })
         })
-    }
-
-    fn failed(&self, problem: &str) -> TransformerError {
-        TransformerError::Compute { folder: self.folder.clone(), problem: problem.to_owned() }
     }
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::{Action, Attempt, Policy};
-use reqwest::{Certificate, Method, Response, Url};
+use reqwest::{Certificate, Method, Response};
 use secrecy::ExposeSecret as _;
 
 use super::reply::{Broken, Reply};
-use super::wire::Request;
+use super::wire::{Address, Request};
 
 /// Longest body of an answer. A caption has hundreds of bytes; a longer answer has run away.
 pub(super) const MOST_BODY: usize = 2 << 20;
@@ -41,22 +41,17 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// For a server at `base` (`scheme://host:port`), which is `local` if it runs on this machine. Opens no connection.
-    pub(super) fn new(base: &str, local: bool) -> Result<Self, String> {
-        Transport::trusting(base, local, None)
+    /// For the server at an address. Opens no connection.
+    pub(super) fn new(address: &Address) -> Result<Self, String> {
+        Transport::trusting(address, None)
     }
 
     /// The same; only servers that one of the `trusted` certificates vouches for are trusted, if there are such.
-    pub(super) fn trusting(base: &str, local: bool, trusted: Option<Vec<Certificate>>) -> Result<Self, String> {
+    pub(super) fn trusting(address: &Address, trusted: Option<Vec<Certificate>>) -> Result<Self, String> {
         static PROVIDER: Once = Once::new();
         // If another provider was installed before, it stays.
         PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-        // The address itself is not repeated: some have a password in them.
-        let url = Url::parse(base).map_err(|error| format!("the address of the server is none: {error}"))?;
-        let Some(name) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
-            return Err("the address of the server must be like `https://example.org`".to_owned());
-        };
-        let host = url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
+        let (host, local) = (address.authority().to_owned(), address.is_loopback());
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("situated/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::custom(stay_here))
@@ -67,7 +62,7 @@ impl Transport {
             // What runs on this machine is not behind a proxy, whatever the environment says.
             builder = builder.no_proxy();
         }
-        if url.scheme() == "http" {
+        if address.is_plain() {
             // Nothing to verify: the system's certificates, which may be missing, need not be read.
             builder = builder.tls_certs_only([]);
         } else if let Some(trusted) = trusted {

@@ -14,7 +14,8 @@ pub const TEMPLATE: &str = include_str!("../../launchd/dev.situated.daemon.plist
 const PROGRAM: &str = "\t\t<string>/opt/homebrew/bin/situated</string>";
 const LAST_ARGUMENT: &str = "\t\t<string>--quiet</string>";
 const LOG: &str = "\t<string>/Users/me/Library/Logs/situated/stderr.log</string>";
-const VERSION: &str = "<!-- situated ";
+/// What stands before the version in agents and tasks.
+pub(super) const VERSION: &str = "<!-- situated ";
 
 use super::unit::Launch;
 
@@ -40,7 +41,7 @@ fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The version that wrote an agent.
+/// The version that wrote an agent or a task.
 pub fn version(text: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix(VERSION))?;
     Some(line.trim_end_matches("-->").trim().to_owned())

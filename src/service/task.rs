@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::plist::VERSION;
+pub use super::plist::version;
 use super::unit::Launch;
 
 /// Its name in the Scheduler.
@@ -13,7 +15,6 @@ pub const TEMPLATE: &str = include_str!("task.xml");
 const COMMAND: &str = r"      <Command>C:\Program Files\situated\situated.exe</Command>";
 const ARGUMENTS: &str = "      <Arguments>run --quiet</Arguments>";
 const USER: &str = "<UserId>S-1-5-21-1</UserId>";
-const VERSION: &str = "<!-- situated ";
 
 /// The task that runs this program for the user with this security identifier.
 pub fn task(launch: &Launch, sid: &str, version: &str) -> String {
@@ -70,12 +71,6 @@ fn unescaped(text: &str) -> String {
         rest = behind;
     }
     out + rest
-}
-
-/// The version that wrote a task.
-pub fn version(text: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.strip_prefix(VERSION))?;
-    Some(line.trim_end_matches("-->").trim().to_owned())
 }
 
 /// The program that a task runs.

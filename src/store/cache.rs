@@ -128,13 +128,8 @@ impl VectorCache {
     }
 
     /// How many inputs have a vector.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.file().len()
-    }
-
-    /// Whether no input has a vector.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Waits until everything is on the disk.

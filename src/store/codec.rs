@@ -65,11 +65,6 @@ pub(super) fn checksum(parts: &[&[u8]]) -> [u8; 8] {
     out
 }
 
-/// Seals a payload of the first version.
-fn seal(value: &impl Serialize) -> Result<Vec<u8>, Damage> {
-    seal_as(VERSION, value)
-}
-
 /// Seals a payload of a version.
 fn seal_as(version: u8, value: &impl Serialize) -> Result<Vec<u8>, Damage> {
     let shape = |error: bincode::Error| Damage::Shape(error.to_string());
@@ -99,6 +94,14 @@ pub(super) fn is_sealed(bytes: &[u8]) -> bool {
 
 fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, Damage> {
     options().deserialize(payload).map_err(|error| Damage::Shape(error.to_string()))
+}
+
+/// Reads a record that has no later version than the first.
+fn read_first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Damage> {
+    match unseal(bytes)? {
+        (VERSION, payload) => read(payload),
+        (other, _) => Err(Damage::Version(other)),
+    }
 }
 
 /// A note, without its path, which is its key.
@@ -149,15 +152,12 @@ pub(super) fn decode_paid(chunks: usize, bytes: &[u8]) -> Result<Vec<(usize, Con
 
 /// Encodes contexts of the archive or the journal. Text and sketch of a template's context are not kept.
 pub(super) fn encode_contexts<'a>(contexts: impl IntoIterator<Item = &'a ContextRecord>) -> Result<Vec<u8>, Damage> {
-    seal(&v1::Contexts::from_records(contexts))
+    seal_as(VERSION, &v1::Contexts::from_records(contexts))
 }
 
 /// The contexts in the bytes.
 pub(super) fn decode_contexts(bytes: &[u8]) -> Result<Vec<ContextRecord>, Damage> {
-    match unseal(bytes)? {
-        (1, payload) => read::<v1::Contexts<'_>>(payload)?.into_records(),
-        (other, _) => Err(Damage::Version(other)),
-    }
+    read_first::<v1::Contexts<'_>>(bytes)?.into_records()
 }
 
 /// The only context in the bytes.
@@ -171,44 +171,33 @@ pub(super) fn decode_context(bytes: &[u8]) -> Result<ContextRecord, Damage> {
 
 /// A context's name.
 pub(super) fn encode_id(id: Id) -> Result<Vec<u8>, Damage> {
-    seal(&id)
+    seal_as(VERSION, &id)
 }
 
 /// The name in the bytes.
 pub(super) fn decode_id(bytes: &[u8]) -> Result<Id, Damage> {
-    match unseal(bytes)? {
-        (1, payload) => read(payload),
-        (other, _) => Err(Damage::Version(other)),
-    }
+    read_first(bytes)
 }
 
 /// The counters.
 pub(super) fn encode_counters(counters: Counters) -> Result<Vec<u8>, Damage> {
-    seal(&v1::Counters { seq: counters.seq, next_no: counters.next_no })
+    seal_as(VERSION, &v1::Counters { seq: counters.seq, next_no: counters.next_no })
 }
 
 /// The counters in the bytes.
 pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damage> {
-    match unseal(bytes)? {
-        (1, payload) => {
-            let v1::Counters { seq, next_no } = read(payload)?;
-            Ok(Counters { seq, next_no: next_no.max(1) })
-        }
-        (other, _) => Err(Damage::Version(other)),
-    }
+    let v1::Counters { seq, next_no } = read_first(bytes)?;
+    Ok(Counters { seq, next_no: next_no.max(1) })
 }
 
 /// A small value of the engine.
 pub(super) fn encode_value(value: &str) -> Result<Vec<u8>, Damage> {
-    seal(&value)
+    seal_as(VERSION, &value)
 }
 
 /// The value in the bytes.
 pub(super) fn decode_value(bytes: &[u8]) -> Result<String, Damage> {
-    match unseal(bytes)? {
-        (1, payload) => read(payload),
-        (other, _) => Err(Damage::Version(other)),
-    }
+    read_first(bytes)
 }
 
 /// An entry of the journal, under the version that first had it: an older program then leaves it where it is.

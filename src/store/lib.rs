@@ -187,19 +187,10 @@ impl Store {
         Ok(archived)
     }
 
-    /// Applies a change as one transaction under the next sequence number, and returns the record as stored:
-    /// its `seq` (and `no`, if it is 0) are filled in. For a removal it is the removed record, under the
-    /// removal's number. Does not wait for the disk; a new paid context is in the journal, fsynced, before the
-    /// transaction.
-    pub fn apply(&self, path: &VaultPath, write: NoteWrite) -> Result<NoteRecord, StoreError> {
-        let mut records = self.apply_many(vec![(path.clone(), write)])?;
-        // One write gives one record; the other arm is for the compiler.
-        records.pop().map_or_else(|| Ok(nothing_at(path)), Ok)
-    }
-
-    /// Applies several changes, each under its own sequence number, as one transaction: all of them or none. Much
-    /// faster than one by one. A few hundred at a time are enough: all are held in memory. Returns a record for each,
-    /// as [`Store::apply`] does.
+    /// Applies changes, each under the next sequence number, as one transaction: all of them or none. Much faster than
+    /// one by one. A few hundred at a time are enough: all are held in memory. Returns for each the record as stored:
+    /// its `seq` (and `no`, if it is 0) are filled in. For a removal it is the removed record, under the removal's
+    /// number. Does not wait for the disk; a new paid context is in the journal, fsynced, before the transaction.
     pub fn apply_many(&self, changes: Vec<(VaultPath, NoteWrite)>) -> Result<Vec<NoteRecord>, StoreError> {
         let mut counters = self.counters.lock();
         self.journal_paid(&changes)?;

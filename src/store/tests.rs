@@ -28,6 +28,14 @@ pub(super) fn open(dir: &Path) -> (Store, Opened) {
     Store::open(dir, EMBEDDER, DIMENSIONS).unwrap()
 }
 
+impl Store {
+    /// Applies one change; see [`Store::apply_many`].
+    fn apply(&self, path: &VaultPath, write: NoteWrite) -> Result<NoteRecord, StoreError> {
+        let mut records = self.apply_many(vec![(path.clone(), write)])?;
+        Ok(records.remove(0))
+    }
+}
+
 pub(super) fn section(n: u8) -> SectionKey {
     SectionKey([n; 16])
 }

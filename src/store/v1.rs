@@ -186,26 +186,6 @@ impl Note<'_> {
     }
 }
 
-impl<'a> From<&'a ChunkRecord> for Chunk<'a> {
-    fn from(chunk: &'a ChunkRecord) -> Self {
-        Chunk {
-            id: chunk.id,
-            keys: Cow::Borrowed(&chunk.keys),
-            ordinal: chunk.ordinal,
-            span: chunk.span,
-            lines: chunk.lines,
-            heading_path: Cow::Borrowed(&chunk.heading_path),
-            hash: chunk.hash,
-            context_hash: chunk.context_hash,
-            wanted: chunk.wanted,
-            inputs: Cow::Borrowed(&chunk.inputs),
-            decided: (action_number(chunk.decided.0), reason_number(chunk.decided.1)),
-            later: chunk.later.map(reason_number),
-            due: chunk.due.map(|due| (reason_number(due.reason), due.since, due.tries)),
-        }
-    }
-}
-
 impl Chunk<'_> {
     fn into_record(self) -> Result<ChunkRecord, Damage> {
         Ok(ChunkRecord {
@@ -221,10 +201,7 @@ impl Chunk<'_> {
             inputs: self.inputs.into_owned(),
             decided: (action(self.decided.0)?, reason(self.decided.1)?),
             later: self.later.map(reason).transpose()?,
-            due: match self.due {
-                Some((number, since, tries)) => Some(PendingContext { reason: reason(number)?, since, tries }),
-                None => None,
-            },
+            due: self.due.map(due).transpose()?,
         })
     }
 }
@@ -327,6 +304,11 @@ impl Making {
 
 fn unknown(what: &str, number: u8) -> Damage {
     Damage::Shape(format!("unknown {what} {number}"))
+}
+
+/// What a model is to be asked for, from its reason, since when, and tries.
+pub(super) fn due((number, since, tries): (u8, i64, u8)) -> Result<PendingContext, Damage> {
+    Ok(PendingContext { reason: reason(number)?, since, tries })
 }
 
 pub(super) fn action_number(action: Action) -> u8 {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::damage::Damage;
 use super::record::{ChunkRecord, NoteRecord};
 use super::v1;
-use context::plan::PendingContext;
 use context::{ContextRecord, Expansion, Origin, Spent};
 use note::VaultPath;
 use note::fingerprint::{ChunkId, InputHash, SectionKey, Sketch, TextHash, chunk_id};
@@ -143,9 +142,6 @@ impl<'a> Chunk<'a> {
         let shared = before.headings.get(..self.shared as usize).ok_or_else(|| shape("headings are missing"))?;
         let start = before.end.wrapping_add(self.span.0);
         let line = before.line.wrapping_add(self.lines.0);
-        let due = self
-            .due
-            .map(|(number, since, tries)| v1::reason(number).map(|reason| PendingContext { reason, since, tries }));
         Ok(ChunkRecord {
             id,
             keys,
@@ -159,7 +155,7 @@ impl<'a> Chunk<'a> {
             inputs,
             decided: (v1::action(self.decided.0)?, v1::reason(self.decided.1)?),
             later: self.later.map(v1::reason).transpose()?,
-            due: due.transpose()?,
+            due: self.due.map(v1::due).transpose()?,
         })
     }
 }

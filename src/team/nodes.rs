@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use provider::rest::{RestError, RestServer, Verb};
+use provider::rest::{Method, RestError, RestServer};
 use tokio::time::{Instant, timeout};
 
 use crate::failure::Failure;
@@ -47,14 +47,14 @@ impl Nodes {
     /// That of the node that failed first, or the refusal of one that answered.
     pub(crate) async fn ask(
         &self,
-        (verb, path): (Verb, &str),
+        (method, path): (Method, &str),
         body: Vec<u8>,
         within: Duration,
         name: &str,
     ) -> Result<Vec<u8>, Failure> {
         let (first, count) = (self.answers.load(Ordering::Relaxed), self.servers.len());
         let order: Vec<usize> = (0..count).map(|after| (first + after) % count).collect();
-        let ask = |at: usize, within| self.servers[at].ask(verb, path, body.clone(), within);
+        let ask = |at: usize, within| self.servers[at].ask(method.clone(), path, body.clone(), within);
         let (at, answer) = first_answer(&order, within, ask).await;
         let passed = answer.as_ref().is_err_and(is_the_nodes_own);
         if !passed {

@@ -60,8 +60,9 @@ pub enum Effect {
     Wait(Duration, Failure),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
+    #[default]
     Claiming,
     Cleaning,
     Listing,
@@ -73,7 +74,7 @@ enum Stage {
 }
 
 /// The plan of one vault's keeper.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Publisher {
     stage: Stage,
     /// What the store has; until that is known, nothing is written or deleted.
@@ -94,23 +95,6 @@ pub struct Publisher {
     /// The number up to which points are visible.
     revision: u64,
     failures: u32,
-}
-
-impl Default for Publisher {
-    fn default() -> Self {
-        Publisher {
-            stage: Stage::Claiming,
-            wanted: None,
-            there: BTreeMap::new(),
-            held: BTreeSet::new(),
-            to_write: BTreeSet::new(),
-            to_remove: BTreeSet::new(),
-            writing: BTreeMap::new(),
-            old: Vec::new(),
-            revision: 0,
-            failures: 0,
-        }
-    }
 }
 
 impl Publisher {

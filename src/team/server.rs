@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use provider::rest::{RestServer, Verb};
+use provider::rest::{Method, RestServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -83,10 +83,10 @@ impl Collection {
         (!hosts.is_empty()).then(|| hosts.join(" or "))
     }
 
-    async fn ask(&self, verb: Verb, path: &str, body: Option<Value>) -> Result<Value, Failure> {
+    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, Failure> {
         let body = body.map_or_else(Vec::new, |body| body.to_string().into_bytes());
         let path = format!("/collections/{}{path}", self.name);
-        let answer = self.nodes.ask((verb, &path), body, self.patience, &self.name).await?;
+        let answer = self.nodes.ask((method, &path), body, self.patience, &self.name).await?;
         let mut answer: Value = serde_json::from_slice(&answer).map_err(|_| self.odd())?;
         Ok(answer["result"].take())
     }
@@ -102,7 +102,7 @@ impl Collection {
     /// # Errors
     /// It is too old, or no such server.
     pub async fn version(&self) -> Result<String, Failure> {
-        let answer = self.nodes.ask((Verb::Get, "/"), Vec::new(), self.patience, &self.name).await?;
+        let answer = self.nodes.ask((Method::GET, "/"), Vec::new(), self.patience, &self.name).await?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|_| self.odd())?;
         let version = answer["version"].as_str().ok_or_else(|| self.odd())?;
         let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
@@ -120,7 +120,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`].
     pub async fn inspect(&self) -> Result<Option<Info>, Failure> {
-        let answer = match self.ask(Verb::Get, "", None).await {
+        let answer = match self.ask(Method::GET, "", None).await {
             Err(Failure { kind: Kind::Missing, .. }) => return Ok(None),
             answer => answer?,
         };
@@ -141,10 +141,10 @@ impl Collection {
     pub async fn ensure(&self, dimensions: usize, quantisation: Quantisation) -> Result<(), Failure> {
         match self.inspect().await? {
             Some(info) => self.check(&info, dimensions)?,
-            None => drop(self.ask(Verb::Put, "", Some(collection::made_with(dimensions, quantisation))).await?),
+            None => drop(self.ask(Method::PUT, "", Some(collection::made_with(dimensions, quantisation))).await?),
         }
         for field in collection::fields() {
-            self.ask(Verb::Put, "/index?wait=true", Some(field)).await?;
+            self.ask(Method::PUT, "/index?wait=true", Some(field)).await?;
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`].
     pub async fn drop_all(&self) -> Result<(), Failure> {
-        self.ask(Verb::Delete, "", None).await.map(drop)
+        self.ask(Method::DELETE, "", None).await.map(drop)
     }
 
     /// What its own point says; `None` if it has none.
@@ -216,7 +216,7 @@ impl Collection {
             json!({"key": "revision", "range": {"lte": revision}}),
         ];
         let change = json!({"payload": {"revision": revision}, "filter": {"must": still}});
-        self.ask(Verb::Post, &format!("/points/payload{IN_ORDER}"), Some(change)).await.map(drop)
+        self.ask(Method::POST, &format!("/points/payload{IN_ORDER}"), Some(change)).await.map(drop)
     }
 
     /// The states of all of its vaults.
@@ -238,7 +238,7 @@ impl Collection {
 
     async fn own_point<T: DeserializeOwned>(&self, id: String) -> Result<Option<T>, Failure> {
         let asked = json!({"ids": [id], "with_payload": true});
-        let found = self.ask(Verb::Post, "/points", Some(asked)).await?;
+        let found = self.ask(Method::POST, "/points", Some(asked)).await?;
         let payload = found.get(0).map(|point| point["payload"].clone());
         payload.map(|payload| serde_json::from_value(payload).map_err(|_| self.foreign())).transpose()
     }
@@ -246,7 +246,7 @@ impl Collection {
     async fn put_own(&self, id: String, what: &str, mut payload: Value) -> Result<(), Failure> {
         payload[WHAT] = what.into();
         let point = json!({"points": [{"id": id, "vector": {}, "payload": payload}]});
-        self.ask(Verb::Put, &format!("/points{IN_ORDER}"), Some(point)).await.map(drop)
+        self.ask(Method::PUT, &format!("/points{IN_ORDER}"), Some(point)).await.map(drop)
     }
 
     /// Writes points; returns when the server has applied the write.
@@ -254,7 +254,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`]; some of them may have been written all the same.
     pub async fn put(&self, points: Vec<Value>) -> Result<(), Failure> {
-        self.ask(Verb::Put, "/points?wait=true", Some(json!({"points": points}))).await.map(drop)
+        self.ask(Method::PUT, "/points?wait=true", Some(json!({"points": points}))).await.map(drop)
     }
 
     /// Deletes the points that meet a filter.
@@ -262,7 +262,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`].
     pub async fn delete(&self, filter: &Value) -> Result<(), Failure> {
-        self.ask(Verb::Post, "/points/delete?wait=true", Some(json!({"filter": filter}))).await.map(drop)
+        self.ask(Method::POST, "/points/delete?wait=true", Some(json!({"filter": filter}))).await.map(drop)
     }
 
     /// Deletes points by their ids.
@@ -271,7 +271,7 @@ impl Collection {
     /// See [`Failure`].
     pub async fn delete_ids(&self, ids: &[String]) -> Result<(), Failure> {
         let ids: Vec<Value> = ids.iter().map(|id| id_of(id)).collect();
-        self.ask(Verb::Post, "/points/delete?wait=true", Some(json!({"points": ids}))).await.map(drop)
+        self.ask(Method::POST, "/points/delete?wait=true", Some(json!({"points": ids}))).await.map(drop)
     }
 
     /// How many points meet a filter, exactly.
@@ -279,7 +279,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`].
     pub async fn count(&self, filter: &Value) -> Result<u64, Failure> {
-        let answer = self.ask(Verb::Post, "/points/count", Some(json!({"filter": filter, "exact": true}))).await?;
+        let answer = self.ask(Method::POST, "/points/count", Some(json!({"filter": filter, "exact": true}))).await?;
         answer["count"].as_u64().ok_or_else(|| self.odd())
     }
 
@@ -306,7 +306,7 @@ impl Collection {
         let mut offset = Value::Null;
         loop {
             let asked = json!({"filter": filter, "limit": PAGE, "with_payload": with, "offset": offset});
-            let mut page = self.ask(Verb::Post, "/points/scroll", Some(asked)).await?;
+            let mut page = self.ask(Method::POST, "/points/scroll", Some(asked)).await?;
             read(page["points"].take()).into_iter().for_each(&mut look);
             offset = page["next_page_offset"].take();
             if offset.is_null() {
@@ -320,7 +320,7 @@ impl Collection {
     /// # Errors
     /// See [`Failure`].
     pub(crate) async fn search(&self, searches: &[Value]) -> Result<Vec<Vec<Read>>, Failure> {
-        let answer = self.ask(Verb::Post, "/points/query/batch", Some(json!({"searches": searches}))).await?;
+        let answer = self.ask(Method::POST, "/points/query/batch", Some(json!({"searches": searches}))).await?;
         let Value::Array(answers) = answer else { return Err(self.odd()) };
         Ok(answers.into_iter().map(|mut answer| read(answer["points"].take())).collect())
     }

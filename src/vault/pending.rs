@@ -94,11 +94,6 @@ impl Pending {
         self.span = Some((first.min(now), last.max(now)));
     }
 
-    /// Takes in a path that changed while it was being looked at, which is dirty again.
-    pub fn mark(&mut self, now: Instant, path: VaultPath) {
-        self.hint(now, Hint::Path(path));
-    }
-
     /// How many distinct paths and folders wait; 1 for a walk.
     pub fn len(&self) -> usize {
         if self.rescan.is_some() || self.storm { 1 } else { self.paths.len() + self.folders.len() }

@@ -197,12 +197,6 @@ impl Policy {
         matches!(path.file_name(), SITUATED | GIT)
     }
 
-    /// Whether a note's name is one that sync programs give to the loser of a conflict. Such copies are
-    /// notes all the same, for their text may be nowhere else.
-    pub fn is_conflict(&self, path: &VaultPath) -> bool {
-        is_conflict(path.file_name())
-    }
-
     /// The most bytes that a note or document at `path` may have.
     pub(super) fn max_bytes(&self, path: &VaultPath) -> u64 {
         if Format::is_converted(path.as_str()) { MOST_BYTES } else { self.max_note_bytes }
@@ -372,7 +366,8 @@ fn is_temporary(name: &[u8]) -> bool {
 }
 
 /// Whether a name is that of a conflict copy of Syncthing, Dropbox, Obsidian Sync, Nextcloud, Seafile, Synology or
-/// Resilio, as far as such names can be told from a person's.
+/// Resilio, as far as such names can be told from a person's. Such copies are notes all the same, for their text may be
+/// nowhere else.
 pub fn is_conflict(name: &str) -> bool {
     let name = name.to_lowercase();
     let in_brackets = |phrase: &str| {

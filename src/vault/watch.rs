@@ -60,6 +60,8 @@ enum Message {
     Policy(Arc<Policy>),
     /// Folders that a walk saw.
     Seen(Vec<VaultPath>),
+    /// All watches are to be placed anew, for the root may be another folder now; a walk is hinted at afterwards. A
+    /// root that is gone is looked for until it is back.
     Rearm,
     /// Look at the state.
     Wake,
@@ -193,12 +195,6 @@ impl Watcher {
     /// after each walk of the whole vault: that makes up for a lost event, and makes use of a limit that was raised.
     pub fn reconcile(&self, folders: Vec<VaultPath>) {
         self.send(Message::Seen(folders));
-    }
-
-    /// Places all watches anew, for the root may be another folder now; a walk is hinted at afterwards.
-    /// A root that is gone is looked for until it is back.
-    pub fn rearm(&self) {
-        self.send(Message::Rearm);
     }
 
     fn send(&self, message: Message) {

@@ -52,7 +52,11 @@ fn finding_and_reading() {
     let (said, _) = ran(&place, &["search", "what if the wind is too strong"], 0);
     assert!(said.starts_with(" 1. ") && said.contains(".md:"), "{said}");
     let (said, talk) = ran(&place, &["search", "--mode", "lexical", "zzqqxxyy"], 1);
-    assert!(said.is_empty() && talk.contains("nothing found"), "{said}{talk}");
+    assert!(said.is_empty() && talk.contains("nothing found; try fewer or other words"), "{said}{talk}");
+    for nothing in ["tag:nosuch", "((("] {
+        let (_, talk) = ran(&place, &["search", nothing], 1);
+        assert!(talk.contains("nothing found") && !talk.contains("other words"), "{talk}");
+    }
     let (said, talk) = ran(&place, &["--quiet", "search", "-m", "lexical", "zzqqxxyy"], 1);
     assert_eq!((said.as_str(), talk.as_str()), ("", ""));
     let (said, _) = ran(&place, &["search", "sensor", "-n", "3", "--format", "{path}:{line}\\t{title}"], 0);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use protocol::decision::{Action, Reason};
 use protocol::jobs::{JobState, RebuildRequest, SyncRequest};
+use protocol::names::{NameKind, NamesRequest};
 use protocol::search::SearchRequest;
 use protocol::status::RunState;
 
@@ -480,6 +481,44 @@ fn ignore_files_that_come_and_go_change_what_is_found() {
     place.write("Archive/.situatedignore", "!a2.md\n");
     daemon.wait_holding("mothballs", &all);
     assert_like_fresh(&place, &mut daemon, &["mothballs", "apricot"]);
+}
+
+#[test]
+fn most_notes_are_left_out_without_doubt_and_those_of_a_rebuild_under_way_stay_out() {
+    let place = notes(300);
+    for i in 0..200 {
+        place.write(&format!("guide/{i}.md"), "# Guide\n\nheron\n");
+    }
+    place.write("a.md", "# A\n\nheron\n");
+    let mut daemon = place.start();
+    daemon.ask(&RebuildRequest::default());
+    place.write(".situatedignore", "guide/\n");
+    daemon.wait_holding("heron", &["a.md"]);
+    daemon.wait_idle();
+    assert_eq!(daemon.holding("heron"), ["a.md"], "put back by the rebuild");
+    assert_eq!(daemon.status().vaults[0].doubt, None);
+}
+
+#[test]
+fn a_file_without_text_leaves_its_old_name_when_it_is_renamed() {
+    let place = notes(3);
+    place.write("Untitled.canvas", "{}");
+    place.write("scan.md", "# A scan\n\nblurred\n");
+    let mut daemon = place.start();
+    let names = |daemon: &mut Daemon| -> Vec<String> {
+        let all = daemon.ask(&NamesRequest { what: NameKind::Notes, ..NamesRequest::default() }).names;
+        let mut paths: Vec<String> = all.into_iter().filter_map(|name| name.path).collect();
+        paths.sort();
+        paths
+    };
+    assert!(names(&mut daemon).contains(&"Untitled.canvas".to_owned()));
+    fs::rename(place.vault.join("Untitled.canvas"), place.vault.join("Plan.canvas")).unwrap();
+    fs::rename(place.vault.join("scan.md"), place.vault.join("scan.pdf")).unwrap();
+    eventually("both have their new names alone", || {
+        let names = names(&mut daemon);
+        names.contains(&"Plan.canvas".to_owned())
+            && !names.iter().any(|name| name == "Untitled.canvas" || name == "scan.md")
+    });
 }
 
 #[test]

@@ -201,13 +201,18 @@ fn bash_completes_what_the_vault_has() {
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
     // (the line, its words as bash cuts them, what is offered)
-    let cases: [(&str, &[&str], &[&str]); 10] = [
+    let cases: [(&str, &[&str], &[&str]); 11] = [
         ("situated get pl", &["situated", "get", "pl"], &[r"Plan\ B", "Planets"]),
         ("situated get \"Plan ", &["situated", "get", "Plan "], &["Plan B"]),
         ("situated get sec", &["situated", "get", "sec"], &["Second"]),
         ("situated get plans/", &["situated", "get", "plans/"], &["plans/b.md", "plans/c.md"]),
         (r"situated get Plan\ B#T", &["situated", "get", r"Plan\ B#T"], &[r"Plan\ B#The\ end"]),
         ("situated search x tag:w", &["situated", "search", "x", "tag", ":", "w"], &["work", "work/late"]),
+        (
+            "situated search \u{e4}\u{f6} tag:w",
+            &["situated", "search", "\u{e4}\u{f6}", "tag", ":", "w"],
+            &["work", "work/late"],
+        ),
         ("situated search --vault=n", &["situated", "search", "--vault", "=", "n"], &["notes"]),
         ("situated search tag:", &["situated", "search", "tag", ""], &["work", "work/late"]),
         ("situated search path:", &["situated", "search", "path", ""], &["plans"]),

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use protocol::search::SearchRequest;
 use serde_json::Value;
@@ -48,39 +49,54 @@ fn listed(place: &Place) -> Vec<(String, bool)> {
     list["vaults"].as_array().unwrap().iter().map(of).collect()
 }
 
+/// Clients that search all the time, and fail if one search does.
+struct Askers {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<u32>>,
+}
+
+impl Askers {
+    fn start(place: &Place) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ask = |n: u32| {
+            let (stop, mut client) = (stop.clone(), place.command());
+            client.args(["search", "--json", "--mode", "lexical", "apples"]);
+            let work = move || {
+                let mut asked = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let output = client.output().unwrap();
+                    assert!(output.status.success(), "{}", err(&output));
+                    assert!(out(&output).contains("a.md"), "{}", out(&output));
+                    asked += 1;
+                }
+                asked
+            };
+            std::thread::Builder::new().name(format!("asker {n}")).spawn(work).unwrap()
+        };
+        let threads = (0..4).map(ask).collect();
+        Askers { stop, threads }
+    }
+
+    fn finish(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let asked: Vec<u32> = self.threads.into_iter().map(|asker| asker.join().unwrap()).collect();
+        assert!(asked.iter().all(|asked| *asked > 0), "{asked:?}");
+    }
+}
+
 #[test]
 fn a_vault_is_added_while_queries_run_and_none_of_them_fails() {
     let (place, _elsewhere, other) = place();
     place.configure("# mine\n\n[search]\nlimit = 7 # few\n");
     let mut daemon = start(&place);
-    let stop = Arc::new(AtomicBool::new(false));
-    let askers: Vec<_> = (0..4)
-        .map(|n| {
-            let (stop, mut client) = (stop.clone(), place.command());
-            client.args(["search", "--json", "--mode", "lexical", "apples"]);
-            std::thread::Builder::new()
-                .name(format!("asker {n}"))
-                .spawn(move || {
-                    let mut asked = 0;
-                    while !stop.load(Ordering::Relaxed) {
-                        let output = client.output().unwrap();
-                        assert!(output.status.success(), "{}", err(&output));
-                        asked += 1;
-                    }
-                    asked
-                })
-                .unwrap()
-        })
-        .collect();
+    let askers = Askers::start(&place);
     let told = well(&place, &["vault", "add", other.to_str().unwrap()]);
     assert!(told.contains("Added Other") && told.contains("indexes and watches it now"), "{told}");
     daemon.connect_anew();
     daemon.wait_holding("bananas", &["b.md"]);
     fs::write(other.join("c.md"), "# C\n\nCherries too.\n").unwrap();
     daemon.wait_holding("cherries", &["c.md"]);
-    stop.store(true, Ordering::Relaxed);
-    let asked: Vec<u32> = askers.into_iter().map(|asker| asker.join().unwrap()).collect();
-    assert!(asked.iter().all(|asked| *asked > 0), "{asked:?}");
+    askers.finish();
     assert_eq!(daemon.exited(), None, "it is the same process");
     let text = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
     assert!(text.contains("# mine") && text.contains("limit = 7 # few") && text.contains("name = \"Other\""), "{text}");
@@ -181,6 +197,25 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
     well(&place, &["vault", "remove", "Other", "--delete-data", "--yes"]);
     assert_eq!(data(&place), 1);
     assert!(other.join("b.md").exists());
+}
+
+#[test]
+fn vaults_are_renamed_and_read_by_other_rules_while_queries_run_and_none_of_them_fails() {
+    let (place, _elsewhere, other) = place();
+    place.configure("");
+    let daemon = start(&place);
+    well(&place, &["vault", "add", other.to_str().unwrap()]);
+    let askers = Askers::start(&place);
+    for names in [["notes", "First"], ["Other", "Second"], ["First", "notes"]] {
+        well(&place, &["vault", "rename", names[0], names[1]]);
+    }
+    let file = place.dir.path().join("config.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("name = \"Second\"", "name = \"Second\"\nprivate = [\"b.md\"]")).unwrap();
+    well(&place, &["config", "reload"]);
+    well(&place, &["vault", "remove", "Second"]);
+    askers.finish();
+    assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test]

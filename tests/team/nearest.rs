@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use context::settings::KeyConfig;
 use index::embed::{Vector, builtin};
-use provider::rest::Verb;
+use provider::rest::Method;
 use serde_json::Value;
 use team::{Asked, Collection, Done, Quantisation, Reader};
 
@@ -58,7 +58,7 @@ async fn indexed(server: &Server, collection: &Collection) {
     let rest = server.rest(&KeyConfig::default());
     let path = format!("/collections/{}", collection.name());
     for _ in 0..1200 {
-        let answer = rest.ask(Verb::Get, &path, Vec::new(), LONG).await.unwrap();
+        let answer = rest.ask(Method::GET, &path, Vec::new(), LONG).await.unwrap();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         let done = answer["result"]["indexed_vectors_count"].as_u64().unwrap_or(0);
         if answer["result"]["status"] == "green" && done as usize > NOTES {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use context::settings::KeyConfig;
-use provider::rest::{RestServer, Verb};
+use provider::rest::{Method, RestServer};
 use team::Collection;
 use tempfile::TempDir;
 
@@ -65,7 +65,7 @@ impl Server {
     async fn ready(&self) {
         let server = self.rest(&KeyConfig::default());
         for _ in 0..600 {
-            if server.ask(Verb::Get, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
+            if server.ask(Method::GET, "/readyz", Vec::new(), Duration::from_secs(5)).await.is_ok() {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

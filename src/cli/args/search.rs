@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use strum::VariantNames as _;
 
 use crate::cli::print::Hyperlinks;
 use protocol::search::BoostWeights;
@@ -100,9 +101,7 @@ pub(super) fn expand(text: &str) -> Result<protocol::search::Expand, String> {
 
 /// What hits carry beside what they always do.
 fn include(text: &str) -> Result<protocol::search::Include, String> {
-    let known = protocol::search::Include::ALL;
-    let named = known.into_iter().find(|include| include.name() == text);
-    named.ok_or_else(|| format!("there is {}", known.map(protocol::search::Include::name).join(", ")))
+    text.parse().map_err(|_| format!("there is {}", protocol::search::Include::VARIANTS.join(", ")))
 }
 
 /// How hits are chosen and shown.

@@ -5,7 +5,6 @@ use super::daemon::Daemon;
 use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
 use super::{Check, Level, typed};
-use Level::{Fail, Note, Ok, Warn};
 use note::Format;
 use protocol::contexts::OfferedWork;
 use protocol::status::{Enforcement, RunState, Status, WarnedNote};
@@ -29,14 +28,14 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     found.push(data(facts));
     found.extend(facts.former.iter().map(|found| former(found, facts)));
     found.extend(lock_and_socket(facts));
-    found.extend(sandbox(facts));
+    found.push(sandbox(facts));
     found.extend(namespaces(facts));
     found.push(disk(facts));
     found.push(clock(facts));
     found.push(model(facts));
     found.extend(table(facts));
     found.extend(cross_encoder(facts));
-    found.extend(facts.providers.iter().flat_map(|provider| key(provider, facts.uid)));
+    found.extend(facts.providers.iter().filter_map(|provider| key(provider, facts.uid)));
     found.push(leaves(facts));
     found.extend(watches(facts));
     for vault in &facts.vaults {
@@ -49,15 +48,15 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
 fn config(facts: &Facts) -> Check {
     let id = "config";
     match (facts.config_problems.as_slice(), &facts.config_file) {
-        ([], Some(file)) => Check::new(id, Ok, format!("{} says what to do", file.display())),
+        ([], Some(file)) => Check::ok(id, format!("{} says what to do", file.display())),
         ([], None) if facts.vaults.is_empty() && !matches!(facts.daemon, Daemon::Answers(..)) => {
-            Check::new(id, Warn, "there is no configuration, so nothing says which vault to index")
+            Check::warn(id, "there is no configuration, so nothing says which vault to index")
                 .remedy("situated init ~/Notes")
         }
-        ([], None) => Check::new(id, Note, "there is no configuration; the defaults are in force"),
+        ([], None) => Check::note(id, "there is no configuration; the defaults are in force"),
         ([first, rest @ ..], _) => {
             let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
-            Check::new(id, Fail, format!("the configuration is wrong{more}"))
+            Check::fail(id, format!("the configuration is wrong{more}"))
                 .because(first.clone())
                 .remedy("situated config check")
         }
@@ -72,14 +71,12 @@ fn daemon(facts: &Facts) -> Check {
                 "none" => String::new(),
                 by => format!(", kept by {by}"),
             };
-            Check::new(id, Ok, format!("it answers (process {}{by}) in {}", status.pid, millis(*took)))
+            Check::ok(id, format!("it answers (process {}{by}) in {}", status.pid, millis(*took)))
         }
         Daemon::Silent(why, ended) => {
-            Check::new(id, Fail, "one holds the index and does not answer").because(why.clone()).remedy(ended.clone())
+            Check::fail(id, "one holds the index and does not answer").because(why.clone()).remedy(ended.clone())
         }
-        Daemon::Absent => {
-            Check::new(id, Note, "none runs: what only it knows was not looked at").remedy("situated run")
-        }
+        Daemon::Absent => Check::note(id, "none runs: what only it knows was not looked at").remedy("situated run"),
     }
 }
 
@@ -87,30 +84,31 @@ fn version(facts: &Facts) -> Option<Check> {
     let Daemon::Answers(status, _) = &facts.daemon else { return None };
     let (id, ours, its) = ("version", &facts.version, &status.version);
     Some(if ours == its {
-        Check::new(id, Ok, format!("program and daemon are {ours}"))
+        Check::ok(id, format!("program and daemon are {ours}"))
     } else {
-        Check::new(id, Warn, format!("this program is {ours}, the daemon is {its}")).remedy("situated service restart")
+        Check::warn(id, format!("this program is {ours}, the daemon is {its}")).remedy("situated service restart")
     })
 }
 
 fn data(facts: &Facts) -> Check {
     let (id, dir) = ("data", facts.data_dir.display());
     if let Some(Err(why)) = &facts.writable {
-        return Check::new(id, Fail, format!("nothing can be written in {dir}, where the index has to be"))
+        return Check::fail(id, format!("nothing can be written in {dir}, where the index has to be"))
             .because(why.clone())
             .remedy("set `data_dir` in the configuration to a folder that can be written");
     }
     match &facts.data {
-        Some(place) if place.path == facts.data_dir && place.uid != facts.uid => {
-            Check::new(id, Fail, format!("{dir} belongs to user {}, not to you ({})", place.uid, facts.uid))
-                .remedy(format!("sudo chown -R {} {}", facts.uid, typed(&facts.data_dir)))
-        }
+        Some(place) if place.path == facts.data_dir && place.uid != facts.uid => Check::fail(
+            id,
+            format!("{dir} belongs to user {}, not to you ({})", place.uid, facts.uid),
+        )
+        .remedy(format!("sudo chown -R {} {}", facts.uid, typed(&facts.data_dir))),
         Some(place) if place.path == facts.data_dir && place.mode & 0o077 != 0 => {
             let open = format!("{dir} can be read by others (mode {:03o}), and holds the text of notes", place.mode);
-            Check::new(id, Warn, open).remedy(format!("chmod 700 {}", typed(&facts.data_dir)))
+            Check::warn(id, open).remedy(format!("chmod 700 {}", typed(&facts.data_dir)))
         }
-        Some(place) if place.path == facts.data_dir => Check::new(id, Ok, format!("{dir} is yours alone")),
-        _ => Check::new(id, Note, format!("{dir} is not there yet: nothing was indexed")),
+        Some(place) if place.path == facts.data_dir => Check::ok(id, format!("{dir} is yours alone")),
+        _ => Check::note(id, format!("{dir} is not there yet: nothing was indexed")),
     }
 }
 
@@ -124,10 +122,10 @@ fn former(found: &FormerFacts, facts: &Facts) -> Check {
         } else {
             "nothing of it is read"
         };
-        return Check::new(id, Warn, finding).because(unread).remedy(format!("mv {0} {0}.old", typed(&found.at)));
+        return Check::warn(id, finding).because(unread).remedy(format!("mv {0} {0}.old", typed(&found.at)));
     }
     let finding = format!("{at} is used, where an earlier version kept it; its place is {present}");
-    let check = Check::new(id, Note, finding);
+    let check = Check::note(id, finding);
     match facts.daemon {
         Daemon::Absent => check.because("the daemon moves it when it starts, where that can be done"),
         _ => check.because("the daemon moves it when it starts again, or says in its log why it cannot"),
@@ -135,97 +133,88 @@ fn former(found: &FormerFacts, facts: &Facts) -> Check {
 }
 
 fn lock_and_socket(facts: &Facts) -> Vec<Check> {
-    let mut found = Vec::new();
+    let id = "socket";
     let runs = !matches!(facts.daemon, Daemon::Absent);
-    match &facts.socket {
+    let socket = match &facts.socket {
         Some(Place { path, is_socket: false, .. }) => {
-            found.push(
-                Check::new("socket", Fail, format!("{} is in the way and is no socket", path.display()))
-                    .remedy(format!("mv {0} {0}.old", typed(path))),
-            );
+            let check = Check::fail(id, format!("{} is in the way and is no socket", path.display()));
+            Some(check.remedy(format!("mv {0} {0}.old", typed(path))))
         }
         Some(Place { path, uid, .. }) if *uid != facts.uid => {
             let finding = format!("the socket {} belongs to user {uid}, not to you ({})", path.display(), facts.uid);
-            found.push(Check::new("socket", Fail, finding).remedy("set `serve.socket` to a path of your own"));
+            Some(Check::fail(id, finding).remedy("set `serve.socket` to a path of your own"))
         }
         Some(Place { path, mode, .. }) if mode & 0o077 != 0 => {
             let finding = format!("the socket {} is open to others (mode {mode:03o})", path.display());
-            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod 600 {}", typed(path))));
+            Some(Check::fail(id, finding).remedy(format!("chmod 600 {}", typed(path))))
         }
         Some(Place { path, .. }) if !runs => {
             let finding = format!("{} was left by a daemon that is gone; the next one replaces it", path.display());
-            found.push(Check::new("socket", Note, finding));
+            Some(Check::note(id, finding))
         }
-        Some(Place { path, .. }) => found.push(Check::new("socket", Ok, format!("{} is yours alone", path.display()))),
-        None if runs => found.push(
-            Check::new("socket", Fail, "the daemon's socket was removed, so nobody reaches it")
-                .remedy("situated service restart"),
-        ),
-        None => {}
-    }
-    if let Some(dir) = &facts.socket_dir {
-        let sticky = dir.mode & 0o1000 != 0;
-        if dir.mode & 0o022 != 0 && !sticky {
-            let finding =
-                format!("others can put a socket of theirs into {} (mode {:03o})", dir.path.display(), dir.mode);
-            found.push(Check::new("socket", Fail, finding).remedy(format!("chmod go-w {}", typed(&dir.path))));
-        }
-    }
-    found
+        Some(Place { path, .. }) => Some(Check::ok(id, format!("{} is yours alone", path.display()))),
+        None => runs.then(|| {
+            let check = Check::fail(id, "the daemon's socket was removed, so nobody reaches it");
+            check.remedy("situated service restart")
+        }),
+    };
+    let is_open = |dir: &&Place| dir.mode & 0o022 != 0 && dir.mode & 0o1000 == 0;
+    let folder = facts.socket_dir.as_ref().filter(is_open).map(|Place { path, mode, .. }| {
+        let finding = format!("others can put a socket of theirs into {} (mode {mode:03o})", path.display());
+        Check::fail(id, finding).remedy(format!("chmod go-w {}", typed(path)))
+    });
+    socket.into_iter().chain(folder).collect()
 }
 
-fn sandbox(facts: &Facts) -> Vec<Check> {
+fn sandbox(facts: &Facts) -> Check {
     let id = "landlock";
     let kernel = match facts.host.landlock {
         Some(abi) => format!("the kernel has version {abi}"),
         None => "the kernel has none".to_owned(),
     };
     let Daemon::Answers(status, _) = &facts.daemon else {
-        return vec![match facts.host.landlock {
-            Some(_) => Check::new(id, Ok, format!("{kernel}: a daemon will be held to its files")),
-            None => Check::new(
-                id,
-                Note,
-                "the kernel has no Landlock, so nothing but the daemon itself keeps it to its files",
-            ),
-        }];
+        return match facts.host.landlock {
+            Some(_) => Check::ok(id, format!("{kernel}: a daemon will be held to its files")),
+            None => {
+                Check::note(id, "the kernel has no Landlock, so nothing but the daemon itself keeps it to its files")
+            }
+        };
     };
     let sandbox = &status.sandbox;
     let network = if sandbox.network { "it can open connections" } else { "it can open no connection" };
     let why = sandbox.why.clone().unwrap_or_default();
-    let mut found = vec![match (sandbox.landlock, facts.host.landlock) {
-        (Enforcement::Full, _) => Check::new(
+    let check = match (sandbox.landlock, facts.host.landlock) {
+        (Enforcement::Full, _) => Check::ok(
             id,
-            Ok,
             format!("the kernel lets the daemon read the vaults and write to its own folders only; {network}"),
         ),
         (Enforcement::Partial, _) => {
-            Check::new(id, Note, format!("the kernel holds the daemon to its files in part; {network}")).because(why)
+            Check::note(id, format!("the kernel holds the daemon to its files in part; {network}")).because(why)
         }
         (Enforcement::None, None) => {
-            Check::new(id, Note, "nothing but the daemon itself keeps it to its files").because(kernel)
+            Check::note(id, "nothing but the daemon itself keeps it to its files").because(kernel)
         }
         // The kernel could, so the configuration or the unit's filter of system calls prevents it.
         (Enforcement::None, Some(_)) => {
-            Check::new(id, Warn, "nothing but the daemon itself keeps it to its files, and the kernel could")
+            Check::warn(id, "nothing but the daemon itself keeps it to its files, and the kernel could")
                 .because(format!("{kernel}; {why}"))
                 .remedy("set `host.sandbox = \"auto\"`, or install the unit again: situated service install")
         }
-    }];
+    };
     if sandbox.landlock != Enforcement::None && sandbox.network && status.leaves_machine.is_empty() && sandbox.abi < 4 {
-        found[0] = found[0].clone().because("versions before 4 know no rules for the network");
+        return check.because("versions before 4 know no rules for the network");
     }
-    found
+    check
 }
 
 fn namespaces(facts: &Facts) -> Option<Check> {
     let id = "namespaces";
     let allowed = facts.host.namespaces?;
     Some(if allowed {
-        Check::new(id, Ok, "users may make namespaces: the unit's strict part can hold")
+        Check::ok(id, "users may make namespaces: the unit's strict part can hold")
     } else {
         let finding = "users may make no namespaces: the unit's strict part does nothing, Landlock does the work";
-        Check::new(id, Note, finding)
+        Check::note(id, finding)
     })
 }
 
@@ -233,18 +222,18 @@ fn disk(facts: &Facts) -> Check {
     let id = "disk";
     let store: u64 = facts.vaults.iter().map(|vault| vault.store.bytes).sum();
     match facts.disk {
-        None => Check::new(id, Note, "how much room there is cannot be told"),
+        None => Check::note(id, "how much room there is cannot be told"),
         Some((free, _)) => {
             let finding = format!("{} are free, the indexes take {}", bytes(free), bytes(store));
             match free {
-                _ if free < LEAST_FREE => Check::new(id, Fail, finding)
+                _ if free < LEAST_FREE => Check::fail(id, finding)
                     .because("what cannot be written is tried again when there is room; what was indexed is found")
                     .remedy(format!("make room on the disk of {}", facts.data_dir.display())),
                 // A compaction, or a rebuild beside the old index, needs as much again as the store.
                 _ if free < LITTLE_FREE.max(store) => {
-                    Check::new(id, Warn, finding).remedy("situated stop && situated compact")
+                    Check::warn(id, finding).remedy("situated stop && situated compact")
                 }
-                _ => Check::new(id, Ok, finding),
+                _ => Check::ok(id, finding),
             }
         }
     }
@@ -253,78 +242,73 @@ fn disk(facts: &Facts) -> Check {
 fn clock(facts: &Facts) -> Check {
     let id = "clock";
     match facts.newest {
-        _ if facts.now < EARLIEST => Check::new(id, Warn, "the clock is years behind: ages and budgets will be wrong")
+        _ if facts.now < EARLIEST => Check::warn(id, "the clock is years behind: ages and budgets will be wrong")
             .remedy("timedatectl set-ntp true"),
         Some(newest) if newest > facts.now + AHEAD => {
             let ahead = millis((newest - facts.now) as f64 * 1000.0);
-            Check::new(id, Warn, format!("files of the index are {ahead} from now: the clock was set back"))
+            Check::warn(id, format!("files of the index are {ahead} from now: the clock was set back"))
                 .remedy("timedatectl set-ntp true")
         }
-        _ => Check::new(id, Ok, "it is plausible"),
+        _ => Check::ok(id, "it is plausible"),
     }
 }
 
 fn model(facts: &Facts) -> Check {
     let id = "model";
     if facts.model_error < 1e-4 {
-        Check::new(id, Ok, "the built-in one gives the vector that it should")
+        Check::ok(id, "the built-in one gives the vector that it should")
     } else {
-        Check::new(
-            id,
-            Fail,
-            "the built-in one gives another vector than it should: this program is damaged, or miscompiled",
-        )
-        .because(format!("off by {}", facts.model_error))
-        .remedy("cargo install situated --force")
+        Check::fail(id, "the built-in one gives another vector than it should: this program is damaged, or miscompiled")
+            .because(format!("off by {}", facts.model_error))
+            .remedy("cargo install situated --force")
     }
 }
 
-fn key(provider: &ProviderFacts, uid: u32) -> Vec<Check> {
+fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
     let ProviderFacts { section, name, key, file } = provider;
     let id = "key";
     let whose = format!("the key of {name} (`{section}`)");
     let setting = format!("{section}.key_file");
     if let Some(file) = file {
-        return vec![match file {
-            Err(why) => Check::new(id, Fail, format!("{whose} cannot be read"))
+        return Some(match file {
+            Err(why) => Check::fail(id, format!("{whose} cannot be read"))
                 .because(why.clone())
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`")),
-            Result::Ok(place) if place.uid != uid => {
-                Check::new(id, Fail, format!("{whose} belongs to user {}, so it is not taken", place.uid))
+            Ok(place) if place.uid != uid => {
+                Check::fail(id, format!("{whose} belongs to user {}, so it is not taken", place.uid))
                     .remedy(format!("sudo chown {uid} {}", typed(&place.path)))
             }
-            Result::Ok(place) if place.mode & 0o077 != 0 => Check::new(
-                id,
-                Fail,
-                format!("{whose} can be read by others (mode {:04o}), so it is not taken", place.mode),
-            )
-            .remedy(format!("chmod 600 {}", typed(&place.path))),
-            Result::Ok(place) => Check::new(id, Ok, format!("{whose} is in {}, for you alone", place.path.display())),
-        }];
+            Ok(place) if place.mode & 0o077 != 0 => {
+                Check::fail(id, format!("{whose} can be read by others (mode {:04o}), so it is not taken", place.mode))
+                    .remedy(format!("chmod 600 {}", typed(&place.path)))
+            }
+            Ok(place) => Check::ok(id, format!("{whose} is in {}, for you alone", place.path.display())),
+        });
     }
-    let Some(key) = key else { return Vec::new() };
+    let key = key.as_ref()?;
     let ask = "situated doctor --provider";
-    vec![match key.found {
+    Some(match key.found {
         Some(true) if key.place.starts_with("the variable") => {
-            Check::new(id, Note, format!("{whose} is in {} here; a service does not see what a shell sets", key.place))
+            Check::note(id, format!("{whose} is in {} here; a service does not see what a shell sets", key.place))
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
         }
-        Some(true) => Check::new(id, Ok, format!("{whose} is in {}", key.place)),
+        Some(true) => Check::ok(id, format!("{whose} is in {}", key.place)),
         Some(false) => {
-            Check::new(id, Warn, format!("{whose} is not in {}; a server of this machine may need none", key.place))
+            Check::warn(id, format!("{whose} is not in {}; a server of this machine may need none", key.place))
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
         }
-        None => Check::new(id, Note, format!("{whose} comes from {}; whether it works only asking tells", key.place))
-            .remedy(ask),
-    }]
+        None => {
+            Check::note(id, format!("{whose} comes from {}; whether it works only asking tells", key.place)).remedy(ask)
+        }
+    })
 }
 
 /// The cross-encoder that the configuration names.
 fn cross_encoder(facts: &Facts) -> Option<Check> {
     let id = "reranker";
     Some(match facts.cross_encoder.as_ref()? {
-        Result::Ok(folder) => Check::new(id, Ok, format!("the cross-encoder lies in {}", folder.display())),
-        Err(why) => Check::new(id, Fail, "the cross-encoder of `rerank.model` is not here, so nothing is reranked")
+        Ok(folder) => Check::ok(id, format!("the cross-encoder lies in {}", folder.display())),
+        Err(why) => Check::fail(id, "the cross-encoder of `rerank.model` is not here, so nothing is reranked")
             .remedy(why.clone()),
     })
 }
@@ -333,8 +317,8 @@ fn cross_encoder(facts: &Facts) -> Option<Check> {
 fn table(facts: &Facts) -> Option<Check> {
     let id = "table";
     Some(match facts.table.as_ref()? {
-        Result::Ok(what) => Check::new(id, Ok, what.clone()),
-        Err(why) => Check::new(id, Fail, "the static table of `embed.path` cannot be used, so others make the vectors")
+        Ok(what) => Check::ok(id, what.clone()),
+        Err(why) => Check::fail(id, "the static table of `embed.path` cannot be used, so others make the vectors")
             .because(why.clone())
             .remedy("put the right files there, or take `provider = \"static\"` out of [embed]"),
     })
@@ -343,18 +327,14 @@ fn table(facts: &Facts) -> Option<Check> {
 fn leaves(facts: &Facts) -> Check {
     let id = "privacy";
     match &facts.daemon {
-        Daemon::Answers(status, _) if status.leaves_machine.is_empty() => {
-            Check::new(id, Ok, "nothing leaves this machine")
-        }
+        Daemon::Answers(status, _) if status.leaves_machine.is_empty() => Check::ok(id, "nothing leaves this machine"),
         Daemon::Answers(status, _) => {
-            Check::new(id, Note, "text leaves this machine").because(status.leaves_machine.join("; "))
+            Check::note(id, "text leaves this machine").because(status.leaves_machine.join("; "))
         }
-        _ if facts.providers.is_empty() => {
-            Check::new(id, Ok, "no provider is configured: nothing will leave this machine")
-        }
+        _ if facts.providers.is_empty() => Check::ok(id, "no provider is configured: nothing will leave this machine"),
         _ => {
             let names: Vec<&str> = facts.providers.iter().map(|provider| provider.name).collect();
-            Check::new(id, Note, format!("texts go to {}", names.join(", ")))
+            Check::note(id, format!("texts go to {}", names.join(", ")))
         }
     }
 }
@@ -375,19 +355,19 @@ fn watches(facts: &Facts) -> Vec<Check> {
             format!("{} needed, {left} of {most} left", counted(needed, "watch").replace("watchs", "watches"));
         let enough = (2 * (used + needed)).next_power_of_two().max(524_288);
         found.push(match needed {
-            _ if needed > left => Check::new(id, Warn, finding)
+            _ if needed > left => Check::warn(id, finding)
                 .because("what goes without is looked at every 30 seconds instead of at once")
                 .remedy(sysctl("max_user_watches", enough)),
-            _ if needed * 5 > left * 4 => Check::new(id, Note, finding).remedy(sysctl("max_user_watches", enough)),
-            _ => Check::new(id, Ok, finding),
+            _ if needed * 5 > left * 4 => Check::note(id, finding).remedy(sysctl("max_user_watches", enough)),
+            _ => Check::ok(id, finding),
         });
     }
     if let Some((most, used)) = facts.host.instances.filter(|(most, used)| needed > 0 && used + 2 > *most) {
         let finding = format!("{used} of {most} instances of inotify are taken: vaults cannot be listened to");
-        found.push(Check::new(id, Warn, finding).remedy(sysctl("max_user_instances", 512.max(most * 2))));
+        found.push(Check::warn(id, finding).remedy(sysctl("max_user_instances", 512.max(most * 2))));
     }
     if !facts.host.proc {
-        found.push(Check::new(id, Note, "there is no /proc, so limits and memory cannot be told"));
+        found.push(Check::note(id, "there is no /proc, so limits and memory cannot be told"));
     }
     found
 }
@@ -395,27 +375,25 @@ fn watches(facts: &Facts) -> Vec<Check> {
 fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
     let name = format!("`{}`", vault.name);
     if let Some(why) = &vault.unreadable {
-        return vec![Check::new("vault", Fail, format!("{name} cannot be read")).because(why.clone())];
+        return vec![Check::fail("vault", format!("{name} cannot be read")).because(why.clone())];
     }
     let on = vault.file_system.as_ref().map_or(String::new(), |(kind, _)| format!(" on {kind}"));
     let mut found = vec![match (&vault.file_system, vault.poll) {
-        (Some((kind, true)), None) => Check::new(
+        (Some((kind, true)), None) => Check::note(
             "vault",
-            Note,
             format!("{name} lies on {kind}, where changes by others go unheard: it is looked at every 30 seconds"),
         ),
-        (Some((kind, true)), Some(false)) => Check::new(
+        (Some((kind, true)), Some(false)) => Check::warn(
             "vault",
-            Warn,
             format!("{name} lies on {kind}, where changes by others go unheard, and is not polled"),
         )
         .remedy(format!("take `poll = false` out of the vault {name}")),
-        _ => Check::new("vault", Ok, format!("{name}: {}{on}", counted(vault.notes, "note")))
+        _ => Check::ok("vault", format!("{name}: {}{on}", counted(vault.notes, "note")))
             .because(vault.path.display().to_string()),
     }];
     let named = |paths: &[String]| if full { paths.join(", ") } else { String::new() };
     for (reason, (count, paths)) in &vault.skipped {
-        let level = if *reason == UNREADABLE { Warn } else { Note };
+        let level = if *reason == UNREADABLE { Level::Warn } else { Level::Note };
         let finding = format!("{name}: {} left out, {reason}", counted(*count, "file"));
         found.push(Check::new("skipped", level, finding).because(named(paths)));
     }
@@ -425,7 +403,7 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
             counted(vault.conflicts.0, "copy").replace("copys", "copies")
         );
         found.push(
-            Check::new("conflicts", Note, finding)
+            Check::note("conflicts", finding)
                 .because(named(&vault.conflicts.1))
                 .remedy("situated --json status | jq '.vaults[].conflicts'"),
         );
@@ -436,10 +414,10 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
 
 fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
     if let Some(why) = &vault.index_unreadable {
-        return vec![Check::new("store", Warn, format!("{name}: its index cannot be read")).because(why.clone())];
+        return vec![Check::warn("store", format!("{name}: its index cannot be read")).because(why.clone())];
     }
     if !vault.indexed {
-        return vec![Check::new("store", Note, format!("{name} was never indexed"))];
+        return vec![Check::note("store", format!("{name} was never indexed"))];
     }
     let mut found = Vec::new();
     let size = bytes(vault.store.bytes);
@@ -448,45 +426,34 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
             let finding = format!(
                 "{name}: the database does not open; the next daemon moves it aside and makes it anew from the notes"
             );
-            Check::new("store", Warn, finding).because(why.clone()).remedy("situated run")
+            Check::warn("store", finding).because(why.clone()).remedy("situated run")
         }
-        Some(Result::Ok(notes)) => {
-            Check::new("store", Ok, format!("{name}: it opens, with {} in {size}", counted(*notes, "note")))
-        }
-        None => Check::new("store", Ok, format!("{name}: {size}")),
+        Some(Ok(notes)) => Check::ok("store", format!("{name}: it opens, with {} in {size}", counted(*notes, "note"))),
+        None => Check::ok("store", format!("{name}: {size}")),
     });
     if let Some(newest) = vault.store.moved_aside.last() {
         let finding =
             format!("{name}: {} moved aside", counted(vault.store.moved_aside.len() as u64, "damaged database"));
         found.push(
-            Check::new("store", Note, finding)
+            Check::note("store", finding)
                 .because("what a model had written came back from the journal; they are kept for whoever wants to know")
                 .remedy(format!("rm -r {}", typed(newest))),
         );
     }
-    match &vault.store.journal {
-        None => {}
-        Some(Err(why)) => found.push(
-            Check::new("journal", Fail, format!("{name}: the contexts that were paid for cannot be read"))
+    found.extend(vault.store.journal.as_ref().map(|journal| {
+        match journal {
+            Err(why) => Check::fail("journal", format!("{name}: the contexts that were paid for cannot be read"))
                 .because(why.clone())
                 .remedy(format!("chmod u+rw {}/contexts.journal", typed(&vault.index))),
-        ),
-        Some(Result::Ok((entries, 0))) => {
-            found.push(Check::new("journal", Ok, format!("{name}: {entries} entries of contexts can be read")));
+            Ok((entries, 0)) => Check::ok("journal", format!("{name}: {entries} entries of contexts can be read")),
+            Ok((entries, damaged)) => {
+                let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
+                Check::warn("journal", finding).remedy("situated stop && situated contexts export backup.jsonl")
+            }
         }
-        Some(Result::Ok((entries, damaged))) => {
-            let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
-            found.push(
-                Check::new("journal", Warn, finding).remedy("situated stop && situated contexts export backup.jsonl"),
-            );
-        }
-    }
+    }));
     if !vault.words {
-        found.push(Check::new(
-            "words",
-            Note,
-            format!("{name}: the index of words is not there; the next daemon makes it"),
-        ));
+        found.push(Check::note("words", format!("{name}: the index of words is not there; the next daemon makes it")));
     }
     found
 }
@@ -500,8 +467,8 @@ fn told(facts: &Facts) -> Vec<Check> {
         facts.vaults.iter().any(|vault| vault.unreadable.as_ref().is_some_and(|why| problem.contains(why)))
     };
     let of_daemon = problems.iter().filter(|problem| !unreadable(problem));
-    let mut found: Vec<Check> = of_daemon.map(|problem| Check::new("status", Warn, problem.clone())).collect();
-    found.extend(held.iter().map(|held| Check::new("status", Note, held.clone())));
+    let mut found: Vec<Check> = of_daemon.map(|problem| Check::warn("status", problem.clone())).collect();
+    found.extend(held.iter().map(|held| Check::note("status", held.clone())));
     let waiting = contexts.offers.iter().map(|offer| {
         let by = format!("by {} {}", offer.provider, offer.model);
         let finding = match offer.what {
@@ -509,26 +476,25 @@ fn told(facts: &Facts) -> Vec<Check> {
             OfferedWork::Vectors => format!("`{}`: vectors {by} wait for your yes", offer.vault),
             OfferedWork::Reranking => format!("reranking {by} waits for your yes"),
         };
-        Check::new("status", Note, finding).remedy("situated contexts start")
+        Check::note("status", finding).remedy("situated contexts start")
     });
     found.extend(waiting);
     if *state == RunState::Paused && held.is_empty() {
         found.push(
-            Check::new("status", Note, "work is paused: what is saved meanwhile is not found")
-                .remedy("situated resume"),
+            Check::note("status", "work is paused: what is saved meanwhile is not found").remedy("situated resume"),
         );
     }
     if config.changed {
         let finding = format!("{}, so it is not in force", super::super::config::CHANGED);
-        found.push(Check::new("config", Warn, finding).remedy("situated config reload"));
+        found.push(Check::warn("config", finding).remedy("situated config reload"));
     }
     if !config.awaits_start.is_empty() {
         let finding = super::super::config::awaits_start(config);
-        found.push(Check::new("config", Note, finding).remedy("situated service restart"));
+        found.push(Check::note("config", finding).remedy("situated service restart"));
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
         let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);
-        found.push(Check::new("status", Warn, finding).remedy("situated service restart"));
+        found.push(Check::warn("status", finding).remedy("situated service restart"));
     }
     for vault in vaults {
         let is_document = |note: &&WarnedNote| Format::is_converted(&note.path);
@@ -536,20 +502,15 @@ fn told(facts: &Facts) -> Vec<Check> {
         if let Some(first) = documents.first() {
             let count = counted(documents.len() as u64, "document");
             found.push(
-                Check::new(
-                    "notes",
-                    Warn,
-                    format!("`{}`: {count} whose text is not searched, or not all of it", vault.name),
-                )
-                .because(format!("{}; `situated status` names them", first.message)),
+                Check::warn("notes", format!("`{}`: {count} whose text is not searched, or not all of it", vault.name))
+                    .because(format!("{}; `situated status` names them", first.message)),
             );
         }
         let odd = vault.warned.saturating_sub(documents.len() as u64);
         if odd > 0 {
             let finding = format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(odd, "note"));
             found.push(
-                Check::new("notes", Note, finding)
-                    .because("they are indexed all the same; `situated status` names them"),
+                Check::note("notes", finding).because("they are indexed all the same; `situated status` names them"),
             );
         }
     }

@@ -24,9 +24,7 @@ impl Daemon {
     /// Asks for the daemon's status, or finds out why there is none.
     pub(super) fn ask(session: &Session, data_dir: &Path) -> Self {
         let began = Instant::now();
-        let asked: Result<Status, CliFailure> =
-            session.client().and_then(|mut client| Ok(client.call(&StatusRequest::default())?));
-        match asked {
+        match session.call(&StatusRequest::default()) {
             Ok(status) => Daemon::Answers(Box::new(status), began.elapsed().as_secs_f64() * 1e3),
             Err(failure) if locate::is_locked(data_dir) => {
                 let (hangs, why) = match failure {

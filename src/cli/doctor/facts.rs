@@ -118,9 +118,9 @@ impl Place {
 /// Gathers all facts.
 pub(super) fn gather(session: &Session) -> Facts {
     let found = Config::whereabouts(&session.overrides());
-    let (config, config_problems) = match Config::load(&session.overrides()) {
-        Ok(loaded) => (Some((loaded.config, loaded.file)), Vec::new()),
-        Err(ConfigErrors { problems }) => (None, problems.iter().map(ToString::to_string).collect()),
+    let (config, config_file, config_problems) = match Config::load(&session.overrides()) {
+        Ok(loaded) => (Some(loaded.config), loaded.file, Vec::new()),
+        Err(ConfigErrors { problems }) => (None, None, problems.iter().map(ToString::to_string).collect()),
     };
     let folders = Folders::here();
     let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
@@ -131,8 +131,6 @@ pub(super) fn gather(session: &Session) -> Facts {
         _ => discovery.socket(),
     };
     let look = |path: &Path| Place::look(path).ok();
-    let config_file = config.as_ref().and_then(|(_, file)| file.clone());
-    let config = config.map(|(config, _)| config);
     let host = host::look(match &daemon {
         Daemon::Answers(status, _) => Some(status.pid),
         _ => None,
@@ -232,30 +230,16 @@ fn providers(config: &Config) -> Vec<ProviderFacts> {
             file: file(&context.key, context.provider == Provider::Bedrock),
         });
     }
+    let (embed, rerank) = (&config.engine.embed, &config.engine.rerank);
+    let asks = !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
     let others: [(&str, &str, &[&str], &KeyConfig, bool); 2] = [
-        (
-            "embed",
-            config.engine.embed.provider.name(),
-            embed_variables(config.engine.embed.provider),
-            &config.engine.embed.key,
-            config.engine.embed.provider.is_remote(),
-        ),
-        (
-            "rerank",
-            config.engine.rerank.provider.name(),
-            config.engine.rerank.provider.variables(),
-            &config.engine.rerank.key,
-            !matches!(config.engine.rerank.provider, RerankProvider::None | RerankProvider::Transformer),
-        ),
+        ("embed", embed.provider.name(), embed_variables(embed.provider), &embed.key, embed.provider.is_remote()),
+        ("rerank", rerank.provider.name(), rerank.provider.variables(), &rerank.key, asks),
     ];
     for (section, name, variables, key, asked) in others {
         if asked {
-            found.push(ProviderFacts {
-                section,
-                name,
-                key: other_key(key, variables, &is_set),
-                file: file(key, false),
-            });
+            let (file, key) = (file(key, false), other_key(key, variables, &is_set));
+            found.push(ProviderFacts { section, name, key, file });
         }
     }
     found

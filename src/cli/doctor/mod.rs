@@ -57,6 +57,22 @@ impl Check {
         Check { id, level, finding: finding.into(), evidence: None, remedy: None }
     }
 
+    fn ok(id: &'static str, finding: impl Into<String>) -> Self {
+        Check::new(id, Level::Ok, finding)
+    }
+
+    fn note(id: &'static str, finding: impl Into<String>) -> Self {
+        Check::new(id, Level::Note, finding)
+    }
+
+    fn warn(id: &'static str, finding: impl Into<String>) -> Self {
+        Check::new(id, Level::Warn, finding)
+    }
+
+    fn fail(id: &'static str, finding: impl Into<String>) -> Self {
+        Check::new(id, Level::Fail, finding)
+    }
+
     fn because(mut self, evidence: impl Into<String>) -> Self {
         self.evidence = Some(evidence.into()).filter(|text| !text.is_empty());
         self

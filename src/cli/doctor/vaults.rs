@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::daemon::Daemon;
 use crate::daemon::config::Config;
 use store::Looked;
-use vault::policy::Policy;
+use vault::policy::{Policy, is_conflict};
 use vault::root::needs_polling;
 use vault::settings::VaultConfig;
 use vault::walk;
@@ -78,9 +78,9 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
         ..VaultFacts::default()
     };
     let walked = Policy::new(&vault.path, vault)
-        .and_then(|policy| Ok((walk::walk(&vault.path, &policy, None, &AtomicBool::new(false))?, policy)));
-    let (walk, policy) = match walked {
-        Ok(walked) => walked,
+        .and_then(|policy| walk::walk(&vault.path, &policy, None, &AtomicBool::new(false)));
+    let walk = match walked {
+        Ok(walk) => walk,
         Err(error) => {
             facts.unreadable = Some(error.to_string());
             return facts;
@@ -94,7 +94,7 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
             first.push(path.to_string());
         }
     }
-    for (path, _) in walk.files.iter().filter(|(path, _)| policy.is_conflict(path)) {
+    for (path, _) in walk.files.iter().filter(|(path, _)| is_conflict(path.file_name())) {
         facts.conflicts.0 += 1;
         if facts.conflicts.1.len() < NAMED {
             facts.conflicts.1.push(path.to_string());

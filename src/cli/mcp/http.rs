@@ -9,11 +9,9 @@ use platform::files::{Private as _, is_open_to_others};
 
 use crate::cli::args::Mcp;
 use crate::cli::exit;
-use crate::cli::print::{dim, printable, yellow};
+use crate::cli::print::{dim, printable, shown, yellow};
 use crate::cli::session::{CliFailure, Session};
-use crate::daemon::config::Config;
 use crate::mcp::http::{Door, PATH, serve as serve_clients};
-use protocol::client::Discovery;
 
 /// Name of the token's file in the data folder.
 const TOKEN_FILE: &str = "mcp-token";
@@ -25,8 +23,8 @@ const LEAST_TOKEN: usize = 16;
 
 pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, CliFailure> {
     let address = address(typed)?;
-    let found = Config::whereabouts(&session.overrides());
-    let (token, place) = token(args.token_file.as_deref(), &found.data_dir)?;
+    let (discovery, _) = session.discovery();
+    let (token, place) = token(args.token_file.as_deref(), &discovery.data_dir)?;
     let door = Door { address, token, names: args.host.clone() };
     let ready = |address: SocketAddr| {
         session.say(format!("MCP over HTTP at http://{address}{PATH}; Ctrl-C ends it."));
@@ -39,7 +37,6 @@ pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, Cl
             ));
         }
     };
-    let discovery = Discovery { socket: found.socket, data_dir: found.data_dir };
     serve_clients(discovery, door, ready)
         .map_err(|error| CliFailure::new(exit::IO, format!("{address} cannot be served: {error}")))?;
     Ok(exit::OK)
@@ -56,7 +53,7 @@ fn address(typed: &str) -> Result<SocketAddr, CliFailure> {
 /// The token, and where the user finds it: in the file that is named, or in one of the data folder, which is created.
 fn token(file: Option<&Path>, data_dir: &Path) -> Result<(String, String), CliFailure> {
     let path = file.map_or_else(|| data_dir.join(TOKEN_FILE), PathBuf::from);
-    let place = printable(&path.to_string_lossy()).into_owned();
+    let place = shown(&path);
     let failed = |error: io::Error| CliFailure::new(exit::IO, format!("the token in {place}: {error}"));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::configure::{Named, Setting, named_in};
 use super::{as_json, failed, kind, licence, origin};
 use crate::cli::args::AddModel;
-use crate::cli::print::{bold, bytes, dim, printable};
+use crate::cli::print::{bold, bytes, dim, printable, shown};
 use crate::cli::session::{CliFailure, Session};
 use crate::cli::{confirm, exit, jobs, replace};
-use crate::daemon::config::{Config, config_file};
+use crate::daemon::config::{Config, ConfigErrors, config_file};
 use crate::daemon::sandbox::make_files_private;
 use protocol::daemon::{Problems, ReloadRequest};
 use provider::hub::Hub;
@@ -163,9 +163,10 @@ fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -
     if !yes && !confirm::answered_yes("Write it?", INSTEAD)? {
         return Ok(None);
     }
-    let mended = checked(file, &named.new, session)?;
-    if let Some(problems) = mended {
-        return Err(by_hand(crate::daemon::config::ConfigErrors::EXIT_CODE, &problems));
+    let problems = replace::problems_of(file, &named.new, session)?;
+    if !problems.is_empty() {
+        let said = ConfigErrors { problems };
+        return Err(by_hand(ConfigErrors::EXIT_CODE, &format!("it is wrong\n{said}")));
     }
     let written = replace::file(file, Some(&named.old), &named.new, false);
     written.map_err(|error| by_hand(exit::CANNOT_CREATE, &error.to_string()))?;
@@ -177,24 +178,6 @@ fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -
         session.say(format!("The variable {variable} says otherwise, and is stronger than the file: unset it."));
     }
     Ok(Some(true))
-}
-
-/// What is wrong with a text as the configuration. For the check it is written beside the file and removed again.
-fn checked(file: &Path, text: &str, session: &Session) -> Result<Option<String>, CliFailure> {
-    // If nothing can be written beside the file, writing the file itself will report why.
-    let Ok(probe) = replace::beside(file, "check", text, 0o600) else { return Ok(None) };
-    let mut overrides = session.overrides();
-    overrides.config = Some(probe.clone());
-    let (_, problems) = Config::read(&overrides);
-    std::fs::remove_file(&probe)?;
-    let said = problems.into_iter().map(|mut problem| {
-        if problem.file.as_deref() == Some(&*probe) {
-            problem.file = Some(file.to_owned());
-        }
-        problem.to_string()
-    });
-    let said: Vec<String> = said.collect();
-    Ok((!said.is_empty()).then(|| format!("it is wrong\n{}", said.join("\n"))))
 }
 
 /// Makes a running daemon read the configuration again: `None` if none runs, else the problem that prevents it, if
@@ -226,8 +209,4 @@ fn next(kind: ModelKind, reloaded: Option<&Option<String>>, session: &Session) {
             dim("how far the new vectors are; until then the old ones answer")
         ),
     });
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
 }

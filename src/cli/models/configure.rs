@@ -3,7 +3,7 @@
 use toml_edit::{Item, Table, value};
 
 use crate::cli::toml_text;
-use crate::daemon::config::{Loaded, ValueOrigin};
+use crate::daemon::config::{Loaded, ValueOrigin, quoted};
 use provider::hub::ModelId;
 use provider::models::{ModelKind, Shelf};
 
@@ -117,10 +117,6 @@ fn plain(item: &Item) -> String {
         Some(value) => value.clone().decorated("", "").to_string(),
         None => item.to_string().trim().to_owned(),
     }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 #[cfg(test)]

@@ -1,6 +1,14 @@
 use super::*;
 use proptest::prelude::*;
 
+impl Out {
+    /// Any writer, as a terminal of this width would show it, without colours.
+    pub(in crate::cli) fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
+        let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
+        Out { stream, width: width.max(MIN_WIDTH), terminal: false, only_links: false }
+    }
+}
+
 struct Closed;
 impl Write for Closed {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {

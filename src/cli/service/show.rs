@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::super::exit;
-use super::super::print::{Out, age, bold, dim, green, now, red, yellow};
+use super::super::print::{Out, age, bold, dim, green, now, red, shown, yellow};
 use super::super::session::{CliFailure, Session, safe};
-use super::{discovery, places, shown};
+use super::places;
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
 use crate::service::logs;
@@ -16,7 +16,7 @@ const COLUMN: usize = 10;
 
 pub(super) fn status(session: &mut Session) -> Result<u8, CliFailure> {
     let found = inspect();
-    let discovery = discovery(session);
+    let (discovery, _) = session.discovery();
     let daemon = control::ask(&discovery);
     let log = places().ok().and_then(|places| logs::find(&places, &discovery.data_dir));
     let code = if found.running { exit::OK } else { exit::NOT_RUNNING };

@@ -10,8 +10,8 @@ use platform::files::Private as _;
 use super::rows::{Light, Row, Rows};
 use crate::cli::doctor::{Check, Level};
 use crate::cli::exit;
-use crate::cli::print::printable;
-use crate::cli::session::{CliFailure, Session, safe};
+use crate::cli::print::{printable, shown};
+use crate::cli::session::{CliFailure, Session};
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--ink:#1d2129;--paper:#fff;--soft:#667;--line:#d5d8de;--green:#2f8f5b;--yellow:#b07a12;--red:#c0392b}
@@ -92,10 +92,10 @@ pub(super) fn write(file: &Path, page: &str, session: &mut Session) -> Result<()
     if file == Path::new("-") {
         return Ok(session.out.text(page)?);
     }
-    let shown = safe(&file.to_string_lossy());
-    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {shown}: {error}"));
+    let name = shown(file);
+    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {name}: {error}"));
     let mut made = OpenOptions::new().write(true).create(true).truncate(true).private().open(file).map_err(failed)?;
     made.write_all(page.as_bytes()).map_err(failed)?;
-    session.say(format!("wrote {shown}: a browser shows it"));
+    session.say(format!("wrote {name}: a browser shows it"));
     Ok(())
 }

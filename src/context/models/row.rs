@@ -1,5 +1,7 @@
 //! One row of the table of models: what it may say, how it is read from TOML, how rows are merged.
 
+use serde::Deserialize;
+use strum::EnumString;
 use toml::{Table, Value};
 
 use super::{Price, Rates, Thinking};
@@ -33,7 +35,8 @@ const KEYS: [&str; 18] = [
 const EFFORTS: [&str; 5] = ["none", "minimal", "low", "medium", "high"];
 
 /// What a row says; `None` where it says nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(try_from = "Table")]
 pub(super) struct Row {
     pub(super) provider: Option<String>,
     pub(super) id: Option<String>,
@@ -53,39 +56,27 @@ pub(super) struct Row {
 }
 
 /// A price that is no number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Named {
     Free,
     Unknown,
 }
 
-/// Micro-dollars per million tokens.
+/// Names of prices per token.
+const PRICES: [&str; 4] = ["input", "output", "cache_write", "cache_read"];
+
+/// Micro-dollars per million tokens, in the order of [`PRICES`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TokenPrices {
-    pub(super) input: Option<u64>,
-    pub(super) output: Option<u64>,
-    pub(super) cache_write: Option<u64>,
-    pub(super) cache_read: Option<u64>,
-}
+pub(super) struct TokenPrices([Option<u64>; 4]);
 
 impl TokenPrices {
     fn over(self, below: Self) -> Self {
-        TokenPrices {
-            input: self.input.or(below.input),
-            output: self.output.or(below.output),
-            cache_write: self.cache_write.or(below.cache_write),
-            cache_read: self.cache_read.or(below.cache_read),
-        }
+        TokenPrices(std::array::from_fn(|price| self.0[price].or(below.0[price])))
     }
 
     fn at_percent(self, percent: u64) -> Self {
-        let part = |price: Option<u64>| price.map(|p| p.saturating_mul(percent).div_ceil(100));
-        TokenPrices {
-            input: part(self.input),
-            output: part(self.output),
-            cache_write: part(self.cache_write),
-            cache_read: part(self.cache_read),
-        }
+        TokenPrices(self.0.map(|price| price.map(|p| p.saturating_mul(percent).div_ceil(100))))
     }
 
     fn is_empty(self) -> bool {
@@ -94,25 +85,21 @@ impl TokenPrices {
 
     /// Sets a price if the key is one.
     fn set(&mut self, key: &str, value: &Value) -> Option<Result<(), String>> {
-        let slot = match key {
-            "input" => &mut self.input,
-            "output" => &mut self.output,
-            "cache_write" => &mut self.cache_write,
-            "cache_read" => &mut self.cache_read,
-            _ => return None,
-        };
-        Some(dollars(key, value).map(|micro| *slot = Some(micro)))
+        let price = PRICES.iter().position(|name| *name == key)?;
+        Some(dollars(key, value).map(|micro| self.0[price] = Some(micro)))
     }
 }
 
-impl Row {
+impl TryFrom<Table> for Row {
+    type Error = String;
+
     /// Reads a row.
     ///
     /// # Errors
     /// Names the key, and what is wrong with it.
-    pub(super) fn read(table: &Table) -> Result<Self, String> {
+    fn try_from(table: Table) -> Result<Self, String> {
         let mut row = Row::default();
-        for (key, value) in table {
+        for (key, value) in &table {
             if let Some(set) = row.tokens.set(key, value) {
                 set?;
                 continue;
@@ -140,7 +127,9 @@ impl Row {
         }
         Ok(row)
     }
+}
 
+impl Row {
     /// Whether it says anything about what the model costs.
     pub(super) fn has_price(&self) -> bool {
         self.price.is_some() || !self.tokens.is_empty()
@@ -204,14 +193,15 @@ impl Row {
     }
 
     fn rates(&self, tokens: TokenPrices, as_of: &str) -> Result<Rates, String> {
-        let input = tokens.input.ok_or("input: missing beside the other prices")?;
-        let output = tokens.output.ok_or("output: missing beside the other prices")?;
+        let [input, output, cache_write, cache_read] = tokens.0;
+        let input = input.ok_or("input: missing beside the other prices")?;
+        let output = output.ok_or("output: missing beside the other prices")?;
         Ok(Rates {
             as_of: as_of.to_owned(),
             input,
             output,
-            cache_write: tokens.cache_write.unwrap_or(input),
-            cache_read: tokens.cache_read.unwrap_or(input),
+            cache_write: cache_write.unwrap_or(input),
+            cache_read: cache_read.unwrap_or(input),
             batch_percent: self.batch_percent.unwrap_or(100),
             above: None,
         })
@@ -255,11 +245,8 @@ fn dollars(key: &str, value: &Value) -> Result<u64, String> {
 }
 
 fn named(key: &str, value: &Value) -> Result<Named, String> {
-    match value.as_str() {
-        Some("free") => Ok(Named::Free),
-        Some("unknown") => Ok(Named::Unknown),
-        _ => Err(format!("{key}: \"free\" or \"unknown\" is meant, this is {}", shown(value))),
-    }
+    let named = value.as_str().and_then(|word| word.parse().ok());
+    named.ok_or_else(|| format!("{key}: \"free\" or \"unknown\" is meant, this is {}", shown(value)))
 }
 
 fn date(key: &str, value: &Value) -> Result<String, String> {

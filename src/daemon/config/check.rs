@@ -28,6 +28,18 @@ pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
     check.problems
 }
 
+impl Loaded {
+    /// A problem of a value that can be read, at the line that sets it.
+    pub(crate) fn problem_at(&self, key: &str, message: &str) -> Problem {
+        let (file, line) = match self.origin(key) {
+            ValueOrigin::File(file, line) => (Some(file.clone()), Some(*line)),
+            _ => (None, None),
+        };
+        let (key, message) = (Some(units::without_secrets(key)), units::without_secrets(message));
+        Problem { file, line, column: line.map(|_| 1), key, message }
+    }
+}
+
 struct Check<'a> {
     loaded: &'a Loaded,
     problems: Vec<Problem>,
@@ -35,12 +47,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn problem(&mut self, key: &str, message: String) {
-        let (file, line) = match self.loaded.origins.get(key) {
-            Some(ValueOrigin::File(file, line)) => (Some(file.clone()), Some(*line)),
-            _ => (None, None),
-        };
-        let (key, message) = (Some(units::without_secrets(key)), units::without_secrets(&message));
-        self.problems.push(Problem { file, line, column: line.map(|_| 1), key, message });
+        self.problems.push(self.loaded.problem_at(key, &message));
     }
 
     /// Reports a relation between two values at the line where one of them was written.

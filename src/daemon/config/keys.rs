@@ -7,11 +7,7 @@ use std::time::Duration;
 use super::Config;
 use super::units::{self, Value};
 use context::cost::decimal_dollars;
-use context::settings::{Consent, Dialect, ExpansionChoice, FormChoice, Length, Levels, Provider};
 use engine::settings::HostConfig;
-use index::embed::settings::EmbedProvider;
-use index::search::rerank::{RerankProvider, RerankWhen};
-use protocol::search::Expand;
 
 /// A scalar key of the configuration.
 pub(super) struct Key {
@@ -21,6 +17,8 @@ pub(super) struct Key {
     pub name: &'static str,
     /// One line for `situated init`.
     pub about: &'static str,
+    /// A value for `situated init`, if there is no default: as TOML, or of a `key_file` its name.
+    pub example: &'static str,
     /// Reads a value as typed; the error says what would be right.
     pub set: fn(&mut Config, &Value) -> Result<(), String>,
     /// The value as TOML; `None` if it is not set and has no default that could be written down.
@@ -99,24 +97,13 @@ pub(super) const TEAM_KEYS: [(&str, &str); 9] = [
     ("search", "false leaves it out of searches, for who only publishes."),
 ];
 
-const PROVIDERS: [Provider; 6] =
-    [Provider::None, Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
-const DIALECTS: [(&str, Dialect); 2] = [("openai", Dialect::OpenAi), ("compat", Dialect::Compat)];
-const WHENS: [(&str, RerankWhen); 2] = [("asked", RerankWhen::Asked), ("always", RerankWhen::Always)];
-const CONSENTS: [(&str, Consent); 2] = [("ask", Consent::Ask), ("given", Consent::Given)];
-const BESIDE: [(&str, ExpansionChoice); 2] = [("off", ExpansionChoice::Off), ("questions", ExpansionChoice::Questions)];
-const LENGTHS: [(&str, Length); 2] = [("fixed", Length::Fixed), ("dynamic", Length::Dynamic)];
-const FORMS: [(&str, FormChoice); 3] =
-    [("auto", FormChoice::Auto), ("note", FormChoice::Note), ("chunk", FormChoice::Chunk)];
-const EXPANSIONS: [Expand; 3] = [Expand::Off, Expand::Queries, Expand::Hyde];
-
 const DAY: Duration = Duration::from_hours(24);
 const MS: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_mins(1);
 const TOKENS: u64 = 1_000_000_000_000;
 
 fn quoted(text: impl AsRef<str>) -> Option<String> {
-    Some(toml::Value::String(text.as_ref().to_owned()).to_string())
+    Some(units::quoted(text.as_ref()))
 }
 
 fn time(duration: Duration) -> Option<String> {
@@ -128,17 +115,18 @@ fn table(shares: &BTreeMap<String, f32>) -> String {
     format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
 }
 
-/// The word of [`units::one_of`] that has this meaning.
-fn word_for<T: PartialEq>(meaning: T, words: &[(&'static str, T)]) -> Option<String> {
-    words.iter().find(|(_, other)| *other == meaning).and_then(|(word, _)| quoted(word))
+/// The name of a [`units::variant`].
+fn name(variant: impl Into<&'static str>) -> Option<String> {
+    quoted(variant.into())
 }
 
 macro_rules! key {
-    ($section:literal $name:literal, $about:literal, |$c:ident, $v:ident| $set:expr, $get:expr) => {
+    ($section:literal $name:literal, $about:literal $(=> $example:literal)?, |$c:ident, $v:ident| $set:expr, $get:expr) => {
         Key {
             section: $section,
             name: $name,
             about: $about,
+            example: concat!($($example)?),
             set: |$c: &mut Config, $v: &Value| {
                 $set;
                 Ok(())
@@ -181,32 +169,32 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.chunk.plain.overlap_percent = units::percent(v, 0..=50)?, Some(c.engine.chunk.plain.overlap_percent.to_string())),
     key!("context" "provider",
         "\"template\": free, made from the note itself, nothing leaves the machine. \"none\": no contexts. Or a model of \"anthropic\", \"bedrock\", \"openai\" (or compatible), \"ollama\".",
-        |c, v| c.engine.context.provider = units::one_of(v, &PROVIDERS.map(|provider| (provider.name(), provider)))?,
-        quoted(c.engine.context.provider.name())),
-    key!("context" "model", "The model; the provider's cheapest known one if absent.",
+        |c, v| c.engine.context.provider = units::variant(v)?,
+        name(c.engine.context.provider)),
+    key!("context" "model", "The model; the provider's cheapest known one if absent." => "\"claude-haiku-5-5\"",
         |c, v| c.engine.context.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.context.model.as_ref().and_then(quoted)),
-    key!("context" "base_url", "Where the model is asked; the provider's own address if absent. Plain http only on this machine.",
+    key!("context" "base_url", "Where the model is asked; the provider's own address if absent. Plain http only on this machine." => "\"http://127.0.0.1:11434\"",
         |c, v| c.engine.context.base_url = Some(units::address(v)?), c.engine.context.base_url.as_ref().and_then(quoted)),
     key!("context" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it, and it is not taken to be free.",
         |c, v| c.engine.context.passes_on = units::boolean(v)?, Some(c.engine.context.passes_on.to_string())),
     key!("context" "api_version", "Anthropic's `anthropic-version`.",
         |c, v| c.engine.context.api_version = units::plain(v, |c| c.is_ascii_alphanumeric() || c == '-', "a version such as \"2023-06-01\"")?,
         quoted(&c.engine.context.api_version)),
-    key!("context" "dialect", "Of an OpenAI-compatible server: \"openai\" or \"compat\"; decided by the address if absent.",
-        |c, v| c.engine.context.dialect = Some(units::one_of(v, &DIALECTS)?), c.engine.context.dialect.and_then(|d| word_for(d, &DIALECTS))),
+    key!("context" "dialect", "Of an OpenAI-compatible server: \"openai\" or \"compat\"; decided by the address if absent." => "\"compat\"",
+        |c, v| c.engine.context.dialect = Some(units::variant(v)?), c.engine.context.dialect.and_then(name)),
     key!("context" "region", "AWS region of Bedrock.",
         |c, v| c.engine.context.region = units::plain(v, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', "a region such as \"eu-central-1\"")?,
         quoted(&c.engine.context.region)),
-    key!("context" "key_file", "A file with the provider's key, that only you can read.",
+    key!("context" "key_file", "A file with the provider's key, that only you can read." => "key",
         |c, v| c.engine.context.key.file = Some(units::key_file(v)?),
         c.engine.context.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
-    key!("context" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+    key!("context" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown." => "\"pass show situated\"",
         |c, v| c.engine.context.key.command = Some(units::words(v)?), c.engine.context.key.command.as_ref().map(|_| HIDDEN.to_owned())),
-    key!("context" "key_credential", "Or the name of a systemd credential; `situated-key` if absent.",
+    key!("context" "key_credential", "Or the name of a systemd credential; `situated-key` if absent." => "\"situated-key\"",
         |c, v| c.engine.context.key.credential = Some(units::credential(v)?), c.engine.context.key.credential.as_ref().and_then(quoted)),
     key!("context" "consent", "\"ask\": a model that costs money or is elsewhere writes nothing before you have said `situated contexts start`. \"given\": you agree here.",
-        |c, v| c.engine.context.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.context.consent, &CONSENTS)),
+        |c, v| c.engine.context.consent = units::variant(v)?, name(c.engine.context.consent)),
     key!("context" "automatic", "Whether sections that are new or renamed are sent to the model by themselves.",
         |c, v| c.engine.context.automatic = units::boolean(v)?, Some(c.engine.context.automatic.to_string())),
     key!("context" "renew", "Whether another model or prompt has old contexts written anew by itself, within the budget.",
@@ -216,15 +204,15 @@ pub(super) static KEYS: &[Key] = &[
     key!("context" "llm_min_chunks", "Notes with fewer chunks never get a model's context.",
         |c, v| c.engine.context.llm_min_chunks = units::count(v, 1..=1_000_000)? as u32, Some(c.engine.context.llm_min_chunks.to_string())),
     key!("context" "form", "\"note\": few calls for a whole note, \"chunk\": one per chunk, \"auto\": few, with fewer passages in each for long notes.",
-        |c, v| c.engine.context.form = units::one_of(v, &FORMS)?, word_for(c.engine.context.form, &FORMS)),
-    key!("context" "min_words", "Words of a context at least; then `max_words` are asked for at most, and shorter or longer ones count as poorer.",
+        |c, v| c.engine.context.form = units::variant(v)?, name(c.engine.context.form)),
+    key!("context" "min_words", "Words of a context at least; then `max_words` are asked for at most, and shorter or longer ones count as poorer." => "50",
         |c, v| c.engine.context.min_words = Some(units::count(v, 5..=400)? as u32), c.engine.context.min_words.map(|n| n.to_string())),
     key!("context" "length", "\"fixed\", or \"dynamic\": fewer words for passages that are short or say little.",
-        |c, v| c.engine.context.length = units::one_of(v, &LENGTHS)?, word_for(c.engine.context.length, &LENGTHS)),
+        |c, v| c.engine.context.length = units::variant(v)?, name(c.engine.context.length)),
     key!("context" "levels", "What goes before what a model wrote: \"chunk\" (nothing), \"section+chunk\" (the headings), \"document+chunk\" (what the note says of itself), \"document+section+chunk\".",
-        |c, v| c.engine.context.levels = units::one_of(v, &Levels::ALL)?, word_for(c.engine.context.levels, &Levels::ALL)),
+        |c, v| c.engine.context.levels = units::variant(v)?, name(c.engine.context.levels)),
     key!("context" "expansion", "\"off\"; or \"questions\": the model also writes 3 to 5 questions that a passage answers, and key terms, in the same answer, which is two or three times as long. They are searched and never shown. Not measured yet.",
-        |c, v| c.engine.context.expansion = units::one_of(v, &BESIDE)?, word_for(c.engine.context.expansion, &BESIDE)),
+        |c, v| c.engine.context.expansion = units::variant(v)?, name(c.engine.context.expansion)),
     key!("context" "max_words", "Words of a context at most.",
         |c, v| c.engine.context.max_words = units::count(v, 20..=400)? as u32, Some(c.engine.context.max_words.to_string())),
     key!("context" "concurrency", "Calls at once at most.",
@@ -235,42 +223,42 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.context.deadline = units::duration(v, Duration::from_secs(1)..=DAY)?, time(c.engine.context.deadline)),
     key!("context" "temperature", "Sent only to models that take one.",
         |c, v| c.engine.context.temperature = units::number(v, 0.0..=2.0)?, Some(format!("{:?}", c.engine.context.temperature))),
-    key!("context" "max_document_tokens", "Tokens of a note that the model is shown; all that it reads at its usual price if absent (12000 of one on this machine). Of longer ones it sees lead, outline and neighbourhood.",
+    key!("context" "max_document_tokens", "Tokens of a note that the model is shown; all that it reads at its usual price if absent (12000 of one on this machine). Of longer ones it sees lead, outline and neighbourhood." => "12000",
         |c, v| c.engine.context.max_document_tokens = Some(units::count(v, 500..=1_000_000)? as u32), c.engine.context.max_document_tokens.map(|n| n.to_string())),
     key!("context" "keep_alive", "How long Ollama keeps the model loaded: \"10m\", \"0\", or \"-1\" for ever.",
         |c, v| c.engine.context.keep_alive = units::plain(v, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'), "a duration as Ollama takes it, such as \"10m\", \"0\" or \"-1\"")?,
         quoted(&c.engine.context.keep_alive)),
     key!("embed" "provider",
         "\"builtin\": the model compiled in; nothing is downloaded or sent. Or \"static\" (a table of yours: `path`), \"transformer\" (in this process), \"ollama\", \"openai\" (or compatible), \"voyage\", \"cohere\".",
-        |c, v| c.engine.embed.provider = units::one_of(v, &EmbedProvider::ALL.map(|provider| (provider.name(), provider)))?,
-        quoted(c.engine.embed.provider.name())),
-    key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id.",
+        |c, v| c.engine.embed.provider = units::variant(v)?,
+        name(c.engine.embed.provider)),
+    key!("embed" "model", "The model; a cheap one of the provider if absent. Of \"transformer\": a folder or a hub's id." => "\"nomic-embed-text\"",
         |c, v| c.engine.embed.model = Some(units::plain(v, |c| !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.embed.model.as_ref().and_then(quoted)),
-    key!("embed" "path", "Of \"static\": the folder of the table, with model.safetensors and tokenizer.json as model2vec writes them. It is in memory: a byte for each of its numbers.",
+    key!("embed" "path", "Of \"static\": the folder of the table, with model.safetensors and tokenizer.json as model2vec writes them. It is in memory: a byte for each of its numbers." => "\"~/models/potion-multilingual-128M\"",
         |c, v| c.engine.embed.path = Some(units::path(v)?), c.engine.embed.path.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
-    key!("embed" "base_url", "Where vectors are asked for; the provider's own address if absent. Plain http only on this machine.",
+    key!("embed" "base_url", "Where vectors are asked for; the provider's own address if absent. Plain http only on this machine." => "\"http://127.0.0.1:11434\"",
         |c, v| c.engine.embed.base_url = Some(units::address(v)?), c.engine.embed.base_url.as_ref().and_then(quoted)),
     key!("embed" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it, and it is not taken to be free.",
         |c, v| c.engine.embed.passes_on = units::boolean(v)?, Some(c.engine.embed.passes_on.to_string())),
-    key!("embed" "key_file", "A file with the provider's key, that only you can read.",
+    key!("embed" "key_file", "A file with the provider's key, that only you can read." => "embed-key",
         |c, v| c.engine.embed.key.file = Some(units::key_file(v)?),
         c.engine.embed.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
-    key!("embed" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+    key!("embed" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown." => "\"pass show situated-embed\"",
         |c, v| c.engine.embed.key.command = Some(units::words(v)?), c.engine.embed.key.command.as_ref().map(|_| HIDDEN.to_owned())),
-    key!("embed" "key_credential", "Or the name of a systemd credential; `situated-key` if absent.",
+    key!("embed" "key_credential", "Or the name of a systemd credential; `situated-key` if absent." => "\"situated-key\"",
         |c, v| c.engine.embed.key.credential = Some(units::credential(v)?), c.engine.embed.key.credential.as_ref().and_then(quoted)),
     key!("embed" "consent", "\"ask\": an embedder that costs money or is elsewhere is shown no note before you have said `situated contexts start`. \"given\": you agree here.",
-        |c, v| c.engine.embed.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.embed.consent, &CONSENTS)),
-    key!("embed" "dimensions", "Components of a vector, for models that can give several numbers of them.",
+        |c, v| c.engine.embed.consent = units::variant(v)?, name(c.engine.embed.consent)),
+    key!("embed" "dimensions", "Components of a vector, for models that can give several numbers of them." => "512",
         |c, v| c.engine.embed.dimensions = Some(units::count(v, 2..=8192)? as u32), c.engine.embed.dimensions.map(|n| n.to_string())),
-    key!("embed" "query_prefix", "Stands before queries; what the model is known to want if absent.",
+    key!("embed" "query_prefix", "Stands before queries; what the model is known to want if absent." => "\"search_query: \"",
         |c, v| c.engine.embed.query_prefix = Some(units::prefix(v)?), c.engine.embed.query_prefix.as_ref().and_then(quoted)),
-    key!("embed" "document_prefix", "Stands before what is indexed; what the model is known to want if absent.",
+    key!("embed" "document_prefix", "Stands before what is indexed; what the model is known to want if absent." => "\"search_document: \"",
         |c, v| c.engine.embed.document_prefix = Some(units::prefix(v)?), c.engine.embed.document_prefix.as_ref().and_then(quoted)),
     key!("embed" "text_vectors", "Also embed texts without their contexts, for `search --no-context`: costs as much again. The built-in model makes them when such a search asks.",
         |c, v| c.engine.embed.text_vectors = units::boolean(v)?, Some(c.engine.embed.text_vectors.to_string())),
-    key!("embed" "max_tokens", "Tokens of one text that the model takes; what is known of it, or 512, if absent.",
+    key!("embed" "max_tokens", "Tokens of one text that the model takes; what is known of it, or 512, if absent." => "2048",
         |c, v| c.engine.embed.max_tokens = Some(units::count(v, 64..=1_000_000)? as u32), c.engine.embed.max_tokens.map(|n| n.to_string())),
     key!("embed" "concurrency", "Calls at once at most.",
         |c, v| c.engine.embed.concurrency = units::count(v, 1..=256)? as usize, Some(c.engine.embed.concurrency.to_string())),
@@ -278,7 +266,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.embed.timeout = units::duration(v, 100 * MS..=60 * MINUTE)?, time(c.engine.embed.timeout)),
     key!("embed" "query_timeout", "After this a query is answered by words alone.",
         |c, v| c.engine.embed.query_timeout = units::duration(v, MS..=MINUTE)?, time(c.engine.embed.query_timeout)),
-    key!("embed" "price_per_mtok", "Dollars per million tokens; what is known of the model if absent. An unknown price is never taken for none.",
+    key!("embed" "price_per_mtok", "Dollars per million tokens; what is known of the model if absent. An unknown price is never taken for none." => "0.02",
         |c, v| c.engine.embed.price_per_mtok = Some(units::dollars(v)?), c.engine.embed.price_per_mtok.map(decimal_dollars)),
     key!("search" "limit", "Hits at most.",
         |c, v| c.engine.search.limit = units::count(v, 1..=200)? as usize, Some(c.engine.search.limit.to_string())),
@@ -306,37 +294,37 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.search.type_weights = units::shares(v)?, Some(table(&c.engine.search.type_weights))),
     key!("rerank" "provider",
         "\"none\"; or the best chunks and the query are sent to a model of \"cohere\", \"voyage\", \"jina\", \"tei\" (also llama-server, infinity, vLLM, LiteLLM). \"transformer\": a cross-encoder in this process.",
-        |c, v| c.engine.rerank.provider = units::one_of(v, &RerankProvider::ALL.map(|provider| (provider.name(), provider)))?,
-        quoted(c.engine.rerank.provider.name())),
-    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" what `situated models add cross-encoder` has added, or a folder.",
+        |c, v| c.engine.rerank.provider = units::variant(v)?,
+        name(c.engine.rerank.provider)),
+    key!("rerank" "model", "The model; the provider's quick one if absent. With \"tei\" for servers that have several, with \"transformer\" what `situated models add cross-encoder` has added, or a folder." => "\"rerank-v5.0-pro\"",
         |c, v| c.engine.rerank.model = Some(units::plain(v, |c| !c.is_whitespace() && !c.is_control(), "the model's id as the provider spells it")?),
         c.engine.rerank.model.as_ref().and_then(quoted)),
-    key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine.",
+    key!("rerank" "base_url", "Where it is asked; the provider's own address if absent. Plain http only on this machine." => "\"http://127.0.0.1:8080\"",
         |c, v| c.engine.rerank.base_url = Some(units::address(v)?), c.engine.rerank.base_url.as_ref().and_then(quoted)),
     key!("rerank" "passes_on", "true if what answers at `base_url` on this machine hands texts on to other machines (a gateway, a tunnel): then private notes are kept from it, and it is not taken to be free.",
         |c, v| c.engine.rerank.passes_on = units::boolean(v)?, Some(c.engine.rerank.passes_on.to_string())),
-    key!("rerank" "key_file", "A file with the provider's key, that only you can read.",
+    key!("rerank" "key_file", "A file with the provider's key, that only you can read." => "rerank-key",
         |c, v| c.engine.rerank.key.file = Some(units::key_file(v)?),
         c.engine.rerank.key.file.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
-    key!("rerank" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown.",
+    key!("rerank" "key_command", "Or a command that prints the key, run by `sh -c`. Never shown." => "\"pass show reranker\"",
         |c, v| c.engine.rerank.key.command = Some(units::words(v)?), c.engine.rerank.key.command.as_ref().map(|_| HIDDEN.to_owned())),
-    key!("rerank" "key_credential", "Or the name of a systemd credential.",
+    key!("rerank" "key_credential", "Or the name of a systemd credential." => "\"reranker-key\"",
         |c, v| c.engine.rerank.key.credential = Some(units::credential(v)?), c.engine.rerank.key.credential.as_ref().and_then(quoted)),
     key!("rerank" "consent", "\"ask\": a reranker that costs money or is elsewhere judges only searches with `--rerank` before you have said `situated contexts start`. \"given\": you agree here.",
-        |c, v| c.engine.rerank.consent = units::one_of(v, &CONSENTS)?, word_for(c.engine.rerank.consent, &CONSENTS)),
-    key!("rerank" "when", "Which searches it judges: \"always\", or \"asked\": those with `--rerank`. A \"transformer\" takes all cores for a second or so, so it is \"asked\" unless you say otherwise.",
-        |c, v| c.engine.rerank.when = Some(units::one_of(v, &WHENS)?), c.engine.rerank.when.and_then(|when| word_for(when, &WHENS))),
-    key!("rerank" "top", "Chunks that are judged at most; 20 with \"transformer\", which reads each beside the query on your processor.",
+        |c, v| c.engine.rerank.consent = units::variant(v)?, name(c.engine.rerank.consent)),
+    key!("rerank" "when", "Which searches it judges: \"always\", or \"asked\": those with `--rerank`. A \"transformer\" takes all cores for a second or so, so it is \"asked\" unless you say otherwise." => "\"always\"",
+        |c, v| c.engine.rerank.when = Some(units::variant(v)?), c.engine.rerank.when.and_then(name)),
+    key!("rerank" "top", "Chunks that are judged at most; 20 with \"transformer\", which reads each beside the query on your processor." => "100",
         |c, v| c.engine.rerank.top = Some(units::count(v, 1..=1000)? as usize), c.engine.rerank.top.map(|n| n.to_string())),
-    key!("rerank" "deadline", "After this a search is answered in its first order; 5s with \"transformer\", whose model is read at the first search.",
+    key!("rerank" "deadline", "After this a search is answered in its first order; 5s with \"transformer\", whose model is read at the first search." => "\"1500ms\"",
         |c, v| c.engine.rerank.deadline = Some(units::duration(v, 10 * MS..=MINUTE)?), c.engine.rerank.deadline.and_then(time)),
-    key!("rerank" "price_per_mtok", "Dollars per million tokens, if that is how it is billed; unknown if absent.",
+    key!("rerank" "price_per_mtok", "Dollars per million tokens, if that is how it is billed; unknown if absent." => "0.05",
         |c, v| c.engine.rerank.price_per_mtok = Some(units::dollars(v)?), c.engine.rerank.price_per_mtok.map(decimal_dollars)),
-    key!("rerank" "price_per_1k", "Or dollars per thousand searches.",
+    key!("rerank" "price_per_1k", "Or dollars per thousand searches." => "2.00",
         |c, v| c.engine.rerank.price_per_1k = Some(units::dollars(v)?), c.engine.rerank.price_per_1k.map(decimal_dollars)),
     key!("search" "expand", "What the model of [context] adds to a query: \"off\", \"queries\" (other phrasings) or \"hyde\" (a passage).",
-        |c, v| c.engine.search.expand = units::one_of(v, &EXPANSIONS.map(|expand| (expand.name(), expand)))?, quoted(c.engine.search.expand.name())),
-    key!("ask" "model", "Another model of the same provider than the one that writes contexts.",
+        |c, v| c.engine.search.expand = units::variant(v)?, name(c.engine.search.expand)),
+    key!("ask" "model", "Another model of the same provider than the one that writes contexts." => "\"claude-haiku-5-5\"",
         |c, v| c.engine.ask.model = Some(units::words(v)?), c.engine.ask.model.as_ref().and_then(quoted)),
     key!("ask" "passages", "Passages that the model is shown; each is a hit with its neighbours (search.window_chars).",
         |c, v| c.engine.ask.passages = units::count(v, 1..=50)? as usize, Some(c.engine.ask.passages.to_string())),
@@ -356,7 +344,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.budget.day_tokens = units::count(v, 0..=TOKENS)?, Some(c.engine.budget.day_tokens.to_string())),
     key!("budget" "rebuild_tokens", "The same per rebuild.",
         |c, v| c.engine.budget.rebuild_tokens = units::count(v, 0..=TOKENS)?, Some(c.engine.budget.rebuild_tokens.to_string())),
-    key!("serve" "socket", "Where the socket is; chosen in the user's runtime folder if absent.",
+    key!("serve" "socket", "Where the socket is; chosen in the user's runtime folder if absent." => "\"~/.local/state/situated/sock\"",
         |c, v| c.serve.socket = Some(units::path(v)?),
         c.serve.socket.as_ref().and_then(|path| quoted(path.to_string_lossy()))),
     key!("serve" "max_connections", "Connections at once.",
@@ -370,7 +358,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.host.battery = battery(v)?, quoted(shown_battery(&c.engine.host))),
     key!("host" "memory", "Above so much memory that no file backs, work in bulk goes on in small steps.",
         |c, v| c.engine.host.memory = units::bytes(v, 4 << 20..=1 << 40)?, quoted(units::show_bytes(c.engine.host.memory))),
-    key!("host" "memory_max", "The most that it may be; new notes wait before that. The control group's limit if absent.",
+    key!("host" "memory_max", "The most that it may be; new notes wait before that. The control group's limit if absent." => "\"1 GiB\"",
         |c, v| c.engine.host.memory_max = Some(units::bytes(v, 4 << 20..=1 << 40)?),
         c.engine.host.memory_max.and_then(|most| quoted(units::show_bytes(most)))),
 ];

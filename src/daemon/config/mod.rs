@@ -29,7 +29,8 @@ use vault::settings::VaultConfig;
 
 pub use layers::config_file;
 pub use paths::{Unnamed, default_config_file, default_data_dir, socket_too_long};
-pub use show::{sample_file, sample_file_of};
+pub use show::sample_file_of;
+pub(crate) use units::quoted;
 
 /// The checked configuration.
 #[derive(Clone, Debug, PartialEq)]

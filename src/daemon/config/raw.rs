@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM, TEAM_KEYS, VAULT_KEYS};
-use super::units::{Placed, Value, nearest};
+use super::units::{Placed, Value, listed, nearest};
 use super::{Problem, units};
 
 /// Tables for other ways of writing contexts beside the one in force, each under a name.
@@ -371,10 +371,6 @@ pub(super) fn advice(section: &str, name: &str) -> String {
 /// How a table with a name is written.
 fn form(prefix: &str, section: &str) -> String {
     format!("write `[{prefix}.NAME]` and keys of `[{section}]` below")
-}
-
-fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The entries of a table in the order of the file: the parser sorts them by name.

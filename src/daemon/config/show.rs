@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::keys::{HIDDEN, KEYS, Key, SECTIONS, VAULT_KEYS};
-use super::{Config, Loaded, ValueOrigin, VaultConfig, team, units};
+use super::units::{self, quoted};
+use super::{Config, Loaded, ValueOrigin, VaultConfig, team};
 use context::settings::{ContextConfig, KindPrompt, Provider};
 use note::chunk::ChunkConfig;
 use protocol::folders::SHOWN_CONFIG;
@@ -19,96 +20,93 @@ pub struct ShownValue {
     pub origin: String,
 }
 
+impl ShownValue {
+    /// The last part of its key.
+    fn name(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or(&self.key)
+    }
+}
+
 impl Loaded {
     /// Where a value came from.
     pub fn origin(&self, key: &str) -> &ValueOrigin {
         self.origins.get(key).unwrap_or(&ValueOrigin::Default)
     }
 
-    /// Every value in force, in the order of [`Loaded::show`].
+    /// Every value in force: those of the sections, then those of their tables.
     pub fn values(&self) -> Vec<ShownValue> {
-        let shown = |key: String, value: String| {
-            let origin = self.origin(&key).to_string();
-            ShownValue { key, value, origin }
-        };
-        let mut values = Vec::new();
-        for key in KEYS {
-            values.extend((key.get)(&self.config).map(|value| shown(key.full(), value)));
-        }
-        for (kind, config) in &self.config.engine.chunk.types {
-            let value = |(key, value)| shown(format!("chunk.types.{kind}.{key}"), value);
-            values.extend(type_values(config).into_iter().map(value));
-        }
-        for prompt in &self.config.engine.context.prompts {
-            let full = format!("context.prompt.{}", prompt.kind);
-            let origin = self.origin(&full).to_string();
-            let value = |(key, value)| ShownValue { key: format!("{full}.{key}"), value, origin: origin.clone() };
-            values.extend(prompt_values(prompt).into_iter().skip(1).map(value));
-        }
-        for model in &self.config.engine.context.models {
-            values.push(shown(format!("context.models.{}", model.model), model.table.clone()));
-        }
-        for (name, context) in &self.config.engine.generations {
-            let value = |(key, value)| shown(format!("generation.{name}.{key}"), value);
-            values.extend(self.generation_values(context).into_iter().map(value));
-        }
-        for (name, config) in &self.config.engine.teams {
-            let value = |(key, value)| shown(format!("team.{name}.{key}"), value);
-            values.extend(team::values(config).into_iter().map(value));
-        }
-        for vault in &self.config.engine.vaults {
-            for (key, value) in vault_values(vault) {
-                values.push(shown(format!("vault.{}.{key}", vault.name), value));
-            }
-        }
+        let (of_sections, others): (Vec<Table>, Vec<Table>) =
+            self.tables().into_iter().partition(|table| table.section.is_some());
+        let models = self.config.engine.context.models.iter();
+        let models = models.map(|model| self.shown(format!("context.models.{}", model.model), model.table.clone()));
+        let values_of = |tables: Vec<Table>| tables.into_iter().flat_map(|table| table.values);
+        let mut values: Vec<ShownValue> = KEYS.iter().filter_map(|key| self.value(key)).collect();
+        // The kind of a prompt is in the names of its other keys.
+        values.extend(values_of(of_sections).filter(|value| value.name() != "kind"));
+        values.extend(models.chain(values_of(others)));
         values
     }
 
     /// A TOML file that would give the same configuration; with `origin` every line says where it came from.
     pub fn show(&self, origin: bool) -> String {
-        let mut out = String::new();
-        let mut lines: Vec<(String, String)> = Vec::new();
+        let (mut out, tables) = (String::new(), self.tables());
         for section in std::iter::once("").chain(SECTIONS.map(|(section, _)| section)) {
             if !section.is_empty() {
                 let _ = writeln!(out, "\n[{section}]");
             }
-            for key in KEYS.iter().filter(|key| key.section == section) {
-                if let Some(value) = (key.get)(&self.config) {
-                    let hidden = if value == HIDDEN { "# " } else { "" };
-                    lines.push((format!("{hidden}{} = {value}", key.name), self.origin(&key.full()).to_string()));
-                }
-            }
-            push_aligned(&mut out, &mut lines, origin);
-            match section {
-                "context" => self.show_tables(&mut out, origin),
-                "chunk" => self.show_types(&mut out, origin),
-                _ => {}
+            let keys = KEYS.iter().filter(|key| key.section == section);
+            let values: Vec<ShownValue> = keys.filter_map(|key| self.value(key)).collect();
+            push_values(&mut out, &values, origin);
+            let below = tables.iter().filter(|table| table.section == Some(section));
+            below.for_each(|table| table.push(&mut out, origin));
+            if section == "context" {
+                self.push_models(&mut out, origin);
             }
         }
-        let generations = self.config.engine.generations.iter();
-        let generations =
-            generations.map(|(name, context)| (format!("generation.{name}"), self.generation_values(context)));
-        let teams = self.config.engine.teams.iter();
-        let teams = teams.map(|(name, config)| (format!("team.{name}"), team::values(config)));
-        for (table, values) in generations.chain(teams) {
-            let _ = writeln!(out, "\n[{table}]");
-            lines.extend(values.into_iter().map(|(key, value)| {
-                let hidden = if value == HIDDEN { "# " } else { "" };
-                (format!("{hidden}{key} = {value}"), self.origin(&format!("{table}.{key}")).to_string())
-            }));
-            push_aligned(&mut out, &mut lines, origin);
-        }
-        for vault in &self.config.engine.vaults {
-            out.push_str("\n[[vault]]\n");
-            for (key, value) in vault_values(vault) {
-                lines.push((
-                    format!("{key} = {value}"),
-                    self.origin(&format!("vault.{}.{key}", vault.name)).to_string(),
-                ));
-            }
-            push_aligned(&mut out, &mut lines, origin);
-        }
+        tables.iter().filter(|table| table.section.is_none()).for_each(|table| table.push(&mut out, origin));
         out
+    }
+
+    fn shown(&self, key: String, value: String) -> ShownValue {
+        let origin = self.origin(&key).to_string();
+        ShownValue { key, value, origin }
+    }
+
+    fn value(&self, key: &Key) -> Option<ShownValue> {
+        (key.get)(&self.config).map(|value| self.shown(key.full(), value))
+    }
+
+    /// The tables, but for those of models.
+    fn tables(&self) -> Vec<Table> {
+        let table = |section, header: String, full: &str, values: Vec<(&'static str, String)>| {
+            let values = values.into_iter().map(|(key, value)| self.shown(format!("{full}.{key}"), value));
+            Table { section, header, values: values.collect() }
+        };
+        let engine = &self.config.engine;
+        let mut tables = Vec::new();
+        for (kind, config) in &engine.chunk.types {
+            let (header, full) = (format!("[chunk.types.{}]", name(kind)), format!("chunk.types.{kind}"));
+            tables.push(table(Some("chunk"), header, &full, type_values(config)));
+        }
+        for prompt in &engine.context.prompts {
+            let full = format!("context.prompt.{}", prompt.kind);
+            let mut prompt = table(Some("context"), "[[context.prompt]]".to_owned(), &full, prompt_values(prompt));
+            // All of a prompt comes from one place.
+            prompt.values.iter_mut().for_each(|value| value.origin = self.origin(&full).to_string());
+            tables.push(prompt);
+        }
+        for (name, context) in &engine.generations {
+            let full = format!("generation.{name}");
+            tables.push(table(None, format!("[{full}]"), &full, self.generation_values(context)));
+        }
+        for (name, config) in &engine.teams {
+            let full = format!("team.{name}");
+            tables.push(table(None, format!("[{full}]"), &full, team::values(config)));
+        }
+        for vault in &engine.vaults {
+            tables.push(table(None, "[[vault]]".to_owned(), &format!("vault.{}", vault.name), vault_values(vault)));
+        }
+        tables
     }
 
     /// The values in which a generation differs from `[context]`, from which it starts.
@@ -120,44 +118,46 @@ impl Loaded {
         keys.filter_map(|key| Some((key.name, value(key)?))).collect()
     }
 
-    /// The tables of `[chunk]`.
-    fn show_types(&self, out: &mut String, origin: bool) {
-        let mut lines = Vec::new();
-        for (kind, config) in &self.config.engine.chunk.types {
-            let _ = writeln!(out, "\n[chunk.types.{}]", name(kind));
-            lines.extend(type_values(config).into_iter().map(|(key, value)| {
-                (format!("{key} = {value}"), self.origin(&format!("chunk.types.{kind}.{key}")).to_string())
-            }));
-            push_aligned(out, &mut lines, origin);
-        }
-    }
-
-    /// The tables of `[context]`.
-    fn show_tables(&self, out: &mut String, origin: bool) {
-        let mut lines = Vec::new();
-        for prompt in &self.config.engine.context.prompts {
-            out.push_str("\n[[context.prompt]]\n");
-            let from = self.origin(&format!("context.prompt.{}", prompt.kind)).to_string();
-            lines.extend(
-                prompt_values(prompt).into_iter().map(|(key, value)| (format!("{key} = {value}"), from.clone())),
-            );
-            push_aligned(out, &mut lines, origin);
-        }
+    /// What the user wrote about models, which was TOML when it was read.
+    fn push_models(&self, out: &mut String, origin: bool) {
         for model in &self.config.engine.context.models {
-            // It was TOML when it was read.
             let Ok(table) = model.table.parse::<toml::Table>() else { continue };
             let from = self.origin(&format!("context.models.{}", model.model)).to_string();
+            let header = format!("[context.models.{}]", name(&model.model));
+            let lines = table.iter().map(|(key, value)| format!("{} = {value}", name(key)));
             out.push('\n');
-            lines.push((format!("[context.models.{}]", name(&model.model)), from.clone()));
-            lines.extend(table.iter().map(|(key, value)| (format!("{} = {value}", name(key)), from.clone())));
-            push_aligned(out, &mut lines, origin);
+            push_aligned(out, std::iter::once(header).chain(lines).map(|line| (line, from.clone())).collect(), origin);
         }
     }
 }
 
-fn type_values(config: &ChunkConfig) -> [(&'static str, String); 5] {
+/// A table as it is shown.
+struct Table {
+    /// The section under which it stands; the others are at the end.
+    section: Option<&'static str>,
+    header: String,
+    values: Vec<ShownValue>,
+}
+
+impl Table {
+    fn push(&self, out: &mut String, origin: bool) {
+        let _ = writeln!(out, "\n{}", self.header);
+        push_values(out, &self.values, origin);
+    }
+}
+
+/// Lines with values, each under the last part of its key; a secret one is a comment.
+fn push_values(out: &mut String, values: &[ShownValue], origin: bool) {
+    let line = |shown: &ShownValue| {
+        let hidden = if shown.value == HIDDEN { "# " } else { "" };
+        (format!("{hidden}{} = {}", shown.name(), shown.value), shown.origin.clone())
+    };
+    push_aligned(out, values.iter().map(line).collect(), origin);
+}
+
+fn type_values(config: &ChunkConfig) -> Vec<(&'static str, String)> {
     let ChunkConfig { strategy, target, min, max, overlap_percent } = config;
-    [
+    vec![
         ("strategy", quoted(strategy.name())),
         ("target", target.to_string()),
         ("min", min.to_string()),
@@ -196,17 +196,13 @@ fn one_line(text: &str) -> String {
     out
 }
 
-fn push_aligned(out: &mut String, lines: &mut Vec<(String, String)>, origin: bool) {
+fn push_aligned(out: &mut String, lines: Vec<(String, String)>, origin: bool) {
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(48);
-    for (line, from) in lines.drain(..) {
+    for (line, from) in lines {
         // A control character in a path would end the comment and begin something else.
         let from: String = from.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         let _ = if origin { writeln!(out, "{line:width$}  # {from}") } else { writeln!(out, "{line}") };
     }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
@@ -236,41 +232,11 @@ fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
 }
 
 /// A value for a key that has no default.
-fn example(key: &str) -> String {
-    let example = match key {
-        "context.model" | "ask.model" => "\"claude-haiku-5-5\"",
-        "rerank.model" => "\"rerank-v5.0-pro\"",
-        "rerank.when" => "\"always\"",
-        "rerank.top" => "100",
-        "rerank.deadline" => "\"1500ms\"",
-        "rerank.base_url" => "\"http://127.0.0.1:8080\"",
-        "rerank.key_file" => return quoted(&format!("{SHOWN_CONFIG}/rerank-key")),
-        "rerank.key_command" => "\"pass show reranker\"",
-        "rerank.key_credential" => "\"reranker-key\"",
-        "rerank.price_per_mtok" => "0.05",
-        "rerank.price_per_1k" => "2.00",
-        "context.base_url" => "\"http://127.0.0.1:11434\"",
-        "context.dialect" => "\"compat\"",
-        "context.min_words" => "50",
-        "context.max_document_tokens" => "12000",
-        "embed.model" => "\"nomic-embed-text\"",
-        "embed.path" => "\"~/models/potion-multilingual-128M\"",
-        "embed.base_url" => "\"http://127.0.0.1:11434\"",
-        "embed.key_file" => return quoted(&format!("{SHOWN_CONFIG}/embed-key")),
-        "embed.key_command" => "\"pass show situated-embed\"",
-        "embed.key_credential" => "\"situated-key\"",
-        "embed.dimensions" => "512",
-        "embed.query_prefix" => "\"search_query: \"",
-        "embed.document_prefix" => "\"search_document: \"",
-        "embed.max_tokens" => "2048",
-        "embed.price_per_mtok" => "0.02",
-        "host.memory_max" => "\"1 GiB\"",
-        "context.key_file" => return quoted(&format!("{SHOWN_CONFIG}/key")),
-        "context.key_command" => "\"pass show situated\"",
-        "context.key_credential" => "\"situated-key\"",
-        _ => "\"~/.local/state/situated/sock\"",
-    };
-    example.to_owned()
+fn example(key: &Key) -> String {
+    match key.name {
+        "key_file" => quoted(&format!("{SHOWN_CONFIG}/{}", key.example)),
+        _ => key.example.to_owned(),
+    }
 }
 
 /// What the tables of `[chunk]` look like.
@@ -292,12 +258,8 @@ const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all oth
 #   [context.models."my-model"]
 "#;
 
-/// The commented file of `situated init`: the vault, and every key with its default as a comment.
-pub fn sample_file(vault: &VaultConfig) -> String {
-    sample_file_of(std::slice::from_ref(vault), Provider::Template)
-}
-
-/// The same for several vaults, and another way of writing contexts.
+/// The commented file of `situated init`: the vaults, and every key with its default as a comment, but for the way of
+/// writing contexts.
 pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     let defaults = Config::new(super::default_data_dir(), Vec::new());
     let mut out = String::from(
@@ -321,7 +283,7 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let value = (key.get)(&defaults).unwrap_or_else(|| example(&key.full()));
+            let value = (key.get)(&defaults).unwrap_or_else(|| example(key));
             if key.full() == "context.provider" && provider != Provider::Template {
                 let _ = writeln!(out, "# {}\n{} = {}", key.about, key.name, quoted(provider.name()));
                 continue;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::keys::{HIDDEN, TEAM, TEAM_KEYS};
 use super::raw::{RawTable, Reader};
-use super::units::{self, Placed, Value};
+use super::units::{self, Placed, Value, quoted};
 use context::settings::KeyConfig;
 use engine::settings::TeamConfig;
 use protocol::folders::SHOWN_CONFIG;
@@ -125,8 +125,4 @@ pub(super) fn sample() -> String {
 
 fn list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }

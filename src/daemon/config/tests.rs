@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::layers::{Environment, load, whereabouts};
 use super::*;
+use ::context::settings::Provider;
 use vault::settings::WatchConfig;
 
 mod chunk;
@@ -423,7 +424,7 @@ fn a_part_of_a_millisecond_does_not_count() {
 fn the_sample_file_means_the_defaults_and_so_does_each_of_its_comments() {
     let bench = Bench::new();
     let vault = VaultConfig::new("Notes", bench.path("Notes"));
-    let sample = sample_file(&vault);
+    let sample = sample_file_of(std::slice::from_ref(&vault), Provider::Template);
     let loaded = bench.load(&sample, &[]).unwrap();
     assert_eq!(loaded.config, Config::new(default_data_dir(), vec![vault.clone()]));
     // With every commented key uncommented it is still a valid file.

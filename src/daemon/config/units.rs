@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::{Opener, paths};
 use note::chunk::Strategy;
+use strum::VariantArray;
 
 /// A value, and where it is in the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +47,16 @@ impl Value {
         }
     }
 
+    /// A number, or in the environment the text of one.
+    fn number(&self) -> Option<f64> {
+        match self {
+            Value::Int(n) => Some(*n as f64),
+            Value::Float(x) => Some(*x),
+            Value::Typed(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Value::Text(_) | Value::Typed(_) => "a string",
@@ -69,6 +80,11 @@ impl Value {
     }
 }
 
+/// A string as TOML.
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
 /// A number followed by a unit.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -76,14 +92,17 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then_some((number, text[end..].trim()))
 }
 
+fn out_of_range<T: Copy>(value: &Value, range: RangeInclusive<T>, show: fn(T) -> String) -> String {
+    format!("{} is out of range: {} to {}", value.shown(), show(*range.start()), show(*range.end()))
+}
+
 /// A duration with its unit.
 pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result<Duration, String> {
     const EXPECTED: &str = "write a duration with its unit, such as \"300ms\", \"2s\", \"15m\", \"1h\" or \"7d\"";
-    let Some(text) = value.text() else {
-        return Err(format!("{} is not a duration; {EXPECTED}", value.shown()));
-    };
-    let (number, unit) =
-        number_and_unit(text).ok_or_else(|| format!("{} is not a duration; {EXPECTED}", value.shown()))?;
+    let (number, unit) = value
+        .text()
+        .and_then(number_and_unit)
+        .ok_or_else(|| format!("{} is not a duration; {EXPECTED}", value.shown()))?;
     let seconds = match unit {
         "ms" => number / 1e3,
         "s" => number,
@@ -98,12 +117,7 @@ pub(super) fn duration(value: &Value, range: RangeInclusive<Duration>) -> Result
         // In whole milliseconds, as it is shown.
         Ok(Duration::from_millis(duration.as_millis() as u64))
     } else {
-        Err(format!(
-            "{} is out of range: {} to {}",
-            value.shown(),
-            show_duration(*range.start()),
-            show_duration(*range.end())
-        ))
+        Err(out_of_range(value, range, show_duration))
     }
 }
 
@@ -140,16 +154,7 @@ pub(super) fn bytes(value: &Value, range: RangeInclusive<u64>) -> Result<u64, St
         }),
     };
     let size = size.ok_or_else(|| format!("{} is not a size; {EXPECTED}", value.shown()))?;
-    if range.contains(&size) {
-        Ok(size)
-    } else {
-        Err(format!(
-            "{} is out of range: {} to {}",
-            value.shown(),
-            show_bytes(*range.start()),
-            show_bytes(*range.end())
-        ))
-    }
+    if range.contains(&size) { Ok(size) } else { Err(out_of_range(value, range, show_bytes)) }
 }
 
 /// The shortest exact form of a size, readable by [`bytes`].
@@ -177,13 +182,7 @@ pub(super) fn count(value: &Value, range: RangeInclusive<u64>) -> Result<u64, St
 
 /// A share from 0 to 1.
 pub(super) fn share(value: &Value) -> Result<f32, String> {
-    let number = match value {
-        Value::Int(n) => Some(*n as f64),
-        Value::Float(x) => Some(*x),
-        Value::Typed(text) => text.trim().parse().ok(),
-        _ => None,
-    };
-    match number {
+    match value.number() {
         Some(x) if (0.0..=1.0).contains(&x) => Ok(x as f32),
         _ => Err(format!("{} is not a share; write a number from 0.0 to 1.0", value.shown())),
     }
@@ -256,9 +255,14 @@ pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Res
     words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
         let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let near = nearest(&text, &words).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let all = words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ");
-        format!("{} is not known{near} (there is {all})", value.shown())
+        format!("{} is not known{near} (there is {})", value.shown(), listed(&words))
     })
+}
+
+/// The variant of that name.
+pub(super) fn variant<T: Copy + Into<&'static str> + VariantArray>(value: &Value) -> Result<T, String> {
+    let words: Vec<(&str, T)> = T::VARIANTS.iter().map(|variant| ((*variant).into(), *variant)).collect();
+    one_of(value, &words)
 }
 
 /// A way of cutting chunks, by its name or by the name that other programs use.
@@ -270,18 +274,12 @@ pub(super) fn strategy(value: &Value) -> Result<Strategy, String> {
     ];
     let text = string(value)?;
     let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == text).map(|(_, strategy)| *strategy);
-    elsewhere.map_or_else(|| one_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy))), Ok)
+    elsewhere.map_or_else(|| variant(value), Ok)
 }
 
 /// A number in a range.
 pub(super) fn number(value: &Value, range: RangeInclusive<f32>) -> Result<f32, String> {
-    let number = match value {
-        Value::Int(n) => Some(*n as f32),
-        Value::Float(x) => Some(*x as f32),
-        Value::Typed(text) => text.trim().parse().ok(),
-        _ => None,
-    };
-    number.filter(|x| range.contains(x)).ok_or_else(|| {
+    value.number().map(|x| x as f32).filter(|x| range.contains(x)).ok_or_else(|| {
         format!("{} will not do; write a number from {:?} to {:?}", value.shown(), range.start(), range.end())
     })
 }
@@ -290,12 +288,8 @@ pub(super) fn number(value: &Value, range: RangeInclusive<f32>) -> Result<f32, S
 pub(super) fn dollars(value: &Value) -> Result<u64, String> {
     /// More is a typing mistake.
     const MOST: f64 = 1e6;
-    let number = match value {
-        Value::Int(n) => Some(*n as f64),
-        Value::Float(x) => Some(*x),
-        _ => value.text().and_then(|text| text.trim_start_matches('$').trim().parse().ok()),
-    };
-    match number {
+    let typed = || value.text()?.trim_start_matches('$').trim().parse().ok();
+    match value.number().or_else(typed) {
         Some(x) if (0.0..=MOST).contains(&x) => Ok((x * 1e6).round() as u64),
         _ => Err(format!(
             "{} is not an amount in dollars; write a number such as 0.50, up to a million (0 buys nothing)",
@@ -335,8 +329,8 @@ pub(super) fn own_prompt(value: &Value) -> Result<OwnPrompt, String> {
 /// A prompt of ours by its name.
 pub(super) fn preset(value: &Value) -> Result<OwnPrompt, String> {
     let name = words(value)?;
-    let names: Vec<String> = PRESETS.iter().map(|(name, _)| format!("`{name}`")).collect();
-    OwnPrompt::preset(&name).ok_or_else(|| format!("there is no preset of that name; there is {}", names.join(", ")))
+    let names = PRESETS.map(|(name, _)| name);
+    OwnPrompt::preset(&name).ok_or_else(|| format!("there is no preset of that name; there is {}", listed(&names)))
 }
 
 /// A prefix that is put before texts, including white space at its ends. May be empty.
@@ -507,6 +501,11 @@ pub(super) fn path(value: &Value) -> Result<PathBuf, String> {
             value.shown()
         )),
     }
+}
+
+/// Words as a message lists them.
+pub(super) fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The word that was most likely meant, if any is near.

@@ -172,7 +172,7 @@ pub fn as_child() -> Option<ExitCode> {
         return None;
     }
     let word = |argument: Option<std::ffi::OsString>| argument.and_then(|argument| argument.into_string().ok());
-    let format = word(arguments.next()).as_deref().and_then(Format::named);
+    let format = word(arguments.next()).and_then(|name| name.parse().ok());
     let most = word(arguments.next()).and_then(|most| most.parse::<usize>().ok());
     let (Some(format), Some(most)) = (format, most) else { return Some(ExitCode::from(2)) };
     confine();

@@ -17,6 +17,8 @@ use protocol::table::{AnyCall, Method, Pool};
 
 /// How many calls of a pool run and wait at most.
 struct Size {
+    /// How the message to a refused client names the calls.
+    calls: &'static str,
     running: usize,
     /// `None`: the comment at the pool says why no more than a bounded number can come.
     waiting: Option<usize>,
@@ -39,40 +41,30 @@ pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 8 + 12 + 12 + 8 + 2 + 8 
 
 /// How many calls of a pool run and wait.
 fn size(pool: Pool) -> Size {
-    let size =
-        |running, waiting, retry_after_ms| Size { running, waiting: Some(waiting), retry_after_ms, patience: None };
+    let size = |calls, running, waiting, retry_after_ms| Size {
+        calls,
+        running,
+        waiting: Some(waiting),
+        retry_after_ms,
+        patience: None,
+    };
     match pool {
         // A query takes ten milliseconds: the last one of a burst waits for half a second, and those of a flood are
         // refused.
-        Pool::Query => Size { patience: Some(PATIENCE), ..size(cores(), 48 * cores(), 200) },
-        Pool::Look => size(8, 256, 200),
-        Pool::Engine => size(8, 256, 200),
+        Pool::Query => Size { patience: Some(PATIENCE), ..size("queries", cores(), 48 * cores(), 200) },
+        Pool::Look => size("requests for notes", 8, 256, 200),
+        Pool::Engine => size("requests to the engine", 8, 256, 200),
         // A model that hangs holds its places until its deadline; calls behind it may wait for minutes.
-        Pool::Model => size(12, 12, 5_000),
+        Pool::Model => size("questions to the model", 12, 12, 5_000),
         // A reranker and a model both have deadlines of seconds, so the last call in the queue is answered before the
         // client's own deadline.
-        Pool::Assisted => size(12, 24, 1_000),
-        Pool::Fresh => size(8, 24, 1_000),
-        Pool::Graph => size(2, 8, 1_000),
+        Pool::Assisted => size("searches that ask a reranker or a model", 12, 24, 1_000),
+        Pool::Fresh => size("searches that wait for what was just saved", 8, 24, 1_000),
+        Pool::Graph => size("requests for the graph", 2, 8, 1_000),
         // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
-        Pool::Job => Size { running: 8, waiting: None, retry_after_ms: 1_000, patience: None },
+        Pool::Job => Size { waiting: None, ..size("waits for jobs", 8, 0, 1_000) },
         // A connection looks at its watches one by one, so no more looks wait than there are connections.
-        Pool::Watch => Size { running: 1, waiting: None, retry_after_ms: 1_000, patience: None },
-    }
-}
-
-/// How the message to a refused client names the calls of a pool.
-fn calls(pool: Pool) -> &'static str {
-    match pool {
-        Pool::Query => "queries",
-        Pool::Look => "requests for notes",
-        Pool::Engine => "requests to the engine",
-        Pool::Model => "questions to the model",
-        Pool::Assisted => "searches that ask a reranker or a model",
-        Pool::Fresh => "searches that wait for what was just saved",
-        Pool::Graph => "requests for the graph",
-        Pool::Job => "waits for jobs",
-        Pool::Watch => "watches",
+        Pool::Watch => Size { waiting: None, ..size("watches", 1, 0, 1_000) },
     }
 }
 
@@ -133,8 +125,9 @@ impl Pools {
 }
 
 fn busy(pool: Pool, running: usize, waiting: usize) -> RpcError {
-    let why = format!("too many {}: {running} run and {waiting} wait; no more are taken now", calls(pool));
-    RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(size(pool).retry_after_ms)
+    let Size { calls, retry_after_ms, .. } = size(pool);
+    let why = format!("too many {calls}: {running} run and {waiting} wait; no more are taken now");
+    RpcError::new(ErrorKind::Busy, why).hint("try again in a moment").retry_after_ms(retry_after_ms)
 }
 
 #[cfg(test)]

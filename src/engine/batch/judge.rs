@@ -17,21 +17,15 @@ use provider::ledger::Settled;
 use provider::{Completion, Failure, FailureKind};
 use store::{Store, StoreError};
 
-/// The result of judging a part.
-pub(super) struct Judged {
-    /// What was used, by note.
-    pub(super) used: Vec<(String, Settled)>,
-}
-
 /// Judges answers, keeps what is of use in the journal, and tells of it; blocks. What a former process kept is not
-/// kept again.
+/// kept again. Returns what was used, by note.
 pub(super) fn keep(
     author: &Author,
     store: &Store,
     mut items: HashMap<String, Item>,
     results: Vec<(String, Result<Completion, Failure>)>,
     tell: &Tell,
-) -> Result<Judged, Halt> {
+) -> Result<Vec<(String, Settled)>, Halt> {
     let mut used = Vec::with_capacity(items.len());
     for (id, result) in results {
         let Some(item) = items.remove(&id) else { continue };
@@ -55,7 +49,7 @@ pub(super) fn keep(
     }
     // Questions whose answers are missing or could not be read.
     used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(author, &item.prompt))));
-    Ok(Judged { used })
+    Ok(used)
 }
 
 /// The most that a question may have taken, because nobody knows whether the provider charged for it.

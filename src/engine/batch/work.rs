@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::draft::draft;
 use super::file::{Files, Item, Part, Stage, State};
-use super::judge::{self, Judged};
+use super::judge;
 use super::look::Shown;
 use super::{BatchEvent, BatchJob, Control, End, Halt};
 use crate::ask::Author;
@@ -429,8 +429,7 @@ impl Work {
             drop(lock);
             judged
         });
-        let Judged { used } = judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??;
-        self.used.extend(used);
+        self.used.extend(judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??);
         self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
         Ok(())
     }

@@ -40,10 +40,7 @@ impl NotePipeline {
     ) -> Result<Option<ContextRecord>, StoreError> {
         let ArchivedAll { found, unread } = self.store.archived_all(key)?;
         let by = |(context, _): &(ContextRecord, _)| context.generation == generation;
-        match self.first(note, found.into_iter().filter(by))? {
-            Some(context) => Ok(Some(context)),
-            None => unread.map_or(Ok(None), Err),
-        }
+        self.first(note, found.into_iter().filter(by), unread)
     }
 
     /// What the archive has for a chunk of a note: by the generation in force if there is one, else the last one.
@@ -56,17 +53,15 @@ impl NotePipeline {
         let ArchivedAll { found, unread } = self.store.archived_all(key)?;
         let (by_it, by_others): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(context, _)| context.generation == contextualizer);
-        match self.first(note, by_it.into_iter().chain(by_others))? {
-            Some(context) => Ok(Some(context)),
-            None => unread.map_or(Ok(None), Err),
-        }
+        self.first(note, by_it.into_iter().chain(by_others), unread)
     }
 
-    /// The first context that a note may be given.
+    /// The first context that a note may be given; if there is none, why others are `unread`.
     fn first(
         &self,
         note: Claimant<'_>,
         contexts: impl Iterator<Item = (ContextRecord, Vec<Holder>)>,
+        unread: Option<StoreError>,
     ) -> Result<Option<ContextRecord>, StoreError> {
         for (context, holders) in contexts {
             let named = holders.iter().filter(|holder| !holder.is_unnamed());
@@ -76,7 +71,7 @@ impl NotePipeline {
                 return Ok(Some(context));
             }
         }
-        Ok(None)
+        unread.map_or(Ok(None), Err)
     }
 
     fn source(&self, note: Claimant<'_>, holder: &Holder) -> Source {

@@ -16,27 +16,12 @@ use provider::EmbedError;
 /// Queries whose vectors are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// An LRU cache of the vectors of former queries, by embedder and text.
+/// An LRU cache of the vectors of former queries, by embedder and text. No code that can panic runs under its lock.
 pub(crate) struct Queries(Mutex<LruCache<(String, String), Vector>>);
 
 impl Default for Queries {
     fn default() -> Self {
         Queries(Mutex::new(LruCache::new(REMEMBERED)))
-    }
-}
-
-impl Queries {
-    fn with<R>(&self, act: impl FnOnce(&mut LruCache<(String, String), Vector>) -> R) -> R {
-        // No code that can panic runs under this lock.
-        act(&mut self.0.lock())
-    }
-
-    fn get(&self, key: &(String, String)) -> Option<Vector> {
-        self.with(|known| known.get(key).cloned())
-    }
-
-    fn put(&self, key: (String, String), vector: Vector) {
-        self.with(|known| known.put(key, vector));
     }
 }
 
@@ -48,7 +33,7 @@ impl Shared {
             return Ok(vector);
         }
         let key = (embedder.identity().to_owned(), text.to_owned());
-        if let Some(vector) = self.services.queries.get(&key) {
+        if let Some(vector) = self.services.queries.0.lock().get(&key).cloned() {
             return Ok(vector);
         }
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -56,7 +41,7 @@ impl Shared {
         let shared = Arc::downgrade(self);
         embedder.embed_query_then(text, move |vector| {
             if let (Ok(vector), Some(shared)) = (&vector, shared.upgrade()) {
-                shared.services.queries.put(key, vector.clone());
+                shared.services.queries.0.lock().put(key, vector.clone());
             }
             // The caller may have given up.
             let _ = sender.send(vector);

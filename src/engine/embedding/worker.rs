@@ -266,10 +266,15 @@ impl EmbedQueue {
         self.common.lock().held = None;
     }
 
-    fn forget(&mut self, key: &Key) {
+    /// Takes out what of a note is not on its way.
+    fn drop_waiting(&mut self, key: &Key) {
         self.saved.retain(|parcel| parcel.of != *key);
         self.bulk.retain(|parcel| parcel.of != *key);
         self.doubted.retain(|parcel| parcel.of != *key);
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.drop_waiting(key);
         self.again.iter_mut().for_each(|batch| batch.retain(|parcel| parcel.of != *key));
         self.again.retain(|batch| !batch.is_empty());
         for flight in self.flying.values_mut().filter(|flight| flight.batch.iter().any(|parcel| parcel.of == *key)) {
@@ -281,9 +286,7 @@ impl EmbedQueue {
     /// Queues a job in the place of an older one for the same note.
     fn accept(&mut self, mut job: EmbedJob) {
         let key = (job.vault, job.path.clone());
-        self.saved.retain(|parcel| parcel.of != key);
-        self.bulk.retain(|parcel| parcel.of != key);
-        self.doubted.retain(|parcel| parcel.of != key);
+        self.drop_waiting(&key);
         let documents = std::mem::take(&mut job.documents);
         let bulk = job.bulk;
         let flying = self.flying.values().flat_map(|flight| &flight.batch).chain(self.again.iter().flatten());

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::CallError;
 use crate::VaultShared;
 use crate::decide::NotePipeline;
-use crate::disk_access::{Hangs, TEXT_WITHIN};
+use crate::disk_access::{Hangs, STATES_WITHIN, TEXT_WITHIN};
 use index::Snapshot;
-use note::{Private, VaultPath};
+use note::{FileStat, Private, VaultPath};
 use protocol::audience::Audience;
 use store::record::NoteRecord;
 use vault::documents::FileText;
@@ -36,9 +36,18 @@ pub(super) fn read(
     max_bytes: u64,
 ) -> Result<Result<FileText, ReadError>, CallError> {
     let (root, path) = (vault.path.clone(), path.clone());
-    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| {
-        CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
-    })
+    vault.disk.ask(TEXT_WITHIN, move |disk| disk.read(&root, &path, max_bytes)).map_err(|Hangs| hanging(vault))
+}
+
+/// What is at a path of a vault now, or why that is not known.
+pub(super) fn state(vault: &VaultShared, path: &VaultPath) -> Result<Result<FileStat, ReadError>, Hangs> {
+    let (root, path) = (vault.path.clone(), path.clone());
+    vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path))
+}
+
+/// The error if a vault's file system does not answer.
+pub(super) fn hanging(vault: &VaultShared) -> CallError {
+    CallError::Storage(format!("vault `{}` does not answer: its file system hangs; try again later", vault.name))
 }
 
 /// What the store has of a note: its record, and its contexts.
@@ -46,9 +55,8 @@ pub(super) fn stored(
     pipeline: &NotePipeline,
     path: &VaultPath,
 ) -> Result<Option<(NoteRecord, Vec<context::ContextRecord>)>, CallError> {
-    let storage = |e: store::StoreError| CallError::Storage(e.to_string());
-    let Some(record) = pipeline.store.note(path).map_err(storage)? else { return Ok(None) };
-    let contexts = pipeline.store.contexts(path).map_err(storage)?;
+    let Some(record) = pipeline.store.note(path)? else { return Ok(None) };
+    let contexts = pipeline.store.contexts(path)?;
     Ok(Some((record, contexts)))
 }
 
@@ -57,6 +65,12 @@ pub(super) fn parse_path(path: &str) -> Result<VaultPath, CallError> {
     VaultPath::parse(path).ok_or_else(|| {
         CallError::Invalid(format!("`{path}` is no path in a vault: give it relative to the vault, without `..`"))
     })
+}
+
+/// A number of things to answer with, if it is 1 to `most`.
+pub(super) fn in_range(name: &str, number: usize, most: usize) -> Result<usize, CallError> {
+    let wrong = || CallError::Invalid(format!("`{name}` must be 1 to {most}, not {number}"));
+    (1..=most).contains(&number).then_some(number).ok_or_else(wrong)
 }
 
 /// An error that says what there is instead, or what to do.

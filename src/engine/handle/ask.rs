@@ -6,6 +6,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use super::super::questions::OnText;
+use super::access::in_range;
 use super::{CallError, Cancel, Handle, SearchRequest, recent};
 use context::models::Price;
 use index::search::question;
@@ -38,10 +39,7 @@ pub(super) fn ask(
     if asked.chars().count() > MOST_QUESTION {
         return Err(CallError::Invalid(format!("`question` is longer than {MOST_QUESTION} characters")));
     }
-    let most = request.passages.unwrap_or(config.ask.passages);
-    if most == 0 || most > MOST_PASSAGES {
-        return Err(CallError::Invalid(format!("`passages` must be 1 to {MOST_PASSAGES}, not {most}")));
-    }
+    let most = in_range("passages", request.passages.unwrap_or(config.ask.passages), MOST_PASSAGES)?;
     // Before the search: there is no use in one if the model cannot be asked.
     let questioner = engine.0.questions.questioner(&config, &engine.0.provider)?;
     recent::may_spend(engine, request.audience, questioner.model.price != Price::Free, "an answer of the model")?;

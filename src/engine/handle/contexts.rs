@@ -1,20 +1,19 @@
 //! What the handle tells of contexts that a model writes, and what they cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::access::{read, ready};
+use super::access::{in_range, read, ready};
 use super::estimates::{Wanted, estimate};
-use super::search::expansion;
 use super::{CallError, Cancel, Handle, VaultShared, offers, recent, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::own_text::{AdHocContext, OwnChunk, capped};
+use crate::patience::LOOK;
 use crate::writer::Writer;
 use context::models::Price;
 use context::plan::{DRIFT_BELOW, Reason};
@@ -22,21 +21,12 @@ use context::settings::ContextConfig;
 use context::{ContextRecord, Template};
 use protocol::audience::Audience;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
-use protocol::cost::CostReport;
 use protocol::jobs::{Job, JobKind};
 use protocol::status::{ContextStatus, RunState};
 use store::record::NoteRecord;
 
 /// Contexts that are reviewed at most.
 const MOST_REVIEWED: usize = 1000;
-
-/// How often a caller that waits for the model looks whether it has answered, and whether its own client has gone.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// See [`Handle::cost`].
-pub(super) fn cost(engine: &Handle) -> CostReport {
-    engine.0.spender.ledger().report(jiff::Zoned::now())
-}
 
 /// The generation that answers.
 pub(super) fn answering(engine: &Handle) -> String {
@@ -54,19 +44,13 @@ fn writer(engine: &Handle) -> Option<Writer> {
     engine.0.generations.load().get(&answering(engine)).and_then(|runtime| runtime.writer.clone())
 }
 
-/// Why nothing is asked of the model at present.
-fn held(engine: &Handle) -> Option<String> {
-    engine.0.model_problem()
-}
-
 /// State of contexts in all vaults, for `status`.
 pub(super) fn context_status(engine: &Handle) -> ContextStatus {
     let context = settings(engine);
     let vaults = engine.0.vaults.load();
-    let counts = vaults.iter().map(|vault| *vault.counts());
+    let counts = vaults.iter().map(|vault| *vault.counts.lock());
     let sum = counts.fold(Counts::default(), |sum, counts| sum.plus(counts));
-    let held = held(engine);
-    let seqs = vaults.iter().map(|vault| vault.status().seq).sum();
+    let seqs = vaults.iter().map(|vault| vault.status.lock().seq).sum();
     let renewal = if sum.old > 0 { renewal(engine, (sum.old, seqs)) } else { None };
     ContextStatus {
         provider: context.provider.name().to_owned(),
@@ -76,10 +60,10 @@ pub(super) fn context_status(engine: &Handle) -> ContextStatus {
         old_generation: sum.old,
         drifted: sum.drifted,
         failed: sum.failed,
-        held,
+        held: engine.0.model_problem(),
         offers: offers::waiting(engine),
         renewal,
-        synced_at: vaults.iter().filter_map(|vault| *vault.synced_at()).min(),
+        synced_at: vaults.iter().filter_map(|vault| *vault.synced_at.lock()).min(),
     }
 }
 
@@ -102,9 +86,7 @@ fn renewal(engine: &Handle, state: (u64, u64)) -> Option<Estimate> {
 pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
     let generations = engine.0.generations.load();
     let writers = generations.values().filter_map(|runtime| runtime.writer.as_ref());
-    let mut to: Vec<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
-    to.sort();
-    to.dedup();
+    let to: BTreeSet<String> = writers.filter_map(|writer| writer.author.client.leaves_to()).collect();
     let mut said: Vec<String> =
         to.into_iter().map(|host| format!("text of notes, to {host}, which writes contexts")).collect();
     said.extend(vectors::embedders_leave(engine));
@@ -112,7 +94,7 @@ pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
     said.extend(engine.0.reranker.load().as_ref().and_then(|reranker| reranker.leaves()));
     if let Some(host) = engine.0.questions.leaves_to(&engine.0.config.load(), &engine.0.provider) {
         said.push(format!("what you `ask`, with the passages found for it, to {host}"));
-        if expansion::expands(engine) {
+        if engine.expands() {
             said.push(format!("queries, to {host}, for other words (`search.expand`)"));
         }
     }
@@ -132,11 +114,10 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>, audience: Audience) ->
     let (mut chars, mut words, mut quality) = (0_usize, 0_usize, 0.0_f64);
     for vault in engine.choose(vault)? {
         let (_, pipeline) = ready(&vault)?;
-        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
-        let notes = pipeline.store.notes().map_err(storage)?.into_iter();
+        let notes = pipeline.store.notes()?.into_iter();
         for note in notes.filter(|note| covered.has(&pipeline, &note.path, &note.tags)) {
             stats.total += note.chunks.len() as u64;
-            for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path).map_err(storage)?) {
+            for (chunk, context) in note.chunks.iter().zip(pipeline.store.contexts(&note.path)?) {
                 stats.processed += u64::from(chunk.due.is_none() && chunk.later.is_none());
                 stats.failed += u64::from(chunk.later == Some(Reason::ContextFailed));
                 if context.is_paid() {
@@ -168,7 +149,7 @@ fn running(engine: &Handle, stats: &mut Stats) {
     let is_run = |job: &Job| job.kind == JobKind::Rebuild && job.is_running();
     let progress = engine.0.jobs.all().into_iter().find(is_run).and_then(|job| job.contexts);
     let vaults = engine.0.vaults.load();
-    let waiting = vaults.iter().any(|vault| vault.counts().due > 0);
+    let waiting = vaults.iter().any(|vault| vault.counts.lock().due > 0);
     let unagreed = vaults.iter().any(|vault| vault.report().unagreed);
     if let Some(progress) = progress {
         (stats.elapsed_s, stats.remaining_s) = (Some(progress.elapsed_s), progress.remaining_s);
@@ -176,7 +157,7 @@ fn running(engine: &Handle, stats: &mut Stats) {
     let state = engine.0.state().0;
     let status = match () {
         () if state == RunState::Paused => "paused",
-        () if held(engine).is_some() => "held",
+        () if engine.0.model_problem().is_some() => "held",
         () if progress.is_some() => "running",
         () if waiting && unagreed => "held",
         () if waiting => "running",
@@ -228,16 +209,12 @@ pub(super) fn generate_context(
 
 /// See [`Handle::review`].
 pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Reviewed>, CallError> {
-    let sample = request.sample.unwrap_or(50);
-    if !(1..=MOST_REVIEWED).contains(&sample) {
-        return Err(CallError::Invalid(format!("`sample` must be 1 to {MOST_REVIEWED}, not {sample}")));
-    }
+    let sample = in_range("sample", request.sample.unwrap_or(50), MOST_REVIEWED)?;
     let mut found: Vec<(Arc<NotePipeline>, Arc<VaultShared>, NoteRecord, usize, ContextRecord)> = Vec::new();
-    let storage = |error: store::StoreError| CallError::Storage(error.to_string());
     for vault in engine.choose(request.vault.as_deref())? {
         let (_, pipeline) = ready(&vault)?;
-        for note in pipeline.store.notes().map_err(storage)? {
-            for (i, context) in pipeline.store.contexts(&note.path).map_err(storage)?.into_iter().enumerate() {
+        for note in pipeline.store.notes()? {
+            for (i, context) in pipeline.store.contexts(&note.path)?.into_iter().enumerate() {
                 if context.is_paid() {
                     found.push((pipeline.clone(), vault.clone(), note.clone(), i, context));
                 }

@@ -48,11 +48,10 @@ pub(super) fn estimate(
     };
     let mut sizes = Vec::new();
     for pipeline in pipelines {
-        let storage = |error: store::StoreError| CallError::Storage(error.to_string());
         let covers = |record: &NoteRecord| covered.has(pipeline, &record.path, &record.tags);
-        for note in pipeline.store.notes().map_err(storage)?.iter().filter(|record| covers(record)) {
+        for note in pipeline.store.notes()?.iter().filter(|record| covers(record)) {
             let asks = matches!(wanted, Wanted::OldPaid | Wanted::AtFirst) && note.chunks.iter().any(is_old);
-            let contexts = if asks { pipeline.store.contexts(&note.path).map_err(storage)? } else { Vec::new() };
+            let contexts = if asks { pipeline.store.contexts(&note.path)? } else { Vec::new() };
             sizes.extend(size(note, &contexts, wanted));
         }
     }

@@ -26,8 +26,8 @@ pub(super) fn generations(engine: &Handle, vault: Option<&str>) -> Result<Vec<Ge
             let Some(context) = config.context_of(name) else { continue };
             let active = vault.generation == name;
             let open = if active { Some(vault.clone()) } else { inactive(engine, &vault.name, name) };
-            let status = open.as_ref().map(|open| open.status().clone());
-            let counts = open.as_ref().map(|open| *open.counts()).unwrap_or_default();
+            let status = open.as_ref().map(|open| open.status.lock().clone());
+            let counts = open.as_ref().map(|open| *open.counts.lock()).unwrap_or_default();
             found.push(GenerationInfo {
                 vault: vault.name.clone(),
                 name: shown(name).to_owned(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access::{hidden, ready};
+use super::access::{hanging, hidden, in_range, ready};
 use super::search::vaults::unknown;
 use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared};
@@ -52,8 +52,8 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     if vaults.is_empty() {
         return Err(CallError::Invalid("`within` leaves no vault whose notes are on this machine".to_owned()));
     }
-    let limit = in_range("limit", request.limit.unwrap_or(USUAL_LINES))?;
-    let per_note = in_range("per_note", request.per_note.unwrap_or(MAX_LINES))?;
+    let limit = in_range("limit", request.limit.unwrap_or(USUAL_LINES), MAX_LINES)?;
+    let per_note = in_range("per_note", request.per_note.unwrap_or(MAX_LINES), MAX_LINES)?;
     let unseen = if request.fresh { freshen(engine, &vaults, cancel)? } else { None };
     let incomplete = vaults.iter().filter_map(|vault| vault.incomplete_for(request.audience.is_assistant()));
     let until = Instant::now() + SEARCH_WITHIN;
@@ -119,11 +119,6 @@ fn conditions(request: &GrepRequest) -> Result<Filter, CallError> {
     }
     parsed.filter.zone = now.time_zone().clone();
     Ok(parsed.filter)
-}
-
-fn in_range(name: &str, value: usize) -> Result<usize, CallError> {
-    let wrong = || CallError::Invalid(format!("`{name}` must be 1 to {MAX_LINES}, not {value}"));
-    (1..=MAX_LINES).contains(&value).then_some(value).ok_or_else(wrong)
 }
 
 /// What is searched for, and until when.
@@ -283,12 +278,7 @@ impl<'a> Reading<'a> {
     /// The next batch; `None` after the last one.
     fn next(&mut self, until: Instant) -> Result<Option<Texts>, CallError> {
         let vault = self.vault;
-        let hangs = |Hangs| {
-            CallError::Storage(format!(
-                "vault `{}` does not answer: its file system hangs; try again later",
-                vault.name
-            ))
-        };
+        let hangs = |Hangs| hanging(vault);
         let within = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         while self.ahead.len() < AHEAD {
             let batch = self.batch();

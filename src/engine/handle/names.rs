@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::access::{hidden, ready};
+use super::access::{hidden, in_range, ready};
 use super::{CallError, Cancel, Handle};
 use index::NoteEntry;
+use index::search::fold;
 use note::FIELDS;
 use protocol::names::{Name, NameKind, NamesAnswer, NamesRequest};
 
@@ -18,13 +19,10 @@ const NOTES_PER_LOOK: usize = 32;
 
 /// See [`Handle::names`].
 pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) -> Result<NamesAnswer, CallError> {
-    let limit = request.limit.unwrap_or(USUAL);
-    if limit == 0 || limit > MOST {
-        return Err(CallError::Invalid(format!("`limit` must be 1 to {MOST}, not {limit}")));
-    }
+    let limit = in_range("limit", request.limit.unwrap_or(USUAL), MOST)?;
     let like = request.like.as_deref().unwrap_or_default().trim();
     let like = if request.what == NameKind::Tags { like.trim_start_matches('#') } else { like };
-    let wanted = Wanted(like.to_lowercase());
+    let wanted = Wanted(fold(like).into_owned());
     let mut notes = Vec::new();
     let mut counts = Counts::default();
     for vault in engine.served(request.vault.as_deref())?.0 {
@@ -61,14 +59,14 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
     Ok(NamesAnswer { names: found.into_iter().take(limit).map(|(.., name)| name).collect(), total })
 }
 
-/// The text that names must contain, in lower case; empty if any name will do.
+/// The text that names must contain, as [`fold`] has it; empty if any name will do.
 struct Wanted(String);
 
 impl Wanted {
     /// How well a name fits, less is better: 0 if it begins with the text, 1 if a word of it does, 2 if it contains it;
     /// `None` if it does not fit.
     fn fit(&self, name: &str) -> Option<u8> {
-        let name = name.to_lowercase();
+        let name = fold(name);
         let at = name.find(&self.0)?;
         let begins_word = |at: usize| name[..at].ends_with(|c: char| !c.is_alphanumeric());
         Some(match at {
@@ -89,7 +87,7 @@ impl Wanted {
 /// Names that several notes may have.
 #[derive(Default)]
 struct Counts {
-    /// Name in lower case → how many notes have it, and how often it is written in which way.
+    /// Name as [`fold`] has it → how many notes have it, and how often it is written in which way.
     by_key: HashMap<String, (u64, HashMap<String, u64>)>,
 }
 
@@ -98,7 +96,7 @@ impl Counts {
     fn count<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let mut counted: Vec<String> = Vec::new();
         for name in names.into_iter().filter(|name| !name.is_empty()) {
-            let key = name.to_lowercase();
+            let key = fold(name).into_owned();
             if !counted.contains(&key) {
                 let (notes, written) = self.by_key.entry(key.clone()).or_default();
                 *notes += 1;

@@ -114,7 +114,7 @@ pub(super) fn plan(
     };
     let stored = stored(&pipeline, &path)?;
     let task = Task::again(path.clone());
-    let decided = pipeline.decide(&task, text, stored, now_s()).map_err(|e| CallError::Storage(e.to_string()))?;
+    let decided = pipeline.decide(&task, text, stored, now_s())?;
     let record = decided.write.put.map(|(record, _)| record);
     let record = record.ok_or_else(|| CallError::Storage("a plan without a note".to_owned()))?;
     Ok(decision(&vault.name, &path, &decided.plan, &record, &decided.before, began))

@@ -152,7 +152,7 @@ pub(super) fn waiting(engine: &Handle) -> Vec<Offer> {
 /// What a model is to write for a vault that is served, as of the present state of its index.
 fn reckoned(engine: &Handle, vault: &VaultShared) -> Option<Offer> {
     let pipeline = vault.pipeline()?;
-    let state = (*vault.counts(), vault.status().seq);
+    let state = (*vault.counts.lock(), vault.status.lock().seq);
     let mut known = engine.0.reckoned.offers.lock();
     if let Some((_, offer)) = known.get(&vault.id).filter(|(of, _)| *of == state) {
         return Some(offer.clone());

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::access::{hidden, ready};
+use super::access::{hidden, in_range, ready};
 use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest};
 use crate::indexer::generation_dir;
 use crate::shared::VaultShared;
@@ -20,10 +20,7 @@ type Place = (Reverse<i64>, String, String);
 
 /// See [`Handle::recent`].
 pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentAnswer, CallError> {
-    let limit = request.limit.unwrap_or(USUAL);
-    if limit == 0 || limit > MAX_HITS {
-        return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
-    }
+    let limit = in_range("limit", request.limit.unwrap_or(USUAL), MAX_HITS)?;
     let after = request.after.as_deref().map(place_of).transpose()?;
     let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
     for vault in engine.served(request.vault.as_deref())?.0 {
@@ -59,23 +56,14 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
 
 /// Whether there are private notes.
 pub(super) fn has_private(engine: &Handle) -> bool {
-    engine
-        .0
-        .vaults
-        .load()
-        .iter()
-        .filter_map(|vault| ready(vault).ok())
-        .any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, note.tags())))
-}
-
-/// See [`Handle::assistants_may_spend`].
-pub(super) fn assistants_may_spend(engine: &Handle) -> bool {
-    engine.0.config.load().assistants_may_spend
+    let vaults = engine.0.vaults.load();
+    let mut open = vaults.iter().filter_map(|vault| ready(vault).ok());
+    open.any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, note.tags())))
 }
 
 /// Whether somebody may use a model that costs money: the owner always, within the budget.
 pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
-    if audience.is_assistant() && costs && !assistants_may_spend(engine) {
+    if audience.is_assistant() && costs && !engine.assistants_may_spend() {
         return Err(CallError::Forbidden(format!("{what} costs money, and assistants may not spend any")));
     }
     Ok(())

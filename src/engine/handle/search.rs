@@ -2,7 +2,7 @@
 
 mod attachments;
 mod expect;
-pub(super) mod expansion;
+mod expansion;
 pub(super) mod freshness;
 pub(super) mod include;
 mod request;
@@ -235,11 +235,6 @@ fn keep_above(least: f32, answer: &mut SearchAnswer) {
     answer.hits.retain(|hit| hit.score >= least);
     // Hits that would follow have lower scores still.
     answer.truncated &= answer.hits.len() == found;
-}
-
-/// See [`Handle::reranks`].
-pub(super) fn reranks(engine: &Handle) -> bool {
-    engine.0.reranker.load().as_ref().is_some_and(|reranker| reranker.is_always_asked())
 }
 
 /// Waits until everything that was saved before now is in these snapshots. Returns a warning if some of it may not be,

@@ -60,7 +60,7 @@ pub(super) fn status(engine: &Handle, vault: Option<&str>, audience: Audience) -
     let (embedding, contexts) = (vectors::embed_status(&chosen), contexts::context_status(engine));
     let (state, problems) = engine.0.state();
     let vaults = chosen.iter().map(|vault| {
-        let mut status = vault.status().clone();
+        let mut status = vault.status.lock().clone();
         if let Some(pipeline) = vault.pipeline() {
             status.index_bytes = pipeline.store.bytes_on_disk();
         }

@@ -1,6 +1,6 @@
 //! The handle's part in vectors: those of queries, and how far those of notes are.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Handle;
@@ -52,7 +52,7 @@ impl QueryVectors<'_> {
 pub(super) fn embed_status(vaults: &[Arc<VaultShared>]) -> EmbedStatus {
     let mut sum = EmbedStatus::default();
     for vault in vaults {
-        let of_it = vault.embedding().clone();
+        let of_it = vault.embedding.lock().clone();
         sum.waiting += of_it.waiting;
         sum.done += of_it.done;
         sum.total += of_it.total;
@@ -66,8 +66,9 @@ pub(super) fn vectors(engine: &Handle) -> QueryVectors<'_> {
     QueryVectors { shared: &engine.0, known: HashMap::new(), warnings: Vec::new() }
 }
 
-/// Where embedders send texts, for `status`.
-pub(super) fn embedders_leave(engine: &Handle) -> Vec<String> {
-    let to = engine.0.embedders();
-    to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors")).collect()
+/// Where embedders outside this machine send texts, for `status`.
+pub(super) fn embedders_leave(engine: &Handle) -> impl Iterator<Item = String> {
+    let all = engine.0.all_indexers();
+    let to: BTreeSet<String> = all.iter().flat_map(|vault| vault.report().embedders.clone()).collect();
+    to.into_iter().map(|host| format!("text of notes and queries, to {host}, which makes vectors"))
 }

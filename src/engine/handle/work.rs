@@ -3,11 +3,10 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::access::ready;
+use super::access::{ready, state};
 use super::resolve::{self, Named};
 use super::{CallError, Handle, contexts, estimates, recent};
 use crate::decide::NotePipeline;
-use crate::disk_access::STATES_WITHIN;
 use crate::indexer::Event;
 use crate::indexer::rebuild::Covered;
 use crate::now_s;
@@ -75,8 +74,7 @@ fn knowing(engine: &Handle, vaults: Vec<Arc<VaultShared>>, typed: &str) -> Resul
 
 /// Whether there is anything at a path of a vault. A vault that does not answer may have it.
 fn is_on_disk(vault: &VaultShared, path: &VaultPath) -> bool {
-    let (root, path) = (vault.path.clone(), path.clone());
-    vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) != Ok(Err(ReadError::Gone))
+    state(vault, path) != Ok(Err(ReadError::Gone))
 }
 
 /// See [`Handle::jobs_for`].

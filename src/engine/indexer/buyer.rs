@@ -12,13 +12,13 @@ use crate::batch::{BatchEvent, Control, End};
 use crate::consent::ConsentState;
 use crate::context_job::ContextEvent;
 use crate::decide::{NotePipeline, Task};
-use crate::interrupted::{Interrupted, budget_message};
+use crate::interrupted::Interrupted;
 use crate::jobs::Ended;
 use crate::runtime::GenerationRuntime;
 use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
-use protocol::jobs::{JobKind, Scope};
+use protocol::jobs::JobKind;
 use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
@@ -156,12 +156,8 @@ impl Buyer {
             Interrupted::Provider(_) => self.pending.runtime.provider_returns(now),
         };
         let Some(until) = until else { return };
-        let why = match held {
-            Interrupted::Budget(refused) => budget_message(refused),
-            other => other.to_string(),
-        };
         let day = matches!(held, Interrupted::Budget(OverBudget::Day { .. } | OverBudget::DayTokens { .. }));
-        self.pending.runtime.hold_until(until, why, day);
+        self.pending.runtime.hold_until(until, held.to_string(), day);
     }
 
     /// Sends the writer the notes that have been quiet for long enough, as many as keep it busy.
@@ -204,7 +200,7 @@ impl Buyer {
             return Ok(());
         }
         let last = synced_at(at.pipeline);
-        *at.actor.shared.synced_at() = last;
+        *at.actor.shared.synced_at.lock() = last;
         let due = last.map_or(0, |last| last.saturating_add(interval));
         if due > now && last.is_some_and(|last| last <= now) {
             self.next_sync = Some(due);
@@ -222,7 +218,7 @@ impl Buyer {
         let renew = if self.pending.runtime.config.context.renew { Renew::All } else { Renew::Nothing };
         let wanted = self.pending.refresh(at.pipeline, since, renew)?;
         remember_sync(at.pipeline, now_s())?;
-        *at.actor.shared.synced_at() = Some(now_s());
+        *at.actor.shared.synced_at.lock() = Some(now_s());
         if wanted > 0 {
             tracing::info!(vault = at.actor.place.vault.name, chunks = wanted, "contexts are made anew by the sync");
         }
@@ -269,9 +265,7 @@ impl Buyer {
     /// decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
         let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
-        let scope = Scope { vault: Some(at.actor.place.vault.name.clone()), path: run.path.clone() };
-        let vault = at.actor.shared.id;
-        run.job = at.actor.engine.jobs.begin(JobKind::Rebuild, scope, [(vault, at.actor.place.vault.name.clone())]);
+        run.job = at.actor.begin_job(JobKind::Rebuild, run.path.clone());
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
@@ -283,7 +277,7 @@ impl Buyer {
         }
         if !rest.is_empty() {
             // The job has two steps: one ends with the notes, one with the contexts.
-            at.actor.engine.jobs.open_step(job, vault);
+            at.actor.open_step(job);
         }
         Ok(Some((job, rest)))
     }
@@ -314,19 +308,18 @@ impl Buyer {
         let job = run.job;
         if run.announced.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
             let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
-            at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| {
+            at.actor.tell_part(job, |part| {
                 part.phase = phase;
                 part.contexts = Some(progress);
                 part.set_failed(failures);
-            }));
+            });
         }
         if let Some(why) = run.over.clone().filter(|_| is_idle) {
             return remembered.and(self.stop_run(at, &why));
         }
         if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
-            let seq = at.actor.shared.status().seq;
-            at.actor.engine.tell_job(at.actor.engine.jobs.end_step(job, at.actor.shared.id, Ended::Done, seq));
+            at.actor.end_step(job, Ended::Done);
             return remembered.and_then(|()| Run::forget(at.pipeline));
         }
         remembered
@@ -339,10 +332,8 @@ impl Buyer {
         self.pending.ask_no_more();
         self.stopped = Some((run.job, run.id));
         let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
-        let ended = if at.actor.engine.jobs.is_cancelled(run.job) { Ended::Cancelled } else { Ended::Failed };
-        let (vault, seq) = (at.actor.shared.id, at.actor.shared.status().seq);
-        at.actor.engine.jobs.change(run.job, vault, |part| part.problem = Some(why.to_owned()));
-        at.actor.engine.tell_job(at.actor.engine.jobs.end_step(run.job, vault, ended, seq));
+        at.actor.change_part(run.job, |part| part.problem = Some(why.to_owned()));
+        at.actor.end_step(run.job, at.actor.ended_early(run.job));
         taken_back
     }
 
@@ -357,7 +348,7 @@ impl Buyer {
 
     /// Ends the rebuild if its job was cancelled.
     pub(super) fn stop_cancelled_run(&mut self, at: &At<'_>) -> Result<(), EngineError> {
-        let cancelled = self.run_job().is_some_and(|job| at.actor.engine.jobs.is_cancelled(job));
+        let cancelled = self.run_job().is_some_and(|job| at.actor.is_cancelled(job));
         if cancelled { self.stop_run(at, "cancelled") } else { Ok(()) }
     }
 
@@ -430,9 +421,7 @@ impl Buyer {
             BatchEvent::Phase(phase) => {
                 let run = self.batches.set_phase(ticket, phase.clone());
                 if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
-                    at.actor
-                        .engine
-                        .tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.phase = phase));
+                    at.actor.tell_part(job, |part| part.phase = phase);
                 }
                 Ok(())
             }
@@ -478,7 +467,7 @@ fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
 fn one_by_one(at: &At<'_>, job: u64, why: &str) {
     tracing::warn!("no batch: {why}");
     let problem = format!("{why}; contexts are asked for one by one, at the full price");
-    at.actor.engine.tell_job(at.actor.engine.jobs.change(job, at.actor.shared.id, |part| part.problem = Some(problem)));
+    at.actor.tell_part(job, |part| part.problem = Some(problem));
 }
 
 /// The time until the user's next day begins.

@@ -247,7 +247,7 @@ impl Committer {
     pub(crate) fn publish(&mut self) -> Result<(), EngineError> {
         let snapshot = self.index.publish(self.pipeline.store.seq())?;
         {
-            let mut status = self.shared.status();
+            let mut status = self.shared.status.lock();
             status.notes = snapshot.note_count() as u64;
             status.chunks = snapshot.chunk_count() as u64;
             status.seq = snapshot.seq();

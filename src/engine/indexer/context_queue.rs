@@ -56,12 +56,8 @@ impl ContextQueue {
 
     /// Makes all waiting notes ready now.
     pub(crate) fn hurry(&mut self, now: Instant) {
-        for (path, (rank, _)) in std::mem::take(&mut self.notes) {
-            self.notes.insert(path, (rank, now));
-        }
-        (self.saved, self.bulk) = (BTreeSet::new(), BTreeSet::new());
-        for (path, (rank, _)) in self.notes.clone() {
-            self.order(rank).insert((now, path));
+        for (path, (rank, _)) in std::mem::take(self).notes {
+            self.put(path, rank, now);
         }
     }
 

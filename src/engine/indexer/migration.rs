@@ -48,7 +48,7 @@ pub(super) struct EmbedderMigration {
     /// The job that reports the migration; 0 before it began.
     pub(super) job: u64,
     /// Tells events of this change from those of another.
-    ticket: u64,
+    pub(super) ticket: u64,
 }
 
 enum Stage {
@@ -107,11 +107,6 @@ impl EmbedderMigration {
         static TICKETS: AtomicU64 = AtomicU64::new(1);
         let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
         EmbedderMigration { config, consent, stage: Stage::Closed { at: machine::now(), why: None }, job: 0, ticket }
-    }
-
-    /// Tells events of this change from those of another.
-    pub(super) fn ticket(&self) -> u64 {
-        self.ticket
     }
 
     /// What is to be done now.

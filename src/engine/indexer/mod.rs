@@ -19,6 +19,7 @@ mod freshness;
 mod migration;
 mod notes;
 mod opening;
+mod part;
 mod reader;
 pub(super) mod rebuild;
 pub(super) mod scan;
@@ -201,7 +202,7 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
         if std::mem::replace(&mut seed.shared.report().stage, stage.clone()) != stage {
             tracing::error!("{why}; it is tried again");
         }
-        seed.engine.changed();
+        seed.engine.control.tell_changed();
         seed.fail_jobs(&why);
         if seed.wait_closed(inbox, &why, pause) {
             return;
@@ -234,9 +235,7 @@ impl Seed {
     }
 
     fn fail_jobs(&self, why: &str) {
-        for job in self.engine.jobs.fail_all_of(self.shared.id, why) {
-            self.engine.tell_job(Some(job));
-        }
+        self.engine.fail_jobs(self.shared.id, why);
     }
 }
 
@@ -499,9 +498,10 @@ fn generation(config: &Settings, embedder: &Embedder, rules: &NoteRules) -> Gene
     // Part of the identity: a note decided without these vectors is decided again and gets them.
     let alone = config.embed.text_vectors && !embedder.is_local_and_fast();
     let alone = if alone { ", texts alone" } else { "" };
-    let level = Levels::ALL.iter().find(|(_, levels)| *levels == config.context.levels);
-    let levels = level.filter(|(_, levels)| *levels != Levels::default());
-    let levels = levels.map_or_else(String::new, |(name, _)| format!(", {name}"));
+    let levels = match config.context.levels {
+        Levels::Chunk => String::new(),
+        levels => format!(", {}", <&str>::from(levels)),
+    };
     // Part of the identity too: questions that were bought earlier take part in searches at once, or no longer.
     let expansion = match config.context.expansion {
         ExpansionChoice::Off => "",

@@ -24,6 +24,7 @@ use note::VaultPath;
 use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::jobs::SkippedFile;
+use vault::policy::EntryKind;
 use vault::{Hint, RescanReason};
 
 /// A finished look at a note: its task, its outcome, and the batches that wait for it.
@@ -99,7 +100,7 @@ impl NoteIndexer {
     /// Queues the notes of a rebuild.
     pub(super) fn enqueue_rebuild(&mut self, job: u64, tasks: Vec<Task>) {
         let quiet = tasks.len() > TOLD_AT_ONCE;
-        self.actor.engine.jobs.change(job, self.actor.shared.id, |part| {
+        self.actor.change_part(job, |part| {
             part.total = Some(tasks.len() as u64);
             part.phase = "rebuilding".to_owned();
         });
@@ -167,7 +168,16 @@ impl NoteIndexer {
         let embedder = self.commit.pipeline.generation.embedder.clone();
         for (task, outcome, waiting) in looked {
             let path = task.path.clone();
+            if let Some(old) = task.moved_from.clone().filter(|_| !matches!(outcome, Outcome::Decided(_))) {
+                // Its old name leaves the index even if nothing can be said of the new one.
+                self.freshness.hint(now, Hint::Path(old));
+            }
             match outcome {
+                // It was left out meanwhile, after it was queued.
+                Outcome::Decided(_) if self.watch.policy.verdict(&path, false) != EntryKind::Note => {
+                    gone.push(path);
+                    unchanged.join(waiting);
+                }
                 // Decided for an embedder that does not serve any more.
                 Outcome::Decided(found) if found.write.put.as_ref().is_some_and(|(r, _)| r.embedder != embedder) => {
                     stale.push(Task { again: true, ..task.clone() });
@@ -272,7 +282,7 @@ impl NoteIndexer {
         self.fail_waiting(path, &why, waiting);
         self.commit.distrust(path);
         self.forget_skipped(|skipped| skipped == path);
-        let mut status = self.actor.shared.status();
+        let mut status = self.actor.shared.status.lock();
         status.skipped_total += 1;
         if status.skipped.len() < MOST_SKIPPED {
             status.skipped.push(SkippedFile { path: path.to_string(), why });
@@ -281,20 +291,19 @@ impl NoteIndexer {
 
     fn fail_waiting(&self, path: &VaultPath, why: &str, waiting: &Waiting) {
         for job in self.work.jobs_of(waiting) {
-            self.actor.engine.jobs.change(job, self.actor.shared.id, |part| part.fail_note(path.as_str(), why));
+            self.actor.change_part(job, |part| part.fail_note(path.as_str(), why));
         }
     }
 
     /// Ends batches that are over, and the parts of the jobs that waited for them.
     pub(super) fn end_batches(&self, batches: Vec<Progress>, ended: Ended) {
-        let (vault, seq) = (self.actor.shared.id, self.actor.shared.status().seq);
         for Progress { jobs, done, changed } in batches {
             for job in jobs {
-                self.actor.engine.jobs.change(job, vault, |part| {
+                self.actor.change_part(job, |part| {
                     part.done = done;
                     part.changed += changed;
                 });
-                self.actor.engine.tell_job(self.actor.engine.jobs.end_step(job, vault, ended, seq));
+                self.actor.end_step(job, ended);
             }
         }
     }
@@ -302,16 +311,14 @@ impl NoteIndexer {
     /// Fails this vault's part of these jobs.
     pub(super) fn fail_parts(&self, jobs: &[u64], why: &str) {
         for job in jobs {
-            let failed =
-                self.actor.engine.jobs.end_part(*job, self.actor.shared.id, Ended::Failed, Some(why.to_owned()));
-            self.actor.engine.tell_job(failed);
+            self.actor.end_part(*job, Ended::Failed, why.to_owned());
         }
     }
 
     pub(super) fn finish_batches(&mut self) {
         for Progress { jobs, done, .. } in self.work.progress() {
             for job in jobs {
-                self.actor.engine.tell_job(self.actor.engine.jobs.progress(job, self.actor.shared.id, done));
+                self.actor.tell_progress(job, done);
             }
         }
         let finished = self.work.take_finished();
@@ -361,7 +368,7 @@ impl NoteIndexer {
         if !self.commit.is_bulk() {
             self.actor.engine.grapher.changed(shared);
         }
-        let status = shared.status();
+        let status = shared.status.lock();
         let (vault, seq) = (status.name.clone(), status.seq);
         let (notes, chunks) = (status.notes, status.chunks);
         drop(status);

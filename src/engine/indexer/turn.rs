@@ -19,7 +19,7 @@ use crate::host::power::Brake;
 use crate::jobs::Ended;
 use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
-use protocol::jobs::{JobKind, Scope};
+use protocol::jobs::JobKind;
 use protocol::status::EmbedStatus;
 use store::{CompactReport, Reclaimed};
 use vault::RescanReason;
@@ -30,11 +30,8 @@ impl Indexer {
         self.actor.engine.grapher.changed(&self.actor.shared);
         self.notes.watch.begin(&self.actor.place, &self.actor.inbox);
         self.resume_run();
-        let scope = Scope { vault: Some(self.actor.place.vault.name.clone()), path: None };
-        let vault = (self.actor.shared.id, self.actor.place.vault.name.clone());
-        let jobs =
-            (!self.actor.shared.is_inactive()).then(|| self.actor.engine.jobs.begin(JobKind::Index, scope, [vault]));
-        self.notes.walk(RescanReason::Start, jobs.into_iter().collect());
+        let job = (!self.actor.shared.is_inactive()).then(|| self.actor.begin_job(JobKind::Index, None));
+        self.notes.walk(RescanReason::Start, job.into_iter().collect());
     }
 
     pub(crate) fn take(&mut self, event: Event) {
@@ -75,7 +72,7 @@ impl Indexer {
                 let since = run.began;
                 if self.notes.commit.pipeline.generation.costs {
                     // The job has two steps: one ends with the notes, one with the contexts.
-                    self.actor.engine.jobs.open_step(job, self.actor.shared.id);
+                    self.actor.open_step(job);
                     self.buy(|buyer, at, _| {
                         if agreed {
                             buyer.set_agreed(at, true)?;
@@ -300,7 +297,7 @@ impl Indexer {
         let config = self.actor.engine.config.load_full();
         let (looked, at_work) = (self.notes.freshness.has_looked(), self.notes.is_at_work());
         let Some(migration) = &mut self.migration else { return };
-        let cancelled = migration.job > 0 && self.actor.engine.jobs.is_cancelled(migration.job);
+        let cancelled = migration.job > 0 && self.actor.is_cancelled(migration.job);
         let around = Around { now: machine::now(), looked, at_work, cancelled, budget: &config.budget };
         let effects = migration.poll(&around);
         self.carry_out_migration(effects);
@@ -313,17 +310,11 @@ impl Indexer {
     }
 
     fn carry_out_migration(&mut self, effects: Vec<Effect>) {
-        let (vault, now) = (self.actor.shared.id, machine::now());
         for effect in effects {
             let Some(migration) = &mut self.migration else { return };
-            let (job, ticket) = (migration.job, migration.ticket());
-            let jobs = &self.actor.engine.jobs;
+            let (job, ticket) = (migration.job, migration.ticket);
             match effect {
-                Effect::Begin => {
-                    let name = self.actor.place.vault.name.clone();
-                    let scope = Scope { vault: Some(name.clone()), path: None };
-                    migration.job = jobs.begin(JobKind::Embed, scope, [(vault, name)]);
-                }
+                Effect::Begin => migration.job = self.actor.begin_job(JobKind::Embed, None),
                 Effect::Open(wanted) => {
                     let (engine, inbox) = (self.actor.engine.clone(), self.actor.inbox.clone());
                     // If it is the one that served, after a yes was taken back or at another address, nobody has to be
@@ -337,7 +328,7 @@ impl Indexer {
                         let _ = inbox.send(Event::Opened { ticket, result });
                     };
                     if let Err(error) = machine::spawn("open-embedder", open) {
-                        migration.failed(error.to_string(), now);
+                        migration.failed(error.to_string(), machine::now());
                     }
                 }
                 Effect::DryRun(pipeline, paths) => {
@@ -353,23 +344,20 @@ impl Indexer {
                         migration.not_looked_at(paths);
                     }
                 }
-                Effect::Estimated(estimate) => self.actor.engine.tell_job(jobs.change(job, vault, |part| {
+                Effect::Estimated(estimate) => self.actor.tell_part(job, |part| {
                     part.phase = "embedding".to_owned();
                     part.estimate = Some(estimate);
-                })),
+                }),
                 Effect::Progress(done, total) => {
-                    jobs.change(job, vault, |part| part.total = Some(total));
-                    self.actor.engine.tell_job(jobs.progress(job, vault, done));
+                    self.actor.change_part(job, |part| part.total = Some(total));
+                    self.actor.tell_progress(job, done);
                 }
                 Effect::ChangeOver(fill) => self.change_over(*fill, job),
                 Effect::Amend(records) => {
                     let amended = self.notes.commit.amend_embedder(&records);
                     self.notes.attempt(amended);
                 }
-                Effect::GiveUp(why) => {
-                    let ended = if jobs.is_cancelled(job) { Ended::Cancelled } else { Ended::Failed };
-                    self.end_migration_job(ended, why);
-                }
+                Effect::GiveUp(why) => self.end_migration_job(self.actor.ended_early(job), why),
                 Effect::Over => self.migration = None,
             }
         }
@@ -377,7 +365,7 @@ impl Indexer {
 
     /// The new embedder serves from here on.
     fn change_over(&mut self, fill: Fill, job: u64) {
-        let (notes, vault) = (fill.done.len() as u64, self.actor.shared.id);
+        let notes = fill.done.len() as u64;
         let changed = self.notes.commit.change_embedder(fill, &self.actor.place.dir);
         let Some(migration) = &mut self.migration else { return };
         match changed {
@@ -388,10 +376,8 @@ impl Indexer {
                 if !over.unseen.is_empty() {
                     self.notes.work.enqueue(over.unseen.into_iter().map(Task::again).collect(), true);
                 }
-                let seq = self.actor.shared.status().seq;
-                let jobs = &self.actor.engine.jobs;
-                jobs.change(job, vault, |part| (part.done, part.total) = (notes, Some(notes)));
-                self.actor.engine.tell_job(jobs.end_step(job, vault, Ended::Done, seq));
+                self.actor.change_part(job, |part| (part.done, part.total) = (notes, Some(notes)));
+                self.actor.end_step(job, Ended::Done);
             }
             Err(error) => {
                 // The store is opened again, and the migration begins anew from the cache.
@@ -465,16 +451,14 @@ impl Indexer {
     /// Ends the job of a migration, if it has one.
     fn end_migration_job(&mut self, ended: Ended, why: String) {
         let Some(migration) = self.migration.as_mut().filter(|migration| migration.job > 0) else { return };
-        let job = std::mem::take(&mut migration.job);
-        let ended = self.actor.engine.jobs.end_part(job, self.actor.shared.id, ended, Some(why));
-        self.actor.engine.tell_job(ended);
+        self.actor.end_part(std::mem::take(&mut migration.job), ended, why);
     }
 
     /// The state that `status` shows.
     fn refresh_status(&self) {
         let watch_problem = self.notes.watch.problem();
         {
-            let mut status = self.actor.shared.status();
+            let mut status = self.actor.shared.status.lock();
             let pending = self.notes.freshness.waiting() + self.notes.work.queued() + self.notes.work.under_way();
             status.pending = pending as u64;
             status.watch = self.notes.watch.mode().to_owned();
@@ -515,12 +499,12 @@ impl Indexer {
         // The report of work is written before the counts, which may say that nothing waits: a reader that takes the
         // counts first and then the report misses no work.
         let changed = std::mem::replace(&mut *self.actor.shared.report(), report.clone()) != report;
-        *self.actor.shared.counts() = self.buyer.pending.counters.sum();
+        *self.actor.shared.counts.lock() = self.buyer.pending.counters.sum();
         let mut embedding = EmbedStatus { waiting: self.vectors.waiting(), ..EmbedStatus::default() };
         self.migration.iter().for_each(|migration| migration.status(&mut embedding));
-        *self.actor.shared.embedding() = embedding;
+        *self.actor.shared.embedding.lock() = embedding;
         if changed {
-            self.actor.engine.changed();
+            self.actor.engine.control.tell_changed();
         }
     }
 

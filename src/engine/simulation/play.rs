@@ -44,6 +44,10 @@ pub(super) struct World {
     /// the text but not the note that holds it.
     pub(super) torn: HashSet<String>,
     dying: Option<Loss>,
+    /// Old names of renamed notes, which other notes have now.
+    replaced: Vec<VaultPath>,
+    /// Those of them that were known when the power was lost: if the store has lost the move, two notes seem to be new.
+    pub(super) lost_moves: Vec<VaultPath>,
     /// How many rebuilds were asked for.
     pub(super) rebuilds: usize,
     /// The index that was built from nothing, once one was.
@@ -99,6 +103,8 @@ impl World {
             ends,
             torn: HashSet::new(),
             dying: None,
+            replaced: Vec::new(),
+            lost_moves: Vec::new(),
             rebuilds: 0,
             fresh: None,
             log,
@@ -162,6 +168,7 @@ impl World {
         let kept = invariants::journaled(&data);
         let mut calls = self.model.thaw();
         if died && self.dying == Some(Loss::Power) {
+            self.lost_moves.extend(self.replaced.drain(..));
             self.torn.extend(calls.iter().flat_map(|call| call.captions.iter().cloned()));
         }
         calls.retain(|call| !call.delivered || (died && call.captions.iter().any(|name| !kept.contains(name))));
@@ -274,6 +281,7 @@ impl World {
         let known = self.process().vault.snapshot();
         if known.is_some_and(|known| known.notes().all(|note| note.path != old)) {
             let changed = self.vault.create_at(&old);
+            self.replaced.push(old);
             self.log.push(format!("    and {changed:?}"));
             self.tell(changed, telling);
         }

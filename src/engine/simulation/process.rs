@@ -233,20 +233,20 @@ impl Process {
 
     fn is_asking(&self) -> bool {
         let report = self.vault.report();
-        report.asked > 0 || self.vault.embedding().waiting > 0
+        report.asked > 0 || self.vault.embedding.lock().waiting > 0
     }
 
     /// Whether nothing is left to be done.
     pub(super) fn is_at_rest(&self) -> bool {
         let report = self.vault.report().clone();
-        let embedding = self.vault.embedding().clone();
+        let embedding = self.vault.embedding.lock().clone();
         report.stage == Stage::Open
             && !report.busy
             && (report.waiting, report.asked) == (0, 0)
             && (embedding.waiting, embedding.next.as_ref()) == (0, None)
             && self.events.is_empty()
             && self.machine.next_due().is_none()
-            && self.vault.status().pending == 0
+            && self.vault.status.lock().pending == 0
     }
 
     /// What the model's answers were worth, for the report of a failure.
@@ -258,8 +258,8 @@ impl Process {
 
     /// What is left to be done, for the report of a failure.
     pub(super) fn left(&self) -> String {
-        let (report, embedding) = (self.vault.report().clone(), self.vault.embedding().clone());
-        let (events, pending) = (self.events.len(), self.vault.status().pending);
+        let (report, embedding) = (self.vault.report().clone(), self.vault.embedding.lock().clone());
+        let (events, pending) = (self.events.len(), self.vault.status.lock().pending);
         format!("{events} events, {pending} pending, {embedding:?}, {report:?}")
     }
 

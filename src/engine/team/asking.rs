@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Instant;
 
 use super::Team;
 use crate::handle::{CallError, Cancel};
+use crate::patience::wait_for;
 use ::team::point::Payload;
 use ::team::{Answer, Asked, Condition, Failure, Found};
 use index::embed::Vector;
@@ -22,9 +23,6 @@ const DEPTH: usize = 60;
 
 /// Factor for the number of chunks if some of them may be left out afterwards.
 const NARROWED: usize = 4;
-
-/// How often a search that waits checks whether the caller has gone.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A search that is under way.
 pub(crate) struct Question {
@@ -92,16 +90,7 @@ impl Question {
         let Question { waits, until, mut warnings, query, contextual, narrowed } = self;
         let mut found = FoundOutside::default();
         for (team, answered) in waits {
-            let answer = loop {
-                cancel.check()?;
-                let left = until.saturating_duration_since(Instant::now());
-                match answered.recv_timeout(left.min(LOOK)) {
-                    Ok(answer) => break Some(answer),
-                    Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
-                    Err(_) => break None,
-                }
-            };
-            match answer {
+            match wait_for(&answered, until, cancel)? {
                 Some(Ok(answer)) => {
                     warnings
                         .extend(answer.without_vectors.map(|why| format!("words alone asked `{}`: {why}", team.name)));

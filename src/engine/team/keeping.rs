@@ -42,7 +42,7 @@ pub(super) struct Kept {
 
 /// How far the keeper is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KeeperStatus {
+struct KeeperStatus {
     notes: u64,
     left: u64,
     problem: Option<String>,
@@ -75,13 +75,9 @@ impl Kept {
         self.wake.notify_one();
     }
 
-    pub(super) fn status(&self) -> KeeperStatus {
-        self.status.lock().clone()
-    }
-
     /// Writes into an answer how far the keeper is.
     pub(super) fn tell(&self, vault: &mut TeamVault) {
-        let KeeperStatus { notes, left, problem } = self.status();
+        let KeeperStatus { notes, left, problem } = self.status.lock().clone();
         *vault = TeamVault { own: true, notes, left, problem, ..std::mem::take(vault) };
     }
 

@@ -72,7 +72,7 @@ fn hostile_notes_take_time_in_proportion() {
         let note = parse(&VaultPath::parse("n.md").unwrap(), text.as_bytes(), &NoteRules::default());
         let token_starts = builtin::model().token_starts(&note.text);
         let embed = |text: &str| vec![text.len() as f32, 1.0];
-        for strategy in Strategy::ALL {
+        for &strategy in Strategy::ALL {
             let config = ChunkConfig::of(strategy);
             let chunks = chunk(&note, &config, &Tools { token_starts: &token_starts, embed: &embed });
             let shown: usize = chunks.iter().map(|c| c.searchable(&note).len()).sum();

@@ -111,7 +111,7 @@ impl View {
     pub(crate) fn languages(&self) -> Result<&[Language], LexicalError> {
         let languages = once(&self.languages, || {
             let mut counted = Vec::new();
-            for language in Language::ALL.into_iter().skip(1) {
+            for &language in Language::ALL.iter().skip(1) {
                 let count = self.chunks_in(language)?;
                 counted.extend((count > 0).then_some((count, language)));
             }

@@ -2,6 +2,7 @@
 //! models. The crate `provider` makes vectors over HTTP or from files.
 
 pub mod apart;
+pub mod base64;
 pub mod builtin;
 pub mod input;
 pub mod model_tokenizer;

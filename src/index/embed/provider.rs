@@ -1,7 +1,10 @@
 //! Who makes vectors. Pure.
 
 /// Who makes vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum EmbedProvider {
     /// The model compiled in.
     #[default]
@@ -21,28 +24,9 @@ pub enum EmbedProvider {
 }
 
 impl EmbedProvider {
-    /// All of them, in the order in which the configuration names them.
-    pub const ALL: [EmbedProvider; 7] = [
-        EmbedProvider::Builtin,
-        EmbedProvider::Static,
-        EmbedProvider::Transformer,
-        EmbedProvider::Ollama,
-        EmbedProvider::OpenAi,
-        EmbedProvider::Voyage,
-        EmbedProvider::Cohere,
-    ];
-
     /// Its name in the configuration, in `status` and in identities.
     pub fn name(self) -> &'static str {
-        match self {
-            EmbedProvider::Builtin => "builtin",
-            EmbedProvider::Static => "static",
-            EmbedProvider::Transformer => "transformer",
-            EmbedProvider::Ollama => "ollama",
-            EmbedProvider::OpenAi => "openai",
-            EmbedProvider::Voyage => "voyage",
-            EmbedProvider::Cohere => "cohere",
-        }
+        self.into()
     }
 
     /// Whether vectors are asked for over HTTP.

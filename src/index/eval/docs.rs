@@ -10,8 +10,11 @@ use note::fingerprint::{ChunkId, context_key};
 use note::{Link, Note};
 
 /// Which contexts an index has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Arm {
     /// None.
     Off,
@@ -24,11 +27,7 @@ pub enum Arm {
 impl Arm {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Arm::Off => "off",
-            Arm::Template => "template",
-            Arm::Model => "model",
-        }
+        self.into()
     }
 }
 

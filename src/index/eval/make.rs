@@ -30,8 +30,9 @@ use note::VaultPath;
 use note::{Link, Note, NoteRules, parse};
 
 /// Which text a query comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum QueryKind {
     /// The text of a link.
     Link,
@@ -48,13 +49,7 @@ pub enum QueryKind {
 impl QueryKind {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            QueryKind::Link => "link",
-            QueryKind::Alias => "alias",
-            QueryKind::Description => "description",
-            QueryKind::Lead => "lead",
-            QueryKind::Section => "section",
-        }
+        self.into()
     }
 }
 

@@ -32,7 +32,8 @@ struct RawQuery {
 }
 
 /// A set that cannot be used, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {message}", if *line == 0 { String::new() } else { format!(":{line}") })]
 pub struct BadSet {
     /// Which file of the set.
     pub file: &'static str,
@@ -41,17 +42,6 @@ pub struct BadSet {
     /// What is wrong, without the line's text.
     pub message: String,
 }
-
-impl std::fmt::Display for BadSet {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            0 => write!(out, "{}: {}", self.file, self.message),
-            line => write!(out, "{}:{line}: {}", self.file, self.message),
-        }
-    }
-}
-
-impl std::error::Error for BadSet {}
 
 /// A query with what is relevant to it.
 #[derive(Clone, Debug, PartialEq)]

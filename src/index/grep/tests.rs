@@ -33,6 +33,7 @@ fn lines_are_found_as_ripgrep_finds_them() {
         ("ÜBERMORGEN", insensitive, &[(3, 9)]),
         ("todo:", Rules { fixed: true, ..plain }, &[(3, 3)]),
         ("t.do", Rules { fixed: true, ..plain }, &[]),
+        ("t.do\r\n\ntodo:\n", Rules { fixed: true, ..plain }, &[(3, 3)]),
         (r"todo\s+nothing", plain, &[]),
         (r"\d", plain, &[]),
         ("end", plain, &[(5, 4)]),

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn codes() {
-    for language in Language::ALL {
+    for &language in Language::ALL {
         assert_eq!(Language::of_code(language.code()), Some(language));
     }
     assert_eq!(Language::of_code("DE-at"), Some(Language::German));

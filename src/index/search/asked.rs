@@ -10,11 +10,14 @@ mod lexicon;
 use jiff::civil::Date;
 
 use super::dates;
-use languages::{ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS};
+use languages::{ARTICLES, ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS, SINGULAR};
 use lexicon::{LEXICON, Role, Word, words};
 
 /// A number of four digits is taken for a year within this range.
 const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
+
+/// Words that may stand within a date.
+const FILLING: [&str; 7] = ["of", "de", "del", "den", "do", "di", "d"];
 
 /// From the first day to the day after the last one.
 type Days = (Date, Date);
@@ -55,8 +58,7 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
     while next < words.len() {
         let at = next;
         let Some((count, when)) = reader.at(at) else {
-            // A time that lies ahead is skipped as a whole: the year of `december 2030` is not read.
-            next += reader.point(at, None).map_or(1, |(end, _)| end - at);
+            next = reader.behind_unread(at);
             continue;
         };
         next += count;
@@ -118,46 +120,28 @@ impl Reader<'_> {
 
     /// The longest time that begins at a word.
     fn at(&self, at: usize) -> Option<(usize, When)> {
-        let in_words = self.phrases(at, None).filter_map(|(language, role, count)| {
-            let (taken, when) = self.phrase(at, language, role, at + count)?;
-            Some((taken - at, when))
-        });
-        let point = self.point(at, None).map(|(end, days)| (end - at, When::of(days, self.today)));
-        let point = point.and_then(|(count, when)| Some((count, when?)));
-        let digits = self.word(at).is_some_and(|word| dates::number::<i64>(word, 1..=3).is_some());
-        let counted = (0..LANGUAGES.len()).filter(|_| digits).filter_map(|language| self.counted(at, language));
-        let counted = counted.map(|(end, when)| (end - at, when));
-        let all = in_words.chain(point).chain(self.named_behind(at)).chain(counted);
+        let bound = self.phrases(at, None).filter_map(|(language, role, count)| self.bound(at, language, role, count));
+        let times = self.relative(at, None).chain(self.point(at, None));
+        let all = bound.chain(times.filter_map(|(end, days)| Some((end, When::of(days, self.today)?))));
         // Of two with as many words, the one that has an end: `na terça-feira` is Portuguese for "on", not Dutch for
         // "after".
-        all.max_by_key(|(count, when)| (*count, matches!(when, When::Days(_, Some(_)))))
+        let (end, when) = all.max_by_key(|(end, when)| (*end, matches!(when, When::Days(_, Some(_)))))?;
+        Some((end - at, when))
     }
 
-    /// The time that a phrase with this role begins, and where it ends; `next` is the index behind the phrase.
-    fn phrase(&self, at: usize, language: usize, role: Role, next: usize) -> Option<(usize, When)> {
-        let today = self.today;
-        let of = |end: usize, days: Option<Days>| Some((end, When::of(days?, today)?));
-        let day = |back: i64| dates::ago("day", back, today);
+    /// The place behind a time that is none to read, or else behind the word. A time that lies ahead is skipped as a
+    /// whole: the year of `december 2030` is not read; nor is `this week` of `after this week`.
+    fn behind_unread(&self, at: usize) -> usize {
+        let bounds = [Role::Since, Role::Until, Role::After, Role::Between];
+        let bound = self.phrases(at, None).filter(|(_, role, _)| bounds.contains(role));
+        let times = bound.filter_map(|(language, _, count)| self.time(at + count, language));
+        times.chain(self.point(at, None)).map(|(end, _)| end).max().unwrap_or(at + 1)
+    }
+
+    /// The time that a phrase of `count` words with this role makes of the one behind it, or asks for by itself.
+    fn bound(&self, at: usize, language: usize, role: Role, count: usize) -> Option<(usize, When)> {
+        let (today, next) = (self.today, at + count);
         match role {
-            Role::Today => of(next, day(0)),
-            Role::Yesterday if self.is_yesterday(at) => of(next, day(1)),
-            Role::DayBefore => of(next, day(2)),
-            Role::Last => self.last(next, language),
-            Role::This => {
-                if let Some((count, unit)) = self.unit(next, language) {
-                    return of(next + count, dates::running(unit, today));
-                }
-                of(next + 1, self.month(next, Some(language)).and_then(|month| dates::month_of(today.year(), month)))
-            }
-            Role::Unit(unit) => {
-                let count = self.role(next, language, Role::LastBehind)?;
-                of(next + count, dates::ago(unit, 1, today))
-            }
-            Role::AgoBefore => {
-                let number = self.number(next, language)?;
-                let (count, unit) = self.unit(next + 1, language)?;
-                of(next + 1 + count, dates::ago(unit, number, today))
-            }
             Role::Between => self.range(next, language, Role::And),
             Role::From => {
                 // Where `from` also means `since`, as in Italian, the other role reads it when it stands alone.
@@ -166,15 +150,15 @@ impl Reader<'_> {
                 self.range(next, language, Role::To).or_else(alone)
             }
             Role::Since => {
-                let (end, (start, _)) = self.point(next, Some(language))?;
+                let (end, (start, _)) = self.time(next, language)?;
                 (start <= today).then_some((end, When::Days(start, None)))
             }
             Role::Until => {
-                let (end, (before, _)) = self.point(next, Some(language))?;
-                of(end, Some((Date::constant(1, 1, 1), before)))
+                let (end, (before, _)) = self.time(next, language)?;
+                Some((end, When::of((Date::constant(1, 1, 1), before), today)?))
             }
             Role::After => {
-                let (end, (_, after)) = self.point(next, Some(language))?;
+                let (end, (_, after)) = self.time(next, language)?;
                 (after <= today).then_some((end, When::Days(after, None)))
             }
             Role::At => self.at_name(next, language),
@@ -183,8 +167,55 @@ impl Reader<'_> {
                 self.role(next, language, Role::Of)?;
                 Some((next, When::Newest))
             }
+            _ => None,
+        }
+    }
+
+    /// The longest time behind a word of a language, whether it is reckoned from today or not; an article may precede it.
+    fn time(&self, at: usize, language: usize) -> Option<(usize, Days)> {
+        let longest = |at: usize| {
+            self.relative(at, Some(language)).chain(self.point(at, Some(language))).max_by_key(|(end, _)| *end)
+        };
+        longest(at).or_else(|| longest(self.behind(&ARTICLES, at)))
+    }
+
+    /// The times that are reckoned from today and begin at a word, in all languages or in one.
+    fn relative(&self, at: usize, language: Option<usize>) -> impl Iterator<Item = (usize, Days)> {
+        let in_words = self.phrases(at, language);
+        let in_words = in_words.filter_map(move |(language, role, count)| self.phrase(at, language, role, at + count));
+        let digits = self.word(at).is_some_and(|word| dates::number::<i64>(word, 1..=3).is_some());
+        let languages =
+            (0..LANGUAGES.len()).filter(move |of| digits && language.is_none_or(|language| language == *of));
+        let counted = languages.filter_map(move |language| self.counted(at, language));
+        in_words.chain(self.named_behind(at, language)).chain(counted)
+    }
+
+    /// The time that a phrase with this role begins, and where it ends; `next` is the index behind the phrase.
+    fn phrase(&self, at: usize, language: usize, role: Role, next: usize) -> Option<(usize, Days)> {
+        let today = self.today;
+        let day = |back: i64| Some((next, dates::ago("day", back, today)?));
+        match role {
+            Role::Today => day(0),
+            Role::Yesterday if self.is_yesterday(at) => day(1),
+            Role::DayBefore => day(2),
+            Role::Last => self.last(next, language),
+            Role::This => {
+                if let Some((count, unit)) = self.unit(next, language) {
+                    return Some((next + count, dates::running(unit, today)?));
+                }
+                Some((next + 1, dates::month_of(today.year(), self.month(next, Some(language))?)?))
+            }
+            Role::Unit(unit) => match self.role(next, language, Role::LastBehind) {
+                Some(count) => Some((next + count, dates::ago(unit, 1, today)?)),
+                None => self.counted(at, language),
+            },
+            Role::AgoBefore => {
+                let number = self.number(next, language)?;
+                let (count, unit) = self.unit(next + 1, language)?;
+                Some((next + 1 + count, dates::ago(unit, number, today)?))
+            }
             Role::Number(_) => self.counted(at, language),
-            Role::Yesterday | Role::LastBehind | Role::AgoBehind | Role::And | Role::To | Role::Of => None,
+            _ => None,
         }
     }
 
@@ -194,44 +225,54 @@ impl Reader<'_> {
     }
 
     /// Behind `last`: a unit, a number of them, a month or a weekday.
-    fn last(&self, at: usize, language: usize) -> Option<(usize, When)> {
-        let today = self.today;
+    fn last(&self, at: usize, language: usize) -> Option<(usize, Days)> {
         if let Some((count, unit)) = self.unit(at, language) {
-            return Some((at + count, When::of(dates::ago(unit, 1, today)?, today)?));
+            return Some((at + count, dates::ago(unit, 1, self.today)?));
         }
         if let Some(number) = self.number(at, language) {
             let (count, unit) = self.unit(at + 1, language)?;
-            return Some((at + 1 + count, When::Days(dates::before(unit, number, today)?, None)));
+            return Some((at + 1 + count, self.up_to_today(number, unit)?));
         }
-        Some((at + 1, When::of(self.name(at, language, true)?, today)?))
+        Some((at + 1, self.name(at, language, true)?))
+    }
+
+    /// The last so many units, today included.
+    fn up_to_today(&self, number: i64, unit: &str) -> Option<Days> {
+        Some((dates::before(unit, number, self.today)?, self.today.tomorrow().ok()?))
     }
 
     /// A name with `last` behind it: `mardi dernier`, `março passado`.
-    fn named_behind(&self, at: usize) -> Option<(usize, When)> {
-        self.phrases(at + 1, None).filter(|(_, role, _)| *role == Role::LastBehind).find_map(|(language, _, count)| {
-            let days = self.name(at, language, true)?;
-            Some((1 + count, When::of(days, self.today)?))
-        })
+    fn named_behind(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
+        let mut behind = self.phrases(at + 1, language).filter(|(_, role, _)| *role == Role::LastBehind);
+        behind.find_map(|(language, _, count)| Some((at + 1 + count, self.name(at, language, true)?)))
     }
 
-    /// `3 days ago`, `3 derniers jours`; the number in words or digits.
-    fn counted(&self, at: usize, language: usize) -> Option<(usize, When)> {
-        let number = self.number(at, language)?;
-        if let Some(last) = self.role(at + 1, language, Role::Last) {
-            let (count, unit) = self.unit(at + 1 + last, language)?;
-            let start = dates::before(unit, number, self.today)?;
-            return Some((at + 1 + last + count, When::Days(start, None)));
+    /// `3 days ago`, `3 derniers jours`; the number in words or digits, or left out where a language does so.
+    fn counted(&self, at: usize, language: usize) -> Option<(usize, Days)> {
+        let one = || SINGULAR.contains(&self.word(at)?).then_some((at, 1));
+        let (next, number) = self.number(at, language).map(|number| (at + 1, number)).or_else(one)?;
+        if let Some(last) = self.role(next, language, Role::Last) {
+            let (count, unit) = self.unit(next + last, language)?;
+            return Some((next + last + count, self.up_to_today(number, unit)?));
         }
-        let (count, unit) = self.unit(at + 1, language)?;
-        let behind = self.role(at + 1 + count, language, Role::AgoBehind)?;
-        Some((at + 1 + count + behind, When::of(dates::ago(unit, number, self.today)?, self.today)?))
+        let (count, unit) = self.unit(next, language)?;
+        let behind = self.role(next + count, language, Role::AgoBehind)?;
+        Some((next + count + behind, dates::ago(unit, number, self.today)?))
     }
 
-    /// From one point to another.
+    /// From one time to another. The first may be a day in the month of the second: `10 and 12 March`.
     fn range(&self, at: usize, language: usize, between: Role) -> Option<(usize, When)> {
-        let (end, (mut start, _)) = self.point(at, Some(language))?;
-        let count = self.role(end, language, between)?;
-        let (taken, (last, end)) = self.point(end + count, Some(language))?;
+        let bare = self.behind(&ARTICLES, at);
+        let (next, first) = match self.time(at, language) {
+            Some((end, (start, _))) => (end, Ok(start)),
+            None => (bare + 1, Err(day(self.word(bare)?)?)),
+        };
+        let count = self.role(next, language, between)?;
+        let (taken, (last, end)) = self.time(next + count, language)?;
+        let mut start = match first {
+            Ok(start) => start,
+            Err(day) => last.with().day(day).build().ok().filter(|start| *start <= last)?,
+        };
         if start > last {
             // Without years: from November to February begins a year before the latest November.
             start = dates::before("year", 1, start)?;
@@ -251,10 +292,10 @@ impl Reader<'_> {
         Some((end, When::of(days, self.today)?))
     }
 
-    /// The days that the name of a month or a weekday means alone: the latest one. With `last` a weekday is not today.
+    /// The days that the name of a month or a weekday means alone: the latest one; with `last` it is over.
     fn name(&self, at: usize, language: usize, last: bool) -> Option<Days> {
         if let Some(month) = self.month(at, Some(language)) {
-            return dates::latest(self.today, |year| dates::month_of(year, month));
+            return dates::latest_month(month, last, self.today);
         }
         let word = self.word(at)?;
         let sure = word.chars().count() >= 5 && (last || !ORDINAL_WEEKDAYS.contains(&word));
@@ -291,26 +332,26 @@ impl Reader<'_> {
     fn day_and_month(&self, at: usize) -> Option<(usize, Days)> {
         let (month_at, day, end) = match day(self.word(at)?) {
             Some(day) => {
-                let month_at = self.filled(at + 1);
+                let month_at = self.behind(&FILLING, at + 1);
                 (month_at, day, month_at + 1)
             }
             None => (at, day(self.word(at + 1)?)?, at + 2),
         };
         let month = self.month(month_at, None)?;
         let of = |year: i16| dates::running("day", Date::new(year, month, day).ok()?);
-        match self.a_year(self.filled(end)) {
-            Some(year) => Some((self.filled(end) + 1, of(year)?)),
+        match self.a_year(self.behind(&FILLING, end)) {
+            Some(year) => Some((self.behind(&FILLING, end) + 1, of(year)?)),
             None => Some((end, dates::latest(self.today, of)?)),
         }
     }
 
     fn month_and_year(&self, at: usize) -> Option<(usize, Days)> {
         let month = self.month(at, None)?;
-        let year_at = self.filled(at + 1);
+        let year_at = self.behind(&FILLING, at + 1);
         Some((year_at + 1, dates::month_of(self.a_year(year_at)?, month)?))
     }
 
-    /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`.
+    /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`, `3rd quarter of 2025`.
     fn quarter(&self, at: usize) -> Option<(usize, Days)> {
         let of = |year: i16, quarter: i8| dates::running("quarter", Date::new(year, quarter * 3 - 2, 1).ok()?);
         let word = self.word(at)?;
@@ -323,19 +364,30 @@ impl Reader<'_> {
         if let Some((year, quarter)) = year(word).zip(next.and_then(quarter)) {
             return Some((at + 2, of(year, quarter)?));
         }
+        if let Some(number) = day(word).filter(|number| *number <= 4 && self.is_quarter(at + 1)) {
+            let year_at = self.behind(&FILLING, at + 2);
+            return Some((year_at + 1, of(self.a_year(year_at)?, number)?));
+        }
         let number = quarter(word)?;
-        match next.and_then(year) {
-            Some(year) => Some((at + 2, of(year, number)?)),
+        let year_at = self.behind(&FILLING, at + 1);
+        match self.a_year(year_at) {
+            Some(year) => Some((year_at + 1, of(year, number)?)),
             // `T3` alone is a name of many things.
             None if word.starts_with('q') => Some((at + 1, dates::latest(self.today, |year| of(year, number))?)),
             None => None,
         }
     }
 
-    /// A year by itself, unless it counts something: `RFC 2025`.
+    fn is_quarter(&self, at: usize) -> bool {
+        self.phrases(at, None).any(|(_, role, _)| role == Role::Unit("quarter"))
+    }
+
+    /// A year by itself, unless it counts something, `RFC 2025`, or has a part of it before it, `second quarter of 2025`.
     fn year(&self, at: usize) -> Option<(usize, Days)> {
         let year = self.a_year(at).filter(|year| *year <= self.today.year())?;
         (at == 0 || !self.words[at - 1].capitals).then_some(())?;
+        let is_of = |unit: usize| self.is_quarter(unit) && self.behind(&FILLING, unit + 1) == at;
+        (!(at.saturating_sub(2)..at).any(is_of)).then_some(())?;
         Some((at + 1, dates::running("year", Date::new(year, 1, 1).ok()?)?))
     }
 
@@ -343,9 +395,9 @@ impl Reader<'_> {
         self.word(at).and_then(year)
     }
 
-    /// The place behind a word like `of` that stands within a date.
-    fn filled(&self, at: usize) -> usize {
-        at + usize::from(self.word(at).is_some_and(|word| ["of", "de", "del", "den", "do", "di", "d"].contains(&word)))
+    /// The place behind one of these words, if there is one.
+    fn behind(&self, words: &[&str], at: usize) -> usize {
+        at + usize::from(self.word(at).is_some_and(|word| words.contains(&word)))
     }
 }
 

@@ -3,36 +3,30 @@
 use jiff::Span;
 use jiff::civil::{Date, date};
 
-/// Whole days: from `start` up to, not including, `end` (`None`: without end).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Period {
-    /// First day.
-    pub(super) start: Date,
-    /// The day after the last one.
-    pub(super) end: Option<Date>,
-}
-
 /// What a user could have meant; for messages.
 pub(super) const FORMS: &str =
     "2026, 2026-11, 2026-11-20, november, november-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
 
-/// Reads a year, a month, a day, `today`, `yesterday`, a time back from today (`7d`, `2w`, `3m`, `1y`), a month or a
-/// weekday by name, in any language that names are known in (the last one, today's included), `november-2026`, and
-/// `last` or `this` with `week` (from Monday on), `month`, `quarter` or `year`.
-///
-/// What reaches up to today has no end: a clock that is a little ahead, or a time zone, must not hide the
-/// note that was saved a moment ago.
-pub(super) fn period(text: &str, today: Date) -> Option<Period> {
+/// The first day, and the day after the last one: a year, a month, a day, `today`, `yesterday`, a day back from today
+/// (`7d`, `2w`, `3m`, `1y`), a month or a weekday by name, in any language that names are known in (the last one,
+/// today's included), `november-2026`, and `last` or `this` with `week` (from Monday on), `month`, `quarter` or `year`.
+pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
     let text = text.trim().to_lowercase();
-    let (start, end) = match text.as_str() {
-        "today" => (today, None),
-        "yesterday" => (today.yesterday().ok()?, Some(today)),
+    match text.as_str() {
+        "today" => running("day", today),
+        "yesterday" => ago("day", 1, today),
         _ => match counted(&text) {
-            Some((count, unit)) => (before(unit, count, today)?, None),
-            None => calendar(&text).or_else(|| named(&text, today))?,
+            Some((count, unit)) => running("day", before(unit, count, today)?),
+            None => calendar_days(&text).or_else(|| named(&text, today)),
         },
-    };
-    Some(Period { start, end: end.filter(|end| *end <= today) })
+    }
+}
+
+/// The same, but a day back from today begins a time that reaches up to today.
+pub(super) fn period(text: &str, today: Date) -> Option<(Date, Date)> {
+    let (start, end) = days(text, today)?;
+    let is_counted = counted(&text.trim().to_lowercase()).is_some();
+    Some((start, if is_counted { today.tomorrow().ok()? } else { end }))
 }
 
 /// The units that times are counted in.
@@ -66,6 +60,12 @@ pub(super) fn latest(today: Date, of: impl Fn(i16) -> Option<(Date, Date)>) -> O
     of(this).filter(|(start, _)| *start <= today).or_else(|| of(this - 1))
 }
 
+/// The latest month of this name, 1 (January) to 12: the running one, unless `last` is set.
+pub(super) fn latest_month(month: i8, last: bool, today: Date) -> Option<(Date, Date)> {
+    let day = if last { today.first_of_month().yesterday().ok()? } else { today };
+    latest(day, |year| month_of(year, month))
+}
+
 /// The latest day that is this weekday, 1 (Monday) to 7: today, unless `last` is set.
 pub(super) fn latest_weekday(weekday: i8, last: bool, today: Date) -> Option<(Date, Date)> {
     let back = (today.weekday().to_monday_one_offset() - weekday).rem_euclid(7);
@@ -77,38 +77,21 @@ pub(super) fn month_of(year: i16, month: i8) -> Option<(Date, Date)> {
     running("month", Date::new(year, month, 1).ok()?)
 }
 
-/// `2025-10`, `2025-10-23`: the first day, and the day after the last one.
-pub(super) fn calendar_days(text: &str) -> Option<(Date, Date)> {
-    let (start, end) = calendar(text)?;
-    Some((start, end?))
-}
-
-/// The days that a text means, whether they lie ahead or not: from the first, before the second. A time back from
-/// today is a single day.
-pub(super) fn whole_days(text: &str, today: Date) -> Option<(Date, Date)> {
-    let text = text.trim().to_lowercase();
-    match calendar(&text) {
-        Some((start, end)) => Some((start, end?)),
-        None => period(&text, today).and_then(|period| Some((period.start, period.start.tomorrow().ok()?))),
-    }
-}
-
-/// A period by name: its first day and the day after its last.
-fn named(text: &str, today: Date) -> Option<(Date, Option<Date>)> {
+/// A period by name. "Last Friday" is not today's, and "last November" not the running one.
+fn named(text: &str, today: Date) -> Option<(Date, Date)> {
     let words: Vec<&str> = text.split([' ', '-', '_', ',']).filter(|word| !word.is_empty()).collect();
     let year = |text: &str| number::<i16>(text, 4..=4);
-    let (start, end) = match *words {
-        ["last", unit] if let Some(days) = ago(unit, 1, today) => days,
-        ["this", unit] => running(unit, today)?,
-        ["last", name] | [name] if let Some(month) = note::month(name) => latest(today, |year| month_of(year, month))?,
-        // "Last Friday" is not today's.
-        ["last", name] | [name] => latest_weekday(note::weekday(name)?, words.len() == 2, today)?,
+    let last = words.len() == 2;
+    match *words {
+        ["last", unit] if let Some(days) = ago(unit, 1, today) => Some(days),
+        ["this", unit] => running(unit, today),
+        ["last", name] | [name] if let Some(month) = note::month(name) => latest_month(month, last, today),
+        ["last", name] | [name] => latest_weekday(note::weekday(name)?, last, today),
         [name, digits] | [digits, name] if let Some((month, year)) = note::month(name).zip(year(digits)) => {
-            month_of(year, month)?
+            month_of(year, month)
         }
-        _ => return None,
-    };
-    Some((start, Some(end)))
+        _ => None,
+    }
 }
 
 /// The week, month, quarter or year that a day lies in, or the day itself: its first day, and the day after its last.
@@ -135,7 +118,8 @@ fn counted(text: &str) -> Option<(i64, &'static str)> {
     Some((digits.parse().ok()?, unit))
 }
 
-fn calendar(text: &str) -> Option<(Date, Option<Date>)> {
+/// `2025`, `2025-10`, `2025-10-23`.
+pub(super) fn calendar_days(text: &str) -> Option<(Date, Date)> {
     let mut parts = text.split('-');
     let year: i16 = number(parts.next()?, 4..=4)?;
     let month: Option<i8> = parts.next().map(|m| number(m, 1..=2)).map_or(Some(None), |m| m.map(Some))?;
@@ -149,7 +133,8 @@ fn calendar(text: &str) -> Option<(Date, Option<Date>)> {
         (Some(_), None) => start.last_of_month(),
         (None, _) => date(year, 12, 31),
     };
-    Some((start, last.tomorrow().ok()))
+    // No day comes after the last one of 9999, which stands for "never".
+    Some((start, last.tomorrow().unwrap_or(last)))
 }
 
 /// Digits only: a sign or a blank is no date.

@@ -2,13 +2,13 @@
 //! for its best, so that a narrow filter never starves an answer.
 
 use std::collections::HashSet;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::dates::{FORMS, Period, period};
+use super::dates::{FORMS, days, period};
 use super::fold::fold;
 use super::pattern::PathPattern;
 use super::property::Property;
@@ -22,7 +22,8 @@ use note::VaultPath;
 const NOTES_PER_LOOK: usize = 32;
 
 /// What a condition is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", ascii_case_insensitive)]
 pub enum Key {
     /// Tag of the note; `a` also means `a/b`.
     Tag,
@@ -41,6 +42,7 @@ pub enum Key {
     /// The note's day, before this day.
     Before,
     /// The note's day, within a period.
+    #[strum(to_string = "on", serialize = "in")]
     On,
     /// The same, within the last whole week, month, …
     Last,
@@ -50,62 +52,10 @@ pub enum Key {
     Modified,
 }
 
-impl FromStr for Key {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text.to_ascii_lowercase().as_str() {
-            "tag" => Ok(Key::Tag),
-            "path" => Ok(Key::Path),
-            "type" => Ok(Key::Type),
-            "vault" => Ok(Key::Vault),
-            "link" => Ok(Key::Link),
-            "linked-from" => Ok(Key::LinkedFrom),
-            "after" => Ok(Key::After),
-            "before" => Ok(Key::Before),
-            "on" | "in" => Ok(Key::On),
-            "last" => Ok(Key::Last),
-            "created" => Ok(Key::Created),
-            "modified" => Ok(Key::Modified),
-            _ => Err(()),
-        }
-    }
-}
-
 impl Key {
-    /// All names of conditions.
-    pub(super) const NAMES: [&str; 13] = [
-        "tag",
-        "path",
-        "type",
-        "vault",
-        "link",
-        "linked-from",
-        "after",
-        "before",
-        "on",
-        "in",
-        "last",
-        "created",
-        "modified",
-    ];
-
     /// As it is typed.
     fn name(self) -> &'static str {
-        match self {
-            Key::Tag => "tag",
-            Key::Path => "path",
-            Key::Type => "type",
-            Key::Vault => "vault",
-            Key::Link => "link",
-            Key::LinkedFrom => "linked-from",
-            Key::After => "after",
-            Key::Before => "before",
-            Key::On => "on",
-            Key::Last => "last",
-            Key::Created => "created",
-            Key::Modified => "modified",
-        }
+        self.into()
     }
 }
 
@@ -114,34 +64,33 @@ impl Key {
 struct Days {
     from: Option<Date>,
     to: Option<Date>,
+    /// Whether today is the last of them.
+    up_to_today: bool,
 }
 
 impl Days {
-    fn narrow(&mut self, from: Option<Date>, to: Option<Date>) {
+    fn narrow(&mut self, from: Option<Date>, to: Option<Date>, today: Date) {
         self.from = self.from.max(from);
         self.to = match (self.to, to) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        self.up_to_today = self.to.is_some_and(|to| to.yesterday().ok() == Some(today));
     }
 
-    /// Narrows by a condition as typed: a period, or `>`, `>=`, `<`, `<=` and one. After one that reaches up to today
-    /// is from its beginning on.
+    /// Narrows by a condition as typed: a period, or `>`, `>=`, `<`, `<=` and one.
     fn compare(&mut self, value: &str, today: Date) -> Result<(), String> {
-        let (from, to) = if let Some(rest) = value.strip_prefix(">=") {
-            (Some(read(rest, today)?.start), None)
-        } else if let Some(rest) = value.strip_prefix('>') {
-            let Period { start, end } = read(rest, today)?;
-            (Some(end.unwrap_or(start)), None)
-        } else if let Some(rest) = value.strip_prefix("<=") {
-            (None, read(rest, today)?.end)
-        } else if let Some(rest) = value.strip_prefix('<') {
-            (None, Some(read(rest, today)?.start))
-        } else {
-            let Period { start, end } = read(value, today)?;
-            (Some(start), end)
+        let signed = ["<=", ">=", "<", ">"].iter().find_map(|sign| Some((*sign, value.strip_prefix(sign)?)));
+        let (sign, rest) = signed.unwrap_or(("", value));
+        let (start, end) = read(if sign.is_empty() { period } else { days }, rest, today)?;
+        let (from, to) = match sign {
+            "<" => (None, Some(start)),
+            "<=" => (None, Some(end)),
+            ">" => (Some(end), None),
+            ">=" => (Some(start), None),
+            _ => (Some(start), Some(end)),
         };
-        self.narrow(from, to);
+        self.narrow(from, to, today);
         Ok(())
     }
 
@@ -153,6 +102,13 @@ impl Days {
 
     fn contain(self, day: Date) -> bool {
         self.from.is_none_or(|from| day >= from) && self.to.is_none_or(|to| day < to)
+    }
+
+    /// For days that a clock told, not a note: one that is a little ahead, or in another time zone, must not hide the note
+    /// that was saved a moment ago.
+    fn of_clocks(self) -> Days {
+        let later = |to: Date| if self.up_to_today { to.tomorrow().unwrap_or(to) } else { to };
+        Days { to: self.to.map(later), ..self }
     }
 }
 
@@ -214,7 +170,7 @@ impl Default for Filter {
 impl Filter {
     /// The notes of these days, from the first on, before the second.
     pub(super) fn on_days(from: Date, to: Option<Date>, zone: TimeZone) -> Self {
-        Filter { day: Days { from: Some(from), to }, zone, ..Filter::default() }
+        Filter { day: Days { from: Some(from), to, up_to_today: false }, zone, ..Filter::default() }
     }
 
     /// The conditions that an engine elsewhere can apply: not those on links, creation, modification, properties and
@@ -223,7 +179,7 @@ impl Filter {
         let is_glob = |value: &str| value.contains(['*', '?', '[', '{']);
         let globs = self.with.iter().any(|(key, value)| *key == Key::Path && is_glob(value));
         let mut found = Elsewhere {
-            days: (self.day.from, self.day.to),
+            days: (self.day.from, self.day.of_clocks().to),
             is_all: !globs && self.created == Days::default() && self.modified == Days::default(),
             ..Elsewhere::default()
         };
@@ -283,12 +239,12 @@ impl Filter {
             Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
                 self.with.push((key, checked(key, value)?));
             }
-            Key::After => self.day.narrow(Some(read(value, today)?.start), None),
-            Key::Before => self.day.narrow(None, Some(read(value, today)?.start)),
+            Key::After => self.day.narrow(Some(read(period, value, today)?.0), None, today),
+            Key::Before => self.day.narrow(None, Some(read(period, value, today)?.0), today),
             Key::On | Key::Last => {
                 let last = if key == Key::Last { "last " } else { "" };
-                let Period { start, end } = read(&format!("{last}{value}"), today)?;
-                self.day.narrow(Some(start), end);
+                let (start, end) = read(period, &format!("{last}{value}"), today)?;
+                self.day.narrow(Some(start), Some(end), today);
             }
             Key::Created => self.created.compare(value, today)?,
             Key::Modified => self.modified.compare(value, today)?,
@@ -470,8 +426,8 @@ pub fn is_vault(value: &str, name: &str) -> bool {
     name.strip_prefix(&*value).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn read(value: &str, today: Date) -> Result<Period, String> {
-    period(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
+fn read(of: fn(&str, Date) -> Option<(Date, Date)>, value: &str, today: Date) -> Result<(Date, Date), String> {
+    of(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
 }
 
 /// The notes that link to the note that `target` names; `None` if it names no note or a hidden one.
@@ -560,9 +516,10 @@ impl<'a> Compiled<'a> {
     }
 
     fn admits(&self, note: &NoteEntry) -> bool {
-        (self.day == Days::default() || self.day.contain(day_of(note, self.zone)))
+        let day = if note.days.about.is_some() { self.day } else { self.day.of_clocks() };
+        (self.day == Days::default() || day.contain(day_of(note, self.zone)))
             && (self.created == Days::default() || note.days.made().is_some_and(|day| self.created.contain(day)))
-            && (self.modified == Days::default() || self.modified.contain(modified_on(note, self.zone)))
+            && (self.modified == Days::default() || self.modified.of_clocks().contain(modified_on(note, self.zone)))
             && self.groups.iter().all(|group| group.iter().any(|check| check.holds(note)))
             && !self.without.iter().any(|check| check.holds(note))
             // Last, because properties have to be read.

@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// `text` in lower case and composed form (NFC), so that `Übersicht` as typed finds the decomposed name
 /// that macOS gave the file.
-pub(super) fn fold(text: &str) -> Cow<'_, str> {
+pub fn fold(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
         return Cow::Owned(text.to_lowercase().nfc().collect());
     }

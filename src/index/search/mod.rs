@@ -47,6 +47,7 @@ pub use asked::{Asked, When, asked};
 pub use boost::Boosts;
 pub use expect::expect;
 pub use filter::{Elsewhere, Filter, Key};
+pub use fold::fold;
 pub use limits::TooMuch;
 pub use outside::{FoundOutside, Outside, OutsideRanking, keep_admitted, rank_beside};
 pub use printable::{printable, printable_lines};

@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::dates::whole_days;
+use super::dates::days;
 use super::fold::fold;
 use note::FIELDS;
 
@@ -90,7 +90,7 @@ impl Test {
         if text.is_empty() {
             return Err("a value is missing".to_owned());
         }
-        let days = whole_days(text, today);
+        let days = days(text, today);
         if sign.is_some() && days.is_none() && number(text).is_none() {
             return Err(format!("`{text}` is neither a number nor a date, and only those are more or less"));
         }
@@ -105,22 +105,24 @@ impl Test {
             // Lists in lists are not looked into: they hold nothing that somebody would type.
             Value::Array(items) => items.iter().any(|item| !item.is_array() && self.holds(item)),
             Value::String(text) if text.trim().is_empty() => self.relation == Relation::Empty,
-            Value::String(text) => self.compare(text, number(text), value),
-            Value::Number(number) => self.compare(&number.to_string(), number.as_f64(), value),
-            Value::Bool(flag) => self.compare(&flag.to_string(), None, value),
+            Value::String(text) => self.compare(text, value),
+            Value::Number(number) => self.compare(&number.to_string(), value),
+            Value::Bool(flag) => self.compare(&flag.to_string(), value),
             Value::Object(_) => self.relation == Relation::Any,
         }
     }
 
-    fn compare(&self, text: &str, have: Option<f64>, value: &Value) -> bool {
-        let order = match (have, number(&self.text)) {
-            (Some(have), Some(asked)) => have.partial_cmp(&asked),
-            _ => self.days.zip(note::day(value)).map(|((from, to), day)| match day {
-                day if day < from => Ordering::Less,
-                day if day >= to => Ordering::Greater,
-                _ => Ordering::Equal,
-            }),
-        };
+    fn compare(&self, text: &str, value: &Value) -> bool {
+        let in_days = self.days.zip(note::day(value)).map(|((from, to), day)| match day {
+            day if day < from => Ordering::Less,
+            day if day >= to => Ordering::Greater,
+            _ => Ordering::Equal,
+        });
+        // Of texts, `1.1` is not `1.10`, nor `1234` `01234`.
+        let is_other_text = self.relation == Relation::Equal && value.is_string();
+        let in_numbers = numbers(text, &self.text).filter(|_| !is_other_text);
+        // Eight digits are a day, if a year is asked for.
+        let order = if text.len() == 8 { in_days.or(in_numbers) } else { in_numbers.or(in_days) };
         match self.relation {
             Relation::Any => true,
             Relation::Empty => false,
@@ -130,6 +132,14 @@ impl Test {
             Relation::More => order.is_some_and(Ordering::is_gt),
             Relation::AtLeast => order.is_some_and(Ordering::is_ge),
         }
+    }
+}
+
+/// How a number stands to another: whole numbers exactly, however long they are.
+fn numbers(have: &str, asked: &str) -> Option<Ordering> {
+    match (have.trim().parse::<i128>(), asked.trim().parse::<i128>()) {
+        (Ok(have), Ok(asked)) => Some(have.cmp(&asked)),
+        _ => number(have)?.partial_cmp(&number(asked)?),
     }
 }
 

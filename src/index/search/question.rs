@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use super::{Hit, printable_lines};
 use context::cost::estimate_tokens;
 use context::models::Model;
-use context::prompt::{Form, Prompt};
+use context::prompt::Prompt;
 use protocol::ask::PastTurn;
 
 pub use cite::{Citations, without_citations};
@@ -94,17 +94,13 @@ pub fn prompt(question: &str, turns: &[PastTurn], passages: &[Hit], max_tokens: 
         let all = fixed.saturating_add(tokens(&document));
         if all <= room || count <= 1 {
             let prompt = Prompt {
-                form: Form::Simple,
                 system: SYSTEM.to_owned(),
                 document,
                 task,
-                wanted: Vec::new(),
-                json: false,
-                expansion: false,
                 max_tokens,
-                cache: false,
                 cut: count < passages.len(),
                 tokens: all.saturating_add(FRAME_TOKENS),
+                ..Prompt::default()
             };
             return (prompt, count);
         }

@@ -39,14 +39,31 @@ const LOOK_BACK: usize = 80;
 const LEAD_IN: usize = 30;
 /// A sentence or line may end a snippet that has reached this.
 const SHORTEST: usize = 100;
-/// Only this much of a chunk is read: a longer chunk is a single long line.
+/// Only this much of a chunk is read at once: a longer chunk is a single long line.
 const LOOKED_AT: usize = 32 << 10;
+/// What a piece of so long a chunk has in common with the next one: a passage, and room for a sentence before it.
+const OVERLAP: usize = 1 << 10;
+/// Pieces that are read until one has a match.
+const MOST_PIECES: usize = 32;
 
 /// The best passage of `raw`, a piece of a note of that format, for the query's `terms`, as a reader sees it; without a
 /// match, the first line that is no heading. Words that only its marks have are shown among them, and a piece of nothing
 /// else as it is.
 pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
-    let head = &raw[..floor(raw, LOOKED_AT)];
+    let starts = (0..MOST_PIECES).map(|piece| floor(raw, piece * (LOOKED_AT - OVERLAP)));
+    let starts = starts.take_while(|start| *start == 0 || start + OVERLAP < raw.len());
+    let mut passages = starts.map(|start| {
+        let passage = of_piece(&raw[start..floor(raw, start + LOOKED_AT)], format, terms, analyze);
+        Snippet { lines_before: passage.lines_before + raw[..start].matches('\n').count() as u32, ..passage }
+    });
+    let first = passages.next().unwrap_or_default();
+    if !first.highlights.is_empty() || terms.is_empty() {
+        return first;
+    }
+    passages.find(|passage| !passage.highlights.is_empty()).unwrap_or(first)
+}
+
+fn of_piece(head: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
     let rendered = note::render(format, head);
     let shown = printable_lines(&rendered.text);
     let found = matches(&shown, terms, analyze);

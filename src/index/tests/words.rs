@@ -156,6 +156,24 @@ fn a_word_is_found_in_spite_of_a_slip() {
 }
 
 #[test]
+fn a_word_that_no_note_has_any_more_is_corrected_and_corrects_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts: Vec<String> = (0..40).map(|n| format!("herons {n}")).collect();
+    index.put(note(1, 1, "a.md"), chunks(1, &texts.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
+    index.put(note(2, 1, "b.md"), chunks(2, &["The frobnicator must be renewed by Bramblewick"])).unwrap();
+    index.put(note(3, 1, "c.md"), chunks(3, &["The frobnikator is old"])).unwrap();
+    let before = index.publish(1).unwrap();
+    index.put(note(2, 2, "b.md"), chunks(2, &["Renewed"])).unwrap();
+    let after = index.publish(2).unwrap();
+    assert_eq!(corrected(&before, "Bramblewik"), pair("Bramblewik", "bramblewick"));
+    assert_eq!(corrected(&after, "Bramblewik"), []);
+    assert_eq!(corrected(&before, "frobnicator"), []);
+    assert_eq!(corrected(&after, "frobnicator"), pair("frobnicator", "frobnikator"));
+    assert_eq!(find(&after, "frobnicater", false).0, [3]);
+}
+
+#[test]
 fn words_that_were_joined_or_split_by_a_slip_are_found() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());

@@ -93,16 +93,12 @@ impl Plan {
         Reindexed {
             success: matches!(status, "started" | "completed" | "nothing_to_do"),
             status: status.to_owned(),
-            job: None,
             total_entities: self.total,
-            processed: 0,
-            failed: 0,
-            duration_seconds: 0.0,
             estimated_cost: micro_dollars.map(dollars),
             progress: HowFar { status: "not_started".to_owned(), percentage: 0.0 },
             estimate: self.estimate.clone(),
-            missing: Vec::new(),
             message,
+            ..Reindexed::default()
         }
     }
 
@@ -218,15 +214,12 @@ pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result
         total_entities: stats.total,
         processed: stats.processed,
         failed: stats.failed,
-        failed_entities: Vec::new(),
         percentage: decimal(stats.percentage),
         elapsed_seconds: stats.elapsed_s,
         estimated_remaining_seconds: stats.remaining_s,
         start_time: stats.elapsed_s.and_then(|elapsed| from_now(-elapsed)),
         estimated_completion: stats.remaining_s.and_then(from_now),
-        job: None,
-        micro_dollars: None,
-        problem: None,
+        ..Reindexing::default()
     };
     ToolResult::new(sentence(&told), &told)
 }
@@ -269,14 +262,11 @@ fn of_job(job: &Job) -> Reindexing {
         processed: job.done,
         failed: job.failed.len() as u64,
         failed_entities: job.failed.iter().take(MOST_FAILED).map(|file| clean::name(&file.path)).collect(),
-        percentage: 0.0,
         elapsed_seconds: Some(elapsed),
-        estimated_remaining_seconds: None,
         start_time: if job.started_at > 0 { moment(job.started_at) } else { from_now(-elapsed) },
-        estimated_completion: None,
         job: Some(job.job),
-        micro_dollars: None,
         problem: job.problem.as_deref().map(clean::line),
+        ..Reindexing::default()
     };
     let told = match job.contexts.filter(|contexts| contexts.total > 0) {
         Some(contexts) => Reindexing {

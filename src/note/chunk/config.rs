@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
+
 /// How notes are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Strategy {
     /// Sections by heading, small neighbours under one parent merged, daily notes whole.
     Obsidian,
@@ -21,18 +26,11 @@ pub enum Strategy {
 
 impl Strategy {
     /// All of them, in the order in which messages list them.
-    pub const ALL: [Strategy; 5] =
-        [Strategy::Obsidian, Strategy::Markdown, Strategy::Semantic, Strategy::Sentence, Strategy::Fixed];
+    pub const ALL: &[Strategy] = Self::VARIANTS;
 
     /// As it is written in the configuration.
     pub fn name(self) -> &'static str {
-        match self {
-            Strategy::Obsidian => "obsidian",
-            Strategy::Markdown => "markdown",
-            Strategy::Semantic => "semantic",
-            Strategy::Sentence => "sentence",
-            Strategy::Fixed => "fixed",
-        }
+        self.into()
     }
 }
 

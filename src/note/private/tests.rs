@@ -50,7 +50,11 @@ fn globs_are_those_of_gitignore() {
     assert!(!covers(&["Journal/*", "!Journal/open.md"], "Journal/open.md", "x"));
     assert!(covers(&["Journal/*", "!Journal/open.md"], "Journal/open.md", "#private"));
     assert!(covers(&["a{b"], "anything.md", "x"), "a glob that cannot be read hides all");
-    assert!(Private::problem("a{b").is_some() && Private::problem("Journal/**").is_none());
+    assert!(
+        Private::problem("a{b").is_some()
+            && Private::problem("[Z-a]*").is_some()
+            && Private::problem("Journal/**").is_none()
+    );
 }
 
 /// Whether the crate that reads `.gitignore` files says so; `None` if it refuses a glob.

@@ -43,7 +43,11 @@ pub fn mode(meta: &Metadata) -> u32 {
     meta.mode() & 0o7777
 }
 
-pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+/// Sets the mode.
+///
+/// # Errors
+/// What the system says.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
@@ -64,7 +68,11 @@ pub fn times(meta: &Metadata) -> (i64, i64) {
     (nanos(meta.mtime(), meta.mtime_nsec()), nanos(meta.ctime(), meta.ctime_nsec()))
 }
 
-pub(super) fn is_writable(folder: &Path) -> io::Result<()> {
+/// Checks that files can be made in a folder. Modes do not tell: a file system may be mounted read-only.
+///
+/// # Errors
+/// Why not.
+pub fn is_writable(folder: &Path) -> io::Result<()> {
     use rustix::fs::Access;
     Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
 }
@@ -89,10 +97,18 @@ pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+/// Waits until the names in a folder are on the disk.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-pub(super) fn symlink(to: &Path, link: &Path) -> io::Result<()> {
+/// Makes a symbolic link to a file.
+///
+/// # Errors
+/// What the system says.
+pub fn symlink(to: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, link)
 }

@@ -46,7 +46,11 @@ pub fn mode(meta: &Metadata) -> u32 {
     if meta.is_dir() { 0o700 } else { 0o600 }
 }
 
-pub(super) fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+/// Does nothing: there are no modes.
+///
+/// # Errors
+/// None.
+pub fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
@@ -68,7 +72,11 @@ pub fn times(meta: &Metadata) -> (i64, i64) {
     (nanos(meta.last_write_time()), nanos(meta.creation_time()))
 }
 
-pub(super) fn is_writable(folder: &Path) -> io::Result<()> {
+/// Checks that files can be made in a folder.
+///
+/// # Errors
+/// Why not.
+pub fn is_writable(folder: &Path) -> io::Result<()> {
     if std::fs::metadata(folder)?.permissions().readonly() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -95,10 +103,18 @@ pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }
 
-pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
+/// Does nothing: names are written with the files, and there is no call for it.
+///
+/// # Errors
+/// None.
+pub fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn symlink(to: &Path, link: &Path) -> io::Result<()> {
+/// Makes a symbolic link to a file.
+///
+/// # Errors
+/// What the system says: few users may make links.
+pub fn symlink(to: &Path, link: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_file(to, link)
 }

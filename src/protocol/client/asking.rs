@@ -1,11 +1,10 @@
 //! Calls whose answer is told while it comes, and which can be stopped.
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Client, ClientError, Remote, Reply, broken};
+use super::{Client, ClientError, Reply, outcome};
 use crate::envelope::Id;
 use crate::jobs::CancelRequest;
 use crate::notification::Text;
@@ -39,6 +38,7 @@ impl Client {
     ) -> Result<Value, ClientError> {
         let id = self.next_id;
         self.next_id += 1;
+        self.stream.set_write_timeout(self.timeout)?;
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
         let mut deadline = self.deadline();
         let mut stopped = false;
@@ -71,18 +71,8 @@ impl Client {
             }
             // Others are older requests' answers, which nobody waits for any more, and events.
             if message.get("id").is_some_and(|answered| answered.is_null() || *answered == json!(id)) {
-                return match message.get("error") {
-                    Some(error) => Err(ClientError::Remote(Remote::from_wire(error))),
-                    None => Ok(message["result"].take()),
-                };
+                return outcome(message);
             }
         }
-    }
-
-    fn write(&mut self, message: &Value) -> Result<(), ClientError> {
-        let mut line = message.to_string().into_bytes();
-        line.push(b'\n');
-        self.stream.set_write_timeout(self.timeout)?;
-        self.stream.write_all(&line).map_err(broken)
     }
 }

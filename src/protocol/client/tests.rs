@@ -6,6 +6,7 @@ use std::os::unix::net::UnixListener;
 
 use super::*;
 use crate::envelope::{ErrorKind, RpcError};
+use crate::events::SubscribeRequest;
 use crate::jobs::{Job, JobKind, Scope, SyncRequest};
 use crate::status::StatusRequest;
 use crate::table::{AnyCall, Method};
@@ -169,11 +170,9 @@ fn events_until_enough() {
     });
     let mut seen = Vec::new();
     let mut client = Client::connect_to(&path).unwrap();
-    client
-        .subscribe(&SubscribeRequest { events: Some(vec!["index".to_owned()]), watch: None }, &mut |event| {
-            seen.push(event["seq"].as_u64());
-            seen.len() < 2
-        })
-        .unwrap();
+    client.call(&SubscribeRequest { events: Some(vec!["index".to_owned()]), watch: None }).unwrap();
+    while seen.len() < 2 {
+        seen.push(client.next_event().unwrap()["seq"].as_u64());
+    }
     assert_eq!(seen, [Some(1), Some(2)]);
 }

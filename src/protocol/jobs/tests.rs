@@ -6,10 +6,10 @@ use super::*;
 fn kinds_and_states_are_the_names_that_they_show() {
     let kinds = [JobKind::Index, JobKind::Sync, JobKind::Rebuild, JobKind::Generation, JobKind::Embed];
     assert_eq!(json!(kinds), json!(["index", "sync", "rebuild", "generation", "embed"]));
-    assert_eq!(json!(kinds), json!(kinds.map(JobKind::name)));
+    assert_eq!(json!(kinds), json!(kinds.map(|kind| kind.to_string())));
     let states = [JobState::Running, JobState::Done, JobState::Cancelled, JobState::Failed, JobState::DryRun];
     assert_eq!(json!(states), json!(["running", "done", "cancelled", "failed", "dry_run"]));
-    assert_eq!(json!(states), json!(states.map(JobState::name)));
+    assert_eq!(json!(states), json!(states.map(|state| state.to_string())));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use super::super::key::Key;
 use super::super::wire::{Address, JSON, Protocol, Refusal, Request, Who, bearer, no_key, plain, read_refusal};
 use super::TextGroup;
 use crate::Failure;
-use index::embed::TextKind;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
+use index::embed::{TextKind, base64};
 
 /// How long Ollama keeps the model loaded: longer than the pauses between saves.
 const KEEP_ALIVE: &str = "15m";
@@ -29,7 +29,7 @@ pub struct PerCall {
 #[derive(Clone, Debug)]
 pub(super) struct EmbedWire {
     provider: EmbedProvider,
-    address: Address,
+    pub(super) address: Address,
     model: String,
     /// Sent only if the configuration sets it: many models have a fixed number of dimensions and refuse the field.
     dimensions: Option<u32>,
@@ -56,20 +56,11 @@ impl EmbedWire {
         })
     }
 
-    /// `scheme://host[:port]`.
-    pub(super) fn base(&self) -> &str {
-        self.address.origin()
-    }
-
-    pub(super) fn is_loopback(&self) -> bool {
-        self.address.is_loopback()
-    }
-
     /// Well below what the vendors allow, so that a call that fails costs little and an answer comes in seconds.
     pub(super) fn per_call(&self) -> PerCall {
         match self.provider {
             // Models on the user's own machine are slow: a save must not wait long for the call before it.
-            _ if self.is_loopback() => PerCall { texts: 32, tokens: 8_000 },
+            _ if self.address.is_loopback() => PerCall { texts: 32, tokens: 8_000 },
             EmbedProvider::Cohere => PerCall { texts: 96, tokens: 50_000 },
             // The vendor allows 120,000 tokens, of which one document may take 32,000.
             EmbedProvider::Voyage => PerCall { texts: 128, tokens: 60_000 },
@@ -88,7 +79,7 @@ impl EmbedWire {
             Some(Key::Bearer(key)) => headers.push(bearer(key)),
             Some(Key::Aws { .. }) => return Err(no_key(&self.address, "embed", "the key found is one for AWS")),
             // Ollama itself takes no key; a proxy before it may.
-            None if self.is_loopback() || self.provider == EmbedProvider::Ollama => {}
+            None if self.address.is_loopback() || self.provider == EmbedProvider::Ollama => {}
             None => return Err(no_key(&self.address, "embed", "no key is found")),
         }
         let (path, body) = self.body(documents, kind);
@@ -174,7 +165,7 @@ impl EmbedWire {
 impl Protocol for EmbedWire {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
         let who = Who {
-            base: self.base(),
+            base: self.address.origin(),
             model: &self.model,
             ollama: self.provider == EmbedProvider::Ollama,
             fields: &[],
@@ -291,33 +282,10 @@ impl Floats {
         match self {
             Floats::Numbers(numbers) => Ok(numbers),
             Floats::Base64(text) => {
-                let bytes = base64(&text).filter(|bytes| bytes.len() % 4 == 0);
+                let bytes = base64::bytes_of(&text).filter(|bytes| bytes.len() % 4 == 0);
                 let bytes = bytes.ok_or_else(|| "a vector in base64 cannot be read".to_owned())?;
                 Ok(bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
             }
         }
     }
-}
-
-/// The bytes of base64 in the usual alphabet; `None` if the text is not base64.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for c in text.trim_end_matches('=').bytes() {
-        let six = match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a' + 26,
-            b'0'..=b'9' => c - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Some(bytes)
 }

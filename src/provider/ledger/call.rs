@@ -36,8 +36,9 @@ pub struct CallEstimate<'a> {
 }
 
 /// On whose behalf a call is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Purpose {
     /// A note changed.
     Change,
@@ -73,17 +74,7 @@ impl Purpose {
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Change => "change",
-            Purpose::Sync => "sync",
-            Purpose::Rebuild(_) => "rebuild",
-            Purpose::Asked => "asked",
-            Purpose::Probe => "probe",
-            Purpose::Rerank => "rerank",
-            Purpose::Ask => "ask",
-            Purpose::Expand => "expand",
-            Purpose::Query => "query",
-        }
+        self.into()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use strum::VariantArray as _;
+
 use super::ModelKind;
 use crate::StaticModel;
 use crate::transformer::{CrossEncoder, MUST_HAVE, TextRole, Transformer, TransformerError};
@@ -16,7 +18,7 @@ pub(super) fn probe(kind: Option<ModelKind>, folder: &Path) -> Result<(), String
     let Some(kind) = kind else {
         let looks = if folder.join(MUST_HAVE[0]).is_file() { ModelKind::Embedder } else { ModelKind::Static };
         let first = probe(Some(looks), folder);
-        let others = ModelKind::ALL.into_iter().filter(|kind| *kind != looks);
+        let others = ModelKind::VARIANTS.iter().copied().filter(|kind| *kind != looks);
         return first
             .or_else(|why| others.map(|kind| probe(Some(kind), folder)).find(Result::is_ok).unwrap_or(Err(why)));
     };

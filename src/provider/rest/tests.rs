@@ -20,7 +20,7 @@ async fn the_key_goes_into_the_header_and_a_body_is_put() {
     let dir = TempDir::new().unwrap();
     let server = FaultyServer::start(|_, _| Answer::new(200, "{}"));
     let rest = RestServer::new(&server.url(), "api-key", &key_file(&dir, KEY), None).unwrap();
-    let body = rest.ask(Verb::Put, "/collections/a", b"{\"a\":1}".to_vec(), LONG).await.unwrap();
+    let body = rest.ask(Method::PUT, "/collections/a", b"{\"a\":1}".to_vec(), LONG).await.unwrap();
     assert_eq!(body, b"{}");
     let seen = server.seen();
     assert_eq!((seen[0].method.as_str(), seen[0].path.as_str()), ("PUT", "/collections/a"));
@@ -35,10 +35,10 @@ async fn a_key_that_is_refused_is_looked_up_once_more() {
         if seen.header("api-key") == Some("new") { Answer::new(200, "{}") } else { Answer::new(403, "forbidden") }
     });
     let rest = RestServer::new(&server.url(), "api-key", &key_file(&dir, "old"), None).unwrap();
-    let refused = rest.ask(Verb::Get, "/", Vec::new(), LONG).await.unwrap_err();
+    let refused = rest.ask(Method::GET, "/", Vec::new(), LONG).await.unwrap_err();
     assert_eq!(refused, RestError::Refused(403, b"forbidden".to_vec()));
     key_file(&dir, "new");
-    assert!(rest.ask(Verb::Get, "/", Vec::new(), LONG).await.is_ok());
+    assert!(rest.ask(Method::GET, "/", Vec::new(), LONG).await.is_ok());
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn a_server_that_never_answers_is_waited_for_as_long_as_was_said() {
     let server = FaultyServer::start(|_, _| Answer::new(200, "{}").how(How::Never));
     let rest = RestServer::new(&server.url(), "api-key", &KeyConfig::default(), None).unwrap();
     let within = Duration::from_millis(50);
-    assert_eq!(rest.ask(Verb::Get, "/", Vec::new(), within).await, Err(RestError::Late(within)));
+    assert_eq!(rest.ask(Method::GET, "/", Vec::new(), within).await, Err(RestError::Late(within)));
 }
 
 #[test]

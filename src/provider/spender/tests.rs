@@ -32,12 +32,9 @@ fn prompt() -> Prompt {
         document: "<note>text</note>".to_owned(),
         task: "Now.".to_owned(),
         wanted: vec![1],
-        json: false,
-        expansion: false,
         max_tokens: MOST.1 as u32,
-        cache: false,
-        cut: false,
         tokens: MOST.0 as u32,
+        ..Prompt::default()
     }
 }
 

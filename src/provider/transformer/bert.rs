@@ -9,7 +9,6 @@ mod config;
 use super::TransformerError;
 use super::attention::{Distances, Heads, Sight, Wanted, attend};
 use super::batch::Batch;
-use super::folder::CHOOSE;
 use super::functions::Activation;
 use super::head::Head;
 use super::matrix::{Linear, Matrix, Norm, add};
@@ -109,10 +108,7 @@ impl Encoder {
             Architecture::Mpnet => ("mpnet.", MPNET),
             Architecture::Distilbert => ("distilbert.", DISTILBERT),
         };
-        let activation = Activation::named(&config.hidden_act).ok_or_else(|| {
-            let problem = format!("the activation `{}` is not supported", config.hidden_act);
-            weights.folder().unsupported("config.json", problem, CHOOSE)
-        })?;
+        let activation = weights.folder().activation(&config.hidden_act)?;
         // A network that was saved with a head has the name of its kind before all names.
         let words = "embeddings.word_embeddings.weight";
         let prefix = if weights.has(&format!("{own}{words}")) { own } else { "" };
@@ -131,7 +127,7 @@ impl Encoder {
         let words = format!("{prefix}{words}");
         Ok(Encoder {
             words: weights.matrix(&words, weights.rows(&words).unwrap_or(1), h)?,
-            positions: weights.matrix(&table("position_embeddings"), config.positions(), h)?,
+            positions: weights.matrix(&table("position_embeddings"), config.max_position_embeddings, h)?,
             first_position: config.first_position(),
             sides: weights.rows(&sides).map(|rows| weights.matrix(&sides, rows, h)).transpose()?,
             norm: weights.norm(&format!("{prefix}embeddings.LayerNorm"), h, config.layer_norm_eps)?,

@@ -1,31 +1,22 @@
 //! Rerankers: a query and a passage are read together, which says more than two vectors do, and costs more.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::batch::{Tokens, in_batches};
 use super::folder::Folder;
 use super::head::Head;
-use super::network::{self, Network};
+use super::network;
 use super::settings::Settings;
 use super::tokens::Pieces;
 use super::weights::Weights;
-use super::{NOT_FINITE, Threads, TransformerError};
+use super::{Model, NOT_FINITE, TransformerError};
 
 /// A model that says how well passages answer a query.
 pub struct CrossEncoder {
-    folder: PathBuf,
-    name: String,
-    hash: blake3::Hash,
-    network: Network,
-    /// Values of a token's state.
-    width: usize,
+    model: Model,
     head: Head,
-    pieces: Pieces,
-    /// Most tokens of a query and a passage together, with those that begin, separate and end them.
-    max_tokens: usize,
-    threads: Threads,
 }
 
 impl std::fmt::Debug for CrossEncoder {
@@ -51,55 +42,40 @@ impl CrossEncoder {
     fn read(folder: &Path, rounds: bool) -> Result<Self, TransformerError> {
         let folder = Folder::open(folder)?;
         let settings = Settings::read_reranker(&folder)?;
-        let pieces = Pieces::read(&folder, &settings)?;
-        let weights = Weights::read(&folder)?;
-        // A model that is no reranker is refused before the rest of it is read.
-        let head = network::head(&weights, &settings.network, |token| pieces.id(token))?;
-        let weights = if rounds { weights.rounding() } else { weights };
-        let network = Network::read(&weights, &settings.network)?;
-        pieces.must_fit(&folder, network.vocabulary())?;
-        Ok(CrossEncoder {
-            name: folder.name(),
-            hash: settings.hash(weights.hash(), pieces.hash()),
-            network,
-            width: settings.network.width(),
-            head,
-            pieces,
-            max_tokens: settings.max_tokens,
-            threads: Threads::build(folder.path(), None)?,
-            folder: folder.path().to_owned(),
-        })
+        let head = |weights: &Weights<'_>, pieces: &Pieces| {
+            network::head(weights, &settings.network, |token| pieces.id(token))
+        };
+        let (model, head) = Model::read(&folder, &settings, rounds, head)?;
+        Ok(CrossEncoder { model, head })
     }
 
     /// The same, on this many threads at most (0 is 1). They take their priority from the thread that calls this.
     pub fn with_threads(self, most: usize) -> Result<Self, TransformerError> {
-        let threads = Threads::build(&self.folder, Some(most))?;
-        Ok(CrossEncoder { threads, ..self })
+        Ok(CrossEncoder { model: self.model.with_threads(most)?, ..self })
     }
 
     /// Names the model and its weights.
     pub fn identity(&self) -> String {
-        format!("reranker {} {}", self.name, &self.hash.to_hex()[..16])
+        format!("reranker {} {}", self.model.name, &self.model.hash.to_hex()[..16])
     }
 
     /// Tokens of a query and a passage that the model reads together.
     pub fn max_tokens(&self) -> usize {
-        self.max_tokens
+        self.model.max_tokens
     }
 
     /// How well each of `passages` answers `query`, in their order: 0 (not at all) to 1. A passage that is too long is
     /// cut off at its end; a query gets at most half of the tokens.
     pub fn scores(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, TransformerError> {
-        let failed =
-            |problem: &str| TransformerError::Compute { folder: self.folder.clone(), problem: problem.to_owned() };
-        self.threads.run(|| {
-            let query = self.pieces.query(query);
-            let tokens: Vec<Tokens> = passages.par_iter().map(|passage| self.pieces.pair(&query, passage)).collect();
+        let Model { network, pieces, threads, width, .. } = &self.model;
+        threads.run(|| {
+            let query = pieces.query(query);
+            let tokens: Vec<Tokens> = passages.par_iter().map(|passage| pieces.pair(&query, passage)).collect();
             in_batches(&tokens, |batch| {
-                let score = |states: &[f32]| self.head.score(states, self.width);
-                let scores = self.network.read_states(batch, self.head.pooling, self.width, score);
+                let score = |states: &[f32]| self.head.score(states, *width);
+                let scores = network.read_states(batch, self.head.pooling, *width, score);
                 let finite = scores.iter().all(|score| score.is_finite());
-                if finite { Ok(scores) } else { Err(failed(NOT_FINITE)) }
+                if finite { Ok(scores) } else { Err(self.model.failed(NOT_FINITE)) }
             })
         })
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use super::TransformerError;
+use super::functions::Activation;
 
 /// Files without which there is no model.
 pub(crate) const MUST_HAVE: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
@@ -109,6 +110,12 @@ impl Folder {
             return Ok(());
         }
         Err(self.damaged("config.json", format!("`{name}` is {value}")))
+    }
+
+    /// The activation that `config.json` calls by this name.
+    pub(super) fn activation(&self, name: &str) -> Result<Activation, TransformerError> {
+        let unknown = || self.unsupported("config.json", format!("the activation `{name}` is not supported"), CHOOSE);
+        Activation::named(name).ok_or_else(unknown)
     }
 
     pub(super) fn damaged(&self, name: &str, problem: impl Into<String>) -> TransformerError {

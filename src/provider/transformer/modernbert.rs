@@ -78,7 +78,7 @@ impl ModernBertConfig {
         folder.is_number("global_rope_theta", self.theta(Sight::All), 1.0)?;
         folder.is_number("local_rope_theta", self.theta(self.near()), 1.0)?;
         for name in [&self.hidden_activation, &self.classifier_activation] {
-            activation(folder, name)?;
+            folder.activation(name)?;
         }
         match self.layer_types.as_deref() {
             Some(types) if types.len() != self.num_hidden_layers => {
@@ -114,11 +114,6 @@ impl ModernBertConfig {
     fn heads(&self) -> Heads {
         Heads::alike(self.num_attention_heads, self.hidden_size / self.num_attention_heads)
     }
-}
-
-fn activation(folder: &Folder, name: &str) -> Result<Activation, TransformerError> {
-    let unknown = || folder.unsupported("config.json", format!("the activation `{name}` is not supported"), CHOOSE);
-    Activation::named(name).ok_or_else(unknown)
 }
 
 struct Layer {
@@ -173,7 +168,7 @@ impl Encoder {
             layers: (0..config.num_hidden_layers).map(layer).collect::<Result<_, TransformerError>>()?,
             last_norm: norm("final_norm")?,
             heads: config.heads(),
-            activation: activation(weights.folder(), &config.hidden_activation)?,
+            activation: weights.folder().activation(&config.hidden_activation)?,
             thetas: (config.theta(Sight::All), config.theta(config.near())),
         })
     }
@@ -234,9 +229,6 @@ pub(super) fn head(weights: &Weights<'_>, config: &ModernBertConfig) -> Result<H
         }
     };
     let dense = weights.linear("head.dense", h, h)?;
-    Ok(Head {
-        pooling,
-        before: Some((dense, activation(weights.folder(), &config.classifier_activation)?, Some(norm))),
-        out,
-    })
+    let activation = weights.folder().activation(&config.classifier_activation)?;
+    Ok(Head { pooling, before: Some((dense, activation, Some(norm))), out })
 }

@@ -21,10 +21,8 @@ pub(super) enum Pooling {
 impl Pooling {
     /// One vector from the states of one text: rows of `width` values, at least one.
     pub(super) fn pool(self, states: &[f32], width: usize) -> Vec<f32> {
-        let mut rows = states.chunks_exact(width);
-        if self == Pooling::Last {
-            rows = states[states.len().saturating_sub(width)..].chunks_exact(width);
-        }
+        let first = if self == Pooling::Last { states.len().saturating_sub(width) } else { 0 };
+        let mut rows = states[first..].chunks_exact(width);
         let mut vector = rows.next().map_or_else(|| vec![0.0; width], <[f32]>::to_vec);
         match self {
             Pooling::First | Pooling::Last => {}

@@ -70,11 +70,7 @@ impl Qwen3Config {
         if self.use_sliding_window {
             return Err(folder.unsupported(FILE, "`use_sliding_window` is not supported", CHOOSE));
         }
-        if Activation::named(&self.hidden_act).is_none() {
-            let problem = format!("the activation `{}` is not supported", self.hidden_act);
-            return Err(folder.unsupported(FILE, problem, CHOOSE));
-        }
-        Ok(())
+        folder.activation(&self.hidden_act).map(drop)
     }
 
     /// How slow the rotations are; without a word in the file, as in the models.
@@ -143,13 +139,12 @@ impl Decoder {
             })
         };
         let words = format!("{prefix}embed_tokens.weight");
-        let unknown = || weights.folder().damaged("config.json", "its activation is not known");
         Ok(Decoder {
             words: weights.matrix(&words, weights.rows(&words).unwrap_or(1), h)?,
             layers: (0..config.num_hidden_layers).map(layer).collect::<Result<_, TransformerError>>()?,
             last_norm: weights.mean_square(&format!("{prefix}norm"), h, epsilon)?,
             heads,
-            activation: Activation::named(&config.hidden_act).ok_or_else(unknown)?,
+            activation: weights.folder().activation(&config.hidden_act)?,
             theta: config.theta(),
         })
     }

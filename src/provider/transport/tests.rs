@@ -8,13 +8,13 @@ fn hosts_are_named_with_unusual_ports_only() {
         ("http://192.168.1.5:11434", "192.168.1.5:11434"),
         ("http://[::1]:8080", "[::1]:8080"),
     ] {
-        assert_eq!(Transport::new(base, false).unwrap().host(), host);
+        assert_eq!(Transport::new(&Address::parse(base, &[]).unwrap()).unwrap().host(), host);
     }
 }
 
 #[test]
 fn what_is_no_address_is_refused() {
     for base in ["", "api.example.org", "ftp://example.org", "unix:/run/x", "https://"] {
-        assert!(Transport::new(base, false).unwrap_err().contains("address"), "{base}");
+        assert!(Address::parse(base, &[]).unwrap_err().contains("address"), "{base}");
     }
 }

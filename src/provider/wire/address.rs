@@ -65,6 +65,11 @@ impl Address {
         &self.origin
     }
 
+    /// Whether what is sent there is not encrypted.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.origin.starts_with("http:")
+    }
+
     /// The host alone.
     pub(crate) fn host(&self) -> &str {
         &self.host

@@ -44,9 +44,9 @@ pub(super) enum Keep {
 /// A model at Anthropic's interface.
 #[derive(Clone, Debug)]
 pub(crate) struct Anthropic {
-    address: Address,
+    pub(super) address: Address,
     api_version: String,
-    asking: Asking,
+    pub(super) asking: Asking,
 }
 
 /// Makes the body for a model that speaks Anthropic's Messages, wherever it runs.
@@ -157,14 +157,6 @@ impl Anthropic {
             });
         }
         Ok(Request { url: self.address.join(path), headers, body })
-    }
-
-    pub(super) fn address(&self) -> &Address {
-        &self.address
-    }
-
-    pub(super) fn model(&self) -> &Model {
-        &self.asking.model
     }
 }
 

@@ -55,42 +55,14 @@ pub(crate) struct Item<'a> {
 pub(crate) struct BatchStatus {
     /// Its id.
     pub(crate) id: String,
-    /// How far it is.
-    pub(crate) stage: Stage,
-    /// Requests by how they are doing.
-    pub(crate) counts: Counts,
+    /// Whether it is over: not being worked on, not being stopped, and in no stage that is not known here.
+    pub(crate) ended: bool,
+    /// Its requests, however they are doing.
+    pub(crate) count: u64,
     /// RFC 3339, as the provider says it.
     pub(crate) created_at: Option<String>,
-    /// As above: requests that are not answered by then expire.
-    pub(crate) expires_at: Option<String>,
     /// Whether its results can still be fetched: they are kept for 29 days.
     pub(crate) has_results: bool,
-}
-
-/// Where a batch stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Being worked on; or a stage that is not known here.
-    InProgress,
-    /// Being stopped; what was answered before has results.
-    Canceling,
-    /// Over.
-    Ended,
-}
-
-/// Requests of a batch by how they are doing. All but the first are 0 until the batch has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Not answered yet.
-    pub(crate) processing: u64,
-    /// Answered.
-    pub(crate) succeeded: u64,
-    /// Refused.
-    pub(crate) errored: u64,
-    /// Stopped before they were asked.
-    pub(crate) canceled: u64,
-    /// Not answered within a day.
-    pub(crate) expired: u64,
 }
 
 /// A line of a batch's results.
@@ -131,7 +103,7 @@ impl Anthropic {
         }
         let mut seen = HashSet::with_capacity(items.len());
         if items.iter().any(|item| !is_id(item.id) || !seen.insert(item.id)) {
-            return Err(rejected("an id of a request in a batch is malformed, or there twice".to_owned()));
+            return Err(rejected("an id of a request in a batch is malformed, or there twice"));
         }
         // Written piece by piece: as one tree of values a large batch would be in memory several times.
         let mut body = b"{\"requests\":[".to_vec();
@@ -188,7 +160,7 @@ impl Anthropic {
     pub(crate) fn batch_list(&self, after: Option<&str>, key: Option<&Key>) -> Result<Call, Failure> {
         let path = match after {
             Some(id) if is_id(id) => format!("{PATH}?limit=100&after_id={id}"),
-            Some(_) => return Err(rejected("that is no id of a batch".to_owned())),
+            Some(_) => return Err(rejected("that is no id of a batch")),
             None => format!("{PATH}?limit=100"),
         };
         Ok(Call { method: Method::GET, request: self.call(&path, key, Vec::new())? })
@@ -196,7 +168,7 @@ impl Anthropic {
 
     fn batch_get(&self, id: &str, what: &str, key: Option<&Key>) -> Result<Call, Failure> {
         if !is_id(id) {
-            return Err(rejected("that is no id of a batch".to_owned()));
+            return Err(rejected("that is no id of a batch"));
         }
         Ok(Call { method: Method::GET, request: self.call(&format!("{PATH}/{id}{what}"), key, Vec::new())? })
     }
@@ -234,7 +206,7 @@ impl Anthropic {
             Some("overloaded_error") => 529,
             _ => 400,
         };
-        let who = Who::new(self.address().origin(), self.model(), anthropic::FIELDS);
+        let who = Who::new(self.address.origin(), &self.asking.model, anthropic::FIELDS);
         refusal::read(&who, status, &HeaderMap::new(), &super::bytes(error), now)
     }
 
@@ -243,7 +215,7 @@ impl Anthropic {
     /// # Errors
     /// Why it is not an answer.
     pub(crate) fn batch_answer(&self, message: &Message, prompt: &Prompt) -> Result<Answer, String> {
-        anthropic::read(&message.0, prompt, self.model().token_factor)
+        anthropic::read(&message.0, prompt, self.asking.model.token_factor)
     }
 }
 
@@ -266,26 +238,15 @@ pub(crate) fn list(body: &[u8]) -> Result<(Vec<BatchStatus>, Option<String>), St
     let last = body.get("last_id").and_then(Value::as_str).filter(|id| more && is_id(id));
     Ok((batches.iter().map(one).collect::<Result<_, _>>()?, last.map(str::to_owned)))
 }
+
 fn one(batch: &Value) -> Result<BatchStatus, String> {
     let text = |key: &str| batch.get(key).and_then(Value::as_str).map(str::to_owned);
     let count = |key: &str| batch.pointer(&format!("/request_counts/{key}")).and_then(Value::as_u64).unwrap_or(0);
     Ok(BatchStatus {
         id: text("id").filter(|id| is_id(id)).ok_or("the answer is no batch: it has no `id`")?,
-        stage: match text("processing_status").ok_or("the answer is no batch: it has no `processing_status`")?.as_str()
-        {
-            "ended" => Stage::Ended,
-            "canceling" => Stage::Canceling,
-            _ => Stage::InProgress,
-        },
-        counts: Counts {
-            processing: count("processing"),
-            succeeded: count("succeeded"),
-            errored: count("errored"),
-            canceled: count("canceled"),
-            expired: count("expired"),
-        },
+        ended: text("processing_status").ok_or("the answer is no batch: it has no `processing_status`")? == "ended",
+        count: ["processing", "succeeded", "errored", "canceled", "expired"].into_iter().map(count).sum(),
         created_at: text("created_at"),
-        expires_at: text("expires_at"),
         has_results: text("results_url").is_some(),
     })
 }
@@ -295,8 +256,8 @@ fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-fn rejected(message: String) -> Failure {
-    Failure { kind: FailureKind::Rejected, message, maybe_billed: false }
+fn rejected(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Rejected, message)
 }
 
 #[cfg(test)]

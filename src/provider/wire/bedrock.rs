@@ -8,6 +8,7 @@ mod sign;
 
 use std::time::SystemTime;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -26,13 +27,17 @@ const BODY_VERSION: &str = "bedrock-2023-05-31";
 /// From this version on, Bedrock has the same version dates as Anthropic; it is sent only if configured.
 const SAME_VERSIONS: &str = "2026-10-21";
 
+/// What is encoded in a segment of a path: ids hold `:`, and ARNs hold `/`. The signature is over the path encoded once
+/// more.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A model on Bedrock.
 #[derive(Clone, Debug)]
 pub(crate) struct Bedrock {
-    address: Address,
+    pub(super) address: Address,
     region: String,
     body_version: String,
-    asking: Asking,
+    pub(super) asking: Asking,
 }
 
 /// Where a signed request goes.
@@ -78,7 +83,7 @@ impl Bedrock {
     ) -> Result<Request, Failure> {
         let mut body = self.asking.body(prompt, without, Keep::Short);
         body["anthropic_version"] = json!(self.body_version);
-        let url = self.address.join(&format!("/model/{}/invoke", encoded(&self.asking.model.id)));
+        let url = self.address.join(&format!("/model/{}/invoke", utf8_percent_encode(&self.asking.model.id, RESERVED)));
         let mut request = Request { url, headers: vec![super::plain(super::JSON)], body: super::bytes(&body) };
         match key {
             Some(Key::Bearer(key)) => request.headers.push(super::bearer(key)),
@@ -95,28 +100,6 @@ impl Bedrock {
         request.headers.push(super::plain(("accept", "application/json")));
         Ok(request)
     }
-
-    pub(super) fn address(&self) -> &Address {
-        &self.address
-    }
-
-    pub(super) fn model(&self) -> &Model {
-        &self.asking.model
-    }
-}
-
-/// A segment of a path with all but unreserved characters encoded: ids hold `:`, and ARNs hold `/`. The signature
-/// is over the path encoded once more.
-fn encoded(segment: &str) -> String {
-    let mut encoded = String::with_capacity(segment.len());
-    for byte in segment.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -29,11 +29,8 @@ pub(crate) fn prompt(system: &str, document: &str, task: &str, max_tokens: u32) 
         document: document.to_owned(),
         task: task.to_owned(),
         wanted: vec![1],
-        json: false,
-        expansion: false,
         max_tokens,
-        cache: false,
-        cut: false,
         tokens: 100,
+        ..Prompt::default()
     }
 }

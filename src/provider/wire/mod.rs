@@ -128,7 +128,13 @@ pub(super) trait Protocol {
 
 impl Protocol for Wire {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        Wire::refusal(self, status, headers, body, now)
+        let fields = match self {
+            Wire::Anthropic(_) | Wire::Bedrock(_) => anthropic::FIELDS,
+            Wire::OpenAi(_) => openai::FIELDS,
+            Wire::Ollama(_) => ollama::FIELDS,
+        };
+        let who = Who::new(self.address().origin(), self.model(), fields);
+        refusal::read(&who, status, headers, body, now)
     }
 }
 
@@ -178,34 +184,12 @@ impl Wire {
     /// # Errors
     /// Why it is not an answer: a fault of the transport, worth another try. Never holds text of the body.
     pub(super) fn read(&self, body: &[u8], prompt: &Prompt) -> Result<Answer, String> {
+        let body = parsed(body)?;
         match self {
-            Wire::Anthropic(wire) => anthropic::read(&parsed(body)?, prompt, wire.model().token_factor),
-            Wire::Bedrock(wire) => anthropic::read(&parsed(body)?, prompt, wire.model().token_factor),
-            Wire::OpenAi(wire) => wire.read(&parsed(body)?, prompt),
-            Wire::Ollama(wire) => wire.read(&parsed(body)?, prompt),
+            Wire::Anthropic(_) | Wire::Bedrock(_) => anthropic::read(&body, prompt, self.model().token_factor),
+            Wire::OpenAi(wire) => wire.read(&body, prompt),
+            Wire::Ollama(wire) => wire.read(&body, prompt),
         }
-    }
-
-    /// What an answer with another status means. `now` is what a date in `Retry-After` is compared with.
-    pub(super) fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let (model, fields) = match self {
-            Wire::Anthropic(wire) => (wire.model(), anthropic::FIELDS),
-            Wire::Bedrock(wire) => (wire.model(), anthropic::FIELDS),
-            Wire::OpenAi(wire) => (wire.model(), openai::FIELDS),
-            Wire::Ollama(wire) => (wire.model(), ollama::FIELDS),
-        };
-        let who = Who::new(self.base(), model, fields);
-        refusal::read(&who, status, headers, body, now)
-    }
-
-    /// `scheme://host[:port]`, for `status`.
-    pub(super) fn base(&self) -> &str {
-        self.address().origin()
-    }
-
-    /// Whether requests stay on this machine.
-    pub(super) fn is_loopback(&self) -> bool {
-        self.address().is_loopback()
     }
 
     /// The batch interface, where the provider has one.
@@ -216,12 +200,21 @@ impl Wire {
         }
     }
 
-    fn address(&self) -> &Address {
+    /// Where requests go.
+    pub(super) fn address(&self) -> &Address {
         match self {
-            Wire::Anthropic(wire) => wire.address(),
-            Wire::Bedrock(wire) => wire.address(),
-            Wire::OpenAi(wire) => wire.address(),
-            Wire::Ollama(wire) => wire.address(),
+            Wire::Anthropic(wire) => &wire.address,
+            Wire::Bedrock(wire) => &wire.address,
+            Wire::OpenAi(wire) => &wire.address,
+            Wire::Ollama(wire) => &wire.address,
+        }
+    }
+
+    /// The model that is asked.
+    pub(super) fn model(&self) -> &Model {
+        match self {
+            Wire::Anthropic(Anthropic { asking, .. }) | Wire::Bedrock(Bedrock { asking, .. }) => &asking.model,
+            Wire::OpenAi(OpenAi { model, .. }) | Wire::Ollama(Ollama { model, .. }) => model,
         }
     }
 }
@@ -254,15 +247,12 @@ fn api_key<'a>(
 }
 
 pub(super) fn no_key(address: &Address, section: &str, why: &str) -> Failure {
-    Failure {
-        kind: FailureKind::Unauthorized,
-        message: format!(
-            "{why}, and {} wants one: name a file that only you can read in `{section}.key_file`, \
-             or a command in `{section}.key_command`",
-            address.origin()
-        ),
-        maybe_billed: false,
-    }
+    let message = format!(
+        "{why}, and {} wants one: name a file that only you can read in `{section}.key_file`, \
+         or a command in `{section}.key_command`",
+        address.origin()
+    );
+    Failure::new(FailureKind::Unauthorized, message)
 }
 
 /// The messages for interfaces that take one text from the user. The document comes first, because caches look for

@@ -40,10 +40,10 @@ pub(super) const FIELDS: &[(&str, Field)] = &[
 /// A model at an Ollama server.
 #[derive(Clone, Debug)]
 pub(crate) struct Ollama {
-    address: Address,
+    pub(super) address: Address,
     keep_alive: String,
     temperature: Option<f64>,
-    model: Model,
+    pub(super) model: Model,
     /// The largest context asked for so far: another length makes the server load the model again, so it only grows.
     context: Arc<AtomicU32>,
 }
@@ -79,11 +79,8 @@ impl Ollama {
             context = context.saturating_mul(2);
         }
         if context < needed {
-            return Err(Failure {
-                kind: FailureKind::TooLong,
-                message: format!("a prompt of about {} tokens is too long for {}", prompt.tokens, self.model.id),
-                maybe_billed: false,
-            });
+            let message = format!("a prompt of about {} tokens is too long for {}", prompt.tokens, self.model.id);
+            return Err(Failure::new(FailureKind::TooLong, message));
         }
         Ok(self.context.fetch_max(context, Ordering::Relaxed).max(context))
     }
@@ -142,14 +139,6 @@ impl Ollama {
         }
         let text = super::without_thinking(text).to_owned();
         Ok(super::answer(text, finish, counted, prompt, self.model.token_factor))
-    }
-
-    pub(super) fn address(&self) -> &Address {
-        &self.address
-    }
-
-    pub(super) fn model(&self) -> &Model {
-        &self.model
     }
 }
 

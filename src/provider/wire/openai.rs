@@ -39,10 +39,10 @@ pub(super) const FIELDS: &[(&str, Field)] = &[
 /// A model behind chat completions.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenAi {
-    address: Address,
+    pub(super) address: Address,
     dialect: Dialect,
     temperature: Option<f64>,
-    model: Model,
+    pub(super) model: Model,
 }
 
 impl OpenAi {
@@ -128,14 +128,6 @@ impl OpenAi {
             cache_write,
         };
         Ok(super::answer(text, finish, counted, prompt, self.model.token_factor))
-    }
-
-    pub(super) fn address(&self) -> &Address {
-        &self.address
-    }
-
-    pub(super) fn model(&self) -> &Model {
-        &self.model
     }
 }
 

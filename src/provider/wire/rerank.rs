@@ -20,7 +20,7 @@ const TEI_BATCH: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct Rerank {
     provider: RerankProvider,
-    address: Address,
+    pub(crate) address: Address,
     /// Empty if the server has only one.
     model: String,
 }
@@ -37,16 +37,6 @@ pub(crate) struct Judgement {
 }
 
 impl Rerank {
-    /// `scheme://host[:port]`, for `status`.
-    pub(crate) fn base(&self) -> &str {
-        self.address.origin()
-    }
-
-    /// Whether requests stay on this machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        self.address.is_loopback()
-    }
-
     /// The interface that a configuration asks for.
     ///
     /// # Errors
@@ -99,7 +89,7 @@ impl Rerank {
         let mut headers = vec![plain(JSON)];
         match key {
             Some(Key::Bearer(key)) => headers.push(bearer(key)),
-            None if self.provider == RerankProvider::Tei || self.is_loopback() => {}
+            None if self.provider == RerankProvider::Tei || self.address.is_loopback() => {}
             Some(Key::Aws { .. }) | None => return Err(self.no_key()),
         }
         Ok(Request { url: self.address.join(path), headers, body: bytes(&body) })
@@ -112,7 +102,7 @@ impl Rerank {
              or a command in `rerank.key_command`{variable}",
             self.address.origin()
         );
-        Failure { kind: FailureKind::Unauthorized, message, maybe_billed: false }
+        Failure::new(FailureKind::Unauthorized, message)
     }
 
     /// Reads the body of a success about so many documents. An answer may leave documents out, and of two scores for
@@ -148,7 +138,8 @@ impl Rerank {
 
 impl Protocol for Rerank {
     fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let who = Who { base: self.base(), model: &self.model, ollama: false, section: "rerank", fields: &[] };
+        let who =
+            Who { base: self.address.origin(), model: &self.model, ollama: false, section: "rerank", fields: &[] };
         refusal::read(&who, status, headers, body, now)
     }
 }

@@ -359,16 +359,6 @@ impl Wire {
         let is_cut = matches!(self, Wire::Ollama(_)) && read.saturating_mul(10) < least * 6;
         is_cut.then(|| format!("the server read only {read} of about {least} tokens: it cut the passages off"))
     }
-
-    /// Tokens of this model relative to the estimate.
-    pub(crate) fn token_factor(&self) -> f32 {
-        match self {
-            Wire::Anthropic(wire) => wire.model().token_factor,
-            Wire::Bedrock(wire) => wire.model().token_factor,
-            Wire::OpenAi(wire) => wire.model().token_factor,
-            Wire::Ollama(wire) => wire.model().token_factor,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ async fn the_node_that_answered_last_is_asked_first() {
         let nodes = Nodes::new(first, vec![second]);
         for round in 1..4 {
             let body = b"{\"points\":[]}".to_vec();
-            assert_eq!(nodes.ask((Verb::Put, "/x"), body, LONG, "handbook").await.unwrap(), b"{}", "{broken:?}");
+            assert_eq!(nodes.ask((Method::PUT, "/x"), body, LONG, "handbook").await.unwrap(), b"{}", "{broken:?}");
             assert_eq!(nodes.current().host(), host);
             let expected = usize::from(broken.is_some());
             assert_eq!((of_first.load(Ordering::Relaxed), of_second.load(Ordering::Relaxed)), (expected, round));
@@ -126,7 +126,7 @@ async fn it_says_of_all_nodes_that_none_answers() {
     let ((first, _), (second, _)) = (node(None), node(Some(AWAY)));
     let (host, other) = (first.host().to_owned(), second.host().to_owned());
     let nodes = Nodes::new(first, vec![second]);
-    let failure = nodes.ask((Verb::Get, "/"), Vec::new(), LONG, "handbook").await.unwrap_err();
+    let failure = nodes.ask((Method::GET, "/"), Vec::new(), LONG, "handbook").await.unwrap_err();
     assert_eq!(failure.kind, Kind::Unavailable);
     assert!(failure.message.starts_with(&format!("{host} cannot be reached")), "{failure}");
     assert!(failure.message.ends_with(&format!("; no answer from {other} either")), "{failure}");
@@ -134,7 +134,7 @@ async fn it_says_of_all_nodes_that_none_answers() {
     let missing = "HTTP/1.1 404 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let ((first, _), (second, of_second)) = (node(Some(missing)), node(Some(GOOD)));
     let failure =
-        Nodes::new(first, vec![second]).ask((Verb::Get, "/"), Vec::new(), LONG, "handbook").await.unwrap_err();
+        Nodes::new(first, vec![second]).ask((Method::GET, "/"), Vec::new(), LONG, "handbook").await.unwrap_err();
     assert_eq!((failure.kind, of_second.load(Ordering::Relaxed)), (Kind::Missing, 0), "{failure}");
 }
 

@@ -121,7 +121,7 @@ fn what_is_in_a_batch() {
 fn the_lock_delays_paths_and_does_not_make_a_walk_of_them() {
     let now = Instant::now();
     let mut pending = Pending::new(TIMING);
-    pending.mark(now, VaultPath::parse("a.md").unwrap());
+    pending.hint(now, Hint::Path(VaultPath::parse("a.md").unwrap()));
     assert_eq!(pending.take(now + ms(1999), true), None);
     let taken = pending.take(now + ms(2000), true);
     assert_eq!(taken, Some(Batch::Paths { paths: set(&["a.md"]), folders: set(&[]) }));

@@ -466,7 +466,6 @@ fn how_a_vault_is_watched() {
     let start = |root: &Path, poll| Watcher::start(root, policy(root), poll, |_| {});
     let polled = start(dir.path(), Some(true)).unwrap();
     assert_eq!((polled.mode(), polled.needs_poll(), polled.problem()), ("poll", true, None));
-    polled.rearm();
     let watched = start(dir.path(), Some(false)).unwrap();
     assert_eq!((watched.mode(), watched.needs_poll(), watched.problem()), (SYSTEM, false, None));
     fs::write(dir.path().join("file"), "").unwrap();

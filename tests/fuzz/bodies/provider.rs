@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{HeaderMap, HeaderValue};
 
 use crate::embeddings;
-use crate::wire::{Answer, Rerank, Wire, batch, made, parsed};
+use crate::wire::{Answer, Protocol as _, Rerank, Wire, batch, made, parsed};
 use context::cost::{self, Usage};
 use context::models::{Price, Rates};
 use context::prompt::Prompt;

@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use super::super::Level::{Fail, Note, Ok, Warn};
 use super::*;
 use crate::cli::doctor::host::Host;
 use crate::cli::doctor::provider::Key;

@@ -1,4 +1,5 @@
 use super::super::Level;
+use super::super::Level::{Fail, Note, Ok, Warn};
 use super::*;
 
 fn healthy() -> Inspection {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::cli::print::{columns, printable, printable_lines, wrap};
+use crate::cli::print::{columns, pieces, printable, printable_lines, wrap};
 use protocol::hit::Hit;
 
 /// The passage in at most `rows` lines of `width` columns, starting so that a match is in sight.
@@ -175,18 +175,11 @@ fn ranges(text: &str, marks: &[(u32, u32)]) -> Vec<Range<usize>> {
 
 /// `text[line]` with the marks in it painted.
 fn painted(text: &str, line: Range<usize>, marks: &[Range<usize>], mark: Style) -> Vec<Span<'static>> {
-    let mut spans = Vec::new();
-    let mut at = line.start;
-    for range in marks {
-        let (from, to) = (range.start.max(at), range.end.min(line.end));
-        if from < to {
-            spans.push(Span::raw(text[at..from].to_owned()));
-            spans.push(Span::styled(text[from..to].to_owned(), mark));
-            at = to;
-        }
-    }
-    spans.push(Span::raw(text[at..line.end].to_owned()));
-    spans
+    let span = |(piece, marked): (&str, bool)| {
+        let piece = piece.to_owned();
+        if marked { Span::styled(piece, mark) } else { Span::raw(piece) }
+    };
+    pieces(text, line, marks.iter().cloned()).map(span).collect()
 }
 
 #[cfg(test)]

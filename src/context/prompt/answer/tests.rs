@@ -7,16 +7,10 @@ use super::*;
 fn asked(wanted: &[u32]) -> Prompt {
     Prompt {
         form: Form::Note,
-        system: String::new(),
-        document: String::new(),
-        task: String::new(),
         wanted: wanted.to_vec(),
         json: true,
-        expansion: false,
         max_tokens: answer_tokens(Form::Note, wanted.len()),
-        cache: false,
-        cut: false,
-        tokens: 0,
+        ..Prompt::default()
     }
 }
 

@@ -7,7 +7,7 @@ use note::chunk::{ChunkConfig, ChunkRules, Strategy};
 #[test]
 fn sizes_that_nobody_gave_are_those_of_the_strategy() {
     let bench = Bench::new();
-    for strategy in Strategy::ALL {
+    for &strategy in Strategy::ALL {
         let text = format!("[chunk]\nstrategy = \"{}\"\n", strategy.name());
         let loaded = bench.load(&text, &[]).unwrap();
         assert_eq!(loaded.config.engine.chunk, ChunkRules::from(ChunkConfig::of(strategy)), "{text}");

@@ -51,7 +51,7 @@ async fn a_full_pool_says_so_at_once_and_no_other_is_full() {
     }
     let refused = pools.enter(Pool::Model, 1).await.err().unwrap();
     assert_eq!((refused.kind, refused.retry_after_ms), (ErrorKind::Busy, Some(5_000)));
-    for pool in Pool::ALL.into_iter().filter(|pool| *pool != Pool::Model) {
+    for pool in Pool::ALL.iter().copied().filter(|pool| *pool != Pool::Model) {
         assert!(pools.enter(pool, 1).await.is_ok(), "{pool:?}");
     }
     // Who no longer waits leaves its place to the next; who has ended, to the first that waits.

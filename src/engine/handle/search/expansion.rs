@@ -17,12 +17,6 @@ use provider::ledger::Purpose;
 /// How long a search waits for other words. Users would rather have the plain answer than a late one.
 const EXPAND_WITHIN: Duration = Duration::from_secs(3);
 
-/// See [`Handle::expands`].
-pub(in crate::handle) fn expands(engine: &Handle) -> bool {
-    let config = engine.0.config.load();
-    config.search.expand != Expand::Off && config.context.costs()
-}
-
 /// What a model may add to a query. An assistant gets nothing that costs unless it may spend, and nothing before the
 /// user has agreed to the model. A search works without it, so that is no error.
 pub(super) fn expands_for(engine: &Handle, request: &SearchRequest, vaults: &[Arc<VaultShared>]) -> Option<Expand> {

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::access::{not_found, parse_path};
+use super::super::access::{self, not_found, parse_path};
 use super::super::resolve;
 use super::super::{CallError, VaultShared};
 use super::Served;
-use crate::disk_access::{Hangs, STATES_WITHIN};
+use crate::disk_access::Hangs;
 use index::search;
 use index::search::Part;
 use note::{FileStat, VaultPath};
@@ -83,8 +83,7 @@ enum OnDisk {
 }
 
 fn state(vault: &VaultShared, path: &VaultPath) -> OnDisk {
-    let (root, path) = (vault.path.clone(), path.clone());
-    match vault.disk.ask(STATES_WITHIN, move |disk| disk.stat(&root, &path)) {
+    match access::state(vault, path) {
         Ok(Ok(stat)) => OnDisk::Note(stat),
         Ok(Err(ReadError::Gone)) => OnDisk::Nothing,
         Ok(Err(error)) => OnDisk::Other(error),
@@ -108,7 +107,8 @@ fn unindexed(vault: &VaultShared, path: &VaultPath, state: &OnDisk) -> Expected 
         (OnDisk::Other(ReadError::NotAFile), _) => (NoteStanding::Missing, "That is no file; name a note.".to_owned()),
         (OnDisk::Other(error), _) => (NoteStanding::NotIndexed, format!("It is not in the index, for {error}.")),
         (OnDisk::Note(_), _) => {
-            let skipped = vault.status().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
+            let skipped =
+                vault.status.lock().skipped.iter().find(|file| file.path == path.as_str()).map(|f| f.why.clone());
             let why =
                 skipped.map_or("; `situated sync --wait` looks at the disk now".to_owned(), |why| format!(": {why}"));
             (NoteStanding::NotIndexed, format!("It is on the disk but not in the index{why}."))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::super::access::in_range;
 use super::super::{
     Audience, CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations,
 };
@@ -101,10 +102,7 @@ pub(in crate::handle) struct Asked {
 /// The options of a search: what the request says, and what the configuration says of the rest.
 pub(in crate::handle) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallError> {
     let search = engine.0.config.load().search.clone();
-    let limit = asked.limit.unwrap_or(search.limit);
-    if limit == 0 || limit > MAX_HITS {
-        return Err(CallError::Invalid(format!("`limit` must be 1 to {MAX_HITS}, not {limit}")));
-    }
+    let limit = in_range("limit", asked.limit.unwrap_or(search.limit), MAX_HITS)?;
     if asked.per_note == Some(0) {
         return Err(CallError::Invalid("`per_note` must be 1 or more, not 0".to_owned()));
     }

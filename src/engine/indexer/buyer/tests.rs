@@ -7,7 +7,7 @@ use context::plan::Reason;
 use context::prompt::Form;
 use context::quality::Flaw;
 use context::settings::Consent;
-use protocol::jobs::{Job, JobState};
+use protocol::jobs::{Job, JobState, Scope};
 use store::record::{ChunkRecord, NoteRecord};
 
 const IDLE: Work = Work { deciding: false, landing: false, troubled: false };

@@ -257,20 +257,10 @@ pub(in crate::indexer) fn with_embedder(
 ) -> Arc<NotePipeline> {
     let embedder = service.embedder.identity().to_owned();
     Arc::new(NotePipeline {
-        root: pipeline.root.clone(),
-        disk: pipeline.disk.clone(),
-        max_note_bytes: pipeline.max_note_bytes,
-        rules: pipeline.rules.clone(),
-        private: pipeline.private.clone(),
-        levels: pipeline.levels,
-        expansion: pipeline.expansion,
-        writer_leaves: pipeline.writer_leaves,
-        chunk: pipeline.chunk.clone(),
         service: service.clone(),
         vectors: cache,
         generation: Generation { embedder, ..pipeline.generation.clone() },
-        prompter: pipeline.prompter.clone(),
-        store: pipeline.store.clone(),
+        ..pipeline.clone()
     })
 }
 

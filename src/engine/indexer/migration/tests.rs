@@ -42,9 +42,9 @@ fn one_that_cannot_be_opened_is_tried_again_later_under_the_same_job() {
     let mut migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::default());
     assert_eq!(names(&migration.poll(&around(&budget, now))), ["begin", "open"]);
     migration.job = 7;
-    migration.opened(migration.ticket() + 1, Err("of another".to_owned()), now);
+    migration.opened(migration.ticket + 1, Err("of another".to_owned()), now);
     assert_eq!(migration.problem(), None, "an event of another change says nothing of this one");
-    migration.opened(migration.ticket(), Err("no route to host".to_owned()), now);
+    migration.opened(migration.ticket, Err("no route to host".to_owned()), now);
     assert!(migration.problem().is_some_and(|why| why.contains("no route to host")));
     assert_eq!(migration.next_wake(true), Some(now + ASK_AGAIN));
     assert!(migration.poll(&around(&budget, now + ASK_AGAIN / 2)).is_empty());
@@ -104,7 +104,7 @@ fn what_waits_for_a_yes_does_nothing_until_it_is_said_here_or_of_another_generat
 
     // Taken back while it is being opened: its job is over, and what was opened is not used.
     migration.job = 7;
-    let ticket = migration.ticket();
+    let ticket = migration.ticket;
     assert!(migration.set_agreed(dir.path(), false).unwrap());
     migration.opened(ticket, Err("late".to_owned()), machine::now());
     assert_eq!(migration.problem(), None);

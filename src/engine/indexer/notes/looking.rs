@@ -49,9 +49,7 @@ impl NoteIndexer {
 
     fn look_at(&mut self, paths: BTreeSet<VaultPath>, folders: BTreeSet<VaultPath>) {
         if paths.iter().any(|path| self.watch.policy.is_ignore_file(path)) {
-            if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
-                self.actor.shared.policy.store(Some(policy));
-            }
+            self.renew_policy();
             return self.walk(RescanReason::Asked, Vec::new());
         }
         if self.watch.disk.root_id(&self.actor.place.vault.path).ok() != self.guard.root() {
@@ -85,7 +83,15 @@ impl NoteIndexer {
     }
 
     pub(in crate::indexer) fn begin_walk(&mut self, walk: Walk) {
+        // Obsidian's settings and what lies outside of the vault send no events.
+        self.renew_policy();
         self.spawn_look(Extent::Everything, walk.reason, walk.jobs);
+    }
+
+    fn renew_policy(&mut self) {
+        if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
+            self.actor.shared.policy.store(Some(policy));
+        }
     }
 
     fn spawn_look(&mut self, extent: Extent, reason: RescanReason, jobs: Vec<u64>) {
@@ -130,8 +136,10 @@ impl NoteIndexer {
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
-        let seen =
-            |notes| Seen { gone: findings.gone.len(), notes, known: self.commit.known().len(), root: findings.root };
+        // What the user leaves out is not lost.
+        let is_lost = |path: &&VaultPath| self.watch.policy.verdict(path, false) == EntryKind::Note;
+        let gone = findings.gone.iter().filter(is_lost).count();
+        let seen = |notes| Seen { gone, notes, known: self.commit.known().len(), root: findings.root };
         let believed = match findings.seen.map(seen) {
             Some(seen) => self.guard.believes(seen, began, watch.doubt),
             None => true,
@@ -169,7 +177,7 @@ impl NoteIndexer {
             let doubt = self.guard.doubt().map(str::to_owned);
             for job in &jobs {
                 let total = tasks.len() as u64 + unchanged;
-                self.actor.engine.jobs.change(*job, self.actor.shared.id, |part| {
+                self.actor.change_part(*job, |part| {
                     (part.total, part.done) = (Some(total), unchanged);
                     part.phase = "indexing".to_owned();
                 });
@@ -263,7 +271,7 @@ impl NoteIndexer {
         match extent {
             Extent::Everything => {
                 let file = |(path, why): &(VaultPath, _)| SkippedFile { path: path.to_string(), why: format!("{why}") };
-                let mut status = self.actor.shared.status();
+                let mut status = self.actor.shared.status.lock();
                 status.left_out = beside.unwrap_or_default().left_out;
                 status.skipped_total = findings.skipped.len() as u64;
                 status.skipped =
@@ -291,7 +299,7 @@ impl NoteIndexer {
 
     /// Paths that were skipped are looked at again: what still has to be skipped, `status` says again.
     pub(super) fn forget_skipped(&self, is_looked_at: impl Fn(&VaultPath) -> bool) {
-        let mut status = self.actor.shared.status();
+        let mut status = self.actor.shared.status.lock();
         let before = status.skipped.len();
         status.skipped.retain(|file| !VaultPath::parse(&file.path).is_some_and(|path| is_looked_at(&path)));
         status.skipped_total -= (before - status.skipped.len()) as u64;

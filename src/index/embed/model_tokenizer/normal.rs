@@ -6,6 +6,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::super::base64::bytes_of;
 use super::super::tokenizer::is_ideograph;
 
 /// A step.
@@ -188,7 +189,7 @@ impl TryFrom<String> for Characters {
 
     fn try_from(base64: String) -> Result<Self, String> {
         let damaged = || "the table of characters in `precompiled_charsmap` is damaged".to_owned();
-        let bytes = decoded(&base64).ok_or_else(damaged)?;
+        let bytes = bytes_of(&base64).ok_or_else(damaged)?;
         let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
         let (units, texts) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
         let units = units.as_chunks().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
@@ -233,25 +234,4 @@ impl Characters {
         }
         None
     }
-}
-
-/// The bytes of a text in base64.
-fn decoded(base64: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let (mut bytes, mut held, mut bits) = (Vec::with_capacity(base64.len() / 4 * 3), 0_u32, 0);
-    for byte in base64.trim_end_matches('=').bytes() {
-        (held, bits) = (held << 6 | u32::from(digit(byte)?), bits + 6);
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-        }
-    }
-    Some(bytes)
 }

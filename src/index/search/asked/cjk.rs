@@ -7,7 +7,7 @@ use super::{Days, When};
 
 /// Words for times, with the unit and how many units before the current one; a longer word stands before one that it
 /// begins with.
-const NAMED: [(&str, &str, i64); 34] = [
+const NAMED: [(&str, &str, i64); 42] = [
     ("一昨日", "day", 2),
     ("大前天", "day", 3),
     ("前天", "day", 2),
@@ -18,6 +18,9 @@ const NAMED: [(&str, &str, i64); 34] = [
     ("今日", "day", 0),
     ("先々週", "week", 2),
     ("上上周", "week", 2),
+    ("上上週", "week", 2),
+    ("上上星期", "week", 2),
+    ("上上个星期", "week", 2),
     ("上周", "week", 1),
     ("上週", "week", 1),
     ("上星期", "week", 1),
@@ -27,6 +30,10 @@ const NAMED: [(&str, &str, i64); 34] = [
     ("這週", "week", 0),
     ("本周", "week", 0),
     ("今週", "week", 0),
+    ("上上个月", "month", 2),
+    ("上上個月", "month", 2),
+    ("上上月", "month", 2),
+    ("先々月", "month", 2),
     ("上个月", "month", 1),
     ("上個月", "month", 1),
     ("上月", "month", 1),
@@ -37,6 +44,7 @@ const NAMED: [(&str, &str, i64); 34] = [
     ("今月", "month", 0),
     ("上季度", "quarter", 1),
     ("本季度", "quarter", 0),
+    ("一昨年", "year", 2),
     ("前年", "year", 2),
     ("去年", "year", 1),
     ("昨年", "year", 1),
@@ -67,15 +75,21 @@ pub(super) fn asked(text: &str, today: Date) -> Option<(When, &str)> {
     if text.is_ascii() {
         return None;
     }
-    let starts = text.char_indices().filter(|(at, c)| !c.is_ascii_digit() || !ends_in_digit(&text[..*at]));
+    let starts = text.char_indices().filter(|(at, c)| !is_within(&text[..*at], *c));
     starts.map(|(at, _)| &text[at..]).find_map(|text| {
         let (when, length) = at(text, today)?;
         Some((when, &text[..length]))
     })
 }
 
-fn ends_in_digit(text: &str) -> bool {
-    text.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit())
+/// Whether a character goes on with a number or a word that is not known, as in `上上季度` and `以前年度`.
+fn is_within(before: &str, c: char) -> bool {
+    let last = before.chars().next_back();
+    match c {
+        '上' => last == Some('上'),
+        '前' => matches!(last, Some('以' | '之' | '目' | '大' | '年')),
+        _ => c.is_ascii_digit() && last.is_some_and(|last| last.is_ascii_digit()),
+    }
 }
 
 /// The time that a text begins with, and its length in bytes.

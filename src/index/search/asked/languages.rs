@@ -29,7 +29,7 @@ pub(super) struct Language {
     pub(super) of: &'static str,
     /// May, if its name has only three letters.
     pub(super) may: &'static str,
-    /// One to ten.
+    /// One to ten, a comma between them.
     pub(super) numbers: &'static str,
 }
 
@@ -52,7 +52,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|progress",
         of: "of|on|for|with|in|about",
         may: "may",
-        numbers: "one|two|three|four|five|six|seven|eight|nine|ten",
+        numbers: "one|a,two,three,four,five,six,seven,eight,nine,ten",
     },
     // German
     Language {
@@ -82,7 +82,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "stand|status|fortschritt",
         of: "von|des|vom|bei|beim|zu|zum|zur|im",
         may: "mai",
-        numbers: "einem|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn",
+        numbers: "einem|einer,zwei,drei,vier,fünf,sechs,sieben,acht,neun,zehn",
     },
     // French
     Language {
@@ -94,15 +94,15 @@ pub(super) const LANGUAGES: [Language; 12] = [
         ago: ["il y a", ""],
         between: ["entre", "et"],
         from: ["de|du", "à|au|jusqu'en"],
-        since: "depuis|depuis le",
-        until: "avant|avant le|jusqu'en|jusqu'à",
-        after: "après|après le",
+        since: "depuis",
+        until: "avant|jusqu'en|jusqu'à",
+        after: "après",
         newest: "récent|récente|récents|récentes|récemment|actuel|actuelle|actuels|actuelles|actuellement|\
                  dernières nouvelles|où en est|où en sont|où en sommes",
         state: "statut|avancement",
         of: "de|du|des|d",
         may: "mai",
-        numbers: "un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix",
+        numbers: "un|une,deux,trois,quatre,cinq,six,sept,huit,neuf,dix",
     },
     // Spanish
     Language {
@@ -114,14 +114,14 @@ pub(super) const LANGUAGES: [Language; 12] = [
         ago: ["hace", ""],
         between: ["entre", "y|e"],
         from: ["de|desde", "a|al|hasta"],
-        since: "desde|desde el",
-        until: "antes de|antes del|hasta|hasta el",
+        since: "desde",
+        until: "antes de|antes del|hasta",
         after: "después de|después del|tras",
         newest: "más reciente|más recientes|reciente|recientes|recientemente|actual|actuales|actualmente|últimas noticias",
         state: "progreso|avance",
         of: "de|del",
         may: "",
-        numbers: "un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez",
+        numbers: "un|una,dos,tres,cuatro,cinco,seis,siete,ocho,nueve,diez",
     },
     // Italian
     Language {
@@ -135,15 +135,15 @@ pub(super) const LANGUAGES: [Language; 12] = [
         at: "in|a|ad|nel|nell|di|del|dell|il|lo",
         ago: ["", "fa"],
         between: ["tra|fra", "e|ed"],
-        from: ["da|dal|dall", "a|al|ad|fino a"],
-        since: "da|dal|dall",
-        until: "prima di|prima del|fino a|fino al",
-        after: "dopo|dopo il",
+        from: ["da|dal|dall|dalla", "a|al|alla|ad|fino a"],
+        since: "da|dal|dall|dalla",
+        until: "prima di|prima del|prima della|fino a|fino al|fino alla",
+        after: "dopo",
         newest: "più recente|più recenti|recente|recenti|recentemente|attuale|attuali|attualmente|ultime novità|a che punto",
         state: "avanzamento",
         of: "di|del|della|dei|dell",
         may: "",
-        numbers: "un|due|tre|quattro|cinque|sei|sette|otto|nove|dieci",
+        numbers: "un|una,due,tre,quattro,cinque,sei,sette,otto,nove,dieci",
     },
     // Portuguese
     Language {
@@ -156,13 +156,13 @@ pub(super) const LANGUAGES: [Language; 12] = [
         between: ["entre", "e"],
         from: ["de|desde", "a|até"],
         since: "desde",
-        until: "antes de|até",
-        after: "depois de|após",
+        until: "antes de|antes do|antes da|até",
+        after: "depois de|depois do|depois da|após",
         newest: "mais recente|mais recentes|recente|recentes|recentemente|atual|atuais|atualmente|últimas novidades",
         state: "andamento|progresso",
         of: "de|do|da|dos|das",
         may: "",
-        numbers: "um|dois|três|quatro|cinco|seis|sete|oito|nove|dez",
+        numbers: "um|uma,dois|duas,três,quatro,cinco,seis,sete,oito,nove,dez",
     },
     // Dutch
     Language {
@@ -181,7 +181,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "stand|status|voortgang",
         of: "van",
         may: "mei",
-        numbers: "een|twee|drie|vier|vijf|zes|zeven|acht|negen|tien",
+        numbers: "een,twee,drie,vier,vijf,zes,zeven,acht,negen,tien",
     },
     // Russian
     Language {
@@ -211,7 +211,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "статус",
         of: "по|у",
         may: "",
-        numbers: "один|два|три|четыре|пять|шесть|семь|восемь|девять|десять",
+        numbers: "один|одну,два|две,три,четыре,пять,шесть,семь,восемь,девять,десять",
     },
     // Swedish
     Language {
@@ -236,7 +236,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|läget|framsteg",
         of: "för|på|med|i|av",
         may: "maj",
-        numbers: "en|två|tre|fyra|fem|sex|sju|åtta|nio|tio",
+        numbers: "en|ett,två,tre,fyra,fem,sex,sju,åtta,nio,tio",
     },
     // Norwegian
     Language {
@@ -255,13 +255,13 @@ pub(super) const LANGUAGES: [Language; 12] = [
         between: ["mellom", "og"],
         from: ["fra", "til"],
         since: "siden",
-        until: "innen|til",
+        until: "før|innen|til",
         after: "etter",
         newest: "nyeste|nylig|nåværende|aktuelle|for tiden|siste nytt",
         state: "status|fremdrift",
         of: "for|på|med|i|av",
         may: "mai",
-        numbers: "en|to|tre|fire|fem|seks|sju|åtte|ni|ti",
+        numbers: "en|et,to,tre,fire,fem,seks,sju,åtte,ni,ti",
     },
     // Danish
     Language {
@@ -280,13 +280,13 @@ pub(super) const LANGUAGES: [Language; 12] = [
         between: ["mellem", "og"],
         from: ["fra", "til"],
         since: "siden",
-        until: "inden|til",
+        until: "før|inden|til",
         after: "efter",
         newest: "nyeste|for nylig|nylig|nuværende|aktuelle|seneste nyt|seneste",
         state: "status|fremskridt",
         of: "for|på|med|i|af",
         may: "maj",
-        numbers: "en|to|tre|fire|fem|seks|syv|otte|ni|ti",
+        numbers: "en|et,to,tre,fire,fem,seks,syv,otte,ni,ti",
     },
     // Finnish; its endings say what prepositions say elsewhere.
     Language {
@@ -311,15 +311,22 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "",
         of: "",
         may: "",
-        numbers: "yksi|kaksi|kolme|neljä|viisi|kuusi|seitsemän|kahdeksan|yhdeksän|kymmenen",
+        numbers: "yksi,kaksi,kolme,neljä,viisi,kuusi,seitsemän,kahdeksan,yhdeksän,kymmenen",
     },
 ];
 
 /// French words: `hier` means yesterday only in a question that has one of them.
-pub(super) const FRENCH: [&str; 24] = [
+pub(super) const FRENCH: [&str; 27] = [
     "le", "la", "les", "des", "du", "de", "d", "l", "un", "une", "est", "que", "qu", "quoi", "qui", "sur", "avec",
-    "pour", "ai", "avons", "reunion", "dit", "fait", "soir",
+    "pour", "ai", "avons", "reunion", "dit", "fait", "soir", "depuis", "avant", "apres",
 ];
+
+/// Articles that may stand before a time behind another word: `seit der letzten Woche`, `desde la semana pasada`.
+pub(super) const ARTICLES: [&str; 15] =
+    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "el", "il", "o", "a", "de", "det"];
+
+/// Units that mean one of them before `ago` without a number: `неделю назад`, `viikko sitten`.
+pub(super) const SINGULAR: [&str; 7] = ["день", "неделю", "месяц", "год", "viikko", "kuukausi", "vuosi"];
 
 /// Weekdays that are numbers too (`na segunda parte`): times only with `passada` or `-feira`.
 pub(super) const ORDINAL_WEEKDAYS: [&str; 5] = ["segunda", "terca", "quarta", "quinta", "sexta"];

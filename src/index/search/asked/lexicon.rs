@@ -32,7 +32,12 @@ pub(super) fn words(question: &str) -> Vec<Word> {
             let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
             if !trimmed.is_empty() {
                 let capitals = trimmed.len() > 1 && trimmed.bytes().all(|byte| byte.is_ascii_uppercase());
-                let (start, text) = (start + from, note::fold(trimmed).replace('’', "'"));
+                // Folded, `før` (before) would be `for`.
+                let text = match trimmed.to_lowercase() {
+                    before if before == "før" => before,
+                    _ => note::fold(trimmed).replace('’', "'"),
+                };
+                let start = start + from;
                 words.push(Word { text, start, end: start + trimmed.len(), capitals });
             }
         };
@@ -110,7 +115,7 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             (l.of, Role::Of),
         ];
         roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
-        roles.extend((1..).zip(l.numbers.split('|')).map(|(number, form)| (form, Role::Number(number))));
+        roles.extend((1..).zip(l.numbers.split(',')).map(|(number, forms)| (forms, Role::Number(number))));
         for (forms, role) in roles {
             for form in forms.split('|').filter(|form| !form.is_empty()) {
                 let mut words = self::words(form).into_iter().map(|word| word.text);

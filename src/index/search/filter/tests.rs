@@ -89,7 +89,7 @@ fn conditions_on_the_vault() {
 fn conditions() {
     use Key::{After, Before, Link, LinkedFrom, Modified, Path, Tag, Type};
     let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
-    let cases: [(&[(Key, &str)], bool); 28] = [
+    let cases: [(&[(Key, &str)], bool); 29] = [
         (&[], true),
         (&[(Tag, "project")], true),
         (&[(Tag, "#Project/Alpha")], true),
@@ -112,12 +112,12 @@ fn conditions() {
         (&[(Modified, "today")], true),
         (&[(Modified, "yesterday")], false),
         (&[(Modified, ">=2026-11")], true),
-        // What reaches up to today has no end to be after.
-        (&[(Modified, ">2026-11")], true),
+        (&[(Modified, ">2026-11")], false),
         (&[(Modified, ">2026-10")], true),
         (&[(Modified, ">7d")], true),
         (&[(Modified, "<2026-11")], false),
         (&[(Modified, "<=2026-11")], true),
+        (&[(Modified, "<=yesterday")], false),
         (&[(Modified, "2025")], false),
     ];
     for (conditions, want) in cases {
@@ -127,6 +127,37 @@ fn conditions() {
         [((Tag, "project"), false), ((Tag, "x"), true), ((Path, "work"), false), ((Link, "Hub"), false)]
     {
         assert_eq!(admits(&[], &[without], &note), want, "-{without:?}");
+    }
+}
+
+#[test]
+fn days_that_lie_ahead_have_an_end() {
+    let made = |day: Date| NoteEntry {
+        days: OwnDays { about: Some(day), created: Some(day), ..OwnDays::default() },
+        ..note("a.md", &[], None, None, MTIME)
+    };
+    let [today, tomorrow, december, march] =
+        [TODAY, date(2026, 11, 21), date(2026, 12, 24), date(2027, 3, 1)].map(made);
+    for (key, value, of_each) in [
+        (Key::On, "today", [true, false, false, false]),
+        (Key::On, "november", [true, true, false, false]),
+        (Key::On, "2026-12-24", [false, false, true, false]),
+        (Key::On, "2026", [true, true, true, false]),
+        (Key::On, "7d", [true, false, false, false]),
+        (Key::Created, "<=today", [true, false, false, false]),
+        (Key::Created, "<=2026-12-24", [true, true, true, false]),
+        (Key::Created, ">2026-12-24", [false, false, false, true]),
+    ] {
+        let admitted = [&today, &tomorrow, &december, &march].map(|note| admits(&[(key, value)], &[], note));
+        assert_eq!(admitted, of_each, "{key:?} {value}");
+    }
+    let unknown = note("a.md", &[], None, None, MTIME);
+    assert!(!admits(&[(Key::Created, "<=today")], &[], &unknown), "nobody knows when it was made");
+    // A clock may be ahead, but not for days.
+    let saved = |days: i64| note("a.md", &[], None, None, MTIME + days * DAY);
+    for (key, value) in [(Key::On, "today"), (Key::Modified, "today"), (Key::Modified, "<=7d"), (Key::On, "7d")] {
+        let admitted = [0, 1, 2].map(|days| admits(&[(key, value)], &[], &saved(days)));
+        assert_eq!(admitted, if value == "<=7d" { [false; 3] } else { [true, true, false] }, "{key:?} {value}");
     }
 }
 

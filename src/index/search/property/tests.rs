@@ -6,7 +6,8 @@ const TODAY: Date = date(2026, 11, 20);
 
 const NOTE: &str = r#"{"Status":"Draft","priority":3,"rating":"4.5","due-date":"2026-12-01","done":false,
         "tags":["a","B c",7],"empty":null,"none":[],"blank":" ","about":"[[Other note]]","year":2025,"Größe":"XL",
-        "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"]}"#;
+        "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"],
+        "past":"2026-10-15","zip":"01234","version":"1.10","tweet":1234567890123456789,"digits":20261120}"#;
 
 fn holds(name: &str, value: &str) -> bool {
     Property::new(name, value, TODAY).unwrap().holds(NOTE)
@@ -64,6 +65,28 @@ fn values() {
         ("nested", "1", false),
         ("when", "<2026-11-03", true),
         ("when", "later", true),
+        // The whole of a period that is named, and a single day where days are counted.
+        ("past", "october", true),
+        ("past", "last-month", true),
+        ("past", ">october", false),
+        ("past", "<=last month", true),
+        ("past", "this-month", false),
+        ("past", "90d", false),
+        ("past", ">90d", true),
+        // Texts that are equal as numbers.
+        ("zip", "01234", true),
+        ("zip", "1234", false),
+        ("version", "1.1", false),
+        ("version", ">1", true),
+        ("rating", "4.50", false),
+        ("tweet", "1234567890123456789", true),
+        ("tweet", "1234567890123456780", false),
+        ("tweet", "<1234567890123456790", true),
+        // Eight digits are a day, if a year is asked for.
+        ("digits", "<2027", true),
+        ("digits", "2026", true),
+        ("digits", "20261120", true),
+        ("digits", ">20261119", true),
     ] {
         assert_eq!(holds(name, value), expected, "{name} {value}");
     }

@@ -1,5 +1,7 @@
 //! Words that look like an operator but are none: those of other programs, names of properties, and misspelt ones.
 
+use strum::VariantNames as _;
+
 use crate::search::filter::Key;
 
 /// Operators of other programs, and names that people try, with the one that is meant here.
@@ -55,7 +57,7 @@ pub(super) fn hint(word: &str) -> Option<String> {
         "titles, headings and text are searched together".to_owned()
     } else {
         let other = ALSO.iter().find(|(also, _)| *also == name).map(|(_, meant)| *meant);
-        let meant = other.or_else(|| Key::NAMES.into_iter().find(|key| is_slip(&name, key)))?;
+        let meant = other.or_else(|| Key::VARIANTS.iter().copied().find(|key| is_slip(&name, key)))?;
         format!("`{meant}:{}` is a condition", shown(value))
     };
     Some(format!("`{}` is searched for as words; {meant}", shown(word)))

@@ -14,7 +14,7 @@ const MOST_RANGE: u32 = 20;
 /// others, and notices when the model says that the notes do not hold the answer.
 ///
 /// However the answer is cut into pieces, the same text comes out. In code nothing is a citation: `a[0]` stays.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Citations {
     /// Passages that were shown: 1 to this.
     given: u32,
@@ -72,17 +72,7 @@ impl Code {
 impl Citations {
     /// For an answer to a question with `given` passages.
     pub fn new(given: usize) -> Self {
-        Citations {
-            given: u32::try_from(given).unwrap_or(u32::MAX),
-            blanks: String::new(),
-            group: String::new(),
-            code: Code::default(),
-            dangling: false,
-            used: BTreeSet::new(),
-            dropped: 0,
-            begun: false,
-            not_found: false,
-        }
+        Citations { given: u32::try_from(given).unwrap_or(u32::MAX), ..Citations::default() }
     }
 
     /// Takes a piece of the answer; returns what can be shown by now.

@@ -3,7 +3,7 @@
 use super::{begin, data};
 use context::cost::estimate_tokens;
 use context::models::Model;
-use context::prompt::{Form, Prompt};
+use context::prompt::Prompt;
 use protocol::search::Expand;
 
 /// Phrasings beside the query at most: each costs a search, and further ones only repeat.
@@ -43,17 +43,11 @@ pub fn expansion_prompt(query: &str, expand: Expand, model: &Model) -> Option<Pr
     let task = format!("<query>{}</query>", data(begin(query.trim(), MOST_PASSAGE)));
     let tokens = estimate_tokens(system, model.token_factor).saturating_add(estimate_tokens(&task, model.token_factor));
     Some(Prompt {
-        form: Form::Simple,
         system: system.to_owned(),
-        document: String::new(),
         task,
-        wanted: Vec::new(),
-        json: false,
-        expansion: false,
         max_tokens: MOST_TOKENS,
-        cache: false,
-        cut: false,
         tokens: tokens.saturating_add(FRAME_TOKENS),
+        ..Prompt::default()
     })
 }
 

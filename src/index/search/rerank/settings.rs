@@ -5,7 +5,8 @@ use std::time::Duration;
 use context::settings::{Consent, KeyConfig};
 
 /// Who puts the best of a search in another order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum RerankProvider {
     /// Nobody; nothing leaves the machine.
     #[default]
@@ -23,26 +24,9 @@ pub enum RerankProvider {
 }
 
 impl RerankProvider {
-    /// All of them.
-    pub const ALL: [RerankProvider; 6] = [
-        RerankProvider::None,
-        RerankProvider::Cohere,
-        RerankProvider::Voyage,
-        RerankProvider::Jina,
-        RerankProvider::Tei,
-        RerankProvider::Transformer,
-    ];
-
     /// Its name in the configuration and in the ledger.
     pub fn name(self) -> &'static str {
-        match self {
-            RerankProvider::None => "none",
-            RerankProvider::Cohere => "cohere",
-            RerankProvider::Voyage => "voyage",
-            RerankProvider::Jina => "jina",
-            RerankProvider::Tei => "tei",
-            RerankProvider::Transformer => "transformer",
-        }
+        self.into()
     }
 
     /// Its own address; `None` if the user has to give one.
@@ -68,7 +52,8 @@ impl RerankProvider {
 }
 
 /// Which searches are judged anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum RerankWhen {
     /// Those that ask for it: `--rerank`, `rerank: true`.
     Asked,

@@ -160,6 +160,16 @@ fn a_chunk_of_marks_alone_is_shown_as_it_is() {
 }
 
 #[test]
+fn a_match_far_into_a_long_line_is_shown() {
+    for bytes in [LOOKED_AT - 3, LOOKED_AT + 1, 100_000] {
+        let raw = format!("# Log\n\n{} needle in it.", "hay ".repeat(bytes / 4));
+        let snippet = of(&raw, "needle");
+        assert!(marked(&raw, "needle").ends_with("hay [needle] in it."), "{bytes}: {snippet:?}");
+        assert_eq!(snippet.lines_before, 2);
+    }
+}
+
+#[test]
 fn each_format_has_its_own_marks() {
     let shown = |format| snippet("* a_b_ *c*\n\n[[x][y]]", format, &HashSet::new(), &analyze).text;
     assert_eq!(shown(Format::Org), "y");

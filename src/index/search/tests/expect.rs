@@ -31,7 +31,7 @@ fn each_condition_that_leaves_a_note_out_is_named() {
         ("costs prop.status:active", &["it does not meet `prop.…`"]),
         ("costs after:2026-01", &["it does not meet `after:2026-01-01`"]),
         ("costs before:2025-06-01", &["it does not meet `before:2025-06-01`"]),
-        ("costs modified:today", &["it does not meet `modified:>=2026-11-20`"]),
+        ("costs modified:today", &["it does not meet `modified:>=2026-11-20 modified:<2026-11-21`"]),
         ("costs \"costs travel\"", &["\"costs travel\" stands nowhere in it, word for word"]),
         ("costs -finance", &["it has \"finance\", which must not occur"]),
         ("tag:done -month costs", &["it does not meet `tag:done`", "it has \"month\", which must not occur"]),

@@ -27,7 +27,7 @@ fn every_part_of_a_long_block_knows_its_head() {
         // The list right below its line, with another paragraph before.
         (&format!("Other words.\n\n{}", list.replace("\n\n", "\n")), "What to buy:\n"),
     ] {
-        for strategy in Strategy::ALL {
+        for &strategy in Strategy::ALL {
             let (shown, raw) = both(text, strategy);
             assert!(shown.len() > 1, "{strategy:?} {text}");
             for (shown, raw) in shown.iter().zip(&raw) {

@@ -100,12 +100,12 @@ fn kinds_of_notes_are_cut_as_their_tables_say() {
     assert!(identity.starts_with("obsidian/2 500 100 800 15, \"Meeting\" sentence/1 "), "{identity}");
     rules.types.insert("a\" b".to_owned(), own);
     assert_ne!(rules.identity(), identity);
-    let identities: HashSet<String> = Strategy::ALL.map(|s| ChunkConfig::of(s).identity()).into();
+    let identities: HashSet<String> = Strategy::ALL.iter().map(|s| ChunkConfig::of(*s).identity()).collect();
     assert_eq!(identities.len(), 5);
 }
 
 fn any_config() -> impl proptest::strategy::Strategy<Value = ChunkConfig> {
-    let strategy = proptest::sample::select(Strategy::ALL.as_slice());
+    let strategy = proptest::sample::select(Strategy::ALL);
     (strategy, 0u32..30, 0u32..30, 0u32..30, 0u32..=50).prop_map(|(strategy, min, more, most, overlap_percent)| {
         ChunkConfig { strategy, min, target: min + more, max: min + more + most, overlap_percent }
     })

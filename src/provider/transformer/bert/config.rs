@@ -34,7 +34,7 @@ pub(in crate::transformer) struct BertConfig {
     pub(in crate::transformer) hidden_act: String,
     #[serde(default = "epsilon")]
     pub(in crate::transformer) layer_norm_eps: f64,
-    max_position_embeddings: usize,
+    pub(in crate::transformer) max_position_embeddings: usize,
     pad_token_id: Option<usize>,
     #[serde(default = "absolute")]
     position_embedding_type: String,
@@ -74,13 +74,9 @@ impl BertConfig {
         }
     }
 
-    pub(in crate::transformer) fn positions(&self) -> usize {
-        self.max_position_embeddings
-    }
-
     /// Most tokens of a text.
     pub(in crate::transformer) fn longest(&self) -> usize {
-        self.positions() - self.first_position()
+        self.max_position_embeddings - self.first_position()
     }
 
     /// What results depend on. It is part of identities in stores: if this text changes, all vectors are made anew.
@@ -114,8 +110,8 @@ impl BertConfig {
         }
         // A text has at least the tokens that begin and end it; a pair has up to four such tokens, and one more on each
         // side.
-        if self.positions() < self.first_position().saturating_add(8) {
-            let problem = format!("`max_position_embeddings` is {}: too few for a text", self.positions());
+        if self.max_position_embeddings < self.first_position().saturating_add(8) {
+            let problem = format!("`max_position_embeddings` is {}: too few for a text", self.max_position_embeddings);
             return Err(folder.damaged(FILE, problem));
         }
         Ok(())

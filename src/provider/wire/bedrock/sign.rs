@@ -19,11 +19,7 @@ pub(super) fn signature(
     now: SystemTime,
 ) -> Result<Vec<(&'static str, SecretString)>, Failure> {
     // The words of the library are left out, because they may quote what it was given.
-    let failed = |what: &str| Failure {
-        kind: FailureKind::Rejected,
-        message: format!("the request could not be signed: {what}"),
-        maybe_billed: false,
-    };
+    let failed = |what: &str| Failure::new(FailureKind::Rejected, format!("the request could not be signed: {what}"));
     let session = signer.session.map(|session| session.expose_secret().to_owned());
     let credentials =
         Credentials::new(signer.access.expose_secret(), signer.secret.expose_secret(), session, None, "situated");

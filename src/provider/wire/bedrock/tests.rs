@@ -45,6 +45,6 @@ fn ids_are_encoded_once() {
         ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "us.anthropic.claude-haiku-4-5-20251001-v1%3A0"),
         ("arn:aws:bedrock:us-west-2:1:x/ab c", "arn%3Aaws%3Abedrock%3Aus-west-2%3A1%3Ax%2Fab%20c"),
     ] {
-        assert_eq!(encoded(id), path);
+        assert_eq!(utf8_percent_encode(id, RESERVED).to_string(), path);
     }
 }

@@ -17,5 +17,5 @@ pub(super) fn signature(
 ) -> Result<Vec<(&'static str, SecretString)>, Failure> {
     // Only a signature uses these.
     let _ = (place.host, place.region, signer.access, signer.secret, signer.session);
-    Err(Failure { kind: FailureKind::Rejected, message: NO_BEDROCK.to_owned(), maybe_billed: false })
+    Err(Failure::new(FailureKind::Rejected, NO_BEDROCK))
 }

@@ -4,8 +4,8 @@
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::super::Wire;
 use super::super::tests::{config, model};
+use super::super::{Protocol as _, Wire};
 use super::RefusalKind::*;
 use super::*;
 

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use context::prompt::Form;
 
 const ANTHROPIC: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":40,",
@@ -37,19 +36,7 @@ const OLLAMA: &str = concat!(
 const SAID: &str = "Zürich 東京 🙂 [1].";
 
 fn prompt() -> Prompt {
-    Prompt {
-        form: Form::Simple,
-        system: String::new(),
-        document: String::new(),
-        task: "x".to_owned(),
-        wanted: Vec::new(),
-        json: false,
-        expansion: false,
-        max_tokens: 100,
-        cache: false,
-        cut: false,
-        tokens: 50,
-    }
+    Prompt { task: "x".to_owned(), max_tokens: 100, tokens: 50, ..Prompt::default() }
 }
 
 /// What comes of bytes that are cut at these places.
