@@ -135,6 +135,7 @@ fn purpose(name: &str) -> String {
         "rerank" => "the order of searches",
         "ask" => "questions",
         "expand" => "other words for queries",
+        "query" => "vectors of queries",
         other => return safe(other),
     };
     words.to_owned()

@@ -7,6 +7,7 @@
 mod draft;
 mod file;
 mod judge;
+mod look;
 mod work;
 
 use std::io;
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 
 use super::context_job::ContextEvent;
 use super::decide::NotePipeline;
+use crate::VaultShared;
 use context::plan::PendingContext;
 pub(super) use file::Files;
 use note::VaultPath;
@@ -31,7 +33,7 @@ pub(super) struct BatchJob {
     /// The vault's folder among the daemon's data.
     pub(super) dir: PathBuf,
     pub(super) run: u64,
-    pub(super) vault: u64,
+    pub(super) vault: Arc<VaultShared>,
     pub(super) vault_name: String,
     pub(super) pipeline: Arc<NotePipeline>,
     /// Which contexts of which notes are wanted; ignored if the batch is already under way.

@@ -76,20 +76,23 @@ pub(super) struct Work {
     pub(super) private: bool,
 }
 
-/// Reads the note and finds the chunks that the job is for; blocks.
+/// Reads a note and finds the chunks whose contexts are `pending`; blocks.
 /// A note that has become private since is not shown to a model elsewhere.
-pub(super) fn prepare(job: &ContextJob) -> Result<Work, Interrupted> {
-    let pipeline = &job.pipeline;
-    let (bytes, _) = read(&pipeline.root, &job.path, pipeline.max_note_bytes).map_err(|_| Interrupted::Changed)?;
-    let note = note::parse(&job.path, &bytes, &pipeline.rules);
-    let known = pipeline.store.note(&job.path).map_err(|_| Interrupted::Changed)?;
+pub(super) fn prepare(
+    pipeline: &NotePipeline,
+    path: &VaultPath,
+    pending: &[(ContextKey, PendingContext)],
+) -> Result<Work, Interrupted> {
+    let (bytes, _) = read(&pipeline.root, path, pipeline.max_note_bytes).map_err(|_| Interrupted::Changed)?;
+    let note = note::parse(path, &bytes, &pipeline.rules);
+    let known = pipeline.store.note(path).map_err(|_| Interrupted::Changed)?;
     let private = pipeline.private.covers_now(&note, known.as_ref().map(|known| known.tags.as_slice()));
     if pipeline.writer_leaves && private {
         return Err(Interrupted::Changed);
     }
     let chunks = index::chunk::cut(&note, pipeline.chunk.of(note.kind.as_deref()));
     let document = Document::new(&note, &chunks);
-    let wanted_keys: HashMap<ContextKey, u8> = job.pending.iter().map(|(key, due)| (*key, due.tries)).collect();
+    let wanted_keys: HashMap<ContextKey, u8> = pending.iter().map(|(key, due)| (*key, due.tries)).collect();
     let wanted = document.passages.iter().filter_map(|p| Some((p.n, (p.key, *wanted_keys.get(&p.key)?))));
     let left: HashMap<u32, (ContextKey, u8)> = wanted.collect();
     if left.is_empty() {

@@ -162,6 +162,15 @@ impl Jobs {
         Some(job)
     }
 
+    /// Sets what the contexts of a part have cost, even if it has ended.
+    pub(super) fn set_spent(&self, number: u64, vault: u64, micro_dollars: u64) {
+        let mut table = self.table.lock();
+        let part = table.jobs.get_mut(&number).and_then(|entry| entry.parts.get_mut(&vault));
+        if let Some(contexts) = part.and_then(|part| part.contexts.as_mut()) {
+            contexts.micro_dollars = micro_dollars;
+        }
+    }
+
     /// Sets how many notes of a part are done; returns the job if that number has changed.
     pub(super) fn progress(&self, number: u64, vault: u64, done: u64) -> Option<Job> {
         let known = self.table.lock().jobs.get(&number)?.parts.get(&vault)?.done;

@@ -74,7 +74,7 @@ pub struct TeamSaving {
 /// What was spent for a reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonCost {
-    /// Name of the [`crate::decision::Reason`]; `rerank`, `ask` or `expand` for what is no decision about a note.
+    /// Name of the [`crate::decision::Reason`]; the purpose of what is no decision about a note.
     pub reason: String,
     /// What was spent.
     #[serde(flatten)]
@@ -84,7 +84,7 @@ pub struct ReasonCost {
 /// What was spent on somebody's behalf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PurposeCost {
-    /// `change`, `sync`, `rebuild`, `asked`, `probe`, `rerank`, `ask` or `expand`.
+    /// `change`, `sync`, `rebuild`, `asked`, `probe`, `rerank`, `ask`, `expand` or `query`.
     pub purpose: String,
     /// What was spent.
     #[serde(flatten)]

@@ -71,6 +71,16 @@ impl Batches {
     /// Most bytes of a batch, as [`Batches::bytes`] counts them.
     pub const MOST_BYTES: usize = batch::MOST_BYTES;
 
+    /// Host that batches are handed in to, and port if it is not the scheme's own.
+    pub fn host(&self) -> &str {
+        self.client.shared.transport.host()
+    }
+
+    /// What tells the key in use from others and does not give it away; `None` if there is none.
+    pub async fn key_mark(&self) -> Option<String> {
+        self.client.shared.keys.get().await.ok().flatten().map(|key| key.mark())
+    }
+
     /// Bytes that a request takes up in a batch.
     pub fn bytes(&self, id: &str, prompt: &Prompt) -> usize {
         let comma = 1;
@@ -80,16 +90,26 @@ impl Batches {
     /// Submits requests under the caller's ids (1 to 64 of `[A-Za-z0-9_-]`) and returns the id of the batch.
     ///
     /// If the failure says `maybe_billed`, the batch may be under way nevertheless. It is not submitted a second time
-    /// automatically; [`Batches::recent`] shows whether it exists.
+    /// automatically; [`Batches::recent`] shows whether it exists. Before each attempt `wanted` says whether the requests
+    /// may be sent.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; otherwise as
-    /// [`CompletionClient::complete`].
-    pub async fn submit(&self, requests: &[(String, Prompt)]) -> Result<String, Failure> {
+    /// [`FailureKind::Rejected`] if there are none, too many, or two with the same id; [`FailureKind::Cancelled`] if it
+    /// is not wanted; otherwise as [`CompletionClient::complete`].
+    pub async fn submit<W>(&self, requests: &[(String, Prompt)], wanted: impl Fn() -> W) -> Result<String, Failure>
+    where
+        W: Future<Output = bool>,
+    {
         let (shared, wire) = self.parts()?;
         let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false, urgent: false };
         let attempt = async |with: With| {
+            if !wanted().await {
+                return Err(Fault::never(Failure::new(
+                    FailureKind::Cancelled,
+                    "its notes have changed, or it was paused",
+                )));
+            }
             let call = wire.batch_submit(&items, with.key.as_deref(), &with.without).map_err(Fault::never)?;
             let reply = shared.about_batches(call).await?;
             batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))

@@ -42,7 +42,7 @@ pub(super) struct Shared<W = Wire> {
     provider: &'static str,
     pub(super) wire: W,
     pub(super) transport: Transport,
-    keys: Keyring,
+    pub(super) keys: Keyring,
     pub(super) pace: AdaptiveLimiter,
     /// Limits the calls that somebody waits for, so that they do not queue behind the others.
     urgent: AdaptiveLimiter,

@@ -450,7 +450,7 @@ impl RemoteEmbedder {
     fn query(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
         let (client, dimensions) = (self.client.clone(), self.dimensions);
         let text = vec![vec![format!("{}{text}", self.prefixes.0)]];
-        let account = Account::of(&self.spender, Purpose::Asked);
+        let account = Account::of(&self.spender, Purpose::Query);
         self.urgent.spawn(async move {
             let asked = client.embed(&text, TextKind::Query, Some(dimensions), true, &account).await;
             let vector = asked.map_err(EmbedError::from).and_then(|mut embedded| {

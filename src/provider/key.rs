@@ -57,14 +57,26 @@ pub(super) enum Key {
 const TELLING: usize = 4;
 
 impl Key {
-    /// A text without the key, and without the beginning of a key that the end of a quotation cut off.
-    pub(super) fn kept_from(&self, text: &str) -> String {
-        let secrets: Vec<&SecretString> = match self {
+    fn secrets(&self) -> Vec<&SecretString> {
+        match self {
             Key::Bearer(key) => vec![key],
             Key::Aws { access, secret, session } => [access, secret].into_iter().chain(session).collect(),
-        };
+        }
+    }
+
+    /// What tells the key from others. Nobody can find the key by it.
+    pub(super) fn mark(&self) -> String {
+        let mut hasher = blake3::Hasher::new_derive_key("situated: what tells keys of providers apart");
+        for secret in self.secrets() {
+            hasher.update(secret.expose_secret().as_bytes());
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// A text without the key, and without the beginning of a key that the end of a quotation cut off.
+    pub(super) fn kept_from(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for secret in secrets.into_iter().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty()) {
+        for secret in self.secrets().into_iter().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty()) {
             text = text.replace(secret, "…");
             let beginnings = secret.char_indices().map(|(end, _)| &secret[..end]).skip(TELLING);
             if let Some(cut) =

@@ -6,7 +6,7 @@ use protocol::cost::Sums;
 use protocol::jobs::{CancelRequest, Job, JobKind, JobState, RebuildRequest};
 
 use crate::contexts::wait_written;
-use crate::model::Model;
+use crate::model::{Answer, Model};
 use crate::requests::spent_for;
 use crate::support::{Daemon, Place, eventually};
 
@@ -30,8 +30,12 @@ fn place(model: &Model, provider: &str, more: &str) -> Place {
 }
 
 fn spawn(place: &Place) -> Daemon {
+    spawn_with(place, "sk-test-key")
+}
+
+fn spawn_with(place: &Place, key: &str) -> Daemon {
     let mut command = place.command();
-    command.env("ANTHROPIC_API_KEY", "sk-test-key").env("OPENAI_API_KEY", "sk-test-key");
+    command.env("ANTHROPIC_API_KEY", key).env("OPENAI_API_KEY", key);
     place.spawn_command(command.arg("run"))
 }
 
@@ -284,6 +288,158 @@ fn an_answer_to_a_note_that_changed_is_found_by_the_undo() {
     daemon.wait_holding("comma", &[]);
     wait_written(&mut daemon);
     assert_eq!(model.calls() as u64, NOTES + 1);
+}
+
+/// Has the provider refuse a rebuild by batch, and calls alone too.
+fn rebuild_refused(model: &Model, daemon: &mut Daemon) {
+    model.batches().refusing.store(true, Ordering::SeqCst);
+    rebuild_by_batch(daemon);
+    eventually("it is refused", || model.batches().refused.load(Ordering::SeqCst) > 0);
+}
+
+#[test]
+fn a_note_that_becomes_private_or_goes_before_a_batch_is_handed_in_is_left_out() {
+    for (killed, paused) in [(false, false), (true, false), (false, true)] {
+        let model = Model::start();
+        let place = place(&model, "anthropic", "");
+        // Only a model elsewhere may not see a private note.
+        let chunk = "\n[chunk]\nmin = 1\ntarget = 20\nmax = 200\n";
+        let config = format!("{}{chunk}", model.config("anthropic", "passes_on = true"));
+        place.configure(&config);
+        let mut daemon = Some(start(&place));
+        rebuild_refused(&model, daemon.as_mut().unwrap());
+        if paused {
+            daemon.as_mut().unwrap().pause();
+        }
+        if killed {
+            daemon.take().unwrap().kill();
+        }
+        let note = |n: &str| NOTE.replace("Atlas", &format!("Atlas{n}"));
+        place.write("n0.md", format!("---\ntags: [private]\n---\n{}", note("0")));
+        place.write("n2.md", note("2").replace("clause", "comma"));
+        std::fs::remove_file(place.vault.join("n3.md")).unwrap();
+        place.configure(&format!("private = [\"n4*\"]\n{config}"));
+        let mut daemon = match daemon {
+            Some(mut daemon) => {
+                daemon.reload();
+                daemon
+            }
+            None => spawn(&place),
+        };
+        model.batches().refusing.store(false, Ordering::SeqCst);
+        if paused {
+            daemon.resume();
+        }
+        eventually("the batch is over", || model.batches().submitted().len() == 1 && files(&place).is_empty());
+        assert_eq!(model.batches().submitted(), [NOTES as usize - 4], "killed: {killed}, paused: {paused}");
+        let sent = format!("{:?} {:?}", model.batches().requests(0), &model.asked()[NOTES as usize..]);
+        for n in ["0", "3", "4"] {
+            assert!(!sent.contains(&format!("Atlas{n}")), "n{n}.md was sent; killed: {killed}, paused: {paused}");
+        }
+        assert!(!sent.contains("Atlas2 begins in Lisbon") || sent.contains("every comma"), "{sent}");
+        wait_written(&mut daemon);
+        let rebuild = spent(&mut daemon, "rebuild");
+        assert_eq!(rebuild.unsettled_calls, 0, "{rebuild:?}");
+    }
+}
+
+/// A model elsewhere, as far as the daemon knows, that was agreed to or not.
+fn place_elsewhere(model: &Model, consent: &str) -> Place {
+    let place = place(model, "anthropic", "");
+    let file = place.dir.path().join("config.toml");
+    let consent = format!("consent = \"{consent}\"\nconcurrency = 2\npasses_on = true");
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap().replace("consent = \"given\"", &consent)).unwrap();
+    place
+}
+
+#[test]
+fn what_a_batch_that_is_given_up_has_answered_is_not_bought_again() {
+    let model = Model::start();
+    let place = place_elsewhere(&model, "ask");
+    let mut daemon = spawn(&place);
+    daemon.wait_vault("indexed", |vault| vault.notes == NOTES);
+    model.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    let number = job(&mut daemon).job;
+    daemon.ask(&CancelRequest::of_job(number));
+    eventually("everything is taken", || files(&place).is_empty());
+    eventually("the rest is written", || daemon.contextualized() == CHUNKS);
+    assert_eq!((model.batches().answered(), model.calls() as u64), (NOTES / 2, NOTES / 2));
+}
+
+#[test]
+fn what_a_batch_is_to_buy_is_not_bought_alone_as_well() {
+    // Neither contexts that nobody has agreed to yet, nor those that are being asked for.
+    for consent in ["ask", "given"] {
+        let model = Model::start();
+        let place = place_elsewhere(&model, consent);
+        model.latency(std::time::Duration::from_secs(1));
+        let mut daemon = spawn(&place);
+        daemon.wait_vault("indexed", |vault| vault.notes == NOTES);
+        if consent == "given" {
+            eventually("some are being asked for", || model.calls() > 0);
+        }
+        rebuild_by_batch(&mut daemon);
+        eventually("it is handed in", || model.batches().submitted().len() == 1);
+        wait_ended(&mut daemon);
+        wait_written(&mut daemon);
+        assert_eq!(daemon.contextualized(), CHUNKS);
+        let (alone, batch) = (model.calls(), model.batches().submitted()[0]);
+        assert_eq!(alone + batch, NOTES as usize, "{consent}: {alone} alone");
+        assert!(consent == "given" || alone == 0, "{alone} alone");
+    }
+}
+
+#[test]
+fn a_batch_waits_for_the_host_that_has_it() {
+    let (here, there) = (Model::start(), Model::start());
+    let place = place(&here, "anthropic", "");
+    let mut daemon = start(&place);
+    here.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    let move_to = |daemon: &mut Daemon, url: &str| {
+        std::fs::write(place.dir.path().join("config.toml"), config.replace(&here.url(), url)).unwrap();
+        daemon.reload();
+    };
+    there.always(Some(Answer::Raw(503, "{}".to_owned(), Vec::new())));
+    move_to(&mut daemon, &there.url());
+    eventually("others are asked", || there.calls() > 0);
+    let problem = job(&mut daemon).problem.unwrap_or_default();
+    assert!(problem.contains("another host"), "{problem}");
+    assert_eq!((there.batches().polls.load(Ordering::SeqCst), there.batches().submitted().len()), (0, 0));
+    here.batches().working.store(false, Ordering::SeqCst);
+    move_to(&mut daemon, &here.url());
+    wait_ended(&mut daemon);
+    wait_written(&mut daemon);
+    assert_eq!(files(&place), Vec::<String>::new());
+    assert_bought_once(&here, &mut daemon);
+}
+
+#[test]
+fn a_batch_waits_for_the_key_that_it_was_handed_in_with() {
+    let model = Model::start();
+    let place = place(&model, "anthropic", "");
+    let mut daemon = start(&place);
+    model.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    daemon.kill();
+    model.batches().unknown.store(true, Ordering::SeqCst);
+    model.always(Some(Answer::Raw(503, "{}".to_owned(), Vec::new())));
+    let mut daemon = spawn_with(&place, "sk-another-key");
+    daemon.wait_idle();
+    eventually("it says so", || job(&mut daemon).problem.is_some_and(|problem| problem.contains("another key")));
+    daemon.kill();
+    model.batches().unknown.store(false, Ordering::SeqCst);
+    model.batches().working.store(false, Ordering::SeqCst);
+    model.always(None);
+    let mut daemon = spawn(&place);
+    daemon.wait_idle();
+    assert_done(&place, &mut daemon);
+    assert_eq!((model.batches().submitted(), model.batches().answered()), (vec![NOTES as usize], NOTES));
 }
 
 #[test]

@@ -319,6 +319,9 @@ fn what_it_costs_is_in_the_ledger_and_kept_within_the_budget() {
     assert!(spent <= estimated, "{spent} of {estimated}");
     dense(&mut daemon, "rye flour");
     eventually("the query is written down", || daemon.bought().micro_dollars > spent);
+    let cost = daemon.cost();
+    assert!(cost.by_purpose.iter().any(|of| of.purpose == "query" && of.sums.calls == 1), "{cost:?}");
+    assert!(cost.by_reason.iter().any(|of| of.reason == "query" && of.sums.calls == 1), "{cost:?}");
     // With nothing left for the day a save is found by its words.
     place.configure(&priced("day = 0.0"));
     daemon.reload();

@@ -27,6 +27,12 @@ pub(crate) struct Batches {
     pub(crate) mute: AtomicBool,
     /// What is handed in gets lost on the way, and nobody hears of it.
     pub(crate) deaf: AtomicBool,
+    /// Nothing is taken: 503.
+    pub(crate) refusing: AtomicBool,
+    /// How often that was said.
+    pub(crate) refused: AtomicU64,
+    /// The key is another account's, which knows no batch.
+    pub(crate) unknown: AtomicBool,
     /// Of results only the first half is sent.
     pub(crate) half: AtomicBool,
     /// `succeeded`, `expired`, `errored`, or `nonsense` for an answer of no use.
@@ -120,9 +126,13 @@ pub(super) fn serve(stream: &TcpStream, state: &State, method: &str, path: &str,
     let rest = path[PATH.len()..].split('?').next().unwrap_or("").trim_start_matches('/');
     let (id, what) = rest.split_once('/').unwrap_or((rest, ""));
     let mut known = batches.known.lock().unwrap();
-    let at = known.iter().position(|batch| batch.id == id);
+    let at = known.iter().position(|batch| batch.id == id && !batches.unknown.load(Ordering::SeqCst));
     let answer = match (method, at, what) {
         ("POST", None, "") if id.is_empty() => {
+            if batches.refusing.load(Ordering::SeqCst) {
+                batches.refused.fetch_add(1, Ordering::SeqCst);
+                return respond(stream, 503, "{}", &[]);
+            }
             if batches.deaf.load(Ordering::SeqCst) {
                 drop(known);
                 return wait_while(&batches.deaf);

@@ -45,7 +45,7 @@ pub(super) async fn draft(
             Ok(Control::Go | Control::Pause) => {}
         }
         let job = ContextJob {
-            vault,
+            vault: vault.id,
             vault_name: vault_name.clone(),
             pipeline: pipeline.clone(),
             // The batch has its own control.
@@ -93,7 +93,7 @@ pub(super) async fn draft(
             return Err(Halt::End(End::Stopped(why)));
         }
     };
-    let state = State::new(author.model.provider.name(), &author.model.id, now_s(), parts);
+    let state = State::new((author.model.provider.name(), batches.host()), &author.model.id, now_s(), parts);
     // Before this nothing can have been handed in, so a failure gives the reservation back.
     files.save(&state)?;
     Ok(Some((state, reserved.stand())))
@@ -101,7 +101,7 @@ pub(super) async fn draft(
 
 /// Writes the questions about a note; blocks. A note that has changed is left to be asked about alone.
 fn write(author: &Author, batches: &Batches, files: &Files, job: &ContextJob, sheet: &mut Sheet) -> io::Result<()> {
-    let Ok(work) = prepare(job) else { return Ok(()) };
+    let Ok(work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
     for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {

@@ -4,6 +4,7 @@
 //! `batch/<run>.jsonl` has a line per question and is written once. `batch/<run>.state` is replaced as things move
 //! on, and is never half written. `batch/<run>.lock` is held by the process that works on it.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,9 @@ pub(super) struct State {
     /// Who was asked: answers are read, and cost, as that provider's and model's.
     pub(super) provider: String,
     pub(super) model: String,
+    /// Where that provider is asked; a former version did not say.
+    #[serde(default)]
+    pub(super) host: Option<String>,
     /// When it began, seconds since 1970 (UTC).
     pub(super) began: i64,
     /// Whether it is to be given up.
@@ -70,7 +74,17 @@ pub(super) struct Part {
     pub(super) offset: u64,
     /// Questions, one a line.
     pub(super) count: u64,
+    /// The ids of those that are not handed in, because their notes have changed.
+    #[serde(default, skip_serializing_if = "HashSet::is_empty")]
+    pub(super) left_out: HashSet<String>,
     pub(super) stage: Stage,
+}
+
+impl Part {
+    /// How many questions are handed in.
+    pub(super) fn handed_in(&self) -> u64 {
+        self.count.saturating_sub(self.left_out.len() as u64)
+    }
 }
 
 /// How far a part is.
@@ -82,16 +96,27 @@ pub(super) enum Stage {
     /// The provider may have it: it was sent at this time (seconds since 1970, UTC). Batches with the ids in `not` have
     /// turned out not to be it.
     Submitting { at: i64, not: Vec<String> },
-    /// The provider has it. `found`: its size alone says that it is ours.
-    Submitted { id: String, found: bool },
+    /// The provider has it. `found`: its size alone says that it is ours. `key` marks the key that it was handed in
+    /// with, for another account does not know it.
+    Submitted {
+        id: String,
+        found: bool,
+        #[serde(default)]
+        key: Option<String>,
+    },
     /// It is not handed in: its notes are asked about one by one.
     Skipped,
 }
 
 impl State {
-    pub(super) fn new(provider: &str, model: &str, began: i64, parts: Vec<Part>) -> Self {
-        let (provider, model) = (provider.to_owned(), model.to_owned());
-        State { version: VERSION, provider, model, began, cancelled: false, parts }
+    pub(super) fn new((provider, host): (&str, &str), model: &str, began: i64, parts: Vec<Part>) -> Self {
+        let (provider, host, model) = (provider.to_owned(), Some(host.to_owned()), model.to_owned());
+        State { version: VERSION, provider, model, host, began, cancelled: false, parts }
+    }
+
+    /// Whether this provider at this host was asked.
+    pub(super) fn is_with(&self, provider: &str, host: &str) -> bool {
+        self.provider == provider && self.host.as_deref().is_none_or(|asked| asked == host)
     }
 
     /// The ids of the batches that the provider has.
@@ -196,13 +221,14 @@ impl Files {
         states.flat_map(|state| state.ids().map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
-    /// The questions of a part. Lines that cannot be read are left out.
+    /// The questions of a part that are handed in. Lines that cannot be read are left out.
     pub(super) fn read(&self, part: &Part) -> io::Result<Vec<Item>> {
         let mut file = File::open(self.path("jsonl"))?;
         file.seek(SeekFrom::Start(part.offset))?;
         let mut items = Vec::new();
         for line in BufReader::new(file).split(b'\n').take(usize::try_from(part.count).unwrap_or(usize::MAX)) {
-            items.extend(serde_json::from_slice::<Item>(&line?).ok());
+            let item = serde_json::from_slice::<Item>(&line?).ok();
+            items.extend(item.filter(|item| !part.left_out.contains(&item.id)));
         }
         Ok(items)
     }
@@ -242,7 +268,8 @@ impl Draft {
             Some(part) if part.count < count && self.bytes.saturating_add(bytes) <= most => part.count += 1,
             _ => {
                 self.bytes = 0;
-                self.parts.push(Part { offset: self.at, count: 1, stage: Stage::Open });
+                let left_out = HashSet::new();
+                self.parts.push(Part { offset: self.at, count: 1, left_out, stage: Stage::Open });
             }
         }
         self.bytes = self.bytes.saturating_add(bytes);

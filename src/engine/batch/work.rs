@@ -1,7 +1,7 @@
 //! Carries out a batch, from the wanted contexts to the answers in the journal, on the writer's thread. Each submission
 //! is written down before and after it is made, so after a kill the next process goes on from there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::sync::{Arc, Weak};
@@ -13,11 +13,13 @@ use tokio::time::sleep;
 use super::draft::draft;
 use super::file::{Files, Item, Part, Stage, State};
 use super::judge;
+use super::look::Shown;
 use super::{BatchEvent, BatchJob, Control, End, Halt};
 use crate::ask::Author;
-use crate::now_s;
+use crate::{VaultShared, now_s};
 use context::models::Model;
 use context::prompt::Prompt;
+use note::VaultPath;
 use provider::ledger::{Purpose, Settled};
 use provider::spender::StandingReservation;
 use provider::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
@@ -73,14 +75,19 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
     let Some(batches) = author
         .client
         .batches()
-        .filter(|_| state.as_ref().is_none_or(|state| state.provider == author.model.provider.name()))
+        .filter(|at| state.as_ref().is_none_or(|state| state.is_with(author.model.provider.name(), at.host())))
     else {
-        return Ok(End::OneByOne("the batch is another provider's; its answers wait until that is back".to_owned()));
+        let why = "the batch is another provider's, or at another host; its answers wait until that is back";
+        return Ok(End::OneByOne(why.to_owned()));
     };
     let purpose = Purpose::Rebuild(job.run);
     let standing = author.spender.standing(&job.vault_name, purpose);
-    let (store, tell) = (Arc::downgrade(&job.pipeline.store), job.tell.clone());
-    let (state, reservation) = if let Some(state) = state {
+    let (vault, store, tell) = (job.vault.clone(), Arc::downgrade(&job.pipeline.store), job.tell.clone());
+    let (state, reservation) = if let Some(mut state) = state {
+        if state.host.is_none() {
+            state.host = Some(batches.host().to_owned());
+            files.save(&state)?;
+        }
         (state, standing)
     } else {
         if let Some(left_over) = standing {
@@ -105,6 +112,7 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         files,
         state,
         reservation,
+        vault,
         store,
         control,
         tell,
@@ -137,6 +145,14 @@ fn longer(pause: Duration) -> Duration {
     (pause * 2).min(LONGEST_PAUSE)
 }
 
+/// See [`Shown::withheld`].
+async fn withheld(vault: Arc<VaultShared>, shown: Arc<Shown>) -> Result<Option<HashSet<VaultPath>>, Halt> {
+    let Some(pipeline) = vault.pipeline() else { return Ok(None) };
+    let looked = machine::blocking(move || shown.withheld(&pipeline));
+    let looked = looked.await.map_err(|_| Halt::Gone)?;
+    looked.map_err(|error| Halt::Store(error.to_string()))
+}
+
 /// A batch that is written down.
 struct Work {
     author: Author,
@@ -144,6 +160,7 @@ struct Work {
     files: Files,
     state: State,
     reservation: Option<StandingReservation>,
+    vault: Arc<VaultShared>,
     /// Weak, so that a batch that takes a day does not keep the store open.
     store: Weak<Store>,
     control: watch::Receiver<Control>,
@@ -197,6 +214,11 @@ impl Work {
         Ok(self.files.save(&self.state)?)
     }
 
+    async fn submitted(&mut self, at: usize, id: String, found: bool) -> Result<(), Halt> {
+        let key = self.batches.key_mark().await;
+        self.set(at, Stage::Submitted { id, found, key })
+    }
+
     fn part(&self, at: usize) -> Result<&Part, Halt> {
         self.state.parts.get(at).ok_or_else(|| Halt::Store("a part of a batch is missing".to_owned()))
     }
@@ -208,7 +230,7 @@ impl Work {
             self.phase("handing in a batch");
             if let Stage::Submitting { at: sent, not } = self.part(at)?.stage.clone() {
                 return match self.find(at, sent, &not).await? {
-                    Some(id) => self.set(at, Stage::Submitted { id, found: true }),
+                    Some(id) => self.submitted(at, id, true).await,
                     None => self.set(at, Stage::Open),
                 };
             }
@@ -221,16 +243,25 @@ impl Work {
                 }
                 Control::Go => {}
             }
-            let requests: Vec<(String, Prompt)> =
-                self.items(at).await?.into_iter().map(|item| (item.id, item.prompt)).collect();
-            if requests.len() as u64 != self.part(at)?.count {
-                // What cannot be read again could not be judged either.
-                tracing::error!("a batch's questions are damaged; its notes are asked about one by one");
+            let Some((requests, shown)) = self.questions(at).await? else {
+                self.phase("the batch waits to be handed in: its notes cannot be read");
+                pause(&mut self.control, wait).await?;
+                wait = longer(wait);
+                continue;
+            };
+            if requests.is_empty() {
                 return self.set(at, Stage::Skipped);
             }
             self.set(at, Stage::Submitting { at: now_s(), not: Vec::new() })?;
-            let failure = match self.batches.submit(&requests).await {
-                Ok(id) => return self.set(at, Stage::Submitted { id, found: false }),
+            let (vault, control) = (self.vault.clone(), self.control.clone());
+            // An attempt may come long after the one before.
+            let wanted = || {
+                let looked = withheld(vault.clone(), shown.clone());
+                let goes = *control.borrow() == Control::Go;
+                async move { goes && matches!(looked.await, Ok(Some(withheld)) if withheld.is_empty()) }
+            };
+            let failure = match self.batches.submit(&requests, wanted).await {
+                Ok(id) => return self.submitted(at, id, false).await,
                 Err(failure) => failure,
             };
             drop(requests);
@@ -255,6 +286,24 @@ impl Work {
         }
     }
 
+    /// The questions of a part that may leave, and their notes; those that may not are left out from now on. `None` if
+    /// the vault is out of reach.
+    async fn questions(&mut self, at: usize) -> Result<Option<(Vec<(String, Prompt)>, Arc<Shown>)>, Halt> {
+        let mut items = self.items(at).await?;
+        if items.len() as u64 != self.part(at)?.handed_in() {
+            // What cannot be read again could not be judged either.
+            tracing::error!("a batch's questions are damaged; its notes are asked about one by one");
+            items.clear();
+        }
+        let Some(withheld) = withheld(self.vault.clone(), Arc::new(Shown::of(&items))).await? else { return Ok(None) };
+        let (out, items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(|item| withheld.contains(&item.path));
+        if let Some(part) = self.state.parts.get_mut(at) {
+            part.left_out.extend(out.into_iter().map(|item| item.id));
+        }
+        let shown = Arc::new(Shown::of(&items));
+        Ok(Some((items.into_iter().map(|item| (item.id, item.prompt)).collect(), shown)))
+    }
+
     /// Looks for a part that the provider may have: a batch of that size, handed in since, that belongs to no other
     /// part or run.
     async fn find(&mut self, at: usize, sent: i64, not: &[String]) -> Result<Option<String>, Halt> {
@@ -262,7 +311,7 @@ impl Work {
         loop {
             match self.batches.recent(sent.saturating_sub(CLOCKS_DIFFER)).await {
                 Ok(listed) => {
-                    let count = self.part(at)?.count;
+                    let count = self.part(at)?.handed_in();
                     let others = self.files.named_by_others();
                     let free = |batch: &SubmittedBatch| {
                         let named = not.iter().chain(&others).map(String::as_str).chain(self.state.ids());
@@ -296,7 +345,7 @@ impl Work {
         loop {
             let given_up = self.wanted()? == Control::Cancel;
             for at in 0..self.state.parts.len() {
-                let Stage::Submitted { id, found } = self.part(at)?.stage.clone() else { continue };
+                let Stage::Submitted { id, found, key } = self.part(at)?.stage.clone() else { continue };
                 if self.taken.get(at).is_none_or(|taken| *taken) {
                     continue;
                 }
@@ -309,7 +358,14 @@ impl Work {
                 }
                 match self.batches.poll(&id).await {
                     Ok(BatchState::Ended) => self.take(at, &id, found).await?,
-                    Ok(BatchState::Gone) => self.lose(at).await?,
+                    Ok(BatchState::Gone) => {
+                        let ours = self.batches.key_mark().await;
+                        if !self.is_past() && key.zip(ours).is_some_and(|(key, ours)| key != ours) {
+                            let why = "the batch was handed in with another key; its answers wait until that is back";
+                            return Err(Halt::End(End::OneByOne(why.to_owned())));
+                        }
+                        self.lose(at).await?;
+                    }
                     Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at).await?,
                     Ok(BatchState::OutOfReach) => tracing::debug!("something else answers in the provider's place"),
                     Ok(BatchState::InProgress) => {}

@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::{Event, Place};
+use crate::VaultShared;
 use crate::batch::{BatchJob, Control, Files, PendingByNote};
 use crate::decide::NotePipeline;
 use crate::writer::Writer;
@@ -16,10 +18,14 @@ use note::fingerprint::context_key;
 use provider::settings::BudgetConfig;
 use store::StoreError;
 
+/// How long nothing is asked for because a batch that is given up may bring it; a provider needs minutes to give one up.
+const AWAITED: Duration = Duration::from_hours(1);
+
 /// A batch that the writer has.
 struct Handed {
     run: u64,
     control: watch::Sender<Control>,
+    given_up: Option<Instant>,
     phase: String,
 }
 
@@ -35,7 +41,7 @@ pub(super) struct ProviderBatches {
 
 /// The indexer that a batch is for, and the inbox for its events.
 pub(super) struct BatchClient<'a> {
-    pub(super) vault: u64,
+    pub(super) vault: &'a Arc<VaultShared>,
     pub(super) place: &'a Place,
     pub(super) pipeline: &'a Arc<NotePipeline>,
     pub(super) budget: &'a BudgetConfig,
@@ -44,13 +50,16 @@ pub(super) struct BatchClient<'a> {
 
 impl ProviderBatches {
     /// Tells batches under way whether to go on, pause or cancel; `current` is the run under way.
-    pub(super) fn control(&self, current: Option<u64>, paused: bool) {
-        for handed in self.handed.values() {
+    pub(super) fn control(&mut self, current: Option<u64>, paused: bool) {
+        for handed in self.handed.values_mut() {
             let wanted = match () {
                 () if current != Some(handed.run) => Control::Cancel,
                 () if paused => Control::Pause,
                 () => Control::Go,
             };
+            if wanted == Control::Cancel {
+                handed.given_up.get_or_insert_with(machine::now);
+            }
             handed.control.send_if_modified(|control| std::mem::replace(control, wanted) != wanted);
         }
     }
@@ -62,6 +71,13 @@ impl ProviderBatches {
         }
         // Their rebuilds were cancelled, but their answers are paid for.
         Files::runs(&place.dir).into_iter().filter(|run| Some(*run) != current).collect()
+    }
+
+    /// Whether batches of other runs than the current one, which are given up, may soon bring answers.
+    pub(super) fn are_given_up(&self, place: &Place, current: Option<u64>) -> bool {
+        let soon = |handed: &&Handed| handed.given_up.is_none_or(|at| machine::since(at) < AWAITED);
+        let unsought = if self.sought { Vec::new() } else { Files::runs(&place.dir) };
+        self.handed.values().filter(soon).map(|handed| handed.run).chain(unsought).any(|run| Some(run) != current)
     }
 
     /// Whether the writer has a batch of this run.
@@ -94,7 +110,7 @@ impl ProviderBatches {
         writer.batch(BatchJob {
             dir: of.place.dir.clone(),
             run,
-            vault: of.vault,
+            vault: of.vault.clone(),
             vault_name: of.place.vault.name.clone(),
             pipeline: of.pipeline.clone(),
             wanted: notes,
@@ -102,7 +118,7 @@ impl ProviderBatches {
             control: controlled,
             tell: Arc::new(tell),
         });
-        self.handed.insert(ticket, Handed { run, control, phase: String::new() });
+        self.handed.insert(ticket, Handed { run, control, given_up: None, phase: String::new() });
     }
 
     /// Sets what a batch is doing now; returns its run.

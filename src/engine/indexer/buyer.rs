@@ -19,7 +19,7 @@ use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
 use protocol::jobs::JobKind;
-use provider::ledger::OverBudget;
+use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
@@ -46,6 +46,8 @@ pub(super) struct Buyer {
     pub(super) pending: PendingContexts,
     batches: ProviderBatches,
     consent: ConsentState,
+    /// Job and number of the rebuild that ended early last, while what it asked for may be under way.
+    stopped: Option<(u64, u64)>,
     /// When the next regular sync is due, seconds since 1970 (UTC); unknown at the start.
     next_sync: Option<i64>,
 }
@@ -56,6 +58,7 @@ impl Buyer {
             pending: PendingContexts::new(runtime),
             batches: ProviderBatches::default(),
             consent: ConsentState::default(),
+            stopped: None,
             next_sync: None,
         }
     }
@@ -175,6 +178,7 @@ impl Buyer {
             vault_name: &at.actor.place.vault.name,
             inactive,
             agreed: self.is_agreed(),
+            awaits_batch: self.awaits_batch(at),
             now,
         };
         let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
@@ -240,6 +244,13 @@ impl Buyer {
         remembered
     }
 
+    /// Goes on with the rebuild's batch if that is still with a provider: the one that has it may be in force again.
+    pub(super) fn take_up_batch(&mut self, at: &At<'_>) {
+        if let Some(run) = &mut self.pending.run {
+            run.batch |= ProviderBatches::is_under_way(&at.actor.place, run.id);
+        }
+    }
+
     /// Ends the rebuild if the model in force needs a yes and is not the one that the user confirmed it for.
     pub(super) fn stop_run_of_others(&mut self, at: &At<'_>) -> Result<(), EngineError> {
         match &self.pending.run {
@@ -259,6 +270,7 @@ impl Buyer {
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
         self.pending.run = Some(run);
+        self.take_up_batch(at);
         self.stop_run_of_others(at)?;
         if self.pending.run.is_none() {
             return Ok(None);
@@ -278,6 +290,7 @@ impl Buyer {
 
     /// Tells how far the rebuild is, and ends it when it is done.
     pub(super) fn poll_run(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
+        self.settle_stopped(at);
         let left = self.left_of_run(at);
         if self.pending.run.is_none() && self.pending.counters.sum().rebuild > 0 {
             // Workers had these notes when the rebuild ended.
@@ -317,10 +330,20 @@ impl Buyer {
         let Some(run) = self.pending.run.take() else { return Ok(()) };
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
         self.pending.ask_no_more();
+        self.stopped = Some((run.job, run.id));
         let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
         at.actor.change_part(run.job, |part| part.problem = Some(why.to_owned()));
         at.actor.end_step(run.job, at.actor.ended_early(run.job));
         taken_back
+    }
+
+    /// Says what a rebuild that ended early has cost, once nothing is reserved for it any more.
+    fn settle_stopped(&mut self, at: &At<'_>) {
+        let under_way = |run: u64| self.pending.asks_for(Purpose::Rebuild(run)) || self.batches.has(run);
+        if let Some((job, run)) = self.stopped.take_if(|(_, run)| !under_way(*run)) {
+            let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run);
+            at.actor.engine.jobs.set_spent(job, at.actor.shared.id, spent.micro_dollars);
+        }
     }
 
     /// Ends the rebuild if its job was cancelled.
@@ -345,6 +368,11 @@ impl Buyer {
         self.hand_in_run(at, writer, &runtime, work)
     }
 
+    /// Whether a batch that is given up may still bring answers that are paid for.
+    fn awaits_batch(&self, at: &At<'_>) -> bool {
+        self.batches.are_given_up(&at.actor.place, self.pending.run.as_ref().map(|run| run.id))
+    }
+
     /// Hands in what the run wants, once every note has been decided about.
     fn hand_in_run(
         &mut self,
@@ -355,7 +383,7 @@ impl Buyer {
     ) -> Result<(), EngineError> {
         let Some(run) = self.pending.run.as_ref().filter(|run| run.batch) else { return Ok(()) };
         let (id, job) = (run.id, run.job);
-        if work.deciding || self.batches.has(id) {
+        if work.deciding || self.batches.has(id) || self.awaits_batch(at) {
             return Ok(());
         }
         if writer.author.client.batches().is_none() {
@@ -364,7 +392,11 @@ impl Buyer {
             return self.end_batch(at, id);
         }
         let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
-        let wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
+        let mut wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
+        // What is asked for already is answered soon; what comes of no use is asked for after the batch.
+        wanted.retain(|(_, contexts)| {
+            !self.pending.is_asked_elsewhere(contexts) && !writer.has(&at.pipeline.root, contexts)
+        });
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
         }
@@ -396,6 +428,10 @@ impl Buyer {
             BatchEvent::End(end) => {
                 let Some(run) = self.batches.ended(ticket) else { return Ok(()) };
                 let job = current.filter(|(current, _)| *current == run).map(|(_, job)| job);
+                if job.is_none() {
+                    // What it was given up for may be asked for now.
+                    self.pending.queue.hurry(machine::now());
+                }
                 match (&end, job) {
                     (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
                     (End::Stopped(why), Some(_)) => return self.stop_run(at, why),
@@ -419,7 +455,7 @@ impl Buyer {
 
 fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
     BatchClient {
-        vault: at.actor.shared.id,
+        vault: &at.actor.shared,
         place: &at.actor.place,
         pipeline: at.pipeline,
         budget: &runtime.config.budget,

@@ -51,6 +51,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) inactive: bool,
     /// Whether the user has agreed that the model is asked automatically.
     pub(crate) agreed: bool,
+    /// Whether a batch may still bring contexts that are paid for: they are taken first.
+    pub(crate) awaits_batch: bool,
     pub(crate) now: Instant,
 }
 
@@ -240,6 +242,11 @@ impl PendingContexts {
         self.asked.len()
     }
 
+    /// Whether the writer has a note on this behalf.
+    pub(crate) fn asks_for(&self, purpose: Purpose) -> bool {
+        self.asked.values().any(|asked| asked.purpose == purpose)
+    }
+
     /// The writer says what came of a job. Returns what interrupted the job, if anything did.
     pub(crate) fn take(
         &mut self,
@@ -360,6 +367,12 @@ impl PendingContexts {
                 continue;
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
+            // The rebuild asks for it, within its own budget and perhaps by batch. Its decision moves the note up.
+            let is_to_decide = || self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record));
+            if asking.awaits_batch || (deciding && is_to_decide()) {
+                self.queue.put(path, Rank::Save, asking.now + ASK_AGAIN);
+                continue;
+            }
             let (pending, found) = self.open(pipeline, &record, allowed)?;
             if found {
                 self.arrived.insert(path.clone());
@@ -383,7 +396,7 @@ impl PendingContexts {
     /// Whether the writer is already asked for one of these about another note. That note may be where the text was
     /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
     /// about once the other is answered.
-    fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
+    pub(crate) fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
         pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
     }
 

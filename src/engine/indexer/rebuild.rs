@@ -151,16 +151,19 @@ impl Run {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).filter(|_| pipeline.generation.costs))
     }
 
-    /// Its notes that have not been decided about since it began.
-    pub(crate) fn rest(&self, pipeline: &NotePipeline) -> Result<Vec<Task>, EngineError> {
+    /// Whether a note is one of its notes and has not been decided about since it began.
+    pub(crate) fn is_to_decide(&self, pipeline: &NotePipeline, record: &NoteRecord) -> bool {
         let under = self.path.as_deref().and_then(VaultPath::parse);
         let covered = Covered { under, audience: self.audience };
-        let of_the_run = |(reason, at): (Reason, i64)| {
-            at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten)
-        };
-        let notes = pipeline.store.notes()?.into_iter();
-        let covers = |record: &NoteRecord| covered.has(pipeline, &record.path, &record.tags);
-        let rest = notes.filter(|record| covers(record) && !of_the_run(record.decided));
+        let (reason, at) = record.decided;
+        let of_the_run =
+            at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten);
+        !of_the_run && covered.has(pipeline, &record.path, &record.tags)
+    }
+
+    /// Its notes that have not been decided about since it began.
+    pub(crate) fn rest(&self, pipeline: &NotePipeline) -> Result<Vec<Task>, EngineError> {
+        let rest = pipeline.store.notes()?.into_iter().filter(|record| self.is_to_decide(pipeline, record));
         Ok(rest.map(|record| Task::rebuild(record.path, self.began)).collect())
     }
 }

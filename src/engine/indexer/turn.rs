@@ -398,6 +398,7 @@ impl Indexer {
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
             self.buy(|buyer, at, _| {
                 buyer.read_consent(at);
+                buyer.take_up_batch(at);
                 buyer.stop_run_of_others(at)
             });
             self.notes.drop_over();

@@ -36,7 +36,7 @@ pub(super) async fn carry_out(
     let spender = author.spender.clone();
     let stop = Stop { draining, wanted: job.wanted.clone() };
     let prepared = machine::blocking(move || {
-        let work = prepare(&job);
+        let work = prepare(&job.pipeline, &job.path, &job.pending);
         // The store must not be kept open by a question that takes minutes.
         let store = Arc::downgrade(&job.pipeline.store);
         let account = Account {

@@ -57,12 +57,19 @@ pub enum Purpose {
     Ask,
     /// Other words for a query.
     Expand,
+    /// The vector of a query.
+    Query,
 }
 
 impl Purpose {
-    /// Whether the call is about the contexts of notes: only then have a [`Reason`] and a path a meaning.
+    /// Whether the call is about contexts, be it of a note or of any text: reports by note count it.
     pub(super) fn is_for_contexts(self) -> bool {
-        !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand)
+        !matches!(self, Purpose::Rerank | Purpose::Ask | Purpose::Expand | Purpose::Query)
+    }
+
+    /// Whether a decision about a note asks for the call: only then has a [`Reason`] a meaning.
+    pub(super) fn is_decided(self) -> bool {
+        matches!(self, Purpose::Change | Purpose::Sync | Purpose::Rebuild(_))
     }
 
     /// Its name in reports.

@@ -151,10 +151,10 @@ impl Entry {
         }
     }
 
-    /// The reason in reports: that of a context, or the purpose of any other call.
+    /// The reason in reports: that of a decision, or the purpose of any other call.
     pub(super) fn reason(&self) -> String {
         match self.purpose {
-            purpose if purpose.is_for_contexts() => self.reason.to_string(),
+            purpose if purpose.is_decided() => self.reason.to_string(),
             purpose => purpose.name().to_owned(),
         }
     }

@@ -160,6 +160,21 @@ fn each_limit_refuses_what_it_is_for() {
 }
 
 #[test]
+fn what_is_no_decision_about_a_note_has_no_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    for purpose in [Purpose::Query, Purpose::Probe, Purpose::Asked] {
+        let call = CallEstimate { purpose, reason: Reason::Rebuild, path: "", ..ask(Some(7), 1) };
+        drop(reserve(&ledger, call).unwrap());
+    }
+    let report = ledger.report(noon());
+    let mut reasons: Vec<&str> = report.by_reason.iter().map(|of| of.reason.as_str()).collect();
+    reasons.sort_unstable();
+    assert_eq!(reasons, ["asked", "probe", "query"]);
+    assert_eq!((report.by_note.len(), report.by_note[0].sums.calls), (1, 2), "contexts of no note");
+}
+
+#[test]
 fn an_unknown_price_is_counted_apart_and_never_as_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();

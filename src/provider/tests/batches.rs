@@ -63,7 +63,7 @@ async fn from_handing_in_to_results() {
     let (client, batches) = batches(&server);
     let requests = requests();
     hurried(async {
-        let id = batches.submit(&requests).await.unwrap();
+        let id = batches.submit(&requests, async || true).await.unwrap();
         assert_eq!(id, "msgbatch_1");
         assert_eq!(batches.poll(&id).await.unwrap(), BatchState::InProgress);
         assert_eq!(batches.poll(&id).await.unwrap(), BatchState::Ended);
@@ -105,13 +105,13 @@ async fn from_handing_in_to_results() {
 async fn a_batch_that_may_be_under_way_is_not_handed_in_again() {
     for fault in [state("in_progress", false).how(How::Reset(10)), Answer::new(200, "{"), error(504)] {
         let server = FaultyServer::script(vec![fault]);
-        let failure = hurried(batches(&server).1.submit(&requests())).await.unwrap_err();
+        let failure = hurried(batches(&server).1.submit(&requests(), async || true)).await.unwrap_err();
         assert_eq!((failure.kind, failure.maybe_billed), (FailureKind::Unavailable, true));
         assert_eq!(server.count(), 1);
     }
     // One that was refused is.
     let server = FaultyServer::script(vec![error(529), error(500), state("in_progress", false)]);
-    assert!(hurried(batches(&server).1.submit(&requests())).await.is_ok());
+    assert!(hurried(batches(&server).1.submit(&requests(), async || true)).await.is_ok());
     assert_eq!(server.count(), 3);
 }
 
@@ -119,7 +119,7 @@ async fn a_batch_that_may_be_under_way_is_not_handed_in_again() {
 async fn a_batch_that_nobody_answers_is_given_up_after_an_hour_and_may_be_under_way() {
     let server = FaultyServer::script(vec![state("in_progress", false).how(How::Never)]);
     let (_, batches) = batches(&server);
-    let handing_in = tokio::spawn(async move { batches.submit(&requests()).await });
+    let handing_in = tokio::spawn(async move { batches.submit(&requests(), async || true).await });
     until(|| server.count() == 1).await;
     tokio::time::advance(Duration::from_mins(61)).await;
     let failure = handing_in.await.unwrap().unwrap_err();
@@ -135,7 +135,7 @@ async fn a_batch_that_is_gone_stops_nothing() {
         assert_eq!(batches.poll("msgbatch_1").await.unwrap(), BatchState::Gone);
         assert_eq!(batches.results("msgbatch_1", &[]).await.unwrap_err().kind, FailureKind::Rejected);
         assert_eq!(batches.cancel("msgbatch_1").await.unwrap_err().kind, FailureKind::Rejected);
-        assert_eq!(batches.submit(&requests()).await.unwrap_err().kind, FailureKind::Rejected);
+        assert_eq!(batches.submit(&requests(), async || true).await.unwrap_err().kind, FailureKind::Rejected);
     })
     .await;
     assert_eq!(client.health(), Health::Good);
@@ -154,7 +154,7 @@ async fn a_404_that_is_not_the_providers_loses_no_batch() {
             assert_eq!(batches.poll("msgbatch_1").await.unwrap(), BatchState::OutOfReach);
             assert_eq!(batches.results("msgbatch_1", &[]).await.unwrap_err().kind, FailureKind::Unavailable);
             // Nothing was handed in where there are no batches.
-            assert_eq!(batches.submit(&requests()).await.unwrap_err().kind, FailureKind::Rejected);
+            assert_eq!(batches.submit(&requests(), async || true).await.unwrap_err().kind, FailureKind::Rejected);
         })
         .await;
         assert_eq!(client.health(), Health::Good);
@@ -251,7 +251,7 @@ fn calls_can_be_spawned() {
     let (prompt, requests) = (prompt(), requests());
     let account = account();
     check(&client.complete(&prompt, &account));
-    check(&batches.submit(&requests));
+    check(&batches.submit(&requests, async || true));
     check(&batches.poll("b"));
     check(&batches.results("b", &requests));
     check(&batches.recent(0));

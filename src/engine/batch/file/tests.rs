@@ -57,8 +57,8 @@ fn what_is_written_is_read_again_part_by_part() {
     assert_eq!(files.read(&parts[1]).unwrap()[0], item("d"));
 
     assert_eq!(files.load().unwrap(), None);
-    let mut state = State::new("anthropic", "m", 1, parts);
-    state.parts[0].stage = Stage::Submitted { id: "batch_1".into(), found: false };
+    let mut state = State::new(("anthropic", "host"), "m", 1, parts);
+    state.parts[0].stage = Stage::Submitted { id: "batch_1".into(), found: false, key: Some("k".into()) };
     state.parts[1].stage = Stage::Submitting { at: 4, not: vec!["batch_0".into()] };
     files.save(&state).unwrap();
     assert_eq!(files.load().unwrap(), Some(state));

@@ -325,6 +325,51 @@ fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
 }
 
 #[test]
+fn what_a_rebuild_is_to_decide_about_is_asked_for_by_it_alone() {
+    let mut bench = bench();
+    save(&mut bench, "a.md", 2);
+    let covered = crate::indexer::Covered::default();
+    let number = job(&bench);
+    bench.indexer.take(Event::Rebuild { job: number, covered, batch: false, agreed: true });
+    let run = pending(&mut bench).run.as_ref().map(|run| Purpose::Rebuild(run.id)).unwrap();
+    assert_eq!(ask(&mut bench, Work { deciding: true, ..IDLE }), 0);
+    // A save does not wait.
+    bench.pass(2 * SECOND);
+    save(&mut bench, "b.md", 2);
+    assert_eq!(ask(&mut bench, Work { deciding: true, ..IDLE }), 1);
+    assert!(!pending(&mut bench).asks_for(run));
+    let task = Task::rebuild(path("a.md"), now_s());
+    let decided = bench.decide(&task);
+    pending(&mut bench).written(&decided, machine::now());
+    poll_run(&mut bench, IDLE);
+    assert_eq!((ask(&mut bench, IDLE), pending(&mut bench).asks_for(run)), (2, true));
+}
+
+#[test]
+fn what_a_cancelled_rebuild_has_cost_is_what_was_booked_in_the_end() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    let id = unfinished(&bench).unwrap();
+    bench.answer([(SECOND, Say::Well), (SECOND, Say::Well)]);
+    pending(&mut bench).run.as_mut().unwrap().total = 2;
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.drive(SECOND / 2);
+    poll_run(&mut bench, IDLE);
+    let shown = |bench: &Bench| job_of(bench, number).contexts.map(|contexts| contexts.micro_dollars);
+    let reserved = shown(&bench).unwrap();
+    buy(&mut bench, |buyer, at| buyer.stop_run(at, "cancelled"));
+    bench.drive(2 * SECOND);
+    for (_, event) in bench.events() {
+        take(&mut bench, "a.md", event);
+    }
+    poll_run(&mut bench, IDLE);
+    let booked = bench.shared.spender.ledger().spent_by_rebuild("v", id).micro_dollars;
+    assert!(0 < booked && booked < reserved, "{booked} of {reserved}");
+    assert_eq!(shown(&bench), Some(booked));
+}
+
+#[test]
 fn the_regular_look_asks_for_drifted_contexts_once_an_interval() {
     let mut bench = bench();
     let note = bench.save("a.md", &report(2));

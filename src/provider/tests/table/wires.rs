@@ -247,7 +247,7 @@ impl Line {
                 let requests = ["one", "two"].map(|id| (id.to_owned(), prompt()));
                 let id = "msgbatch_1";
                 let done = match step {
-                    Step::HandIn => batches.submit(&requests).await.map(|given| assert_eq!(given, id)),
+                    Step::HandIn => batches.submit(&requests, async || true).await.map(|given| assert_eq!(given, id)),
                     Step::Poll => batches.poll(id).await.map(|state| assert_eq!(state, crate::BatchState::Ended)),
                     Step::Results => batches.results(id, &requests).await.map(|results| assert!(!results.is_empty())),
                     Step::List => batches.recent(0).await.map(|found| assert_eq!(found.len(), 1)),

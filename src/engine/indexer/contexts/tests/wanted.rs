@@ -17,6 +17,7 @@ fn a_rebuild_is_asked_for_when_all_is_decided_and_saves_go_before_it() {
     let rebuilt = machine.rebuild("old.md");
     assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
     assert_eq!(machine.asks(), [], "nobody could say yet how far it is");
+    machine.bench.pass(SECOND);
     let saved = machine.bench.save("save.md", &report(4).replace("rollout", "debut"));
     machine.pending.loaded(&saved, machine::now());
     let jobs = machine.jobs_unless(FREE);
