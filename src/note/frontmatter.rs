@@ -32,7 +32,7 @@ pub struct FrontMatter {
     pub kind: Option<String>,
     /// `description` / `summary` / `desc`.
     pub description: Option<String>,
-    /// Every property, as a JSON object; with fields of the text under [`FIELDS`](crate::FIELDS).
+    /// Every property, as a JSON object; with fields of the text under [`FIELDS`].
     pub properties: Map<String, Value>,
 }
 
