@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -99,13 +99,13 @@ impl fmt::Display for Why {
 
 /// The ignore policy of one vault.
 ///
-/// Ignore files are read when they are first needed and again by every walk of their folder. When
-/// one changes ([`Policy::is_ignore_file`]), a new policy takes this one's place and the vault is walked.
+/// Ignore files and Obsidian's settings are read when they are first needed and again by every walk of their folder. When
+/// an ignore file changes ([`Policy::is_ignore_file`]), a new policy takes this one's place and the vault is walked.
 pub struct Policy {
     root: PathBuf,
     exclude: Gitignore,
-    /// Obsidian's folders of templates; its settings are read when they are first needed.
-    templates: OnceLock<Vec<VaultPath>>,
+    /// Obsidian's folders of templates, once its settings have been read.
+    templates: RwLock<Option<Vec<VaultPath>>>,
     max_note_bytes: u64,
     /// The rules in force in a folder (`""`: the root), for folders that were seen.
     seen: RwLock<HashMap<Box<str>, Rules>>,
@@ -166,7 +166,7 @@ impl Policy {
         Ok(Policy {
             root: root.to_owned(),
             exclude,
-            templates: OnceLock::new(),
+            templates: RwLock::default(),
             max_note_bytes: config.max_note_bytes,
             seen,
         })
@@ -255,9 +255,17 @@ impl Policy {
     }
 
     fn holds_templates(&self, folder: &Path) -> bool {
+        if self.templates.read().is_none() {
+            self.read_templates();
+        }
+        let known = self.templates.read();
+        known.iter().flatten().any(|templates| *file_system_form(templates.as_str()) == *folder)
+    }
+
+    fn read_templates(&self) {
         let settings = |path: &VaultPath| read(&self.root, path, LONGEST).ok().map(|(bytes, _)| bytes);
-        let folders = self.templates.get_or_init(|| template_folders(settings));
-        folders.iter().any(|templates| *file_system_form(templates.as_str()) == *folder)
+        let folders = template_folders(settings);
+        *self.templates.write() = Some(folders);
     }
 
     /// The rules in a folder (`None`: the root), given those in the folder above it.
@@ -278,6 +286,9 @@ impl Policy {
     /// Reads a folder's ignore files anew. Walks call this from the outside in, with the ignore files that the listing
     /// has.
     pub(super) fn refresh(&self, folder: Option<&VaultPath>, above: &Rules, has: IgnoreFiles) -> Rules {
+        if folder.is_none() {
+            self.read_templates();
+        }
         let name = folder.map_or("", VaultPath::as_str);
         let rules = self.load(name, above.clone(), has);
         self.remember(name, &rules);

@@ -282,6 +282,12 @@ fn folders_of_templates_are_left_out_unless_they_are_asked_for() {
     }
     let kept = policy(dir.path(), &["!Templater"]);
     assert_eq!(kept.verdict(&path("Templater/x.md"), false), EntryKind::Note);
+    // A walk reads the settings again.
+    std::fs::write(dir.path().join(".obsidian/templates.json"), r#"{"folder":"Forms"}"#).unwrap();
+    assert_eq!(kept.verdict(&path("Forms/x.md"), false), EntryKind::Note);
+    kept.refresh(None, &None, IgnoreFiles::default());
+    assert_eq!(kept.verdict(&path("Forms/x.md"), false), left_out);
+    assert_eq!(kept.verdict(&path("Extras/Templates/Daily.md"), false), EntryKind::Note);
     for broken in [r#"{"folder":""}"#, r#"{"folder":"/"}"#, r#"{"folder":"../up"}"#, r#"{"folder":7}"#, "[]", ""] {
         let dir = vault(&[(".obsidian/templates.json", broken)]);
         assert_eq!(policy(dir.path(), &[]).verdict(&path("a/b.md"), false), EntryKind::Note, "{broken}");

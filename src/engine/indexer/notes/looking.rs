@@ -49,7 +49,9 @@ impl NoteIndexer {
 
     fn look_at(&mut self, paths: BTreeSet<VaultPath>, folders: BTreeSet<VaultPath>) {
         if paths.iter().any(|path| self.watch.policy.is_ignore_file(path)) {
-            self.renew_policy();
+            if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
+                self.actor.shared.policy.store(Some(policy));
+            }
             return self.walk(RescanReason::Asked, Vec::new());
         }
         if self.watch.disk.root_id(&self.actor.place.vault.path).ok() != self.guard.root() {
@@ -83,15 +85,7 @@ impl NoteIndexer {
     }
 
     pub(in crate::indexer) fn begin_walk(&mut self, walk: Walk) {
-        // Obsidian's settings and what lies outside of the vault send no events.
-        self.renew_policy();
         self.spawn_look(Extent::Everything, walk.reason, walk.jobs);
-    }
-
-    fn renew_policy(&mut self) {
-        if let Some(policy) = self.watch.renew_policy(&self.actor.place.vault) {
-            self.actor.shared.policy.store(Some(policy));
-        }
     }
 
     fn spawn_look(&mut self, extent: Extent, reason: RescanReason, jobs: Vec<u64>) {
