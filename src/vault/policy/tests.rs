@@ -283,6 +283,7 @@ fn folders_of_templates_are_left_out_unless_they_are_asked_for() {
     let kept = policy(dir.path(), &["!Templater"]);
     assert_eq!(kept.verdict(&path("Templater/x.md"), false), EntryKind::Note);
     // A walk reads the settings again.
+    assert_eq!(kept.verdict(&path("Extras/Templates/Daily.md"), false), left_out);
     std::fs::write(dir.path().join(".obsidian/templates.json"), r#"{"folder":"Forms"}"#).unwrap();
     assert_eq!(kept.verdict(&path("Forms/x.md"), false), EntryKind::Note);
     kept.refresh(None, &None, IgnoreFiles::default());
