@@ -104,7 +104,12 @@ impl Served {
 /// See [`Handle::search`].
 pub(super) fn search(engine: &Handle, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
     let (include, audience) = (request.include.clone(), request.audience);
-    let mut answer = search_hiding(engine, request, audience.is_assistant(), cancel)?;
+    let hide = audience.is_assistant();
+    let mut answer = match search_hiding(engine, request.clone(), hide, cancel) {
+        // A reload has closed a vault since it was chosen: the one in its place answers.
+        Err(CallError::NotReady) => search_hiding(engine, request, hide, cancel)?,
+        answer => answer?,
+    };
     include::leave_out(&include, audience, &mut answer.hits);
     Ok(answer)
 }
