@@ -66,6 +66,15 @@ fn wait_ended(daemon: &mut Daemon) -> Job {
     job(daemon)
 }
 
+/// A daemon that waits for a batch, at which the model works.
+fn start_batch(place: &Place, model: &Model) -> Daemon {
+    let mut daemon = start(place);
+    model.batches().working.store(true, Ordering::SeqCst);
+    rebuild_by_batch(&mut daemon);
+    wait_phase(&mut daemon, "waiting for the batch");
+    daemon
+}
+
 fn wait_phase(daemon: &mut Daemon, begins: &str) {
     eventually(begins, || job(daemon).phase.starts_with(begins));
 }
@@ -183,10 +192,7 @@ fn a_kill_before_it_arrives_hands_it_in_anew() {
 fn kills_while_it_is_waited_for_and_read_cost_nothing() {
     let model = Model::start();
     let place = place(&model, "anthropic", "");
-    let mut daemon = start(&place);
-    model.batches().working.store(true, Ordering::SeqCst);
-    rebuild_by_batch(&mut daemon);
-    wait_phase(&mut daemon, "waiting for the batch");
+    let daemon = start_batch(&place, &model);
     daemon.kill();
     // Again while it waits: an edit of a note meanwhile loses nothing that is paid for.
     let mut daemon = spawn(&place);
@@ -274,10 +280,7 @@ fn a_batch_that_is_given_up_keeps_what_was_answered() {
 fn an_answer_to_a_note_that_changed_is_found_by_the_undo() {
     let model = Model::start();
     let place = place(&model, "anthropic", "");
-    let mut daemon = start(&place);
-    model.batches().working.store(true, Ordering::SeqCst);
-    rebuild_by_batch(&mut daemon);
-    wait_phase(&mut daemon, "waiting for the batch");
+    let mut daemon = start_batch(&place, &model);
     let (old, new) = (NOTE.replace("Atlas", "Atlas0"), NOTE.replace("Atlas", "Atlas0").replace("clause", "comma"));
     place.write("n0.md", &new);
     daemon.wait_holding("comma", &["n0.md"]);
@@ -395,10 +398,7 @@ fn what_a_batch_is_to_buy_is_not_bought_alone_as_well() {
 fn a_batch_waits_for_the_host_that_has_it() {
     let (here, there) = (Model::start(), Model::start());
     let place = place(&here, "anthropic", "");
-    let mut daemon = start(&place);
-    here.batches().working.store(true, Ordering::SeqCst);
-    rebuild_by_batch(&mut daemon);
-    wait_phase(&mut daemon, "waiting for the batch");
+    let mut daemon = start_batch(&place, &here);
     let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
     let move_to = |daemon: &mut Daemon, url: &str| {
         std::fs::write(place.dir.path().join("config.toml"), config.replace(&here.url(), url)).unwrap();
@@ -422,10 +422,7 @@ fn a_batch_waits_for_the_host_that_has_it() {
 fn a_batch_waits_for_the_key_that_it_was_handed_in_with() {
     let model = Model::start();
     let place = place(&model, "anthropic", "");
-    let mut daemon = start(&place);
-    model.batches().working.store(true, Ordering::SeqCst);
-    rebuild_by_batch(&mut daemon);
-    wait_phase(&mut daemon, "waiting for the batch");
+    let daemon = start_batch(&place, &model);
     daemon.kill();
     model.batches().unknown.store(true, Ordering::SeqCst);
     model.always(Some(Answer::Raw(503, "{}".to_owned(), Vec::new())));
