@@ -57,8 +57,8 @@ struct Indexer {
     /// When it was made.
     made: Instant,
     report: Mutex<IndexerReport>,
-    /// Notified when a snapshot is published.
-    published: Condvar,
+    /// Notified when a snapshot is published, or when there will be none.
+    opened: Condvar,
     /// Embedders that notes wait for. Each can say at any time what keeps it from answering.
     waited_for: Mutex<Vec<Arc<Service>>>,
     /// Why notes that were saved may be missing from the answers, if so.
@@ -150,7 +150,7 @@ impl VaultShared {
             indexer: Indexer {
                 made: Instant::now(),
                 report: Mutex::default(),
-                published: Condvar::new(),
+                opened: Condvar::new(),
                 waited_for: Mutex::default(),
                 incomplete: ArcSwapOption::default(),
                 turn: AtomicU64::default(),
@@ -164,16 +164,19 @@ impl VaultShared {
         self.mark_unannounced();
         // Who has just found nothing published holds the lock until it waits.
         drop(self.report());
-        self.indexer.published.notify_all();
+        self.indexer.opened.notify_all();
     }
 
     /// Waits while the vault is being opened, for [`OPENS_WITHIN`] since that began. Returns why it cannot be read then,
     /// if so.
     pub(super) fn wait_opened(&self) -> Option<String> {
+        if self.published.load().is_some() {
+            return None;
+        }
         let mut report = self.report();
         let opens = |report: &IndexerReport| report.stage == Stage::Opening && self.published.load().is_none();
         while opens(&report) {
-            if self.indexer.published.wait_until(&mut report, self.indexer.made + OPENS_WITHIN).timed_out() {
+            if self.indexer.opened.wait_until(&mut report, self.indexer.made + OPENS_WITHIN).timed_out() {
                 return opens(&report)
                     .then(|| format!("vault `{}` is still being opened; try again in a moment", self.name));
             }
@@ -199,6 +202,14 @@ impl VaultShared {
 
     pub(super) fn set_inactive(&self, inactive: bool) {
         self.flags.inactive.store(inactive, Ordering::Relaxed);
+    }
+
+    /// Says why the vault cannot be read until it is opened again. Returns whether that is news.
+    pub(super) fn close(&self, why: String) -> bool {
+        let stage = Stage::Closed(why);
+        let news = std::mem::replace(&mut self.report().stage, stage.clone()) != stage;
+        self.indexer.opened.notify_all();
+        news
     }
 
     /// What the indexer says of itself.
@@ -248,12 +259,17 @@ impl VaultShared {
         self.indexer.turn.load(Ordering::Relaxed).checked_sub(1)
     }
 
+    /// What answers queries now, if anything does.
+    pub(super) fn open(&self) -> Option<(Arc<Snapshot>, Arc<NotePipeline>)> {
+        self.published.load().as_deref().cloned()
+    }
+
     pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        self.published.load().as_ref().map(|published| published.0.clone())
+        self.open().map(|(snapshot, _)| snapshot)
     }
 
     pub(super) fn pipeline(&self) -> Option<Arc<NotePipeline>> {
-        self.published.load().as_ref().map(|published| published.1.clone())
+        self.open().map(|(_, pipeline)| pipeline)
     }
 
     /// Drops what answers queries, so that store and index can be closed.

@@ -230,7 +230,7 @@ impl Supervisor {
             pause.as_secs()
         );
         tracing::error!("{why}");
-        child.shared.report().stage = Stage::Closed(why.clone());
+        child.shared.close(why.clone());
         self.shared.fail_jobs(id, &why);
     }
 

@@ -37,6 +37,9 @@ use protocol::status::StatusRequest;
 use protocol::table::{AnyCall, Call, Pool};
 use protocol::team::{TeamDropRequest, TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
+/// How long a call waits for a vault to take the place of one that was closed.
+const REPLACED_WITHIN: Duration = Duration::from_millis(200);
+
 /// A request that is to be carried out.
 #[derive(Clone, Debug)]
 pub(super) struct RunningCall {
@@ -87,7 +90,7 @@ impl Backend {
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
             pool: Arc::new(move |call| pool::of(call, outside(&pools))),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
-            results: Arc::new(move |shows, cancel| results(&watches, shows, cancel)),
+            results: Arc::new(move |shows, cancel| again_if_replaced(|| results(&watches, shows, cancel))),
             subscribe: Arc::new(move || notices.subscribe()),
         }
     }
@@ -109,7 +112,7 @@ pub(super) fn progress_token(call: &AnyCall) -> Option<&Id> {
 
 fn dispatch(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError> {
     let method = call.what.method();
-    let outcome = carry_out(handle, call, cancel);
+    let outcome = again_if_replaced(|| carry_out(handle, call.clone(), cancel));
     if let Err(error) = &outcome {
         debug_assert!(
             method.may_fail_with(error.kind),
@@ -119,6 +122,20 @@ fn dispatch(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Reply
         );
     }
     outcome
+}
+
+/// Asks again for a moment while a vault is not ready: a reload may have closed it since the call chose it, and soon the
+/// one in its place answers.
+fn again_if_replaced<T>(ask: impl Fn() -> Result<T, RpcError>) -> Result<T, RpcError> {
+    let until = Instant::now() + REPLACED_WITHIN;
+    loop {
+        match ask() {
+            Err(error) if error.kind == ErrorKind::NotReady && Instant::now() < until => {
+                std::thread::sleep(REPLACED_WITHIN / 20);
+            }
+            answer => return answer,
+        }
+    }
 }
 
 /// One arm for each method; its result has the type that the table names.

@@ -14,11 +14,10 @@ use store::record::NoteRecord;
 use vault::documents::FileText;
 use vault::read::ReadError;
 
-/// What a vault answers from, once it has been opened.
+/// What a vault answers from; waits for it while the vault is being opened.
 pub(super) fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
-    let published = vault.published.load_full();
-    let published = published.ok_or_else(|| vault.closed_because().map_or(CallError::NotReady, CallError::Storage))?;
-    Ok((published.0.clone(), published.1.clone()))
+    vault.wait_opened();
+    vault.open().ok_or_else(|| vault.closed_because().map_or(CallError::NotReady, CallError::Storage))
 }
 
 /// The notes that are hidden from an audience.

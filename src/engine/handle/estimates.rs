@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::access::ready;
 use super::{CallError, Handle};
 use crate::decide::NotePipeline;
 use crate::indexer::rebuild::Covered;
@@ -98,7 +97,7 @@ fn over_budget(estimate: &Estimate, budget: &BudgetConfig, vaults: u64) -> Optio
 /// The indexes that answer.
 fn snapshots(engine: &Handle) -> Vec<Arc<Snapshot>> {
     let vaults = engine.0.vaults.load();
-    vaults.iter().filter_map(|vault| ready(vault).ok()).map(|(snapshot, _)| snapshot).collect()
+    vaults.iter().filter_map(|vault| vault.snapshot()).collect()
 }
 
 /// Tokens per byte of the notes, by a sample of their chunks: the number depends on the script.

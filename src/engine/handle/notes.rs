@@ -126,7 +126,7 @@ pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Resul
     let text = found.as_ref().map_or(path, |named| named.path.as_str());
     // A note that is gone may have been in any of them.
     let is_there =
-        |named: &Named| ready(&named.vault).is_ok_and(|(snapshot, _)| snapshot.note_at(&named.path).is_some());
+        |named: &Named| named.vault.snapshot().is_some_and(|snapshot| snapshot.note_at(&named.path).is_some());
     let there = found.as_ref().ok().filter(|named| is_there(named)).map(|named| named.vault.name.as_str());
     let of_note = |d: &Decision| d.path == text && vault.or(there).is_none_or(|name| d.vault == name);
     let remembered = engine.0.feed.last(20, of_note);

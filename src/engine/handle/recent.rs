@@ -57,7 +57,7 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
 /// Whether there are private notes.
 pub(super) fn has_private(engine: &Handle) -> bool {
     let vaults = engine.0.vaults.load();
-    let mut open = vaults.iter().filter_map(|vault| ready(vault).ok());
+    let mut open = vaults.iter().filter_map(|vault| vault.open());
     open.any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, note.tags())))
 }
 

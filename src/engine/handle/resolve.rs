@@ -284,11 +284,11 @@ fn may_be_note(vault: &VaultShared, path: &VaultPath) -> bool {
 }
 
 fn published(vaults: &[Arc<VaultShared>]) -> impl Iterator<Item = (&Arc<VaultShared>, Arc<Snapshot>)> {
-    vaults.iter().filter_map(|vault| Some((vault, ready(vault).ok()?.0)))
+    vaults.iter().filter_map(|vault| Some((vault, vault.snapshot()?)))
 }
 
 fn hides(vault: &VaultShared, audience: Audience) -> impl Fn(&NoteEntry) -> bool + use<> {
-    let hidden = ready(vault).ok().and_then(|(_, pipeline)| hidden(&pipeline, audience));
+    let hidden = vault.pipeline().and_then(|pipeline| hidden(&pipeline, audience));
     move |note: &NoteEntry| hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
 }
 

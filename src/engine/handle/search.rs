@@ -32,9 +32,6 @@ use protocol::search::Mode;
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
 
-/// How long a search waits for a vault to take the place of one that was closed.
-const REPLACED_WITHIN: Duration = Duration::from_millis(200);
-
 /// A vault while a query is answered from it: one snapshot, and the pipeline whose embedder made its vectors.
 pub(super) struct Served {
     pub(super) vault: Arc<VaultShared>,
@@ -108,14 +105,7 @@ impl Served {
 pub(super) fn search(engine: &Handle, request: SearchRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
     let (include, audience) = (request.include.clone(), request.audience);
     let hide = audience.is_assistant();
-    // A reload may have closed a vault since it was chosen: soon the one in its place answers.
-    let until = Instant::now() + REPLACED_WITHIN;
-    let mut answer = loop {
-        match search_hiding(engine, request.clone(), hide, cancel) {
-            Err(CallError::NotReady) if Instant::now() < until => std::thread::sleep(REPLACED_WITHIN / 20),
-            answer => break answer?,
-        }
-    };
+    let mut answer = search_hiding(engine, request, hide, cancel)?;
     include::leave_out(&include, audience, &mut answer.hits);
     Ok(answer)
 }

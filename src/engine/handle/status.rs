@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::access::ready;
 use super::{CallError, Handle, contexts, vectors};
 use crate::VaultShared;
 use crate::host;
@@ -25,7 +24,7 @@ fn formats<'a>(notes: impl Iterator<Item = &'a Arc<NoteEntry>>) -> BTreeMap<Stri
 
 /// What an assistant is told of a vault: nothing that private notes count in or that a save of one changes.
 fn without_private(status: &VaultStatus, vault: &VaultShared) -> VaultStatus {
-    let open = ready(vault).ok();
+    let open = vault.open();
     let notes =
         open.iter().flat_map(|(snapshot, pipeline)| snapshot.notes().map(move |note| (note, &pipeline.private)));
     let shown = notes.filter(|(note, private)| !private.covers(&note.path, note.tags())).map(|(note, _)| note);

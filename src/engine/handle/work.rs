@@ -106,7 +106,7 @@ pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
 
 /// Whether a vault has a note at or below a path that `audience` may know of.
 fn holds(vault: &VaultShared, path: &VaultPath, audience: Audience) -> bool {
-    let Ok((snapshot, pipeline)) = ready(vault) else { return false };
+    let Some((snapshot, pipeline)) = vault.open() else { return false };
     let covered = Covered { under: Some(path.clone()), audience };
     snapshot.notes().any(|note| covered.has(&pipeline, &note.path, note.tags()))
 }
@@ -116,7 +116,7 @@ fn shown_of(vaults: &[Arc<VaultShared>], scope: &Scope) -> u64 {
     let under = scope.path.as_deref().and_then(|path| VaultPath::parse(path.trim_end_matches('/')));
     let covered = Covered { under, audience: Audience::Assistant };
     let of_scope = |vault: &&Arc<VaultShared>| scope.vault.as_ref().is_none_or(|name| *name == vault.name);
-    let open = vaults.iter().filter(of_scope).filter_map(|vault| ready(vault).ok());
+    let open = vaults.iter().filter(of_scope).filter_map(|vault| vault.open());
     open.map(|(snapshot, pipeline)| covered.count(&snapshot, &pipeline)).sum()
 }
 

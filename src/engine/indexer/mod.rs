@@ -41,7 +41,6 @@ use super::embedding::{self, served_table, serving};
 use super::error::CallError;
 use super::pool::Pool;
 use super::runtime::config_of;
-use super::shared::Stage;
 use super::{DRAIN_FREE, EngineError, Shared, VaultShared};
 use crate::settings::Settings;
 use buyer::{At, Buyer, Work};
@@ -198,8 +197,7 @@ pub(super) fn run(seed: &Seed, inbox: &Receiver<Event>) {
         };
         crate::host::give_memory_back();
         seed.shared.set_turn(None);
-        let stage = Stage::Closed(why.clone());
-        if std::mem::replace(&mut seed.shared.report().stage, stage.clone()) != stage {
+        if seed.shared.close(why.clone()) {
             tracing::error!("{why}; it is tried again");
         }
         seed.engine.control.tell_changed();
