@@ -252,7 +252,7 @@ impl NoteRules {
 /// private. 3: names that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand
 /// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
 /// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
-/// quotes; comments in Markdown alone.
+/// quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own drawer in Org.
 const READING: &str = "notes/8";
 
 /// The warning about a note that is private because its front matter cannot be read.

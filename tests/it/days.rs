@@ -63,11 +63,10 @@ fn daily_notes_are_named_as_obsidian_is_set() {
     daemon.wait_idle();
     assert_eq!(found(&mut daemon, "badger type:daily"), ["Journal/10-03-2025.md"]);
     assert_eq!(found(&mut daemon, "badger on:2025-10-03"), ["Journal/10-03-2025.md"]);
-    drop(daemon);
-    // Other settings are in force after a start; what names no day is told, and harms nothing.
+    // Other settings are in force after a look at everything; what names no day is told, and harms nothing.
     for (format, daily) in [("DD-MM-YYYY", "2025-03-10"), ("[nonsense]", "")] {
         place.write(".obsidian/daily-notes.json", json!({"format": format, "folder": "Journal"}).to_string());
-        let mut daemon = place.start();
+        daemon.sync();
         daemon.wait_idle();
         let notes = found(&mut daemon, "badger type:daily");
         assert_eq!(notes.is_empty(), daily.is_empty(), "{format}: {notes:?}");

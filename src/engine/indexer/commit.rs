@@ -14,7 +14,7 @@ use context::plan::{Action, Reason, Trigger};
 use index::embed::Input;
 use index::{Index, NoteNo, NoteTable, WindowVector};
 use note::fingerprint::{InputHash, context_key};
-use note::{FileStat, VaultPath};
+use note::{FileStat, NoteRules, VaultPath};
 use protocol::decision::{DecidedStep, Decision};
 use protocol::status::{DecisionCount, WarnedNote};
 use store::NoteWrite;
@@ -22,7 +22,9 @@ use store::record::NoteRecord;
 
 mod load;
 
+use super::generation;
 use super::migration::{Fill, forget_run, with_embedder};
+use crate::settings::Settings;
 
 /// A bulk is first published after this time, so that searches find what is indexed so far.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
@@ -346,6 +348,13 @@ impl Committer {
     /// Takes another handle of the embedder that serves, which makes the same vectors.
     pub(super) fn take_service(&mut self, service: &Arc<Service>) -> Result<(), EngineError> {
         self.pipeline = with_embedder(&self.pipeline, service, self.pipeline.vectors.clone());
+        self.publish()
+    }
+
+    /// Reads notes by other rules from now on.
+    pub(super) fn take_rules(&mut self, rules: NoteRules, config: &Settings) -> Result<(), EngineError> {
+        let generation = generation(config, &self.pipeline.service.embedder, &rules);
+        self.pipeline = Arc::new(NotePipeline { rules, generation, ..(*self.pipeline).clone() });
         self.publish()
     }
 

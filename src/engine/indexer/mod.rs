@@ -274,7 +274,7 @@ impl Indexer {
         let language = Language::of_code(&config.search.language);
         let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &room)?;
         index.set_matrix(store.vectors());
-        let rules = rules(vault, disk.as_ref());
+        let rules = rules(vault, disk.as_ref(), None);
         let pipeline = Arc::new(NotePipeline {
             root: vault.path.clone(),
             disk: shared.disk.clone(),
@@ -497,11 +497,12 @@ fn migration_to(config: &EmbedConfig, vault_dir: &Path) -> EmbedderMigration {
     EmbedderMigration::new(config.clone(), embedding::consent(config, vault_dir))
 }
 
-/// How the notes of a vault are read.
-fn rules(vault: &VaultConfig, disk: &dyn Disk) -> NoteRules {
+/// How the notes of a vault are read, by the settings on the disk. What is wrong with settings that differ from those
+/// `before` is logged.
+fn rules(vault: &VaultConfig, disk: &dyn Disk, before: Option<&NoteRules>) -> NoteRules {
     let read = |path: &VaultPath| disk.read(&vault.path, path, vault::obsidian::LONGEST).ok().map(|text| text.bytes);
     let (rules, problems) = vault::obsidian::rules(vault, read);
-    for problem in problems {
+    for problem in problems.iter().filter(|_| before != Some(&rules)) {
         tracing::warn!(vault = %vault.name, "{problem}; such notes are known by the usual forms of their names");
     }
     rules

@@ -7,11 +7,12 @@ use super::super::deletion_guard::{RETURN_EVERY, Seen};
 use super::super::freshness::Walk;
 use super::super::scan::{Beside, Extent, Findings, Look, Touched};
 use super::super::work_queue::{AT_ONCE, Settled, Waiting};
-use super::super::{Event, write_root_id};
+use super::super::{Event, rules, write_root_id};
 use super::NoteIndexer;
 use crate::decide::Task;
 use crate::host::sandbox;
 use crate::host::service_manager;
+use crate::runtime::config_of;
 use note::{Format, VaultPath};
 use protocol::jobs::SkippedFile;
 use vault::policy::EntryKind;
@@ -126,6 +127,9 @@ impl NoteIndexer {
             Ok(findings) => findings,
             Err(error) => return self.unreadable(&error, &jobs),
         };
+        if whole && self.work.is_idle() {
+            self.take_rules();
+        }
         self.was_read |= findings.root.is_some();
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
@@ -184,6 +188,21 @@ impl NoteIndexer {
         if root_changed || returned {
             self.watch.begin(&self.actor.place, &self.actor.inbox);
         }
+    }
+
+    /// Reads the notes again if an application's settings, which are not watched, say now that they are read otherwise.
+    fn take_rules(&mut self) {
+        let before = &self.commit.pipeline.rules;
+        let rules = rules(&self.actor.place.vault, self.watch.disk.as_ref(), Some(before));
+        if rules == *before {
+            return;
+        }
+        let (engine, name) = (&self.actor.engine, &self.actor.shared.generation);
+        let Some(config) = config_of(&engine.config.load(), name) else { return };
+        let taken = self.commit.take_rules(rules, &config);
+        self.attempt(taken);
+        let again = self.commit.known().iter().map(|note| Task::again(note.path.clone())).collect();
+        self.work.enqueue(again, true);
     }
 
     /// The root cannot be read: a doubt, not an empty vault.
