@@ -1,10 +1,10 @@
 //! Turns facts into findings. Pure, so a table of facts is a test.
 
-use super::super::print::{bytes, counted, millis};
+use super::super::print::{bytes, counted, millis, typed};
 use super::daemon::Daemon;
 use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
-use super::{Check, Level, typed};
+use super::{Check, Level};
 use note::Format;
 use protocol::contexts::OfferedWork;
 use protocol::status::{Enforcement, RunState, Status, WarnedNote};
