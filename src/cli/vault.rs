@@ -19,7 +19,7 @@ use context::settings::Provider;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
 use protocol::folders::home;
-use protocol::status::StatusRequest;
+use protocol::status::{Status, StatusRequest};
 use vault::settings::VaultConfig;
 
 /// How long a daemon may take to switch to other vaults: what runs in it may take as long as a search may.
@@ -51,12 +51,23 @@ impl Written {
     fn read(session: &Session) -> Result<Self, CliFailure> {
         let file = config_file(&session.overrides());
         // A symbolic link (as dotfiles often are) stays one: its target is written.
-        let file = file.canonicalize().unwrap_or(file);
+        let file = file.canonicalize().or_else(|_| std::path::absolute(&file)).unwrap_or(file);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
         };
+        // A daemon that reads another file would not go by what is written into this one.
+        if let Ok(Status { config, .. }) = session.call(&StatusRequest::default())
+            && !config.file.as_os_str().is_empty()
+            && config.file.canonicalize().unwrap_or_else(|_| config.file.clone()) != file
+        {
+            return Err(CliFailure::usage(format!(
+                "the daemon reads {}, not {}: say `--config` with the file that it reads, or `situated stop` first",
+                shown(&config.file),
+                shown(&file)
+            )));
+        }
         let (loaded, mut problems) = Config::read(&session.overrides());
         // A folder that is gone is a reason to remove its vault, not to leave it.
         let gone = |key: &str| {

@@ -246,6 +246,26 @@ fn a_vault_whose_folder_is_gone_keeps_no_other_from_being_served_and_is_renamed_
 }
 
 #[test]
+#[test]
+fn a_configuration_that_the_running_daemon_does_not_read_is_left_as_it_is() {
+    let (place, _elsewhere, other) = place();
+    place.configure("");
+    let daemon = start(&place);
+    let unread = place.dir.path().join("unread.toml");
+    let text = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    fs::write(&unread, &text).unwrap();
+    for arguments in [
+        &["vault", "add", other.to_str().unwrap()][..],
+        &["vault", "remove", "notes"],
+        &["vault", "rename", "notes", "n"],
+    ] {
+        let (code, told) = said(&place, &[&["--config", unread.to_str().unwrap()], arguments].concat());
+        assert!(code == 2 && told.contains(&format!("not {}", unread.display())), "{told}");
+        assert_eq!(fs::read_to_string(&unread).unwrap(), text);
+    }
+    assert_eq!(daemon.stop(), Some(0));
+}
+
 fn what_is_no_vault_is_refused_and_nothing_changes() {
     let (place, elsewhere, other) = place();
     place.configure("");

@@ -148,7 +148,11 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
 #[test]
 fn a_configuration_that_is_not_in_force_is_told_of() {
     assert!(!shown(&status(), 80).contains("config reload"));
-    let config = ConfigStatus { changed: true, awaits_start: vec!["serve.socket".into(), "host.sandbox".into()] };
+    let config = ConfigStatus {
+        changed: true,
+        awaits_start: vec!["serve.socket".into(), "host.sandbox".into()],
+        ..ConfigStatus::default()
+    };
     let told = shown(&Status { config, ..status() }, 80);
     assert!(told.contains("changed since the daemon read it: `situated config reload`"), "{told}");
     assert!(told.contains("starts again: serve.socket, host.sandbox"), "{told}");
