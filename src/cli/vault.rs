@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::VaultAction;
-use super::print::{bold, bytes, counted, cyan, dim, printable, shown};
+use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::served;
 use super::{confirm, exit, replace};
@@ -91,10 +91,11 @@ impl Written {
     /// The position of a vault in the file.
     fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
         self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
-            if served(session).is_some_and(|served| served.iter().any(|vault| vault.name == name)) {
+            if let Some(vault) = served(session).iter().flatten().find(|vault| vault.name == name) {
                 return CliFailure::usage(format!(
-                    "`{name}` was given to `situated run`, and {} does not name it: `situated stop`, and start it otherwise",
-                    self.file.display()
+                    "`{name}` was given to `situated run`, and no configuration names it yet: `situated vault add {}` has \
+                     one name it",
+                    typed(&vault.path)
                 ));
             }
             let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();

@@ -158,7 +158,8 @@ fn a_vault_given_to_run_keeps_its_name_when_it_is_added_and_cannot_be_removed_be
     daemon.wait_idle();
     for arguments in [&["vault", "remove", "Other"][..], &["vault", "rename", "Other", "Fruit"]] {
         let (code, told) = said(&place, arguments);
-        assert!(code == 2 && told.contains("`Other` was given to `situated run`"), "{told}");
+        let mends = told.contains(&format!("`situated vault add {}`", other.display()));
+        assert!(code == 2 && told.contains("`Other` was given to `situated run`") && mends, "{told}");
     }
     well(&place, &["vault", "add", other.to_str().unwrap()]);
     assert_eq!(listed(&place), ["notes", "Other"].map(|name| (name.to_owned(), true)));
@@ -246,7 +247,6 @@ fn a_vault_whose_folder_is_gone_keeps_no_other_from_being_served_and_is_renamed_
 }
 
 #[test]
-#[test]
 fn a_configuration_that_the_running_daemon_does_not_read_is_left_as_it_is() {
     let (place, _elsewhere, other) = place();
     place.configure("");
@@ -266,6 +266,7 @@ fn a_configuration_that_the_running_daemon_does_not_read_is_left_as_it_is() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
+#[test]
 fn what_is_no_vault_is_refused_and_nothing_changes() {
     let (place, elsewhere, other) = place();
     place.configure("");
