@@ -340,7 +340,8 @@ pub(crate) struct Jobs {
 /// `pause`
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
-    /// For so many seconds; until `resume` if absent
+    /// For so long: 90s, 30m, 2h, or so many seconds; until `resume` if absent
+    #[arg(value_name = "TIME", value_parser = seconds)]
     pub seconds: Option<u64>,
 }
 
@@ -367,6 +368,11 @@ pub(crate) enum ConfigAction {
     /// Tell everything that is wrong
     Check,
     /// Print where the file is
+
+/// Seconds, with a unit or without one.
+fn seconds(text: &str) -> Result<u64, String> {
+    text.parse().or_else(|_| typed_duration(text).map(|time| time.as_secs()))
+}
     Path,
     /// Have the daemon read it again; one that is wrong changes nothing
     Reload,

@@ -126,6 +126,16 @@ fn times_have_the_units_of_the_configuration() {
 }
 
 #[test]
+fn a_pause_takes_seconds_or_a_time_with_a_unit() {
+    for (text, read) in [("60", 60), ("0", 0), ("30m", 1800), ("2h", 7200), ("1.5m", 90)] {
+        assert_eq!(seconds(text), Ok(read), "{text}");
+    }
+    for text in ["", "-5", "soon", "0s", "1.5"] {
+        assert!(seconds(text).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn contradictions_are_usage_errors() {
     for line in [
         "search",
