@@ -169,6 +169,38 @@ fn contradictions_are_usage_errors() {
 }
 
 #[test]
+fn a_query_that_begins_with_a_hyphen_is_shown_its_place() {
+    let said = |arguments: &[&str]| {
+        let arguments: Vec<OsString> = ["situated"].iter().chain(arguments).map(OsString::from).collect();
+        let error = command().try_get_matches_from(&arguments).expect_err("it parses");
+        with_dashes(error, &arguments).to_string()
+    };
+    for command in ["search", "grep", "ask", "related"] {
+        for query in ["-path:x foo", "-path:x"] {
+            assert!(said(&[command, query]).contains(&format!("behind `--`: -- '{query}'")), "{command} {query}");
+        }
+    }
+    assert!(said(&["search", "-notes of May"]).contains("behind `--`: -- '-notes of May'"));
+    for arguments in
+        [&["search", "x", "--limt", "3"][..], &["search", "x", "-nfew"], &["related", "-t", "-x y", "--no"]]
+    {
+        assert!(!said(arguments).contains("behind `--`"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn notes_under_the_help_fit_a_narrow_terminal() {
+    let mut waiting = vec![command()];
+    while let Some(command) = waiting.pop() {
+        let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in notes.lines() {
+            assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+        }
+        waiting.extend(command.get_subcommands().cloned());
+    }
+}
+
+#[test]
 fn a_vault_is_named_in_its_place_or_as_elsewhere() {
     for (line, vault) in [("stats", None), ("stats work", Some("work")), ("stats --vault work", Some("work"))] {
         let cli = Cli::try_parse_from(std::iter::once("situated").chain(line.split(' '))).unwrap();
