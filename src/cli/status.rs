@@ -263,13 +263,15 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
 fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
     out.vault(&name, &shown(&vault.path));
-    let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
+    // Its first look may still be under way.
+    let is_empty = is_empty(vault) && !matches!(state, RunState::Starting | RunState::Indexing);
+    let unchanged = if is_empty { "nothing to index" } else { "not indexed yet" };
+    let changed = vault.last_change.map_or(unchanged.to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),
         age => format!("changed {age} ago"),
     });
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
-    // Its first look may still be under way.
-    if is_empty(vault) && !matches!(state, RunState::Starting | RunState::Indexing) {
+    if is_empty {
         out.warn("", "no note in it: is this the right folder, and is it there?");
     }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));

@@ -135,11 +135,12 @@ fn it_fits_a_terminal_of_twenty_columns() {
 
 #[test]
 fn a_vault_without_notes_is_nothing_to_be_content_with() {
-    let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, ..status().vaults.remove(0) };
+    let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, last_change: None, ..status().vaults.remove(0) };
     let empty = Status { vaults: vec![vault], problems: Vec::new(), ..status() };
     let said = rows(&report(empty.clone()), 100);
     assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
-    assert!(shown(&empty, 100).contains("is this the right folder"));
+    let told = shown(&empty, 100);
+    assert!(told.contains("is this the right folder") && !told.contains("not indexed yet"), "{told}");
     let looking = Status { state: RunState::Indexing, ..empty };
     assert!(!shown(&looking, 100).contains("is this the right folder"));
     assert_eq!(rows(&report(looking), 100).light, Light::Green);
