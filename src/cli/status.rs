@@ -17,6 +17,7 @@ use super::jobs::{is_free, paused};
 use super::money::{estimated, spent};
 use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::session::{CliFailure, Session, safe};
+use protocol::client::ClientError;
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
 use protocol::daemon::CostRequest;
@@ -36,7 +37,7 @@ const LEFT_OUT: usize = 6;
 /// `situated status`.
 pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFailure> {
     let request = StatusRequest { vault: args.vault.name(), ..StatusRequest::default() };
-    let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
+    let reply = match session.client().and_then(|mut client| client.ask(&request).map_err(unanswered)) {
         Ok(reply) => reply,
         Err(CliFailure::Said { code: exit::UNREACHABLE, message }) => {
             let json = json!({ "running": false, "message": message });
@@ -67,6 +68,20 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
         }
     }
     Ok(exit::OK)
+}
+
+/// The failure of a request for the status. Of any other request that has no answer, `status` itself is the advice.
+fn unanswered(error: ClientError) -> CliFailure {
+    match error {
+        ClientError::Timeout { after, pid: Some(pid) } => CliFailure::new(
+            exit::TIMEOUT,
+            format!(
+                "the daemon (process {pid}) did not answer within {:.1} s; if it goes on so, `kill -9 {pid}` ends it",
+                after.as_secs_f64()
+            ),
+        ),
+        error => error.into(),
+    }
 }
 
 /// Everything that one screen is made from.

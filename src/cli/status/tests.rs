@@ -125,6 +125,13 @@ fn contexts_of_a_model_are_told_in_words() {
 }
 
 #[test]
+fn a_daemon_that_does_not_answer_is_not_to_be_asked_again_by_this_command() {
+    let failure = unanswered(ClientError::Timeout { after: std::time::Duration::from_secs(10), pid: Some(7) });
+    let CliFailure::Said { code: exit::TIMEOUT, message } = failure else { panic!("{failure:?}") };
+    assert!(message.contains("kill -9 7") && !message.contains("situated status"), "{message}");
+}
+
+#[test]
 fn it_fits_a_terminal_of_twenty_columns() {
     let page = Page::default();
     rows(&report(Status { vaults: Vec::new(), ..status() }), 100).print(&mut Out::to(page.clone(), 20)).unwrap();
