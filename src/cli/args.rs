@@ -15,8 +15,10 @@ mod shell;
 mod team;
 mod vault;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(super) use ask::Ask;
@@ -34,7 +36,7 @@ pub(super) use shell::{Completions, Manual, Tail};
 pub(super) use team::TeamAction;
 pub(super) use vault::VaultAction;
 
-use super::print::Color;
+use super::print::{Color, printable};
 use crate::daemon::config::{Overrides, typed_duration};
 
 /// Searches your Markdown notes by words and meaning, and keeps the index true while you write.
@@ -93,6 +95,28 @@ impl Globals {
     pub(super) fn places(&self) -> [(&'static str, &Option<PathBuf>); 3] {
         [("--config", &self.config), ("--data-dir", &self.data_dir), ("--socket", &self.socket)]
     }
+}
+
+/// The error with advice on the argument that it is about, if that is a query such as `-tag:work plan`: what begins with a
+/// hyphen is read as options.
+pub(super) fn with_dashes(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let (kind, blank) = match error.kind() {
+        // The command takes words, or clap would suggest nothing.
+        ErrorKind::UnknownArgument if error.get(ContextKind::Suggested).is_some() => (ContextKind::InvalidArg, false),
+        ErrorKind::ValueValidation => (ContextKind::InvalidValue, true),
+        _ => return error,
+    };
+    let wrong = error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let is_meant = |text: &&str| {
+        let cluster = text.strip_prefix('-').filter(|cluster| cluster.len() > 1 && !cluster.starts_with('-'));
+        cluster.is_some_and(|cluster| cluster.contains(wrong.trim_start_matches('-')))
+            && (!blank || text.contains(char::is_whitespace))
+    };
+    if let Some(query) = arguments.iter().filter_map(|argument| argument.to_str()).find(is_meant) {
+        let tip = format!("what begins with `-` and is no option stands last, behind `--`: -- '{}'", printable(query));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// What to do.
@@ -340,8 +364,14 @@ pub(crate) struct Jobs {
 /// `pause`
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
-    /// For so many seconds; until `resume` if absent
+    /// For so long: 90s, 30m, 2h, or so many seconds; until `resume` if absent
+    #[arg(value_name = "TIME", value_parser = seconds)]
     pub seconds: Option<u64>,
+}
+
+/// Seconds, with a unit or without one.
+fn seconds(text: &str) -> Result<u64, String> {
+    text.parse().or_else(|_| typed_duration(text).map(|time| time.as_secs()))
 }
 
 /// `doctor`

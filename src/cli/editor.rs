@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use self::carried::{OBSIDIAN, PLUGINS, Plugin, Surroundings};
 use self::installed::{Installed, Standing};
 use super::args::{EditorAction, EditorName};
-use super::print::{bold, dim, padded, printable, shown, yellow};
+use super::print::{bold, dim, padded, printable, shown, typed, yellow};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, target};
 use crate::daemon::config::Config;
@@ -155,20 +155,21 @@ fn list(around: &Surroundings, session: &mut Session) -> Result<u8, CliFailure> 
     let places = PLUGINS.iter().flat_map(|plugin| {
         // With Obsidian, each vault has its own copy of the plugin.
         let arounds = if plugin.editor == EditorName::Obsidian { &arounds[..] } else { std::slice::from_ref(around) };
-        arounds.iter().filter_map(move |around| Some((plugin, plugin.folder(around)?)))
+        arounds.iter().filter_map(move |around| Some((plugin, around.vault.as_deref(), plugin.folder(around)?)))
     });
-    for (plugin, folder) in places {
+    for (plugin, vault, folder) in places {
         let installed = Installed::look(folder);
+        let vault = vault.map_or_else(String::new, |vault| format!(" --vault {}", printable(&typed(vault))));
+        let install = format!("situated editor install {}{vault}", plugin.name);
         let (standing, changed) = (installed.standing(plugin), installed.changed(plugin));
         let said = match &standing {
-            Standing::Absent => dim(format!("not installed: situated editor install {}", plugin.name)),
+            Standing::Absent => dim(format!("not installed: {install}")),
             Standing::Current => shown(installed.folder()),
             Standing::Other(version) => {
                 let is_ours = version == env!("CARGO_PKG_VERSION");
                 let what =
                     if is_ours { "a part is missing".to_owned() } else { format!("of version {}", printable(version)) };
-                let advice = yellow(format!("{what}: situated editor install {}", plugin.name));
-                format!("{}  {advice}", shown(installed.folder()))
+                format!("{}  {}", shown(installed.folder()), yellow(format!("{what}: {install}")))
             }
         };
         if session.globals.json {

@@ -17,6 +17,7 @@ use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
 use clients::Client;
 use edit::Refusal;
+pub(super) use http::TOKEN_FILE;
 
 /// Name of the entry.
 const NAME: &str = "situated";

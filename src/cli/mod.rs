@@ -100,7 +100,9 @@ pub mod exit {
 
 /// The arguments, or what to say instead of doing anything.
 fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&args::command().try_get_matches_from(arguments)?)
+    let arguments: Vec<OsString> = arguments.collect();
+    let matches = args::command().try_get_matches_from(&arguments);
+    Cli::from_arg_matches(&matches.map_err(|error| args::with_dashes(error, &arguments))?)
 }
 
 /// The program: arguments in, exit code out.

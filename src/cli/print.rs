@@ -20,6 +20,19 @@ pub(super) fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
+/// A path, escaped as one word of a command: folders of a Mac have spaces in their names.
+pub(super) fn typed(path: &Path) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@:,=%~".contains(c);
+    let mut word = String::new();
+    for c in path.to_string_lossy().chars() {
+        if !plain(c) {
+            word.push('\\');
+        }
+        word.push(c);
+    }
+    word
+}
+
 /// Width of text that goes to a file or pipe.
 const PIPE_WIDTH: usize = 100;
 

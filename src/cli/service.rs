@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{Install, Logs, ServiceAction, Uninstall};
+use super::mcp::TOKEN_FILE;
 use super::print::{bold, dim, green, millis, printable, shown, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
+use crate::daemon::sandbox::OWN;
 use crate::service;
 use crate::service::control;
 use crate::service::control::ServiceReply;
@@ -243,12 +245,12 @@ fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, CliFailure
 
 /// The parts of a data folder that are ours to remove, if they exist. Nothing else in it is touched.
 fn purgeable(data_dir: &Path) -> Vec<PathBuf> {
-    let ours = ["vaults", "models", "ledger", "daemon.log", "daemon.log.1", "daemon.json", "lock"];
     // Without the lock's file, no daemon ever used the folder, and it is not ours.
     if !data_dir.join("lock").is_file() {
         return Vec::new();
     }
-    ours.iter().map(|name| data_dir.join(name)).filter(|path| path.symlink_metadata().is_ok()).collect()
+    let ours = std::iter::once(&TOKEN_FILE).chain(&OWN);
+    ours.map(|name| data_dir.join(name)).filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
 fn confirmed(data_dir: &Path) -> Result<bool, CliFailure> {

@@ -17,6 +17,7 @@ use super::jobs::{is_free, paused};
 use super::money::{estimated, spent};
 use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::session::{CliFailure, Session, safe};
+use protocol::client::ClientError;
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
 use protocol::daemon::CostRequest;
@@ -36,7 +37,7 @@ const LEFT_OUT: usize = 6;
 /// `situated status`.
 pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFailure> {
     let request = StatusRequest { vault: args.vault.name(), ..StatusRequest::default() };
-    let reply = match session.client().and_then(|mut client| Ok(client.ask(&request)?)) {
+    let reply = match session.client().and_then(|mut client| client.ask(&request).map_err(unanswered)) {
         Ok(reply) => reply,
         Err(CliFailure::Said { code: exit::UNREACHABLE, message }) => {
             let json = json!({ "running": false, "message": message });
@@ -67,6 +68,20 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
         }
     }
     Ok(exit::OK)
+}
+
+/// The failure of a request for the status. Of any other request that has no answer, `status` itself is the advice.
+fn unanswered(error: ClientError) -> CliFailure {
+    match error {
+        ClientError::Timeout { after, pid: Some(pid) } => CliFailure::new(
+            exit::TIMEOUT,
+            format!(
+                "the daemon (process {pid}) did not answer within {:.1} s; if it goes on so, `kill -9 {pid}` ends it",
+                after.as_secs_f64()
+            ),
+        ),
+        error => error.into(),
+    }
 }
 
 /// Everything that one screen is made from.
@@ -263,13 +278,15 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
 fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
     out.vault(&name, &shown(&vault.path));
-    let changed = vault.last_change.map_or("not indexed yet".to_owned(), |then| match age(now, then).as_str() {
+    // Its first look may still be under way.
+    let is_empty = is_empty(vault) && !matches!(state, RunState::Starting | RunState::Indexing);
+    let unchanged = if is_empty { "nothing to index" } else { "not indexed yet" };
+    let changed = vault.last_change.map_or(unchanged.to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),
         age => format!("changed {age} ago"),
     });
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
-    // Its first look may still be under way.
-    if is_empty(vault) && !matches!(state, RunState::Starting | RunState::Indexing) {
+    if is_empty {
         out.warn("", "no note in it: is this the right folder, and is it there?");
     }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));

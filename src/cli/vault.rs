@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::VaultAction;
-use super::print::{bold, bytes, counted, cyan, dim, printable, shown};
+use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::served;
 use super::{confirm, exit, replace};
@@ -19,7 +19,7 @@ use context::settings::Provider;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
 use protocol::folders::home;
-use protocol::status::StatusRequest;
+use protocol::status::{Status, StatusRequest};
 use vault::settings::VaultConfig;
 
 /// How long a daemon may take to switch to other vaults: what runs in it may take as long as a search may.
@@ -51,12 +51,23 @@ impl Written {
     fn read(session: &Session) -> Result<Self, CliFailure> {
         let file = config_file(&session.overrides());
         // A symbolic link (as dotfiles often are) stays one: its target is written.
-        let file = file.canonicalize().unwrap_or(file);
+        let file = file.canonicalize().or_else(|_| std::path::absolute(&file)).unwrap_or(file);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
         };
+        // A daemon that reads another file would not go by what is written into this one.
+        if let Ok(Status { config, .. }) = session.call(&StatusRequest::default())
+            && !config.file.as_os_str().is_empty()
+            && config.file.canonicalize().unwrap_or_else(|_| config.file.clone()) != file
+        {
+            return Err(CliFailure::usage(format!(
+                "the daemon reads {}, not {}: say `--config` with the file that it reads, or `situated stop` first",
+                shown(&config.file),
+                shown(&file)
+            )));
+        }
         let (loaded, mut problems) = Config::read(&session.overrides());
         // A folder that is gone is a reason to remove its vault, not to leave it.
         let gone = |key: &str| {
@@ -80,10 +91,11 @@ impl Written {
     /// The position of a vault in the file.
     fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
         self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
-            if served(session).is_some_and(|served| served.iter().any(|vault| vault.name == name)) {
+            if let Some(vault) = served(session).iter().flatten().find(|vault| vault.name == name) {
                 return CliFailure::usage(format!(
-                    "`{name}` was given to `situated run`, and {} does not name it: `situated stop`, and start it otherwise",
-                    self.file.display()
+                    "`{name}` was given to `situated run`, and no configuration names it yet: `situated vault add {}` has \
+                     one name it",
+                    typed(&vault.path)
                 ));
             }
             let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();

@@ -100,7 +100,7 @@ impl From<CallError> for RpcError {
             CallError::TooMuch(over) => {
                 let (what, given, limit) = over.parts();
                 RpcError::new(ErrorKind::InvalidParams, message)
-                    .hint("what is related to a text is found for a longer one too, of which no word has to occur")
+                    .hint("`situated related --text -` finds what is near a longer text, of which no word has to occur")
                     .with("what", what)
                     .with("given", given)
                     .with("limit", limit)

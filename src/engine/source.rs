@@ -18,6 +18,11 @@ impl SettingsSource {
         SettingsSource { state: state_of(&file), file, awaits_start: Vec::new() }
     }
 
+    /// The file.
+    pub fn file(&self) -> PathBuf {
+        std::path::absolute(&self.file).unwrap_or_else(|_| self.file.clone())
+    }
+
     /// Whether the file is not as it was when it was read.
     pub fn has_changed(&self) -> bool {
         state_of(&self.file) != self.state

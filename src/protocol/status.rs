@@ -91,6 +91,9 @@ pub struct Status {
 /// How the configuration in force differs from the file; part of `status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigStatus {
+    /// The file, whether it is there or not.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub file: PathBuf,
     /// Whether the file has changed since the daemon read it: `reload` puts it in force.
     pub changed: bool,
     /// Settings that were read, and that only the next start of the daemon puts in force.

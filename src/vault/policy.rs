@@ -151,17 +151,8 @@ impl Policy {
     /// # Errors
     /// A malformed glob in `exclude`.
     pub fn new(root: &Path, config: &VaultConfig) -> Result<Policy, VaultError> {
-        let mut builder = GitignoreBuilder::new("");
-        // Git takes an unclosed `[` literally; in a configuration it is a typing error.
-        builder.allow_unclosed_class(false);
-        for glob in &config.exclude {
-            let bad = |error: ignore::Error| VaultError::BadGlob { glob: glob.clone(), error: error.to_string() };
-            builder.add_line(None, glob.strip_prefix("./").unwrap_or(glob)).map_err(bad)?;
-        }
-        let exclude = builder.build().map_err(|error| {
-            let glob = config.exclude.join("`, `");
-            VaultError::BadGlob { glob, error: error.to_string() }
-        })?;
+        let exclude = excluded(&config.exclude)
+            .map_err(|(glob, error)| VaultError::BadGlob { glob, error: error.to_string() })?;
         let seen = RwLock::new(HashMap::new());
         Ok(Policy {
             root: root.to_owned(),
@@ -170,6 +161,11 @@ impl Policy {
             max_note_bytes: config.max_note_bytes,
             seen,
         })
+    }
+
+    /// What is wrong with a glob of `exclude`.
+    pub fn problem(glob: &str) -> Option<String> {
+        excluded(&[glob.to_owned()]).err().map(|(_, error)| error.to_string())
     }
 
     /// What `path` is, if it is a folder (`is_dir`) or a file. Need not exist.
@@ -358,6 +354,17 @@ pub(super) fn file_system_form(path: &str) -> Cow<'_, Path> {
     } else {
         Cow::Borrowed(Path::new(path))
     }
+}
+
+/// The globs of `exclude`; or one that is malformed, and what is wrong with it.
+fn excluded(globs: &[String]) -> Result<Gitignore, (String, ignore::Error)> {
+    let mut builder = GitignoreBuilder::new("");
+    // Git takes an unclosed `[` literally; in a configuration it is a typing error.
+    builder.allow_unclosed_class(false);
+    for glob in globs {
+        builder.add_line(None, glob.strip_prefix("./").unwrap_or(glob)).map_err(|error| (glob.clone(), error))?;
+    }
+    builder.build().map_err(|error| (globs.join("`, `"), error))
 }
 
 /// Whether a file of this name has text that is searched.

@@ -75,6 +75,8 @@ fn a_vault_is_written_to_only_after_a_yes_and_only_where_obsidians_plugins_lie()
     let (code, said) = run(&place, &["install", "obsidian", "--vault", "notes", "--yes"]);
     assert!(code == 2 && said.contains("no vault of Obsidian's"), "{said}");
     fs::create_dir(place.vault.join(".obsidian")).unwrap();
+    let listed = run(&place, &["list"]).1;
+    assert!(listed.contains(&format!("situated editor install obsidian --vault {vault}")), "{listed}");
     let before = place.tree();
     let (code, said) = run(&place, &["install", "obsidian", "--vault", "notes"]);
     assert!(code == 2 && said.contains("--yes"), "nobody can be asked here: {said}");

@@ -593,6 +593,7 @@ fn a_search_over_a_limit_is_refused_at_once_and_others_go_on() {
                 assert_eq!((&data["kind"], &data["what"]), (&json!("invalid_params"), &json!(what)), "{answer}");
                 let given = data["given"].as_u64().unwrap();
                 assert!(data["limit"] == limit && given > limit, "{answer}");
+                assert!(data["hint"].as_str().unwrap().contains("`situated related --text -`"), "{answer}");
                 assert!(answer["error"]["message"].as_str().unwrap().contains(&given.to_string()), "{answer}");
             }
         }

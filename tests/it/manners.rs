@@ -116,8 +116,10 @@ fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
         place.write(&format!("n{i}.md"), format!("# Note {i}\n\nIts word is marker{i}.\n"));
     }
     let said = |vault: &VaultStatus| vault.doubt.as_ref().is_some_and(|doubt| doubt.contains("service restart"));
-    daemon.wait_vault("told what to do", said);
+    daemon.wait_vault("told what to do, once", |vault| said(vault) && vault.watch_problem.is_none());
     assert_eq!(daemon.holding("marker7"), ["n7.md"], "its index is kept");
+    let unread = crate::commands::err(&place.run(&["get", "n7.md"]));
+    assert!(unread.contains("is known, but cannot be read now: permission denied"), "{unread}");
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = start();
     daemon.wait_idle();

@@ -2,7 +2,7 @@
 //! Ollama's chat. It counts what it is asked, keeps the requests, and can be told to misbehave.
 
 use std::collections::VecDeque;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read as _, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,6 +28,8 @@ pub(crate) enum Answer {
     Text(String),
     /// The connection is closed without an answer.
     Hangup,
+    /// There is none, until the client has gone.
+    Silence,
 }
 
 /// What was asked.
@@ -174,6 +176,7 @@ fn serve(stream: &TcpStream, state: &State) {
         std::thread::sleep(latency);
         let written = match answer {
             Answer::Hangup => Err(()),
+            Answer::Silence => reader.read(&mut [0]).map(drop).map_err(drop).and(Err(())),
             Answer::Raw(status, body, headers) => respond(stream, status, &body, &headers),
             Answer::Good => respond(stream, 200, &good(&asked, state, None), &[]),
             Answer::Text(text) => respond(stream, 200, &good(&asked, state, Some(&text)), &[]),

@@ -112,16 +112,18 @@ fn status_says_what_of_the_configuration_is_not_in_force() {
     place.configure("");
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();
-    assert_eq!(daemon.status().config, ConfigStatus::default());
+    let file = place.dir.path().join("config.toml");
+    let as_read = ConfigStatus { file: file.clone(), ..ConfigStatus::default() };
+    assert_eq!(daemon.status().config, as_read);
     place.configure("\n[search]\nlimit = 1\nlanguage = \"de\"\n");
     assert!(daemon.status().config.changed);
     assert!(daemon.ask(&CheckConfigRequest::default()).problems.is_empty() && daemon.status().config.changed);
     assert_eq!(daemon.reload(), [""; 0]);
-    let taken = ConfigStatus { changed: false, awaits_start: vec!["search.language".to_owned()] };
+    let taken = ConfigStatus { file, changed: false, awaits_start: vec!["search.language".to_owned()] };
     assert_eq!(daemon.status().config, taken);
     assert_eq!(daemon.stop(), Some(0));
     let mut daemon = place.spawn(&["run"]);
-    assert_eq!(daemon.wait_idle().config, ConfigStatus::default());
+    assert_eq!(daemon.wait_idle().config, as_read);
 }
 
 /// The other end of `NOTIFY_SOCKET`.

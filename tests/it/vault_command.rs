@@ -167,7 +167,8 @@ fn a_vault_given_to_run_keeps_its_name_when_it_is_added_and_cannot_be_removed_be
     daemon.wait_idle();
     for arguments in [&["vault", "remove", "Other"][..], &["vault", "rename", "Other", "Fruit"]] {
         let (code, told) = said(&place, arguments);
-        assert!(code == 2 && told.contains("`Other` was given to `situated run`"), "{told}");
+        let mends = told.contains(&format!("`situated vault add {}`", other.display()));
+        assert!(code == 2 && told.contains("`Other` was given to `situated run`") && mends, "{told}");
     }
     well(&place, &["vault", "add", other.to_str().unwrap()]);
     assert_eq!(listed(&place), ["notes", "Other"].map(|name| (name.to_owned(), true)));
@@ -252,6 +253,26 @@ fn a_vault_whose_folder_is_gone_keeps_no_other_from_being_served_and_is_renamed_
     daemon.connect_anew();
     daemon.wait_holding("bananas", &[]);
     assert_eq!(daemon.holding("apples"), ["a.md"]);
+}
+
+#[test]
+fn a_configuration_that_the_running_daemon_does_not_read_is_left_as_it_is() {
+    let (place, _elsewhere, other) = place();
+    place.configure("");
+    let daemon = start(&place);
+    let unread = place.dir.path().join("unread.toml");
+    let text = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    fs::write(&unread, &text).unwrap();
+    for arguments in [
+        &["vault", "add", other.to_str().unwrap()][..],
+        &["vault", "remove", "notes"],
+        &["vault", "rename", "notes", "n"],
+    ] {
+        let (code, told) = said(&place, &[&["--config", unread.to_str().unwrap()], arguments].concat());
+        assert!(code == 2 && told.contains(&format!("not {}", unread.display())), "{told}");
+        assert_eq!(fs::read_to_string(&unread).unwrap(), text);
+    }
+    assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use protocol::search::{Expand, Mode};
 /// `ask`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a question it asks for one, and for more: each with the last few before it (/quit or Ctrl-D ends,\nCtrl-C stops an answer). The question and the passages found for it go to the model of [context].\n\nExit:   0 answered, 1 the notes do not say or the answer is unfinished, 78 no model is configured"
+    after_help = "Without a question it asks for one, and for more: each with the last few before\nit (/quit or Ctrl-D ends, Ctrl-C stops an answer). The question and the passages\nfound for it go to the model of [context].\n\nExit:   0 answered, 1 the notes do not say or the answer is unfinished,\n        78 no model is configured"
 )]
 pub(crate) struct Ask {
     /// What you would like to know; words of the query language (path:, tag:, …) narrow where it looks

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 /// `eval`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Queries are made from the vault: texts of links that say more than the names of\ntheir target, aliases, descriptions, first sentences of notes; first sentences of\nsections too where these are fewer than 60. Each is hidden where it stood, in an\nindex of its own in a temporary folder; the vault is only read, and no daemon is\nneeded. Every figure comes with the interval that holds it with 95 % confidence; of\nfewer than 60 queries no way of searching is called the best, for they are too few\nto tell.\n\nOf a --set, documents that are not in its vault are counted and named first; queries\nthat want nothing else are left out.\n\nExit:   0 measured, 1 there is no query to ask,\n        74 a file of the set cannot be used: it says which line, and what to do"
+    after_help = "Queries are made from the vault: texts of links that say more than the names of\ntheir target, aliases, descriptions, first sentences of notes; first sentences\nof sections too where these are fewer than 60. Each is hidden where it stood, in\nan index of its own in a temporary folder; the vault is only read, and no daemon\nis needed. Every figure comes with the interval that holds it with 95 %\nconfidence; of fewer than 60 queries no way of searching is called the best, for\nthey are too few to tell.\n\nOf a --set, documents that are not in its vault are counted and named first;\nqueries that want nothing else are left out.\n\nExit:   0 measured, 1 there is no query to ask,\n        74 a file of the set cannot be used: it says which line, and what to do"
 )]
 pub(crate) struct Eval {
     /// A vault by name, or any folder of notes; the first configured vault if absent

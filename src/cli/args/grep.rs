@@ -8,7 +8,7 @@ use crate::cli::print::Hyperlinks;
 /// `grep`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Pattern:  a regular expression as in ripgrep; capitals matter only if it has one\nExamples: situated grep TODO tag:work              lines with TODO, in notes with the tag\n          situated grep -C2 'due:\\s*2026-1[12]'     with two lines before and after\n          situated grep -l '\\[ \\]' path:Projects    notes with an open task\n          situated grep TODO -- -path:archive      conditions that exclude stand behind --\n          vim -q <(situated grep -F 'a.b(c)')       in a pipe: FILE:LINE:TEXT, with paths that open from here\nExit:     0 found, 1 nothing found, 2 wrong pattern"
+    after_help = "Pattern:  a regular expression as in ripgrep; capitals matter only if it has one\nExamples: situated grep TODO tag:work              in notes with the tag\n          situated grep -C2 'due:\\s*2026-1[12]'    two lines before and after\n          situated grep -l '\\[ \\]' path:Projects   notes with an open task\n          situated grep TODO -- -path:archive      what excludes stands last\n          vim -q <(situated grep -F 'a.b(c)')      FILE:LINE:TEXT, with paths\n                                                   that open here, in a pipe\nExit:     0 found, 1 nothing found, 2 wrong pattern"
 )]
 pub(crate) struct Grep {
     /// What a line has to match

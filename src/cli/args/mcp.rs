@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueHint};
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Without a subcommand it speaks MCP on standard input and output: an assistant's program starts it so.\nOver HTTP: situated mcp --http 7391"
+    after_help = "Without a subcommand it speaks MCP on standard input and output: an assistant's\nprogram starts it so.\nOver HTTP: situated mcp --http 7391"
 )]
 pub(crate) struct Mcp {
     /// Serve over HTTP at this address instead, to clients that have the token

@@ -11,7 +11,7 @@ use protocol::search::BoostWeights;
 /// `search`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Query:  words, \"a phrase\", /a regex/, -without, tag:work, path:Projects/, type:daily, after:2026-01, before:2026-06,\n        on:yesterday, in:march, last:week, created:2025, modified:7d, link:Note, linked-from:Note, prop.status:done,\n        vault:Work, -vault:Archive, 'prop.priority:>2', [status], [due:<2026-12],\n        a AND b, a OR b, NOT a, (a OR b) AND tag:c\n        (quote a query with -without: situated search 'plan -draft')\nExit:   0 found, 1 nothing found"
+    after_help = "Query:  words, \"a phrase\", /a regex/, -without, tag:work, path:Projects/,\n        type:daily, after:2026-01, before:2026-06, on:yesterday, in:march,\n        last:week, created:2025, modified:7d, link:Note, linked-from:Note,\n        prop.status:done, vault:Work, -vault:Archive, 'prop.priority:>2',\n        [status], [due:<2026-12], a AND b, a OR b, NOT a, (a OR b) AND tag:c\n        (quote a query with -without: situated search 'plan -draft'; one that\n        begins with it stands behind --: situated search -- '-draft plan')\nExit:   0 found, 1 nothing found"
 )]
 pub(crate) struct Search {
     /// What is sought
@@ -152,7 +152,7 @@ pub(crate) enum OpenIn {
 /// `related`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:  situated related Projects/Plan.md:12-20     what lies near these lines\n           situated related --notes Projects/Plan.md     the nearest notes\n           wl-paste | situated related --text -          what lies near a text\nExit:   0 found, 1 nothing found"
+    after_help = "Examples:  situated related Projects/Plan.md:12-20     what is near these lines\n           situated related --notes Projects/Plan.md   the nearest notes\n           wl-paste | situated related --text -        what is near a text\nExit:   0 found, 1 nothing found"
 )]
 pub(crate) struct Related {
     /// A note, or lines of one: its path in the vault or on the disk, title, alias or link

@@ -37,7 +37,7 @@ pub(crate) enum ModelsAction {
 /// `models add`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "From then on:  situated search --rerank \"…\"   (cross-encoder)\nA hub is that of HF_ENDPOINT, huggingface.co if unset; HF_TOKEN is for models that are not for everybody.\nA search never downloads anything."
+    after_help = "From then on:  situated search --rerank \"…\"   (cross-encoder)\nA hub is that of HF_ENDPOINT, huggingface.co if unset; HF_TOKEN is for models\nthat are not for everybody.\nA search never downloads anything."
 )]
 pub(crate) struct AddModel {
     /// What it does: judge what a search finds, give texts their vectors, or give words theirs (model2vec)

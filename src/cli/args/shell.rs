@@ -22,7 +22,7 @@ pub(crate) struct Tail {
 /// `completions`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Bash:  situated completions bash > ~/.local/share/bash-completion/completions/situated\nZsh:   situated completions zsh > ~/.zfunc/_situated     (with fpath+=~/.zfunc before compinit)\nFish:  situated completions fish > ~/.config/fish/completions/situated.fish"
+    after_help = "Bash:\n  situated completions bash \\\n    > ~/.local/share/bash-completion/completions/situated\nZsh, with fpath+=~/.zfunc before compinit:\n  situated completions zsh > ~/.zfunc/_situated\nFish:\n  situated completions fish > ~/.config/fish/completions/situated.fish"
 )]
 pub(crate) struct Completions {
     /// The shell; that of $SHELL if absent

@@ -126,6 +126,16 @@ fn times_have_the_units_of_the_configuration() {
 }
 
 #[test]
+fn a_pause_takes_seconds_or_a_time_with_a_unit() {
+    for (text, read) in [("60", 60), ("0", 0), ("30m", 1800), ("2h", 7200), ("1.5m", 90)] {
+        assert_eq!(seconds(text), Ok(read), "{text}");
+    }
+    for text in ["", "-5", "soon", "0s", "1.5"] {
+        assert!(seconds(text).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn contradictions_are_usage_errors() {
     for line in [
         "search",
@@ -155,6 +165,38 @@ fn contradictions_are_usage_errors() {
         let words = std::iter::once("situated").chain(line.split(' '));
         let error = Cli::try_parse_from(words).expect_err(line);
         assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn a_query_that_begins_with_a_hyphen_is_shown_its_place() {
+    let said = |arguments: &[&str]| {
+        let arguments: Vec<OsString> = ["situated"].iter().chain(arguments).map(OsString::from).collect();
+        let error = command().try_get_matches_from(&arguments).expect_err("it parses");
+        with_dashes(error, &arguments).to_string()
+    };
+    for command in ["search", "grep", "ask", "related"] {
+        for query in ["-path:x foo", "-path:x"] {
+            assert!(said(&[command, query]).contains(&format!("behind `--`: -- '{query}'")), "{command} {query}");
+        }
+    }
+    assert!(said(&["search", "-notes of May"]).contains("behind `--`: -- '-notes of May'"));
+    for arguments in
+        [&["search", "x", "--limt", "3"][..], &["search", "x", "-nfew"], &["related", "-t", "-x y", "--no"]]
+    {
+        assert!(!said(arguments).contains("behind `--`"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn notes_under_the_help_fit_a_narrow_terminal() {
+    let mut waiting = vec![command()];
+    while let Some(command) = waiting.pop() {
+        let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in notes.lines() {
+            assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+        }
+        waiting.extend(command.get_subcommands().cloned());
     }
 }
 

@@ -1,10 +1,10 @@
 //! Turns facts into findings. Pure, so a table of facts is a test.
 
-use super::super::print::{bytes, counted, millis};
+use super::super::print::{bytes, counted, millis, typed};
 use super::daemon::Daemon;
 use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
-use super::{Check, Level, typed};
+use super::{Check, Level};
 use note::Format;
 use protocol::contexts::OfferedWork;
 use protocol::status::{Enforcement, RunState, Status, WarnedNote};
@@ -378,6 +378,7 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
         return vec![Check::fail("vault", format!("{name} cannot be read")).because(why.clone())];
     }
     let on = vault.file_system.as_ref().map_or(String::new(), |(kind, _)| format!(" on {kind}"));
+    let notes = counted(vault.notes, "note");
     let mut found = vec![match (&vault.file_system, vault.poll) {
         (Some((kind, true)), None) => Check::note(
             "vault",
@@ -388,8 +389,11 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
             format!("{name} lies on {kind}, where changes by others go unheard, and is not polled"),
         )
         .remedy(format!("take `poll = false` out of the vault {name}")),
-        _ => Check::ok("vault", format!("{name}: {}{on}", counted(vault.notes, "note")))
-            .because(vault.path.display().to_string()),
+        _ => match vault.doubted {
+            // The daemon's problem says what to do.
+            Some(indexed) => Check::warn("vault", format!("{name}: {notes}{on} now, and {indexed} in its index")),
+            None => Check::ok("vault", format!("{name}: {notes}{on}")).because(vault.path.display().to_string()),
+        },
     }];
     let named = |paths: &[String]| if full { paths.join(", ") } else { String::new() };
     for (reason, (count, paths)) in &vault.skipped {

@@ -10,8 +10,6 @@ mod redact;
 mod service;
 mod vaults;
 
-use std::path::Path;
-
 use serde::Serialize;
 use serde_json::json;
 
@@ -121,19 +119,6 @@ pub(super) fn findings(session: &Session) -> Vec<Check> {
     let (_, mut found) = look(true, session);
     found.sort_by_key(|check| std::cmp::Reverse(check.level));
     found
-}
-
-/// A path, escaped as one word of a command: folders of a Mac have spaces in their names.
-fn typed(path: &Path) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@:,=%~".contains(c);
-    let mut word = String::new();
-    for c in path.to_string_lossy().chars() {
-        if !plain(c) {
-            word.push('\\');
-        }
-        word.push(c);
-    }
-    word
 }
 
 /// Prints findings, the worst last: at a terminal a person looks there first.

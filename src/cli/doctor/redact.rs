@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::facts::Facts;
-use super::typed;
+use crate::cli::print::typed;
 
 /// Replaces names.
 pub(super) struct Redactor {

@@ -32,6 +32,8 @@ pub(super) struct VaultFacts {
     pub(super) poll: Option<bool>,
     pub(super) folders: u64,
     pub(super) notes: u64,
+    /// Notes in the index, if the daemon doubts what the folder shows.
+    pub(super) doubted: Option<u64>,
     /// What is left out, by reason: how many, and the first few.
     pub(super) skipped: BTreeMap<&'static str, (u64, Vec<String>)>,
     /// Copies that a sync left: how many, and the first few.
@@ -64,9 +66,14 @@ pub(super) fn look(config: Option<&Config>, data_dir: &Path, daemon: &Daemon) ->
 fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts {
     let index = engine::vault_dir(data_dir, &vault.path);
     let free = matches!(daemon, Daemon::Absent);
+    let served = match daemon {
+        Daemon::Answers(status, _) => status.vaults.iter().find(|served| served.path == vault.path),
+        _ => None,
+    };
     let mut facts = VaultFacts {
         name: vault.name.clone(),
         path: vault.path.clone(),
+        doubted: served.filter(|served| served.doubt.is_some()).map(|served| served.notes),
         file_system: file_system(&vault.path),
         poll: vault.poll,
         indexed: index.is_dir(),

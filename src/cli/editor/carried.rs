@@ -25,6 +25,9 @@ macro_rules! files {
 /// Where Obsidian keeps what belongs to a vault.
 pub(super) const OBSIDIAN: &str = ".obsidian";
 
+/// Where Neovim looks for the plugin: a package of our own (`:help packages`), and the plugin in it.
+pub(super) const PACKAGE: &str = "pack/situated/start/situated";
+
 /// All of them.
 pub(super) static PLUGINS: [Plugin; 4] = [
     Plugin {
@@ -79,12 +82,12 @@ impl Plugin {
     pub(super) fn folder(&self, around: &Surroundings) -> Option<PathBuf> {
         let Surroundings { home, data_home, config_home, nvim_name, vault } = around;
         Some(match self.editor {
-            // A Neovim package: Neovim loads it when it starts (`:help packages`).
             EditorName::Neovim => data_home
                 .clone()
                 .unwrap_or_else(|| home.join(".local/share"))
                 .join(nvim_name.as_deref().unwrap_or(Path::new("nvim")))
-                .join("site/pack/situated/start/situated"),
+                .join("site")
+                .join(PACKAGE),
             // Emacs takes the first of these that is there (`(emacs) Find Init`).
             EditorName::Emacs => {
                 let of_config = config_home.clone().unwrap_or_else(|| home.join(".config")).join("emacs");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::carried::Plugin;
+use super::carried::{PACKAGE, Plugin};
 use crate::service::files::{Undo, Write};
 
 /// Name of the record in the plugin's folder.
@@ -130,6 +130,11 @@ impl Installed {
                 let _ = fs::remove_dir(self.folder.join(folder));
             }
         }
+        if self.folder.ends_with(PACKAGE) {
+            for folder in self.folder.ancestors().skip(1).take(2) {
+                let _ = fs::remove_dir(folder);
+            }
+        }
         Ok(changed)
     }
 }
@@ -171,6 +176,19 @@ mod tests {
             assert_eq!(look().uninstall(plugin).unwrap(), [""; 0]);
             assert!(tree(dir.path()).is_empty());
             assert!(!folder.exists());
+        }
+    }
+
+    #[test]
+    fn a_package_goes_with_its_plugin_unless_it_holds_another() {
+        let (dir, plugin) = (tempfile::tempdir().unwrap(), &PLUGINS[0]);
+        let look = || Installed::look(dir.path().join(PACKAGE));
+        for other in ["pack/other", "pack/situated/opt"] {
+            look().install(plugin).unwrap();
+            fs::create_dir_all(dir.path().join(other)).unwrap();
+            look().uninstall(plugin).unwrap();
+            assert_eq!(dir.path().join("pack/situated").exists(), other.contains("situated"), "{other}");
+            assert!(!dir.path().join("pack/situated/start").exists());
         }
     }
 

@@ -14,7 +14,7 @@ use crate::cli::session::{CliFailure, Session};
 use crate::mcp::http::{Door, PATH, serve as serve_clients};
 
 /// Name of the token's file in the data folder.
-const TOKEN_FILE: &str = "mcp-token";
+pub(in crate::cli) const TOKEN_FILE: &str = "mcp-token";
 
 /// Random bytes of a new token.
 const TOKEN_BYTES: usize = 32;

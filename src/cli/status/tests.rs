@@ -125,6 +125,13 @@ fn contexts_of_a_model_are_told_in_words() {
 }
 
 #[test]
+fn a_daemon_that_does_not_answer_is_not_to_be_asked_again_by_this_command() {
+    let failure = unanswered(ClientError::Timeout { after: std::time::Duration::from_secs(10), pid: Some(7) });
+    let CliFailure::Said { code: exit::TIMEOUT, message } = failure else { panic!("{failure:?}") };
+    assert!(message.contains("kill -9 7") && !message.contains("situated status"), "{message}");
+}
+
+#[test]
 fn it_fits_a_terminal_of_twenty_columns() {
     let page = Page::default();
     rows(&report(Status { vaults: Vec::new(), ..status() }), 100).print(&mut Out::to(page.clone(), 20)).unwrap();
@@ -135,11 +142,12 @@ fn it_fits_a_terminal_of_twenty_columns() {
 
 #[test]
 fn a_vault_without_notes_is_nothing_to_be_content_with() {
-    let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, ..status().vaults.remove(0) };
+    let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, last_change: None, ..status().vaults.remove(0) };
     let empty = Status { vaults: vec![vault], problems: Vec::new(), ..status() };
     let said = rows(&report(empty.clone()), 100);
     assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
-    assert!(shown(&empty, 100).contains("is this the right folder"));
+    let told = shown(&empty, 100);
+    assert!(told.contains("is this the right folder") && !told.contains("not indexed yet"), "{told}");
     let looking = Status { state: RunState::Indexing, ..empty };
     assert!(!shown(&looking, 100).contains("is this the right folder"));
     assert_eq!(rows(&report(looking), 100).light, Light::Green);
@@ -148,7 +156,11 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
 #[test]
 fn a_configuration_that_is_not_in_force_is_told_of() {
     assert!(!shown(&status(), 80).contains("config reload"));
-    let config = ConfigStatus { changed: true, awaits_start: vec!["serve.socket".into(), "host.sandbox".into()] };
+    let config = ConfigStatus {
+        changed: true,
+        awaits_start: vec!["serve.socket".into(), "host.sandbox".into()],
+        ..ConfigStatus::default()
+    };
     let told = shown(&Status { config, ..status() }, 80);
     assert!(told.contains("changed since the daemon read it: `situated config reload`"), "{told}");
     assert!(told.contains("starts again: serve.socket, host.sandbox"), "{told}");

@@ -280,6 +280,7 @@ fn typos_and_wrong_values_name_their_place_and_what_would_be_right() {
         ),
         ("[[vault]]\npath = \"NOTES\"\nexclude = [\"ok\", \"a{b\"]", "3:18 vault.exclude not a pattern"),
         ("[[vault]]\npath = \"NOTES\"\nexclude = [3, \"a{b\"]", "3:15 vault.exclude not a pattern"),
+        ("[[vault]]\npath = \"NOTES\"\nexclude = [\"[a\"]", "3:12 vault.exclude not a pattern"),
         ("[[vault]]\npath = \"NOTES\"\nkinds = []", "3:9 vault.kinds write a table"),
         ("search = 3", "1:1 search `search` is a section"),
         ("# ümläut\n\"ä\" = 1 # x\n[search]\nx = = 3", "4:5  this is not TOML"),

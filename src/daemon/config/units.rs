@@ -237,10 +237,7 @@ pub(super) fn string(value: &Value) -> Result<String, String> {
 /// A pattern of what is left out, in the syntax of .gitignore.
 pub(super) fn pattern(value: &Value) -> Result<String, String> {
     let glob = string(value)?;
-    match ignore::gitignore::GitignoreBuilder::new("").add_line(None, &glob) {
-        Ok(_) => Ok(glob),
-        Err(error) => Err(format!("not a pattern: {error}")),
-    }
+    vault::policy::Policy::problem(&glob).map_or(Ok(glob), |error| Err(format!("not a pattern: {error}")))
 }
 
 /// A pattern of what is private.

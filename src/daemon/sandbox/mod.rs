@@ -7,7 +7,7 @@ mod own;
 pub mod successor;
 
 pub use landlock::Rules;
-pub use own::{Closed, close_to_others, make_files_private};
+pub use own::{Closed, OWN, close_to_others, make_files_private};
 
 /// Prevents this thread, and what it starts, from gaining rights that it does not have; where the kernel cannot do
 /// that, this does nothing.

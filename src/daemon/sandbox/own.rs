@@ -10,7 +10,18 @@ use platform::files;
 use crate::daemon::strange::Strange;
 
 /// What the daemon makes in its data folder: folders with all below them, and files.
-const OWN: [&str; 8] = ["vaults", "ledger", "models", "lock", "daemon.json", "paused", "daemon.log", "daemon.log.1"];
+pub const OWN: [&str; 10] = [
+    "vaults",
+    "ledger",
+    "models",
+    "paused",
+    "consent.json",
+    "team-keeper",
+    "daemon.log",
+    "daemon.log.1",
+    "daemon.json",
+    "lock",
+];
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

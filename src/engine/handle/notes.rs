@@ -10,8 +10,9 @@ use super::{CallError, Handle};
 use crate::decide::Task;
 use crate::indexer::commit::decision;
 use crate::now_s;
+use index::Snapshot;
 use note::chunk::seen;
-use note::{FileStat, Warning};
+use note::{FileStat, VaultPath, Warning};
 use protocol::audience::Audience;
 use protocol::decision::{DecidedStep, Decision};
 use protocol::note::{GetRequest, NoteText};
@@ -39,8 +40,10 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     // A caller that may not see a note gets the same answer as for one that is not there.
     let unknown = || resolve::unknown(&vaults, &request.path, request.audience);
     let FileText { bytes, stat, remark } = read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| {
-        let is_told = hidden.is_none() && error != ReadError::Gone;
-        if is_told { not_found("note", path.as_str(), &format!("it cannot be read: {error}")) } else { unknown() }
+        if hidden.is_some() || error == ReadError::Gone {
+            return unknown();
+        }
+        unreadable(&snapshot, &path, &error)
     })?;
     let mut note = note::parse(&path, &bytes, &pipeline.rules);
     note.warnings.extend(remark.map(|message| Warning { line: 1, message }));
@@ -93,6 +96,14 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     })
 }
 
+/// The error for a note whose file cannot be read now. Searches find one that is in the index.
+fn unreadable(snapshot: &Snapshot, path: &VaultPath, error: &ReadError) -> CallError {
+    match snapshot.note_at(path) {
+        Some(_) => CallError::Storage(format!("`{path}` is known, but cannot be read now: {error}")),
+        None => not_found("note", path.as_str(), &format!("it cannot be read: {error}")),
+    }
+}
+
 /// See [`Handle::plan`].
 pub(super) fn plan(
     engine: &Handle,
@@ -104,12 +115,12 @@ pub(super) fn plan(
     let typed = path;
     let (vaults, _) = engine.served(vault)?;
     let Named { vault, path, .. } = engine.readable(vault, typed, Audience::default())?;
-    let (_, pipeline) = ready(&vault)?;
+    let (snapshot, pipeline) = ready(&vault)?;
     let text = match text {
         Some(text) => FileText { bytes: text.as_bytes().to_vec(), stat: FileStat::default(), remark: None },
         None => read(&vault, &path, pipeline.max_note_bytes)?.map_err(|error| match error {
             ReadError::Gone => resolve::unknown(&vaults, typed, Audience::default()),
-            error => not_found("note", path.as_str(), &format!("it cannot be read: {error}")),
+            error => unreadable(&snapshot, &path, &error),
         })?,
     };
     let stored = stored(&pipeline, &path)?;

@@ -71,7 +71,8 @@ pub(super) fn status(engine: &Handle, vault: Option<&str>, audience: Audience) -
     let names = pipeline.map(|pipeline| (pipeline.contextualizer(None), pipeline.generation.embedder.clone()));
     let (contextualizer, embedder) = names.unwrap_or_default();
     let source = &engine.0.config.load().source;
-    let config = ConfigStatus { changed: source.has_changed(), awaits_start: source.awaits_start.clone() };
+    let config =
+        ConfigStatus { file: source.file(), changed: source.has_changed(), awaits_start: source.awaits_start.clone() };
     Ok(Status {
         state,
         vaults,

@@ -456,7 +456,8 @@ impl Indexer {
 
     /// The state that `status` shows.
     fn refresh_status(&self) {
-        let watch_problem = self.notes.watch.problem();
+        // A vault that is gone cannot be watched either: that is said once, by the doubt.
+        let watch_problem = self.notes.watch.problem().filter(|_| !self.notes.guard.waits_for_return());
         {
             let mut status = self.actor.shared.status.lock();
             let pending = self.notes.freshness.waiting() + self.notes.work.queued() + self.notes.work.under_way();
@@ -473,12 +474,10 @@ impl Indexer {
         *self.actor.shared.waited_for() = [serving, next].into_iter().flatten().cloned().collect();
         let waiting = self.buyer.pending.queue.len();
         let doubt = self.notes.guard.doubt().map(str::to_owned);
-        // A vault that is gone cannot be watched either: that is said once.
-        let unwatched = watch_problem.filter(|_| !self.notes.guard.waits_for_return());
         let report = IndexerReport {
             stage: Stage::Open,
             notes: self.opened.clone(),
-            problems: [doubt, unwatched]
+            problems: [doubt, watch_problem]
                 .into_iter()
                 .chain([self.notes.failure.as_ref().map(|failure| failure.why.clone())])
                 .chain([self.buyer.pending.too_dear(), self.buyer.pending.problem()])

@@ -132,7 +132,7 @@ impl Reader<'_> {
     /// The place behind a time that is none to read, or else behind the word. A time that lies ahead is skipped as a
     /// whole: the year of `december 2030` is not read; nor is `this week` of `after this week`.
     fn behind_unread(&self, at: usize) -> usize {
-        let bounds = [Role::Since, Role::Until, Role::After, Role::Between];
+        let bounds = [Role::Since, Role::Before, Role::Until, Role::After, Role::Between];
         let bound = self.phrases(at, None).filter(|(_, role, _)| bounds.contains(role));
         let times = bound.filter_map(|(language, _, count)| self.time(at + count, language));
         times.chain(self.point(at, None)).map(|(end, _)| end).max().unwrap_or(at + 1)
@@ -153,9 +153,11 @@ impl Reader<'_> {
                 let (end, (start, _)) = self.time(next, language)?;
                 (start <= today).then_some((end, When::Days(start, None)))
             }
-            Role::Until => {
-                let (end, (before, _)) = self.time(next, language)?;
-                Some((end, When::of((Date::constant(1, 1, 1), before), today)?))
+            Role::Before | Role::Until => {
+                let (end, (before, after)) = self.time(next, language)?;
+                let until = if role == Role::Before { before } else { after };
+                // A time that reaches up to today leaves nothing out.
+                (until <= today).then_some((end, When::Days(Date::constant(1, 1, 1), Some(until))))
             }
             Role::After => {
                 let (end, (_, after)) = self.time(next, language)?;
@@ -176,7 +178,20 @@ impl Reader<'_> {
         let longest = |at: usize| {
             self.relative(at, Some(language)).chain(self.point(at, Some(language))).max_by_key(|(end, _)| *end)
         };
-        longest(at).or_else(|| longest(self.behind(&ARTICLES, at)))
+        let bare = self.behind(&ARTICLES, at);
+        // Behind an article, `march` goes on foot.
+        let is_name = |(end, _): &(usize, Days)| *end > bare + 1 || self.word(bare) != Some("march");
+        longest(at).or_else(|| longest(bare).filter(is_name)).or_else(|| self.edge(bare, language))
+    }
+
+    /// The first or the last day of a time: `the beginning of March`, `Ende letzter Woche`.
+    fn edge(&self, at: usize, language: usize) -> Option<(usize, Days)> {
+        let first = self.role(at, language, Role::Beginning);
+        let next = at + first.or_else(|| self.role(at, language, Role::End))?;
+        let next = next + self.role(next, language, Role::Of).unwrap_or(0);
+        let (end, (start, after)) = self.time(next, language)?;
+        let day = if first.is_some() { start } else { after.yesterday().ok()? };
+        Some((end, (day, day.tomorrow().ok()?)))
     }
 
     /// The times that are reckoned from today and begin at a word, in all languages or in one.
@@ -305,13 +320,14 @@ impl Reader<'_> {
 
     /// The month that a word names. Beside a number (`of` is `None`) its first three letters are enough. Without a
     /// number `of` is the language: only May has so short a name, and only in its own language, for `I may` is no time
-    /// in Swedish.
+    /// in Swedish, nor is `a march` one in Italian.
     fn month(&self, at: usize, of: Option<usize>) -> Option<i8> {
         let word = self.word(at)?;
         match (word.chars().count(), of) {
             (0..3, _) => None,
             (3, None) => note::month(word).filter(|_| SHORT_MONTHS.contains(&word)),
             (3, Some(language)) => (LANGUAGES[language].may == word).then_some(5),
+            (_, Some(1..)) if word == "march" => None,
             _ => bent(word, note::month),
         }
     }

@@ -184,6 +184,9 @@ fn each_fault_is_told_with_what_to_do() {
         ("watches", Warn, "127 of 128 instances", "max_user_instances=512", |f| f.host.instances = Some((128, 127))),
         ("watches", Note, "no /proc", "", |f| f.host = Host { landlock: Some(7), ..Host::default() }),
         ("vault", Fail, "cannot be read", "", |f| f.vaults[0].unreadable = Some("Permission denied".into())),
+        ("vault", Warn, "0 notes on ext4 now, and 80 in its index", "", |f| {
+            (f.vaults[0].notes, f.vaults[0].doubted) = (0, Some(80));
+        }),
         ("vault", Note, "lies on NFS", "", |f| f.vaults[0].file_system = Some(("NFS".into(), true))),
         ("vault", Warn, "and is not polled", "poll = false", |f| {
             (f.vaults[0].file_system, f.vaults[0].poll) = (Some(("FUSE".into(), true)), Some(false));
