@@ -75,7 +75,7 @@ pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
         lane("meaning", "cosine", &lanes.dense),
         lanes.fused
     );
-    let Boosted { graph, links, recency, date, kind } = lanes.boosts;
+    let Boosted { graph, links, recency, date, kind, name } = lanes.boosts;
     for (name, boost) in
         [("place among links", graph), ("linked", links), ("new", recency), ("of that time", date), ("kind", kind)]
     {
@@ -83,6 +83,9 @@ pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
             // Writing to a string cannot fail.
             let _ = write!(reasons, " · {name} +{boost:.3}");
         }
+    }
+    if name > 0.0 {
+        reasons.push_str(" · the query is its name");
     }
     if !lanes.boosts.is_nothing() {
         let _ = write!(reasons, " · score {score:.3}");

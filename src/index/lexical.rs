@@ -16,7 +16,7 @@ use super::corpus::Corpus;
 use super::documents::{View, guarded};
 use super::meant::{MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
-use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, weighted};
+use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, telling, weighted};
 use super::{Cancel, LexicalError, NoteNo, Row};
 use vector::Best;
 
@@ -122,11 +122,11 @@ impl View {
         Ok(best.finish())
     }
 
-    /// The normal forms of a text's words in all languages of the vault.
+    /// The normal forms of a query's [telling](telling) words in all languages of the vault.
     pub(super) fn forms(&self, text: &str) -> Result<HashSet<String>, LexicalError> {
         guarded(|| {
             let languages = self.languages()?;
-            Ok(languages.iter().flat_map(|language| words(text, Some(*language))).map(|word| word.text).collect())
+            Ok(telling(text, &languages))
         })
     }
 

@@ -3,6 +3,7 @@
 //! A query is too short to have a language: each of its words is looked up in the forms it has in the languages of the
 //! vault.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use tantivy::schema::Field;
@@ -109,10 +110,7 @@ pub(super) struct AskedWord {
 pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
     let plain = words(text, None);
     let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
-    let stop = |word: &Word| {
-        let typed = text[word.range.clone()].to_ascii_lowercase();
-        word.kind == Kind::Word && STOP.binary_search(&typed.as_str()).is_ok()
-    };
+    let stop = |word: &Word| word.kind == Kind::Word && is_stop_word(&text[word.range.clone()]);
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
     let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();
@@ -150,6 +148,15 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
         }
     }
     asked
+}
+
+/// The normal forms in these languages of a query's words, without those that say nothing beside others: what a reader
+/// looks for in a passage.
+pub(super) fn telling(text: &str, languages: &[Language]) -> HashSet<String> {
+    let is_stop = |word: &Word| word.kind == Kind::Word && is_stop_word(&text[word.range.clone()]);
+    let words: Vec<Word> = languages.iter().flat_map(|language| words(text, Some(*language))).collect();
+    let all = words.iter().all(is_stop);
+    words.into_iter().filter(|word| all || !is_stop(word)).map(|word| word.text).collect()
 }
 
 /// The words of a query, in their normal forms, that are looked up as what begins with them.

@@ -29,8 +29,8 @@ pub struct Hit {
     pub line: u32,
     /// Last line of the chunk.
     pub end_line: u32,
-    /// The line of the chunk that answers the query best, where a program opens the note: that of the snippet's first match,
-    /// or the first that says something. 0 from a daemon that is older than this field.
+    /// The line of the chunk that answers the query best, where a program opens the note: of the snippet's lines the first
+    /// with a phrase or most of the words, or the first that says something. 0 from a daemon that is older than this field.
     #[serde(default)]
     pub match_line: u32,
     /// Title of the note.
@@ -220,6 +220,9 @@ pub struct Boosted {
     pub date: f32,
     /// Kind of note.
     pub kind: f32,
+    /// 1 if the query is a name of the note: then its best chunk has the score 1.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub name: f32,
 }
 
 impl Boosted {

@@ -34,3 +34,14 @@ fn a_query_asks_for_each_word_once() {
     let flood = (0..1000).map(|i| format!("w{i} ")).collect::<String>();
     assert_eq!(asked(&flood, &LANGUAGES, false).len(), MOST_WORDS);
 }
+
+#[test]
+fn words_that_say_nothing_are_shown_only_where_there_are_no_others() {
+    let told = |text: &str| {
+        let mut words: Vec<String> = telling(text, &[Language::English]).into_iter().collect();
+        words.sort_unstable();
+        words
+    };
+    assert_eq!(told("who inspects the fires?"), ["fire", "inspect"]);
+    assert_eq!(told("To be"), ["be", "to"]);
+}

@@ -129,9 +129,15 @@ pub(super) fn fuse(candidates: Vec<Candidate>, scale: Scale, dense: Dense) -> Ve
     ranked.filter(|r| r.fused > 0.0).collect()
 }
 
-/// Best first; among equals `tie` decides, so that an answer never depends on how an index came about.
+/// Best first; among equals one whose name was typed, and then `tie` decides, so that an answer never depends on how an
+/// index came about.
 pub(super) fn sort(ranked: &mut [Ranked], tie: impl Fn(Row, Row) -> Ordering) {
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| tie(a.candidate.row, b.candidate.row)));
+    let place = |hit: &Ranked| (hit.score, hit.boosted.name);
+    ranked.sort_by(|a, b| {
+        let (a_place, b_place) = (place(a), place(b));
+        let better = b_place.0.total_cmp(&a_place.0).then_with(|| b_place.1.total_cmp(&a_place.1));
+        better.then_with(|| tie(a.candidate.row, b.candidate.row))
+    });
 }
 
 #[cfg(test)]

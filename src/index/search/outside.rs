@@ -18,7 +18,8 @@ use super::rank::{corpus_of, rank_within};
 use super::snippet::snippet;
 use super::trail::trail;
 use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
-use crate::analyze::{each_word, words};
+use crate::analyze::each_word;
+use crate::query::telling;
 use crate::statistics::WordStatistics;
 use crate::{Language, LexicalError, NoteEntry};
 
@@ -142,7 +143,7 @@ impl OutsideRanking {
 
 fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit {
     let Outside { vault, note, heading_path, lines, text, context, language, .. } = chunk;
-    let terms = words(query, Some(*language)).into_iter().map(|word| word.text).collect();
+    let terms = telling(query, &[*language]);
     let passage = snippet(text, note.path.format(), &terms, &|text, each| {
         each_word(text, Some(*language), |token, _| each(token.offset_from..token.offset_to, &token.text));
     });

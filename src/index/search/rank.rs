@@ -4,6 +4,7 @@
 //! all ([`Corpus`]), and fused by the best of all ([`Scale`]). A word is corrected only if no vault has it, and the
 //! answer says so once. All that differs from vault to vault is in its [`Part`].
 
+mod called;
 mod emptied;
 mod required;
 mod wider;
@@ -123,7 +124,7 @@ fn ranked(
     let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
         let Begun { mut ranking, lanes, allowed } = begun;
         if lanes {
-            fuse_into(&mut ranking, part, candidates, scale, &meant);
+            fuse_into(&mut ranking, (part, allowed.as_ref()), candidates, scale, &meant);
             if let Some(allowed) = allowed.filter(|_| part.query.is_all_required()) {
                 add_rest(&mut ranking, part, &allowed);
             }
@@ -212,7 +213,13 @@ impl Begun {
     }
 }
 
-fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>, scale: Scale, meant: &Meant) {
+fn fuse_into(
+    ranking: &mut Ranking,
+    (part, allowed): (&Part<'_>, Option<&RowSet>),
+    candidates: Vec<Candidate>,
+    scale: Scale,
+    meant: &Meant,
+) {
     let Part { snapshot, query, options, .. } = part;
     for word in meant.corrected.iter().map(|corrected| &corrected.name).chain(meant.completed()) {
         ranking.text.push(' ');
@@ -221,6 +228,9 @@ fn fuse_into(ranking: &mut Ranking, part: &Part<'_>, candidates: Vec<Candidate>,
     ranking.ranked =
         fuse::fuse(candidates, scale, Dense { weight: options.dense_weight, familiarity: options.familiarity });
     boost(snapshot, &mut ranking.ranked, &ranking.text, &query.filter.zone, &options.boosts);
+    if ranking.mode != Mode::Dense {
+        called::put_first(part, &mut ranking.ranked, &called::called(part), allowed);
+    }
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
 }
 

@@ -22,8 +22,8 @@ pub(super) struct Snippet {
     pub(super) text: String,
     /// Byte ranges of `text` that match the query; in order, apart from each other.
     pub(super) highlights: Vec<(u32, u32)>,
-    /// Lines of the chunk before the one that the passage is chosen for: the line of its first match (of a word only if
-    /// no phrase or regular expression matches), or the one where the text begins to say something.
+    /// Lines of the chunk before the one that the passage is chosen for: the first line of a phrase or a regular
+    /// expression, else one with most of the words, or the one where the text begins to say something.
     pub(super) lines_before: u32,
     /// The chunk's headings up to that line.
     pub(super) headings: Vec<HeadingLine>,
@@ -86,13 +86,29 @@ fn around(shown: &str, found: &[(Range<usize>, &str)], first_line: usize, headin
         let start = start_of(shown, first_line);
         start..start
     });
-    let is_matched = |(range, term): &&(Range<usize>, &str)| *term == MATCHED && core.contains(&range.start);
-    let opened = found.iter().find(is_matched).map_or(core.start, |(range, _)| range.start);
-    let lines_before = shown[..opened].matches('\n').count() as u32;
+    let lines_before = shown[..opened(shown, found, &core)].matches('\n').count() as u32;
     let whole = !found.is_empty() && forward(shown, 0, LENGTH) == shown.len();
     let passage = Passage::of(shown, if whole { 0..shown.len() } else { core });
     let (text, highlights) = passage.after_heading(shown, found, headings).on_one_line(shown, found);
     Snippet { text, highlights, lines_before, headings: Vec::new() }
+}
+
+/// Where in `core` a reader begins: at the first phrase or regular expression, or else on the first of the lines that have
+/// most of the query's words.
+fn opened(shown: &str, found: &[(Range<usize>, &str)], core: &Range<usize>) -> usize {
+    let inside = || found.iter().filter(|(range, _)| core.contains(&range.start));
+    if let Some((range, _)) = inside().find(|(_, term)| *term == MATCHED) {
+        return range.start;
+    }
+    let lines: Vec<usize> = std::iter::once(core.start)
+        .chain(shown[core.clone()].match_indices('\n').map(|(step, _)| core.start + step + 1))
+        .collect();
+    let mut words: Vec<HashSet<&str>> = vec![HashSet::new(); lines.len()];
+    for (range, term) in inside() {
+        words[lines.partition_point(|line| *line <= range.start).saturating_sub(1)].insert(term);
+    }
+    let most = words.iter().map(HashSet::len).max().unwrap_or(0);
+    words.iter().position(|words| words.len() == most).map_or(core.start, |at| lines[at])
 }
 
 /// The words of `text` that the query has too, in order.

@@ -360,3 +360,33 @@ fn a_hit_opens_where_the_phrase_stands_and_not_only_its_words() {
         assert_eq!((hit.match_line, shown.last().copied()), (line, Some(marked)), "{query}: {}", hit.snippet);
     }
 }
+
+#[test]
+fn a_note_whose_whole_name_is_the_query_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let vitamins = &["Vitamin C and vitamin D, and what each vitamin does for a body.\n"];
+    put(&mut index, 1, "Vitamins.md", &[], None, &[], vitamins);
+    put(&mut index, 2, "Food/Vitamin A.md", &[], None, &[], &["It is in carrots.\n", "And in the liver.\n"]);
+    put(&mut index, 3, "Bills/INV-2024-0117.md", &["bill"], None, &[], &["For the roof.\n"]);
+    put(&mut index, 4, "Other bills.md", &[], None, &[], &["The invoice INV of 2024, and 0117 of the roof.\n"]);
+    let vault = Vault { snapshot: index.publish(7).unwrap(), _dir: dir };
+    for mode in [Mode::Hybrid, Mode::Lexical] {
+        let options = Options { mode, ..Options::default() };
+        for (query, path) in [
+            ("vitamin a", "Food/Vitamin A.md"),
+            ("vitamin-a", "Food/Vitamin A.md"),
+            ("Food/Vitamin A.md", "Food/Vitamin A.md"),
+            ("\"Vitamin A\" -nothing", "Food/Vitamin A.md"),
+            ("INV-2024-0117", "Bills/INV-2024-0117.md"),
+            ("[[INV-2024-0117]]", "Bills/INV-2024-0117.md"),
+        ] {
+            let answer = ask(&vault, query, &options);
+            assert_eq!(paths(&answer)[0], path, "{mode:?} {query}");
+            assert!(answer.hits.iter().all(|hit| hit.score <= answer.hits[0].score), "{mode:?} {query}");
+        }
+        assert_ne!(paths(&ask(&vault, "INV-2024-0117 -tag:bill", &options))[0], "Bills/INV-2024-0117.md", "{mode:?}");
+    }
+    let plain = Options { boosts: Boosts { link_weight: 0.0, ..Boosts::default() }, ..Options::default() };
+    assert_eq!(paths(&ask(&vault, "vitamin a", &plain))[0], "Vitamins.md");
+}

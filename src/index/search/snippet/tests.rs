@@ -250,3 +250,11 @@ proptest! {
         snippet(&raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &lying);
     }
 }
+
+#[test]
+fn it_opens_on_the_first_line_with_most_of_the_words() {
+    let raw = "A pear.\n\nNewton saw.\nA pear, Newton and an apple.\nThe pear and Newton and the apple again.\n";
+    assert_eq!(of(raw, "newton apple pear").lines_before, 3);
+    assert_eq!(of(raw, "newton saw").lines_before, 2);
+    assert_eq!(of(raw, "pear").lines_before, 0);
+}
