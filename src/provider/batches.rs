@@ -284,14 +284,14 @@ impl Shared {
         let late = |_| self.named(Fault::late(self.timeout));
         let broken = |broken| self.named(Fault::from(broken));
         let begun = timeout(self.timeout, self.transport.begin(Method::GET, call.request)).await;
-        let response = begun.map_err(late)?.map_err(broken)?;
-        if !response.status().is_success() {
-            let reply = timeout(self.timeout, self.transport.finish(response)).await;
+        let begun = begun.map_err(late)?.map_err(broken)?;
+        if !begun.is_good() {
+            let reply = timeout(self.timeout, self.transport.finish(begun)).await;
             let reply = reply.map_err(late)?.map_err(broken)?;
             return Err(if reply.status == 404 { self.missing(&reply) } else { self.refused(reply.status, &reply) });
         }
-        let status = response.status().as_u16();
-        let mut lines = Lines::new(response);
+        let status = begun.status;
+        let mut lines = Lines::new(begun);
         let mut found = Read { results: Vec::new(), unread: 0 };
         // Each line must come in time; the whole is limited by `MOST_TIME` alone.
         while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {
