@@ -147,7 +147,8 @@ impl Batches {
     /// among them (a restart may have lost it) is accepted unchecked.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`].
+    /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`], also
+    /// if some results are missing and cannot be fetched a second time.
     pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
         let (shared, wire) = self.parts()?;
         let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
@@ -163,11 +164,12 @@ impl Batches {
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
         let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
         if best.lacking(&prompts) > 0 {
-            // The answers are paid for, so they are fetched a second time in case they were damaged on the way.
-            if let Ok(second) = shared.call(rules, &attempt).await
-                && second.value.lacking(&prompts) < best.lacking(&prompts)
-            {
-                best = second.value;
+            // The answers are paid for, so they are fetched a second time in case they were damaged on the way. If that
+            // fails, the provider still has them.
+            match shared.call(rules, &attempt).await {
+                Ok(second) if second.value.lacking(&prompts) < best.lacking(&prompts) => best = second.value,
+                Err(end) if end.failure.kind != FailureKind::Rejected => return Err(end.failure),
+                Ok(_) | Err(_) => {}
             }
             let lines = best.lacking(&prompts);
             if lines > 0 {
