@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::*;
+use crate::testing::{Bench, Say, key_of, report};
+use context::settings::Provider;
+use provider::simulation::What;
+use serde_json::{Value, json};
+use store::record::NoteRecord;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const RUN: u64 = 7;
+
+fn bench() -> Bench {
+    Bench::new(|settings| settings.context.provider = Provider::Anthropic)
+}
+
+/// A batch that the writer has: its control, and what it has told.
+struct Handed {
+    control: watch::Sender<Control>,
+    told: Arc<Mutex<Vec<BatchEvent>>>,
+}
+
+/// Hands in what a note's first chunk waits for.
+fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
+    let (control, controlled) = watch::channel(Control::Go);
+    let told: Arc<Mutex<Vec<BatchEvent>>> = Arc::default();
+    let heard = told.clone();
+    let pending = vec![(key_of(&record.chunks[0]), record.chunks[0].due.unwrap())];
+    bench.shared.runtime("").writer.as_ref().unwrap().batch(BatchJob {
+        dir: bench.settings.data_dir.join("v"),
+        run: RUN,
+        vault: bench.vault.clone(),
+        vault_name: "v".to_owned(),
+        pipeline: bench.pipeline(),
+        wanted: vec![(record.path.clone(), pending)],
+        rebuild: (u64::MAX, u64::MAX),
+        control: controlled,
+        tell: Arc::new(move |event| heard.lock().push(event)),
+    });
+    Handed { control, told }
+}
+
+fn status(stage: &str) -> Value {
+    json!({
+        "id": "msgbatch_1", "processing_status": stage, "request_counts": { "processing": 1 },
+        "created_at": machine::timestamp().to_string(), "results_url": "http://elsewhere.invalid",
+    })
+}
+
+fn say(body: &Value) -> (Duration, Say) {
+    (Duration::ZERO, Say::This(What::Reply(200, Vec::new(), body.to_string().into_bytes())))
+}
+
+#[test]
+fn a_batch_that_may_be_somebody_elses_is_not_cancelled() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let listed = json!({ "data": [status("in_progress")], "has_more": false });
+    bench.answer([(Duration::ZERO, Say::This(What::Reset)), say(&listed)]);
+    bench.answer((0..100).map(|_| say(&status("in_progress"))));
+    bench.drive(5 * SECOND);
+    handed.control.send(Control::Cancel).unwrap();
+    bench.drive(60 * SECOND);
+    assert!(!handed.told.lock().iter().any(|event| matches!(event, BatchEvent::End(_))));
+    let asked = bench.model.asked();
+    assert!(asked.len() > 4 && !asked.iter().any(|url| url.ends_with("/cancel")), "{asked:?}");
+}
