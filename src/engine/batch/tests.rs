@@ -55,6 +55,28 @@ fn say(body: &Value) -> (Duration, Say) {
 }
 
 #[test]
+fn an_answer_is_kept_though_another_came_meanwhile() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let id = Files::new(&bench.settings.data_dir.join("v"), RUN).id(&record.path, 0);
+    let words = "Yearly report: why the rollout in Lisbon slipped, and who renegotiates the contract with Northwind.";
+    let message = json!({
+        "content": [{ "type": "text", "text": words }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 50, "output_tokens": 9 },
+    });
+    let result = json!({ "custom_id": id, "result": { "type": "succeeded", "message": message } });
+    bench.answer([say(&status("in_progress")), say(&status("in_progress")), say(&status("ended")), say(&result)]);
+    bench.drive(SECOND / 2);
+    // Its text was another for a while, and was asked about alone when it was back.
+    let (key, store) = (key_of(&record.chunks[0]), bench.pipeline().store.clone());
+    bench.keep(&record, &record.chunks[0]);
+    bench.drive(10 * SECOND);
+    assert_eq!(store.archived(key).unwrap().unwrap().text, words);
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))));
+}
+
+#[test]
 fn a_batch_that_may_be_somebody_elses_is_not_cancelled() {
     let bench = bench();
     let record = bench.save("a.md", &report(2));
