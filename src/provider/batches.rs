@@ -65,11 +65,17 @@ impl CompletionClient {
 }
 
 impl Batches {
-    /// Most requests of a batch.
-    pub const MOST_REQUESTS: usize = batch::MOST_REQUESTS;
-
     /// Most bytes of a batch, as [`Batches::bytes`] counts them.
     pub const MOST_BYTES: usize = batch::MOST_BYTES;
+
+    /// Most requests of a batch.
+    pub fn most_requests(&self) -> usize {
+        #[cfg(feature = "simulation")]
+        if let Some(most) = crate::simulation::most_requests() {
+            return most;
+        }
+        batch::MOST_REQUESTS
+    }
 
     /// Host that batches are handed in to, and port if it is not the scheme's own.
     pub fn host(&self) -> &str {

@@ -37,7 +37,7 @@ pub(super) async fn draft(
     job: BatchJob,
 ) -> Result<Option<(State, StandingReservation)>, Halt> {
     let BatchJob { run, vault, vault_name, pipeline, wanted, rebuild, tell, .. } = job;
-    let most = (Batches::MOST_REQUESTS as u64, PART_BYTES.min(Batches::MOST_BYTES));
+    let most = (batches.most_requests() as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
     for (path, pending) in wanted {
         match control.has_changed().map(|_| *control.borrow()) {
