@@ -89,7 +89,7 @@ pub(super) struct Call {
 impl Call {
     /// Whether the ledger has it in the end.
     pub(super) fn is_billed(&self) -> bool {
-        !self.batch && !(self.delivered && self.fate.is_free())
+        !(self.batch || self.delivered && self.fate.is_free())
     }
 }
 

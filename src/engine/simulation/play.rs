@@ -47,7 +47,6 @@ pub(super) struct World {
     /// Old names of renamed notes, which other notes have now.
     replaced: Vec<VaultPath>,
     /// Those of them that were known when the power was lost: if the store has lost the move, two notes seem to be new.
-    /// With batches all of them.
     pub(super) lost_moves: Vec<VaultPath>,
     /// How many rebuilds were asked for.
     pub(super) rebuilds: usize,
@@ -290,9 +289,9 @@ impl World {
         let known = self.process().vault.snapshot();
         if known.is_some_and(|known| known.notes().all(|note| note.path != old)) {
             let changed = self.vault.create_at(&old);
+            self.replaced.push(old);
             // A batch does not follow a note that moves.
-            let moves = if self.setup.batches { &mut self.lost_moves } else { &mut self.replaced };
-            moves.push(old);
+            self.rebuilds += usize::from(self.setup.batches);
             self.log.push(format!("    and {changed:?}"));
             self.tell(changed, telling);
         }
@@ -319,6 +318,11 @@ impl World {
     /// What a batch asks the one provider for may be bought from the other one.
     fn change_provider(&mut self) {
         self.rebuilds += 1;
+        // What the last writer could not keep is lost with it.
+        let kept = invariants::journaled(&self.machine.disk.borrow().data());
+        let is_kept = |call: &Call| call.captions.iter().all(|name| kept.contains(name));
+        let lost = self.model.calls().into_iter().filter(|call| !is_kept(call));
+        self.ends.push((lost.collect(), 0));
         self.setup.batches ^= true;
         let (setup, mut dice) = (self.setup, self.dice.split());
         self.process().change_provider(setup, &mut dice);

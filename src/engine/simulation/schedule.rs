@@ -133,10 +133,8 @@ fn step(dice: &mut Dice, costs: bool, more: bool, batches: bool) -> Step {
         2 => Telling::Lost,
         _ => Telling::AtOnce,
     };
-    let action = match batches && dice.percent(25) {
-        true => about_batches(dice),
-        false => action(dice, costs, more),
-    };
+    let by_batch = batches && dice.percent(25);
+    let action = if by_batch { about_batches(dice) } else { action(dice, costs, more) };
     Step { after, action, telling }
 }
 

@@ -96,19 +96,19 @@ impl Shelf {
         }
         let count = items.len();
         let batch =
-            Batch { left: 1 + dice.below(40), lost: dice.percent(6), damaged: dice.percent(30), ..self.new(items) };
+            Batch { left: 1 + dice.below(40), lost: dice.percent(6), damaged: dice.percent(30), ..self.next(items) };
         let told = (200, batch.status().to_string().into_bytes(), Vec::new());
         self.0.push(batch);
         if dice.percent(20) {
             let items = (0..count).map(|n| (format!("foreign-{n}"), Outcome::Useless)).collect();
-            let foreign = Batch { left: dice.below(20), lost: dice.percent(20), foreign: true, ..self.new(items) };
+            let foreign = Batch { left: dice.below(20), lost: dice.percent(20), foreign: true, ..self.next(items) };
             let at = self.0.len() - dice.below(2);
             self.0.insert(at, foreign);
         }
         (told, fault)
     }
 
-    fn new(&self, items: Vec<(String, Outcome)>) -> Batch {
+    fn next(&self, items: Vec<(String, Outcome)>) -> Batch {
         let (id, created_at) = (format!("msgbatch_{}", self.0.len()), machine::timestamp().to_string());
         Batch { id, created_at, items, left: 0, lost: false, damaged: false, foreign: false }
     }
