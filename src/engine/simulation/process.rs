@@ -289,13 +289,14 @@ impl Process {
         !self.vault.report().notes.is_empty()
     }
 
-    /// Ends in good order; returns whether the process died meanwhile.
+    /// Ends in good order; returns whether the process died meanwhile, or did not wait for all answers.
     pub(super) fn stop(mut self, dice: &mut Dice) -> bool {
         self.shared.generations.store(Arc::default());
         self.drain(dice);
+        let owes = !self.indexer.as_ref().is_none_or(Indexer::is_drained);
         let died = self.machine.corpse().is_some();
         self.end();
-        died
+        died || owes
     }
 
     /// Has the indexer wait for answers under way, for a while, and put everything on the disk.

@@ -1,5 +1,6 @@
 //! The batches that the simulated provider has. They outlive the processes that hand them in.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -34,6 +35,8 @@ impl Outcome {
 struct Batch {
     id: String,
     created_at: String,
+    /// As they were handed in.
+    requests: HashSet<String>,
     /// By the ids that they were given.
     items: Vec<(String, Outcome)>,
     /// Looks at it until it has ended.
@@ -82,7 +85,7 @@ impl Shelf {
         let mut items = Vec::new();
         for request in body["requests"].as_array().into_iter().flatten() {
             let id = request["custom_id"].as_str().unwrap_or_default().to_owned();
-            if self.0.iter().filter(|batch| !batch.lost).any(|batch| batch.answers(&id)) {
+            if self.0.iter().filter(|batch| !batch.lost).any(|batch| batch.answers(&id, request)) {
                 fault = Some(format!("the question {id} was handed in twice"));
             }
             if !is_shown(&request["params"], vault) {
@@ -95,8 +98,14 @@ impl Shelf {
             *first = Outcome::Expired;
         }
         let count = items.len();
-        let batch =
-            Batch { left: 1 + dice.below(40), lost: dice.percent(6), damaged: dice.percent(30), ..self.next(items) };
+        let requests = body["requests"].as_array().into_iter().flatten().map(Value::to_string).collect();
+        let batch = Batch {
+            requests,
+            left: 1 + dice.below(40),
+            lost: dice.percent(6),
+            damaged: dice.percent(30),
+            ..self.next(items)
+        };
         let told = (200, batch.status().to_string().into_bytes(), Vec::new());
         self.0.push(batch);
         if dice.percent(20) {
@@ -110,7 +119,7 @@ impl Shelf {
 
     fn next(&self, items: Vec<(String, Outcome)>) -> Batch {
         let (id, created_at) = (format!("msgbatch_{}", self.0.len()), machine::timestamp().to_string());
-        Batch { id, created_at, items, left: 0, lost: false, damaged: false, foreign: false }
+        Batch { id, created_at, requests: HashSet::new(), items, left: 0, lost: false, damaged: false, foreign: false }
     }
 
     /// What is asked about the batches that are there; `rest` is what the address says beyond that of all batches. Says
@@ -141,8 +150,9 @@ impl Shelf {
 }
 
 impl Batch {
-    fn answers(&self, id: &str) -> bool {
-        self.items.iter().any(|(of, outcome)| of == id && matches!(outcome, Outcome::Answered(..)))
+    fn answers(&self, id: &str, request: &Value) -> bool {
+        let answered = |(of, outcome): &(String, Outcome)| of == id && matches!(outcome, Outcome::Answered(..));
+        self.items.iter().any(answered) && self.requests.contains(&request.to_string())
     }
 
     fn is_gone(&self) -> bool {
