@@ -44,12 +44,8 @@ fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
 }
 
 fn status(stage: &str) -> Value {
-    status_of("msgbatch_1", stage)
-}
-
-fn status_of(id: &str, stage: &str) -> Value {
     json!({
-        "id": id, "processing_status": stage, "request_counts": { "processing": 1 },
+        "id": "msgbatch_1", "processing_status": stage, "request_counts": { "processing": 1 },
         "created_at": machine::timestamp().to_string(), "results_url": "http://elsewhere.invalid",
     })
 }
@@ -111,24 +107,4 @@ fn a_batch_that_may_be_somebody_elses_is_not_cancelled() {
     assert!(!handed.told.lock().iter().any(|event| matches!(event, BatchEvent::End(_))));
     let asked = bench.model.asked();
     assert!(asked.len() > 4 && !asked.iter().any(|url| url.ends_with("/cancel")), "{asked:?}");
-}
-
-#[test]
-fn ours_is_looked_for_when_somebody_elses_batch_is_gone() {
-    let bench = bench();
-    let record = bench.save("a.md", &report(2));
-    let handed = hand(&bench, &record);
-    let listed = |ids: &[&str]| {
-        let data: Vec<Value> = ids.iter().map(|id| status_of(id, "in_progress")).collect();
-        say(&json!({ "data": data, "has_more": false }))
-    };
-    let gone = json!({ "error": { "type": "not_found_error" } }).to_string().into_bytes();
-    let gone = (Duration::ZERO, Say::This(What::Reply(404, Vec::new(), gone)));
-    bench.answer([(Duration::ZERO, Say::This(What::Reset)), listed(&["theirs", "ours"]), gone, listed(&["ours"])]);
-    bench.answer((0..100).map(|_| say(&status_of("ours", "in_progress"))));
-    bench.drive(10 * SECOND);
-    assert!(!handed.told.lock().iter().any(|event| matches!(event, BatchEvent::End(_))));
-    let asked = bench.model.asked();
-    assert!(asked.last().is_some_and(|url| url.ends_with("/ours")), "{asked:?}");
-    assert!(handed.control.send(Control::Go).is_ok());
 }

@@ -365,9 +365,9 @@ impl Work {
                             let why = "the batch was handed in with another key; its answers wait until that is back";
                             return Err(Halt::End(End::OneByOne(why.to_owned())));
                         }
-                        self.lose(at, found).await?;
+                        self.lose(at).await?;
                     }
-                    Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at, found).await?,
+                    Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at).await?,
                     Ok(BatchState::OutOfReach) => tracing::debug!("something else answers in the provider's place"),
                     Ok(BatchState::InProgress) => {}
                     // It is asked about again; `status` tells what is wrong with the provider.
@@ -411,7 +411,7 @@ impl Work {
         }
         let results = match self.batches.results(id, &requests).await {
             Ok(results) => results,
-            Err(failure) if failure.kind == FailureKind::Rejected => return self.lose(at, found).await,
+            Err(failure) if failure.kind == FailureKind::Rejected => return self.lose(at).await,
             // The next poll tries again.
             Err(_) => return Ok(()),
         };
@@ -436,11 +436,7 @@ impl Work {
     }
 
     /// A part has no answers any more. Nobody knows whether the provider charged for it, so the estimate counts.
-    async fn lose(&mut self, at: usize, found: bool) -> Result<(), Halt> {
-        // What is gone may be somebody else's, and ours another.
-        if found && let Some(id) = self.find(at, self.state.began, &[]).await? {
-            return self.submitted(at, id, true).await;
-        }
+    async fn lose(&mut self, at: usize) -> Result<(), Halt> {
         tracing::warn!(
             "the provider has lost a batch, or thrown its answers away; its notes are asked about one by one"
         );
