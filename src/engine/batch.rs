@@ -98,3 +98,6 @@ impl From<io::Error> for Halt {
         Halt::Store(format!("the batch's files: {error}"))
     }
 }
+
+#[cfg(test)]
+mod tests;

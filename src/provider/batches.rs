@@ -65,11 +65,17 @@ impl CompletionClient {
 }
 
 impl Batches {
-    /// Most requests of a batch.
-    pub const MOST_REQUESTS: usize = batch::MOST_REQUESTS;
-
     /// Most bytes of a batch, as [`Batches::bytes`] counts them.
     pub const MOST_BYTES: usize = batch::MOST_BYTES;
+
+    /// Most requests of a batch.
+    pub fn most_requests(&self) -> usize {
+        #[cfg(feature = "simulation")]
+        if let Some(most) = crate::simulation::most_requests() {
+            return most;
+        }
+        batch::MOST_REQUESTS
+    }
 
     /// Host that batches are handed in to, and port if it is not the scheme's own.
     pub fn host(&self) -> &str {
@@ -147,7 +153,8 @@ impl Batches {
     /// among them (a restart may have lost it) is accepted unchecked.
     ///
     /// # Errors
-    /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`].
+    /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`], also
+    /// if some results are missing and cannot be fetched a second time.
     pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
         let (shared, wire) = self.parts()?;
         let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
@@ -163,11 +170,12 @@ impl Batches {
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
         let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
         if best.lacking(&prompts) > 0 {
-            // The answers are paid for, so they are fetched a second time in case they were damaged on the way.
-            if let Ok(second) = shared.call(rules, &attempt).await
-                && second.value.lacking(&prompts) < best.lacking(&prompts)
-            {
-                best = second.value;
+            // The answers are paid for, so they are fetched a second time in case they were damaged on the way. If that
+            // fails, the provider still has them.
+            match shared.call(rules, &attempt).await {
+                Ok(second) if second.value.lacking(&prompts) < best.lacking(&prompts) => best = second.value,
+                Err(end) if end.failure.kind != FailureKind::Rejected => return Err(end.failure),
+                Ok(_) | Err(_) => {}
             }
             let lines = best.lacking(&prompts);
             if lines > 0 {
@@ -284,14 +292,14 @@ impl Shared {
         let late = |_| self.named(Fault::late(self.timeout));
         let broken = |broken| self.named(Fault::from(broken));
         let begun = timeout(self.timeout, self.transport.begin(Method::GET, call.request)).await;
-        let response = begun.map_err(late)?.map_err(broken)?;
-        if !response.status().is_success() {
-            let reply = timeout(self.timeout, self.transport.finish(response)).await;
+        let begun = begun.map_err(late)?.map_err(broken)?;
+        if !begun.is_good() {
+            let reply = timeout(self.timeout, self.transport.finish(begun)).await;
             let reply = reply.map_err(late)?.map_err(broken)?;
             return Err(if reply.status == 404 { self.missing(&reply) } else { self.refused(reply.status, &reply) });
         }
-        let status = response.status().as_u16();
-        let mut lines = Lines::new(response);
+        let status = begun.status;
+        let mut lines = Lines::new(begun);
         let mut found = Read { results: Vec::new(), unread: 0 };
         // Each line must come in time; the whole is limited by `MOST_TIME` alone.
         while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {

@@ -18,6 +18,11 @@ pub trait Script {
 
     /// Whoever asked waits no longer.
     fn given_up(&self, request: u64);
+
+    /// Most requests of a batch, if fewer than usual.
+    fn most_requests(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// An answer, or that there is none.
@@ -63,6 +68,10 @@ fn script() -> Option<Rc<dyn Script>> {
 /// The scripted answer to a request; `None` if no provider is simulated.
 pub(super) fn ask(url: &str, body: &[u8]) -> Option<PlayedAnswer> {
     script().map(|script| script.ask(url, body))
+}
+
+pub(super) fn most_requests() -> Option<usize> {
+    script().and_then(|script| script.most_requests())
 }
 
 /// A request that is under way. Dropped before its answer has come, it is given up.

@@ -6,14 +6,14 @@
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use reqwest::{Method, Response};
+use reqwest::Method;
 
 use super::bill::Bill;
 use super::client::{CompletionClient, Rules, Shared, With};
 use super::patience::timeout;
 use super::retry::{Fault, Next};
 use super::spender::{Account, Unanswered};
-use super::transport::MOST_BODY;
+use super::transport::{Begun, MOST_BODY};
 use super::wire::Answer;
 use super::wire::stream::{Interrupted, Reader};
 use super::{Completion, Finish};
@@ -99,11 +99,11 @@ impl Shared {
             self.wire.streaming(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
         let begun = timeout(self.timeout, self.transport.begin(Method::POST, request)).await;
         let begun = begun.map_err(|_| self.named(Fault::late(self.timeout)))?;
-        let mut response = begun.map_err(|broken| self.named(broken.into()))?;
-        let status = response.status().as_u16();
-        let reader = self.wire.reader().filter(|_| is_stream(&response));
-        let Some(mut reader) = reader.filter(|_| response.status().is_success()) else {
-            let reply = timeout(self.timeout, self.transport.finish(response)).await;
+        let mut begun = begun.map_err(|broken| self.named(broken.into()))?;
+        let status = begun.status;
+        let reader = self.wire.reader().filter(|_| is_stream(&begun));
+        let Some(mut reader) = reader.filter(|_| begun.is_good()) else {
+            let reply = timeout(self.timeout, self.transport.finish(begun)).await;
             let reply = reply.map_err(|_| self.named(Fault::late(self.timeout)))?;
             let reply = self.whole(reply.map_err(|broken| self.named(broken.into()))?)?;
             // This server, or the interface, has no streams.
@@ -113,7 +113,7 @@ impl Shared {
         };
         let (mut patience, mut bytes, mut told) = (self.timeout, 0, 0);
         let outcome = loop {
-            let outcome = match timeout(patience, response.chunk()).await {
+            let outcome = match timeout(patience, begun.chunk()).await {
                 Ok(Ok(Some(piece))) => {
                     bytes += piece.len();
                     reader.feed(&piece)
@@ -166,9 +166,9 @@ impl Shared {
     }
 }
 
-/// Whether the response is a stream: a whole answer comes as plain JSON.
-fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+/// Whether the answer is a stream: a whole one comes as plain JSON.
+fn is_stream(begun: &Begun) -> bool {
+    let kind = begun.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     !kind.trim_start().starts_with("application/json")
 }
 

@@ -1,6 +1,7 @@
 //! Bytes there and back over HTTP, with a limit to every wait for a connection and to every body.
 
 use std::error::Error;
+use std::ops::Deref;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -95,24 +96,18 @@ impl Transport {
 
     /// Sends a request and reads all of the answer. It has no timeout: the caller sets one.
     pub(super) async fn send(&self, method: Method, request: Request) -> Result<Reply, Broken> {
-        #[cfg(feature = "simulation")]
-        if let Some(answer) = crate::simulation::ask(&request.url, &request.body) {
-            return answer.arrive().await;
-        }
-        let response = self.begin(method, request).await?;
-        self.finish(response).await
+        let begun = self.begin(method, request).await?;
+        self.finish(begun).await
     }
 
     /// Reads all of an answer that has begun.
-    pub(super) async fn finish(&self, mut response: Response) -> Result<Reply, Broken> {
-        let status = response.status().as_u16();
-        let headers = std::mem::take(response.headers_mut());
-        let good = response.status().is_success();
+    pub(super) async fn finish(&self, mut begun: Begun) -> Result<Reply, Broken> {
+        let good = begun.is_good();
         let most = if good { self.most } else { MOST_EXPLANATION };
         let mut body = Vec::new();
         let mut cut = false;
         loop {
-            match response.chunk().await {
+            match begun.chunk().await {
                 Ok(Some(chunk)) if body.len() + chunk.len() <= most => body.extend_from_slice(&chunk),
                 Ok(Some(chunk)) => {
                     body.extend_from_slice(&chunk[..most - body.len()]);
@@ -122,14 +117,19 @@ impl Transport {
                 Ok(None) => break,
                 // The status of a refusal says enough, even if its explanation breaks off.
                 Err(_) if !good => break,
-                Err(error) => return Err(broken(&error, Some(status))),
+                Err(broken) => return Err(broken),
             }
         }
-        Ok(Reply { status, headers, body, cut })
+        Ok(Reply { status: begun.status, headers: begun.headers, body, cut })
     }
 
     /// Sends a request and returns once the headers of the answer are there.
-    pub(super) async fn begin(&self, method: Method, request: Request) -> Result<Response, Broken> {
+    pub(super) async fn begin(&self, method: Method, request: Request) -> Result<Begun, Broken> {
+        #[cfg(feature = "simulation")]
+        if let Some(answer) = crate::simulation::ask(&request.url, &request.body) {
+            let Reply { status, headers, body, .. } = answer.arrive().await?;
+            return Ok(Begun { status, headers, body: Body::Came(body) });
+        }
         let mut headers = HeaderMap::new();
         for (name, value) in request.headers {
             let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| Broken {
@@ -145,14 +145,48 @@ impl Transport {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
             builder = builder.body(request.body);
         }
-        builder.headers(headers).send().await.map_err(|error| broken(&error, None))
+        let mut response = builder.headers(headers).send().await.map_err(|error| broken(&error, None))?;
+        let headers = std::mem::take(response.headers_mut());
+        Ok(Begun { status: response.status().as_u16(), headers, body: Body::Comes(response) })
+    }
+}
+
+/// An answer whose headers are there.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Comes(Response),
+    /// A scripted one.
+    #[cfg(feature = "simulation")]
+    Came(Vec<u8>),
+}
+
+impl Begun {
+    /// Whether the status is that of a success.
+    pub(super) fn is_good(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The next piece of the body; `None` after the last.
+    pub(super) async fn chunk(&mut self) -> Result<Option<impl Deref<Target = [u8]> + use<>>, Broken> {
+        match &mut self.body {
+            Body::Comes(response) => response.chunk().await.map_err(|error| broken(&error, Some(self.status))),
+            #[cfg(feature = "simulation")]
+            Body::Came(bytes) => Ok(Some(std::mem::take(bytes)).filter(|bytes| !bytes.is_empty()).map(Into::into)),
+        }
     }
 }
 
 /// Lines of a long answer, as they come.
 #[derive(Debug)]
 pub(super) struct Lines {
-    response: Response,
+    begun: Begun,
     /// Bytes that were read and not yet returned.
     pending: Vec<u8>,
     /// Bytes of `pending` that were searched and hold no end of a line.
@@ -161,8 +195,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(response: Response) -> Self {
-        Lines { response, pending: Vec::new(), searched: 0, ended: false }
+    pub(super) fn new(begun: Begun) -> Self {
+        Lines { begun, pending: Vec::new(), searched: 0, ended: false }
     }
 
     /// The next line, without its end; empty ones are skipped. `None` after the last. A line longer than
@@ -189,10 +223,9 @@ impl Lines {
                 let message = "a line of the answer is too long".to_owned();
                 return Err(Broken { message, sent: true, status: None });
             }
-            match self.response.chunk().await {
-                Ok(Some(chunk)) => self.pending.extend_from_slice(&chunk),
-                Ok(None) => self.ended = true,
-                Err(error) => return Err(broken(&error, Some(self.response.status().as_u16()))),
+            match self.begun.chunk().await? {
+                Some(chunk) => self.pending.extend_from_slice(&chunk),
+                None => self.ended = true,
             }
         }
     }

@@ -7,15 +7,16 @@ use tokio::sync::watch;
 
 use super::Halt;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
-use super::{BatchJob, Control, End};
+use super::{BatchEvent, BatchJob, Control, End, Tell};
 use crate::ask::Author;
-use crate::context_job::{ContextJob, prepare};
+use crate::context_job::{ContextEvent, ContextJob, Work, prepare};
 use crate::interrupted::{Interrupted, budget_message};
 use crate::now_s;
 use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
 use context::prompt::Prompt;
+use note::VaultPath;
 use provider::ledger::{OverBudget, Purpose};
 use provider::spender::{Purchase, StandingReservation};
 use provider::{Account, Batches};
@@ -35,8 +36,8 @@ pub(super) async fn draft(
     control: &mut watch::Receiver<Control>,
     job: BatchJob,
 ) -> Result<Option<(State, StandingReservation)>, Halt> {
-    let BatchJob { run, vault, vault_name, pipeline, wanted, rebuild, .. } = job;
-    let most = (Batches::MOST_REQUESTS as u64, PART_BYTES.min(Batches::MOST_BYTES));
+    let BatchJob { run, vault, vault_name, pipeline, wanted, rebuild, tell, .. } = job;
+    let most = (batches.most_requests() as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
     for (path, pending) in wanted {
         match control.has_changed().map(|_| *control.borrow()) {
@@ -55,9 +56,9 @@ pub(super) async fn draft(
             purpose: Purpose::Rebuild(run),
             rebuild: Some(rebuild),
         };
-        let (author, batches, files) = (author.clone(), batches.clone(), files.clone());
+        let (author, batches, files, tell) = (author.clone(), batches.clone(), files.clone(), tell.clone());
         let written = machine::blocking(move || {
-            write(&author, &batches, &files, &job, &mut sheet)?;
+            write(&author, &batches, &files, &job, &mut sheet, &*tell)?;
             Ok::<_, io::Error>(sheet)
         });
         sheet = written.await.map_err(|_| Halt::Store("writing a batch's questions failed".to_owned()))??;
@@ -100,8 +101,16 @@ pub(super) async fn draft(
 }
 
 /// Writes the questions about a note; blocks. A note that has changed is left to be asked about alone.
-fn write(author: &Author, batches: &Batches, files: &Files, job: &ContextJob, sheet: &mut Sheet) -> io::Result<()> {
-    let Ok(work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
+fn write(
+    author: &Author,
+    batches: &Batches,
+    files: &Files,
+    job: &ContextJob,
+    sheet: &mut Sheet,
+    tell: &Tell,
+) -> io::Result<()> {
+    let Ok(mut work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
+    take_unkept(author, job, &mut work, tell)?;
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
     for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {
@@ -126,6 +135,23 @@ fn write(author: &Author, batches: &Batches, files: &Files, job: &ContextJob, sh
         sheet.micro_dollars = sheet.micro_dollars.zip(micro_dollars).map(|(sum, one)| sum.saturating_add(one));
         sheet.tokens = sheet.tokens.saturating_add(upper.input).saturating_add(upper.output);
         sheet.draft.add(&item, batches.bytes(&item.id, &item.prompt))?;
+    }
+    Ok(())
+}
+
+/// Keeps contexts that were bought before and could not be written then, so that they are not asked for.
+fn take_unkept(author: &Author, job: &ContextJob, work: &mut Work, tell: &Tell) -> io::Result<()> {
+    let (root, store) = (&job.pipeline.root, &job.pipeline.store);
+    let is_gone = |note: &VaultPath| matches!(store.note(note), Ok(None));
+    for (key, due) in &job.pending {
+        let Some(mut record) = author.unkept.take(root, &job.path, *key, is_gone) else { continue };
+        record.written_at = record.written_at.max(due.since);
+        if let Err(error) = store.keep_context_of(&job.path, &work.document.tags, *key, &record) {
+            author.unkept.put(root, &job.path, *key, record, !work.private);
+            return Err(io::Error::other(error));
+        }
+        work.left.retain(|_, (left, _)| left != key);
+        tell(BatchEvent::Note(job.path.clone(), ContextEvent::Given(*key, None)));
     }
     Ok(())
 }

@@ -186,8 +186,11 @@ impl Files {
         let (path, new) = (self.path("state"), self.path("state.new"));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&new)?;
         file.write_all(&serde_json::to_vec(state).map_err(io::Error::other)?)?;
+        machine::wrote(&new);
         file.sync_all()?;
+        machine::synced(&new);
         fs::rename(&new, &path)?;
+        machine::wrote(&self.dir);
         self.sync()
     }
 
@@ -196,14 +199,16 @@ impl Files {
         for what in ["jsonl", "state.new", "state", "lock"] {
             match fs::remove_file(self.path(what)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+                _ => machine::wrote(&self.dir),
             }
         }
         self.sync()
     }
 
     fn sync(&self) -> io::Result<()> {
-        platform::files::sync_folder(&self.dir)
+        platform::files::sync_folder(&self.dir)?;
+        machine::synced(&self.dir);
+        Ok(())
     }
 
     /// The runs of a vault that have a batch under way.
@@ -242,6 +247,7 @@ impl Files {
 
 /// Writes the questions one by one, and deals them out into parts.
 pub(super) struct Draft {
+    path: PathBuf,
     out: BufWriter<File>,
     at: u64,
     bytes: usize,
@@ -254,8 +260,9 @@ impl Draft {
     /// Begins anew; what an interrupted attempt left is gone.
     pub(super) fn begin(files: &Files, most: (u64, usize)) -> io::Result<Self> {
         let path = files.path("jsonl");
-        let file = OpenOptions::new().write(true).create(true).truncate(true).private().open(path)?;
-        Ok(Draft { out: BufWriter::new(file), at: 0, bytes: 0, most, parts: Vec::new() })
+        let file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&path)?;
+        machine::wrote(&path);
+        Ok(Draft { path, out: BufWriter::new(file), at: 0, bytes: 0, most, parts: Vec::new() })
     }
 
     /// Adds a question that takes `bytes` of what is handed in.
@@ -279,7 +286,10 @@ impl Draft {
 
     /// The parts; the questions are on the disk when this returns.
     pub(super) fn end(self) -> io::Result<Vec<Part>> {
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        machine::wrote(&self.path);
+        file.sync_all()?;
+        machine::synced(&self.path);
         Ok(self.parts)
     }
 }

@@ -349,7 +349,8 @@ impl Work {
                 if self.taken.get(at).is_none_or(|taken| *taken) {
                     continue;
                 }
-                if given_up && !self.cancelled.contains(&id) {
+                // One that was found may be somebody else's.
+                if given_up && !found && !self.cancelled.contains(&id) {
                     match self.batches.cancel(&id).await {
                         // Tried again. A rejection means that the batch is over already: all of it was answered.
                         Err(failure) if failure.kind != FailureKind::Rejected => {}

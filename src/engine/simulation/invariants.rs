@@ -175,7 +175,7 @@ fn afresh(world: &mut World, words: &[String], whole: bool) -> Result<Picture, S
     let machine = Played::new(Disk::new(&dir), Dice::new(1), wall);
     machine::simulation::play(Some(machine.clone()));
     let data = machine.disk.borrow().data();
-    let setup = Setup { costs: false, concurrency: 1, budget: 0, remote: false };
+    let setup = Setup { costs: false, concurrency: 1, budget: 0, rebuild: 0, batches: false, remote: false };
     let mut process = Process::start(&machine, setup, &world.vault.root, &data);
     let mut dice = Dice::new(2);
     for _ in 0..100 {
@@ -235,17 +235,17 @@ fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), Strin
         return Err(format!("the context {key} was bought more than once: {names:?}"));
     }
     let kept: HashSet<&str> = kept.values().flatten().filter_map(|name| name.split(' ').next()).collect();
+    let is_kept = |name: &String| kept.contains(name.as_str()) || private.contains(name);
     let excused: HashSet<String> = world.lost_captions();
     for call in world.model.calls().iter().filter(|call| call.delivered) {
-        if let Some(lost) = call
-            .captions
-            .iter()
-            .find(|name| !kept.contains(name.as_str()) && !private.contains(*name) && !excused.contains(*name))
-        {
+        if let Some(lost) = call.captions.iter().find(|name| !is_kept(name) && !excused.contains(*name)) {
             return Err(format!("the caption {lost} came, and is nowhere"));
         }
     }
-    Ok(())
+    // Nobody excuses those of batches: they can be fetched until they are kept.
+    let shelf = world.model.shelf();
+    let lost = shelf.captions().find(|name| !is_kept(name));
+    lost.map_or(Ok(()), |lost| Err(format!("a batch has the caption {lost}, and it is nowhere")))
 }
 
 /// Names of the captions that the journals below a folder hold whole: a loss of power may have torn the last one.
@@ -294,7 +294,7 @@ fn money(world: &World, data: &Path) -> Result<(), String> {
         return Err(format!("{reserved} calls stay reserved"));
     }
     let calls = world.model.calls();
-    let billed = calls.iter().filter(|call| call.is_billed()).count();
+    let billed = calls.iter().filter(|call| call.is_billed()).count() + world.model.shelf().billed();
     // A process that dies between reserving and sending, or between a refusal and the release, counts one call too
     // many.
     let unsure: usize = world.ends.iter().map(|(_, standing)| *standing).sum();

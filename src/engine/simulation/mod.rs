@@ -3,7 +3,7 @@
 //!
 //! A seed gives a schedule ([`schedule`]). The work of a daemon's other threads is a list of jobs here, run one at a
 //! time in an order that the seed chooses ([`played`], [`process`]); a script answers what would go over the network
-//! ([`model`]). When the schedule is over nothing disturbs the engine until it rests, and then [`invariants`] checks
+//! ([`model`]), which from some seed on has batches too ([`shelf`]). When the schedule is over nothing disturbs the engine until it rests, and then [`invariants`] checks
 //! it: the index equals one that is built from nothing, every context was bought once, the ledger has what was sent,
 //! nothing is reserved, no job goes on.
 //!
@@ -19,6 +19,7 @@ mod play;
 mod played;
 mod process;
 mod schedule;
+mod shelf;
 mod vault;
 
 use std::io::Write as _;
@@ -27,15 +28,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// Seeds that every run of the tests plays, and a third as many in which more can happen.
+/// Seeds that every run of the tests plays, a tenth as many in which more can happen, and as many with batches.
 const SEEDS: u64 = 300;
 
 /// And some that found a fault once: a note that moves while it is asked about (750, 844), a rebuild of what no model is
 /// asked about (763, 1158), a rebuild that takes the place of another (888), a text that moves on before anybody has seen
 /// its first move (1510), a pause while an embedder is left alone (1712), a text that comes back while the other one's
 /// context is asked for (1805), a loss of power while it ends (4000) or
-/// between a context and who holds it (12425).
-const FOUND: [u64; 10] = [750, 763, 844, 888, 1158, 1510, 1712, 1805, 4000, 12425];
+/// between a context and who holds it (12425); somebody else's batch of the same size (40180), an answer of a batch that
+/// came when there was another (40201).
+const FOUND: [u64; 12] = [750, 763, 844, 888, 1158, 1510, 1712, 1805, 4000, 12425, 40180, 40201];
 
 /// A seed that takes longer than this is reported as not ending; most take half a second.
 const LONG: Duration = Duration::from_secs(60);
@@ -71,7 +73,10 @@ fn seeds() -> Vec<u64> {
     match (text.split_once(".."), text.parse()) {
         (Some((from, to)), _) => (from.parse().unwrap()..to.parse().unwrap()).collect(),
         (None, Ok(seeds)) => (0..seeds).collect(),
-        (None, Err(_)) => (0..SEEDS).chain(schedule::MORE..schedule::MORE + SEEDS / 3).chain(FOUND).collect(),
+        (None, Err(_)) => {
+            let some = |from| from..from + SEEDS / 10;
+            (0..SEEDS).chain(some(schedule::MORE)).chain(some(schedule::BATCHES)).chain(FOUND).collect()
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The simulated model: it records what it is asked, and answers well, late, wrongly, or not at all.
 
 use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::dice::Dice;
 use super::invariants::names;
+use super::shelf::{Shelf, Told};
 use super::vault::{SECRET, letters};
 
 /// Components of the vectors that it makes.
@@ -78,6 +80,8 @@ pub(super) struct Call {
     pub(super) delivered: bool,
     /// Whether nobody waits for it any more.
     pub(super) given_up: bool,
+    /// Whether it is about batches, whose answers alone are paid for.
+    batch: bool,
     /// The words that name the captions in the answer.
     pub(super) captions: Vec<String>,
 }
@@ -85,7 +89,7 @@ pub(super) struct Call {
 impl Call {
     /// Whether the ledger has it in the end.
     pub(super) fn is_billed(&self) -> bool {
-        !(self.delivered && self.fate.is_free())
+        !(self.batch || self.delivered && self.fate.is_free())
     }
 }
 
@@ -93,8 +97,9 @@ struct State {
     dice: Dice,
     mood: Mood,
     calls: Vec<Call>,
-    /// Calls before the moment of a death, and which of them were answered.
-    frozen: Option<Vec<Call>>,
+    shelf: Shelf,
+    /// Calls and batches before the moment of a death.
+    frozen: Option<(Vec<Call>, Shelf)>,
     /// Number of the first call of this process.
     first: usize,
     /// What must not have happened.
@@ -105,38 +110,37 @@ struct State {
 }
 
 /// The model. It outlives the processes that ask it.
-pub(super) struct Model(RefCell<State>);
+pub(super) struct Model {
+    state: RefCell<State>,
+    /// Whose notes it is asked about.
+    vault: PathBuf,
+    /// Most questions of a batch.
+    most: usize,
+}
 
 impl Model {
-    pub(super) fn new(dice: Dice) -> Rc<Self> {
-        let (calls, frozen, faults) = (Vec::new(), None, Vec::new());
-        Rc::new(Model(RefCell::new(State {
-            dice,
-            mood: Mood::Well,
-            calls,
-            frozen,
-            first: 0,
-            faults,
-            captions: 0,
-            log: Vec::new(),
-        })))
+    pub(super) fn new(dice: Dice, vault: &Path, most: usize) -> Rc<Self> {
+        let (calls, shelf, frozen, faults) = (Vec::new(), Shelf::default(), None, Vec::new());
+        let (captions, log) = (0, Vec::new());
+        let state = State { dice, mood: Mood::Well, calls, shelf, frozen, first: 0, faults, captions, log };
+        Rc::new(Model { state: RefCell::new(state), vault: vault.to_owned(), most })
     }
 
     pub(super) fn set(&self, mood: Mood) {
-        self.0.borrow_mut().mood = mood;
+        self.state.borrow_mut().mood = mood;
     }
 
     /// The asking process has died: what it asks from now on was never asked.
     pub(super) fn freeze(&self) {
-        let mut state = self.0.borrow_mut();
-        state.frozen = Some(state.calls.clone());
+        let mut state = self.state.borrow_mut();
+        state.frozen = Some((state.calls.clone(), state.shelf.clone()));
     }
 
     /// Another process asks. Returns the calls of the last one.
     pub(super) fn thaw(&self) -> Vec<Call> {
-        let mut state = self.0.borrow_mut();
-        if let Some(calls) = state.frozen.take() {
-            state.calls = calls;
+        let mut state = self.state.borrow_mut();
+        if let Some((calls, shelf)) = state.frozen.take() {
+            (state.calls, state.shelf) = (calls, shelf);
         }
         let calls = state.calls[state.first..].to_vec();
         state.first = state.calls.len();
@@ -144,53 +148,67 @@ impl Model {
     }
 
     pub(super) fn calls(&self) -> Vec<Call> {
-        self.0.borrow().calls.clone()
+        self.state.borrow().calls.clone()
+    }
+
+    pub(super) fn shelf(&self) -> Shelf {
+        self.state.borrow().shelf.clone()
     }
 
     pub(super) fn log(&self) -> Vec<String> {
-        self.0.borrow().log.clone()
+        self.state.borrow().log.clone()
     }
 
     pub(super) fn faults(&self) -> Vec<String> {
-        self.0.borrow().faults.clone()
+        self.state.borrow().faults.clone()
     }
 
     /// How many calls of this process have no answer yet.
     pub(super) fn under_way(&self) -> usize {
-        let state = self.0.borrow();
+        let state = self.state.borrow();
         state.calls[state.first..].iter().filter(|call| !call.delivered && !call.given_up).count()
     }
 }
 
 impl Script for Model {
     fn ask(&self, url: &str, body: &[u8]) -> PlayedAnswer {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.state.borrow_mut();
         let text = String::from_utf8_lossy(body);
         if text.contains(SECRET) {
             state.faults.push("the text of a private note was sent".to_owned());
         }
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let (fate, after) = fate(state.mood, &mut state.dice);
+        let (mut fate, after) = fate(state.mood, &mut state.dice);
         let mut captions = Vec::new();
         let asked = Asked::read(&body);
+        let anthropic = url.contains("/v1/messages");
+        let batches = url.split_once("/v1/messages/batches").map(|(_, rest)| rest);
+        if batches.is_some() && matches!(fate, Fate::Useless | Fate::Empty | Fate::Declined) {
+            fate = Fate::Good;
+        }
+        let told = batches.filter(|_| state.arrives(fate)).map(|rest| state.about_batches(rest, &body, &self.vault));
         let what = match fate {
+            Fate::Cut if batches.is_some() => What::Cut,
+            Fate::Good if let Some((status, body, said)) = told => {
+                captions = said;
+                What::Reply(status, Vec::new(), body)
+            }
             Fate::Good if url.ends_with("/embeddings") => What::Reply(200, Vec::new(), vectors(&body)),
             _ if url.ends_with("/embeddings") && fate == Fate::Cut => What::Cut,
             Fate::Good | Fate::Cut => {
-                let say = asked.wanted.iter().map(|n| {
-                    state.captions += 1;
-                    let name = format!("qx{}", letters(state.captions));
-                    let caption = asked.caption(*n, &name);
-                    captions.push(name);
-                    (*n, caption)
-                });
-                let body = completion(&asked.answer(&say.collect::<Vec<_>>()), "stop");
+                let (text, names) = asked.well(namer(&mut state.captions));
+                captions = names;
+                let body = completion(anthropic, &text, "stop");
                 if fate == Fate::Good { What::Reply(200, Vec::new(), body) } else { What::Cut }
             }
             Fate::Garbage => What::Reply(200, Vec::new(), b"{\"choices\": [".to_vec()),
-            Fate::Empty => What::Reply(200, Vec::new(), completion("", "stop")),
-            Fate::Useless => What::Reply(200, Vec::new(), completion("This chunk is about things.", "length")),
-            Fate::Declined => What::Reply(200, Vec::new(), completion("I cannot help with that.", "content_filter")),
+            Fate::Empty => What::Reply(200, Vec::new(), completion(anthropic, "", "stop")),
+            Fate::Useless => {
+                What::Reply(200, Vec::new(), completion(anthropic, "This chunk is about things.", "length"))
+            }
+            Fate::Declined => {
+                What::Reply(200, Vec::new(), completion(anthropic, "I cannot help with that.", "content_filter"))
+            }
             Fate::Refused(status) => What::Reply(status, Vec::new(), b"{\"error\":{\"message\":\"no\"}}".to_vec()),
             Fate::TooMany(after) => {
                 let header = after.map(|seconds| ("retry-after", seconds.to_string()));
@@ -205,21 +223,55 @@ impl Script for Model {
             captions.clear();
         }
         let request = state.calls.len() as u64;
-        state.log.push(format!("call {request}: {:?} {fate:?} in {after:?}, {captions:?}", asked.wanted));
-        state.calls.push(Call { fate, delivered: false, given_up: false, captions });
+        let about = batches.map_or_else(|| format!("{:?}", asked.wanted), |rest| format!("batches {rest}"));
+        state.log.push(format!("call {request}: {about} {fate:?} in {after:?}, {captions:?}"));
+        state.calls.push(Call { fate, delivered: false, given_up: false, batch: batches.is_some(), captions });
         PlayedAnswer { request, after, what }
     }
 
     fn delivered(&self, request: u64) {
-        if let Some(call) = self.0.borrow_mut().calls.get_mut(request as usize) {
+        if let Some(call) = self.state.borrow_mut().calls.get_mut(request as usize) {
             call.delivered = true;
         }
     }
 
     fn given_up(&self, request: u64) {
-        if let Some(call) = self.0.borrow_mut().calls.get_mut(request as usize) {
+        if let Some(call) = self.state.borrow_mut().calls.get_mut(request as usize) {
             call.given_up = true;
         }
+    }
+
+    fn most_requests(&self) -> Option<usize> {
+        Some(self.most)
+    }
+}
+
+impl State {
+    /// Whether a request with this fate reaches the provider.
+    fn arrives(&mut self, fate: Fate) -> bool {
+        match fate {
+            Fate::Reset | Fate::Silence | Fate::Refused(504) => self.dice.percent(50),
+            Fate::Refused(_) | Fate::TooMany(_) | Fate::Unreachable => false,
+            _ => true,
+        }
+    }
+
+    fn about_batches(&mut self, rest: &str, body: &Value, vault: &Path) -> Told {
+        let (told, fault) = if body.is_null() {
+            self.shelf.tell(rest, &mut self.dice)
+        } else {
+            self.shelf.take(body, self.mood, &mut self.dice, vault, namer(&mut self.captions))
+        };
+        self.faults.extend(fault);
+        told
+    }
+}
+
+/// Names for captions.
+fn namer(captions: &mut u64) -> impl FnMut() -> String {
+    move || {
+        *captions += 1;
+        format!("qx{}", letters(*captions))
     }
 }
 
@@ -260,7 +312,18 @@ fn fate(mood: Mood, dice: &mut Dice) -> (Fate, Duration) {
     }
 }
 
-fn completion(text: &str, finish: &str) -> Vec<u8> {
+/// An answer in the words of Anthropic's interface, or of OpenAI's.
+pub(super) fn completion(anthropic: bool, text: &str, finish: &str) -> Vec<u8> {
+    if anthropic {
+        let finish = match finish {
+            "length" => "max_tokens",
+            "content_filter" => "refusal",
+            _ => "end_turn",
+        };
+        let (content, usage) =
+            (json!([{ "type": "text", "text": text }]), json!({ "input_tokens": 400, "output_tokens": 60 }));
+        return json!({ "content": content, "stop_reason": finish, "usage": usage }).to_string().into_bytes();
+    }
     let answer = json!({
         "choices": [{ "index": 0, "message": { "role": "assistant", "content": text }, "finish_reason": finish }],
         "usage": { "prompt_tokens": 400, "completion_tokens": 60 },
@@ -281,7 +344,7 @@ fn vectors(body: &Value) -> Vec<u8> {
 }
 
 /// A parsed question.
-struct Asked {
+pub(super) struct Asked {
     document: String,
     task: String,
     wanted: Vec<u32>,
@@ -290,7 +353,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(body: &Value) -> Self {
+    pub(super) fn read(body: &Value) -> Self {
         let mut texts = Vec::new();
         for message in body["messages"].as_array().into_iter().flatten().filter(|message| message["role"] == "user") {
             match &message["content"] {
@@ -314,6 +377,13 @@ impl Asked {
         };
         let expands = body.to_string().contains("3 to 5 questions");
         Asked { document, task, wanted, expands }
+    }
+
+    /// A good answer, and the names of the captions in it.
+    pub(super) fn well(&self, mut name: impl FnMut() -> String) -> (String, Vec<String>) {
+        let names: Vec<String> = self.wanted.iter().map(|_| name()).collect();
+        let captions: Vec<_> = self.wanted.iter().zip(&names).map(|(n, name)| (*n, self.caption(*n, name))).collect();
+        (self.answer(&captions), names)
     }
 
     fn passage(&self, n: u32) -> &str {

@@ -86,11 +86,12 @@ impl World {
         platform::files::set_mode(&key, 0o600).unwrap();
         let mut dice = Dice::new(seed ^ 0x5eed);
         let machine = Played::new(Disk::new(dir.path()), dice.split(), schedule.wall);
-        let model = Model::new(dice.split());
+        let model = Model::new(dice.split(), &dir.path().join("vault"), schedule.most);
         let vault = Vault::new(&dir.path().join("vault"), dice.split(), schedule.notes);
         machine::simulation::play(Some(machine.clone()));
         provider::simulation::play(Some(model.clone()));
-        let setup = Setup { costs: schedule.costs, concurrency: schedule.concurrency, budget: PLENTY, remote: false };
+        let Schedule { costs, batches, concurrency, .. } = *schedule;
+        let setup = Setup { costs, concurrency, budget: PLENTY, rebuild: PLENTY, batches, remote: false };
         let (hints, ends, log) = (Vec::new(), Vec::new(), Vec::new());
         World {
             machine,
@@ -119,13 +120,13 @@ impl World {
             self.wait(step.after);
             self.act(step);
         }
-        self.come_to_rest()?;
+        self.come_to_rest(schedule.batches)?;
         invariants::check(self)?;
         // A restart must find nothing to do.
         let calls = self.model.calls().len();
         self.log.push("restart at rest".to_owned());
         self.restart();
-        self.come_to_rest()?;
+        self.come_to_rest(schedule.batches)?;
         if self.model.calls().len() != calls {
             return Err("a restart at rest bought something".to_owned());
         }
@@ -252,7 +253,14 @@ impl World {
             Action::Jump(seconds) => return self.machine.jump(seconds * 1000),
             Action::Pause => return self.pause(Some(None)),
             Action::Resume => return self.resume(),
-            Action::Rebuild => return self.rebuild(),
+            Action::Rebuild => return self.rebuild(false),
+            Action::RebuildByBatch => return self.rebuild(true),
+            Action::RebuildBudget(rebuild) => {
+                self.setup.rebuild = rebuild;
+                return self.reload();
+            }
+            Action::Cancel => return self.cancel(),
+            Action::Provider => return self.change_provider(),
             Action::Refresh => return self.refresh(),
             Action::Embedder(remote) => {
                 self.setup.remote = remote;
@@ -282,6 +290,8 @@ impl World {
         if known.is_some_and(|known| known.notes().all(|note| note.path != old)) {
             let changed = self.vault.create_at(&old);
             self.replaced.push(old);
+            // A batch does not follow a note that moves.
+            self.rebuilds += usize::from(self.setup.batches);
             self.log.push(format!("    and {changed:?}"));
             self.tell(changed, telling);
         }
@@ -305,17 +315,41 @@ impl World {
         }
     }
 
+    /// What a batch asks the one provider for may be bought from the other one.
+    fn change_provider(&mut self) {
+        self.rebuilds += 1;
+        // What the last writer could not keep is lost with it.
+        let kept = invariants::journaled(&self.machine.disk.borrow().data());
+        let is_kept = |call: &Call| call.captions.iter().all(|name| kept.contains(name));
+        let lost = self.model.calls().into_iter().filter(|call| !is_kept(call));
+        self.ends.push((lost.collect(), 0));
+        self.setup.batches ^= true;
+        let (setup, mut dice) = (self.setup, self.dice.split());
+        self.process().change_provider(setup, &mut dice);
+        if self.machine.corpse().is_some() {
+            self.bury();
+        }
+    }
+
     fn reload(&mut self) {
         let setup = self.setup;
         self.process().reload(setup);
     }
 
     /// Everything is made anew: each context may be bought once more.
-    fn rebuild(&mut self) {
+    fn rebuild(&mut self, batch: bool) {
         self.rebuilds += usize::from(self.setup.costs);
         let (scope, vault) = (Scope { vault: None, path: None }, self.process().vault.id);
         let job = self.process().shared.jobs.begin(JobKind::Rebuild, scope, [(vault, "v".to_owned())]);
-        self.process().send(Event::Rebuild { job, covered: Covered::default(), batch: false, agreed: true });
+        self.process().send(Event::Rebuild { job, covered: Covered::default(), batch, agreed: true });
+    }
+
+    /// Somebody cancels the rebuilds that go on.
+    fn cancel(&mut self) {
+        let jobs = &self.process().shared.jobs;
+        let rebuilds = jobs.all().into_iter().filter(|job| job.kind == JobKind::Rebuild && job.is_running());
+        rebuilds.for_each(|job| jobs.cancel(job.job).unwrap());
+        self.process().send(Event::Wake);
     }
 
     /// Has contexts made anew whose text has changed.
@@ -340,10 +374,13 @@ impl World {
     }
 
     /// Nothing happens any more, and nothing stands in the way.
-    fn come_to_rest(&mut self) -> Result<(), String> {
+    fn come_to_rest(&mut self, batches: bool) -> Result<(), String> {
         self.machine.no_death();
+        if self.setup.batches != batches {
+            self.change_provider();
+        }
         self.model.set(Mood::Well);
-        self.setup.budget = PLENTY;
+        (self.setup.budget, self.setup.rebuild) = (PLENTY, PLENTY);
         self.reload();
         self.resume();
         self.process().send(Event::Hint(Hint::Rescan(RescanReason::Asked)));

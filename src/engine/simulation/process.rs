@@ -16,8 +16,9 @@ use vault::settings::VaultConfig;
 use super::dice::Dice;
 use super::model::DIMENSIONS;
 use super::played::Played;
+use crate::batch::Files;
 use crate::control::Control;
-use crate::indexer::{Event, Indexer, Seed};
+use crate::indexer::{Event, Indexer, Seed, generation_dir};
 use crate::settings::Settings;
 use crate::shared::{Stage, VaultShared};
 use crate::supervisor::{self, take_limits};
@@ -39,6 +40,10 @@ pub(super) struct Setup {
     pub(super) costs: bool,
     pub(super) concurrency: usize,
     pub(super) budget: u64,
+    /// Micro-dollars that a rebuild may take.
+    pub(super) rebuild: u64,
+    /// Whether the model has a batch interface.
+    pub(super) batches: bool,
     /// Whether a provider makes the vectors.
     pub(super) remote: bool,
 }
@@ -76,6 +81,7 @@ fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
     settings.host.memory = u64::MAX;
     settings.sync.background = false;
     settings.budget.day = setup.budget;
+    settings.budget.rebuild = setup.rebuild;
     let key = data.with_file_name("key");
     if setup.remote {
         settings.embed = EmbedConfig {
@@ -91,7 +97,7 @@ fn settings(setup: Setup, vault: &Path, data: &Path) -> Settings {
     }
     if setup.costs {
         settings.context = ContextConfig {
-            provider: Provider::OpenAi,
+            provider: if setup.batches { Provider::Anthropic } else { Provider::OpenAi },
             base_url: Some("http://model.invalid".to_owned()),
             concurrency: setup.concurrency,
             consent: Consent::Given,
@@ -152,6 +158,14 @@ impl Process {
             take_limits(&self.shared, &settings);
         }
         self.send(Event::Reloaded(before));
+    }
+
+    /// Another provider is to be asked, as after a reload.
+    pub(super) fn change_provider(&mut self, setup: Setup, dice: &mut Dice) {
+        let settings = settings(setup, &self.seed.vault.path, &self.shared.config.load().data_dir);
+        supervisor::start_runtimes(&self.shared, &settings);
+        self.shared.config.store(Arc::new(settings));
+        self.hand_over(dice);
     }
 
     /// Works until a moment, or until the process is dead.
@@ -224,7 +238,7 @@ impl Process {
     fn wait(&self, until: Instant, asked: &dyn Fn() -> usize) {
         let now = machine::now();
         let wake = self.indexer.as_ref().and_then(Indexer::next_wake);
-        let glance = (asked() > 0 || self.is_asking()).then(|| now + GLANCE);
+        let glance = (asked() > 0 || self.is_asking() || self.has_batch()).then(|| now + GLANCE);
         let next = [Some(until), wake, glance, self.machine.next_due()].into_iter().flatten().min().unwrap_or(until);
         // The clock of a runtime counts whole milliseconds.
         let pause = next.saturating_duration_since(now).max(Duration::from_millis(1));
@@ -234,6 +248,12 @@ impl Process {
     fn is_asking(&self) -> bool {
         let report = self.vault.report();
         report.asked > 0 || self.vault.embedding.lock().waiting > 0
+    }
+
+    /// Whether a batch is not settled yet.
+    fn has_batch(&self) -> bool {
+        let dir = generation_dir(&self.shared.config.load().data_dir, &self.seed.vault.path, "");
+        !Files::runs(&dir).is_empty()
     }
 
     /// Whether nothing is left to be done.
@@ -247,6 +267,7 @@ impl Process {
             && self.events.is_empty()
             && self.machine.next_due().is_none()
             && self.vault.status.lock().pending == 0
+            && !self.has_batch()
     }
 
     /// What the model's answers were worth, for the report of a failure.
@@ -268,13 +289,14 @@ impl Process {
         !self.vault.report().notes.is_empty()
     }
 
-    /// Ends in good order; returns whether the process died meanwhile.
+    /// Ends in good order; returns whether the process died meanwhile, or did not wait for all answers.
     pub(super) fn stop(mut self, dice: &mut Dice) -> bool {
         self.shared.generations.store(Arc::default());
         self.drain(dice);
+        let owes = !self.indexer.as_ref().is_none_or(Indexer::is_drained);
         let died = self.machine.corpse().is_some();
         self.end();
-        died
+        died || owes
     }
 
     /// Has the indexer wait for answers under way, for a while, and put everything on the disk.
@@ -355,6 +377,7 @@ fn name(event: &Event) -> &'static str {
         Event::Looked { .. } => "looked",
         Event::Sync { .. } => "sync",
         Event::Context { .. } => "context",
+        Event::Batch { .. } => "batch",
         Event::Embedded(_) => "embedded",
         Event::Reloaded(_) => "reloaded",
         Event::Wake => "wake",

@@ -38,6 +38,14 @@ pub(super) enum Action {
     Resume,
     /// Everything is to be made anew.
     Rebuild,
+    /// The same, as a batch.
+    RebuildByBatch,
+    /// Micro-dollars per rebuild from now on.
+    RebuildBudget(u64),
+    /// Rebuilds are cancelled.
+    Cancel,
+    /// Another provider is asked, which has no batches, or the first one again.
+    Provider,
     /// Contexts that should be better are to be made anew.
     Refresh,
     /// Another embedder makes the vectors from now on: the one of a provider, or the built-in one.
@@ -73,6 +81,9 @@ pub(super) struct Schedule {
     pub(super) notes: usize,
     /// Whether a model writes contexts.
     pub(super) costs: bool,
+    /// Whether that model has a batch interface, and how many questions a batch takes.
+    pub(super) batches: bool,
+    pub(super) most: usize,
     pub(super) concurrency: usize,
     /// When it begins, milliseconds since 1970.
     pub(super) wall: i64,
@@ -85,24 +96,30 @@ const BUDGETS: &[u64] = &[0, 300, 1_500, 6_000, 1_000_000];
 /// From this seed on more can happen: the seeds before keep the schedules that once found a fault.
 pub(super) const MORE: u64 = 20_000;
 
+/// From this seed on a provider has batches too.
+pub(super) const BATCHES: u64 = 40_000;
+
 impl Schedule {
     pub(super) fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let costs = dice.percent(80);
+        let batches = seed >= BATCHES;
+        let costs = dice.percent(80) || batches;
         let steps = 6 + dice.below(14);
         let more = seed >= MORE;
         Schedule {
             notes: 2 + dice.below(5),
             costs,
+            batches,
+            most: if batches { 1 + dice.below(30) } else { 0 },
             concurrency: 1 + dice.below(4),
             // Any time of day, so that midnight is passed now and then.
             wall: 1_790_000_000_000 + (dice.next() % 86_400_000) as i64,
-            steps: (0..steps).map(|_| step(&mut dice, costs, more)).collect(),
+            steps: (0..steps).map(|_| step(&mut dice, costs, more, batches)).collect(),
         }
     }
 }
 
-fn step(dice: &mut Dice, costs: bool, more: bool) -> Step {
+fn step(dice: &mut Dice, costs: bool, more: bool, batches: bool) -> Step {
     let after = match dice.below(6) {
         0 => Duration::ZERO,
         1 => Duration::from_millis(dice.below(120) as u64),
@@ -116,7 +133,18 @@ fn step(dice: &mut Dice, costs: bool, more: bool) -> Step {
         2 => Telling::Lost,
         _ => Telling::AtOnce,
     };
-    Step { after, action: action(dice, costs, more), telling }
+    let by_batch = batches && dice.percent(25);
+    let action = if by_batch { about_batches(dice) } else { action(dice, costs, more) };
+    Step { after, action, telling }
+}
+
+fn about_batches(dice: &mut Dice) -> Action {
+    match dice.below(10) {
+        0..6 => Action::RebuildByBatch,
+        6..8 => Action::Cancel,
+        8 => Action::Provider,
+        _ => Action::RebuildBudget(*dice.pick(BUDGETS)),
+    }
 }
 
 fn action(dice: &mut Dice, costs: bool, more: bool) -> Action {

@@ -28,7 +28,7 @@ pub(crate) enum Say {
 pub(crate) struct Model {
     /// The next answers, each with its delay; when the queue is empty, good answers come at once.
     answers: RefCell<VecDeque<(Duration, Say)>>,
-    /// The questions, each with how many calls stood reserved when it was sent.
+    /// The questions, or where else something was asked, each with how many calls stood reserved when it was sent.
     asked: RefCell<Vec<(String, u64)>>,
     delivered: Cell<usize>,
     given_up: Cell<usize>,
@@ -105,7 +105,7 @@ impl Script for Model {
             asked.push(String::from_utf8_lossy(body).into_owned());
             return PlayedAnswer { request: OF_TEAM, after: Duration::ZERO, what: what.clone() };
         }
-        let body: Value = serde_json::from_slice(body).unwrap();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let reserved = self.shared.borrow().as_ref().map_or(0, |shared| standing(shared));
         let request = self.asked.borrow().len() as u64;
         let (after, say) = self.answers.borrow_mut().pop_front().unwrap_or((Duration::ZERO, Say::Well));
@@ -115,7 +115,8 @@ impl Script for Model {
             Say::This(what) => what,
         };
         // The note's own text alone, as it is: JSON would mask what a test looks for.
-        self.asked.borrow_mut().push((task_of(&body), reserved));
+        let asked = if body["messages"].is_null() { url.to_owned() } else { task_of(&body) };
+        self.asked.borrow_mut().push((asked, reserved));
         PlayedAnswer { request, after, what }
     }
 

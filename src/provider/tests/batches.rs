@@ -197,6 +197,9 @@ async fn results_that_cannot_be_read_are_looked_at_twice() {
     let (few, all) = (succeeded("one", "One."), ["one", "two", "three", "four"].map(|id| succeeded(id, "A caption.")));
     let server = FaultyServer::script(vec![Answer::new(200, few.clone()), Answer::new(200, all.join("\n"))]);
     assert_eq!(hurried(batches(&server).1.results("b", &requests())).await.unwrap().len(), 4);
+    // If they cannot be fetched a second time, nothing is taken yet.
+    let server = FaultyServer::script(vec![Answer::new(200, few), error(500)]);
+    assert_eq!(hurried(batches(&server).1.results("b", &requests())).await.unwrap_err().kind, FailureKind::Unavailable);
     // A batch of somebody else lacks none of ours.
     let server = FaultyServer::script(vec![Answer::new(200, succeeded("theirs", "Theirs."))]);
     assert_eq!(hurried(batches(&server).1.results("b", &requests())).await.unwrap().len(), 1);

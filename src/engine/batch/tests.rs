@@ -1,0 +1,110 @@
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::*;
+use crate::testing::{Bench, Say, key_of, report};
+use context::settings::Provider;
+use provider::simulation::What;
+use serde_json::{Value, json};
+use store::record::NoteRecord;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const RUN: u64 = 7;
+
+fn bench() -> Bench {
+    Bench::new(|settings| settings.context.provider = Provider::Anthropic)
+}
+
+/// A batch that the writer has: its control, and what it has told.
+struct Handed {
+    control: watch::Sender<Control>,
+    told: Arc<Mutex<Vec<BatchEvent>>>,
+}
+
+/// Hands in what a note's first chunk waits for.
+fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
+    let (control, controlled) = watch::channel(Control::Go);
+    let told: Arc<Mutex<Vec<BatchEvent>>> = Arc::default();
+    let heard = told.clone();
+    let pending = vec![(key_of(&record.chunks[0]), record.chunks[0].due.unwrap())];
+    bench.shared.runtime("").writer.as_ref().unwrap().batch(BatchJob {
+        dir: bench.settings.data_dir.join("v"),
+        run: RUN,
+        vault: bench.vault.clone(),
+        vault_name: "v".to_owned(),
+        pipeline: bench.pipeline(),
+        wanted: vec![(record.path.clone(), pending)],
+        rebuild: (u64::MAX, u64::MAX),
+        control: controlled,
+        tell: Arc::new(move |event| heard.lock().push(event)),
+    });
+    Handed { control, told }
+}
+
+fn status(stage: &str) -> Value {
+    json!({
+        "id": "msgbatch_1", "processing_status": stage, "request_counts": { "processing": 1 },
+        "created_at": machine::timestamp().to_string(), "results_url": "http://elsewhere.invalid",
+    })
+}
+
+fn say(body: &Value) -> (Duration, Say) {
+    (Duration::ZERO, Say::This(What::Reply(200, Vec::new(), body.to_string().into_bytes())))
+}
+
+#[test]
+fn an_answer_is_kept_though_another_came_meanwhile() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let id = Files::new(&bench.settings.data_dir.join("v"), RUN).id(&record.path, 0);
+    let words = "Yearly report: why the rollout in Lisbon slipped, and who renegotiates the contract with Northwind.";
+    let message = json!({
+        "content": [{ "type": "text", "text": words }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 50, "output_tokens": 9 },
+    });
+    let result = json!({ "custom_id": id, "result": { "type": "succeeded", "message": message } });
+    bench.answer([say(&status("in_progress")), say(&status("in_progress")), say(&status("ended")), say(&result)]);
+    bench.drive(SECOND / 2);
+    // Its text was another for a while, and was asked about alone when it was back.
+    let (key, store) = (key_of(&record.chunks[0]), bench.pipeline().store.clone());
+    bench.keep(&record, &record.chunks[0]);
+    bench.drive(10 * SECOND);
+    assert_eq!(store.archived(key).unwrap().unwrap().text, words);
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))));
+}
+
+#[test]
+fn what_could_not_be_kept_before_is_not_handed_in() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let (key, pipeline) = (key_of(&record.chunks[0]), bench.pipeline());
+    let context = bench.context_for(&record, &record.chunks[0]);
+    let unkept = bench.shared.runtime("").writer.as_ref().unwrap().author.unkept.clone();
+    unkept.put(&pipeline.root, &record.path, key, context.clone(), true);
+    let handed = hand(&bench, &record);
+    bench.drive(SECOND);
+    assert_eq!(pipeline.store.archived(key).unwrap().unwrap().text, context.text);
+    let told = handed.told.lock();
+    assert!(told.iter().any(|event| matches!(event, BatchEvent::Note(_, ContextEvent::Given(of, None)) if *of == key)));
+    assert!(matches!(told.last(), Some(BatchEvent::End(End::Done))));
+    assert_eq!(bench.model.asked(), Vec::<String>::new());
+}
+
+#[test]
+fn a_batch_that_may_be_somebody_elses_is_not_cancelled() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let listed = json!({ "data": [status("in_progress")], "has_more": false });
+    bench.answer([(Duration::ZERO, Say::This(What::Reset)), say(&listed)]);
+    bench.answer((0..100).map(|_| say(&status("in_progress"))));
+    bench.drive(5 * SECOND);
+    handed.control.send(Control::Cancel).unwrap();
+    bench.drive(60 * SECOND);
+    assert!(!handed.told.lock().iter().any(|event| matches!(event, BatchEvent::End(_))));
+    let asked = bench.model.asked();
+    assert!(asked.len() > 4 && !asked.iter().any(|url| url.ends_with("/cancel")), "{asked:?}");
+}
