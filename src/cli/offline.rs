@@ -13,7 +13,7 @@ use super::session::{CliFailure, Session, safe};
 use super::target;
 use crate::daemon::config::{Loaded, name_of_folder};
 use crate::daemon::sandbox::make_files_private;
-use crate::daemon::serve::bind::DataLock;
+use crate::daemon::serve::bind::{BindError, DataLock};
 use provider::Embedder;
 use store::{CompactReport, Store, StoreError};
 use vault::settings::VaultConfig;
@@ -29,10 +29,13 @@ impl From<StoreError> for CliFailure {
 /// daemon writes.
 fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
     make_files_private();
-    DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
-        let hint = "the store can only be opened while no daemon runs; `situated stop`, then again";
-        CliFailure::new(error.exit_code(), format!("{error}\n{hint}"))
-    })
+    let lock = DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
+        let hint = "\nthe store can only be opened while no daemon runs; `situated stop`, then again";
+        let hint = if matches!(error, BindError::AlreadyRunning { .. }) { hint } else { "" };
+        CliFailure::new(error.exit_code(), format!("{error}{hint}"))
+    })?;
+    engine::take_over(&loaded.config.engine.data_dir, &loaded.config.engine.vaults);
+    Ok(lock)
 }
 
 /// The vault that is meant: by name, by its folder, or the only one.
