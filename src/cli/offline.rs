@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -11,9 +11,10 @@ use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::target;
-use crate::daemon::config::{Loaded, name_of_folder};
+use crate::daemon::config::{Loaded, name_of_folder, real_folder};
 use crate::daemon::sandbox::make_files_private;
 use crate::daemon::serve::bind::{BindError, DataLock};
+use engine::settings::Settings;
 use provider::Embedder;
 use store::{CompactReport, Store, StoreError};
 use vault::settings::VaultConfig;
@@ -46,8 +47,9 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
         (Some(name), _) => vaults
             .iter()
             .find(|vault| vault.name == name)
+            .or_else(|| vaults.iter().find(|vault| real_folder(&vault.path) == real_folder(Path::new(name))))
             .cloned()
-            .or_else(|| of_folder(name))
+            .or_else(|| of_folder(name, loaded))
             .ok_or_else(|| match vaults.as_slice() {
                 [] => CliFailure::usage(format!(
                     "no vault is configured, and no daemon runs that was given one: name the folder of `{name}` instead"
@@ -63,14 +65,25 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
     }
 }
 
-/// The vault of a folder that no configuration names.
-fn of_folder(path: &str) -> Option<VaultConfig> {
-    let folder = Path::new(path).canonicalize().ok().filter(|folder| folder.is_dir())?;
+/// The vault of a folder that no configuration names. The folder may be gone, if its index is there.
+fn of_folder(path: &str, loaded: &Loaded) -> Option<VaultConfig> {
+    let (folder, given) = (real_folder(Path::new(path)), PathBuf::from(path));
+    let is_known = |folder: &PathBuf| folder.is_dir() || index_of(folder, loaded).is_dir();
+    let folder = [folder, given].into_iter().find(is_known)?;
     Some(VaultConfig::new(name_of_folder(&folder), folder))
 }
 
+/// The index of a vault: named after its path as the configuration spells it, or of a vault that had this path.
+fn index_of(vault: &Path, loaded: &Loaded) -> PathBuf {
+    let Settings { data_dir, vaults, .. } = &loaded.config.engine;
+    let own = engine::vault_dir(data_dir, vault);
+    let mut others = if own.is_dir() { Vec::new() } else { engine::orphans(data_dir, vaults) };
+    others.retain(|other| other.vault.as_deref() == Some(vault));
+    others.pop().map_or(own, |other| other.dir)
+}
+
 fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
-    let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
+    let dir = index_of(&vault.path, loaded);
     if !dir.is_dir() {
         return Err(CliFailure::new(
             exit::NOTHING,
@@ -175,7 +188,7 @@ pub(super) fn compact(args: &OnlyVault, session: &mut Session) -> Result<u8, Cli
     let _lock = lock(&loaded)?;
     let mut reports = Vec::new();
     for vault in vaults {
-        let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
+        let dir = index_of(&vault.path, &loaded);
         let CompactReport { before, after } = store::compact(&dir)?;
         session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));

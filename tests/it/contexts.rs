@@ -439,3 +439,33 @@ fn a_vault_whose_path_is_written_anew_or_whose_folder_is_renamed_keeps_what_was_
     wait_written(&mut daemon);
     assert_eq!(model.calls(), bought);
 }
+
+#[test]
+fn what_was_bought_for_a_folder_that_is_gone_is_named_and_carried_over() {
+    let model = Model::start();
+    let mut place = place(&model, "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    daemon.stop();
+    // As on another disk: the same notes in another folder.
+    let (old, moved) = (place.vault.clone(), place.dir.path().join("moved"));
+    std::fs::create_dir(&moved).unwrap();
+    std::fs::rename(old.join("Atlas rollout.md"), moved.join("Atlas rollout.md")).unwrap();
+    std::fs::remove_dir_all(&old).unwrap();
+    place.vault = moved;
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "").replace("given", "ask")));
+    let mut daemon = start(&place);
+    let problems = daemon.status().problems;
+    assert!(problems.iter().any(|problem| problem.contains(old.to_str().unwrap())), "{problems:?}");
+    daemon.stop();
+    let told = String::from_utf8(place.run(&["doctor", "--full"]).stdout).unwrap();
+    assert!(told.contains("which is no vault of the configuration"), "{told}");
+    let file = place.dir.path().join("moved.jsonl");
+    let said = place.run(&["contexts", "export", "--vault", old.to_str().unwrap(), file.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&said.stderr).contains("3 contexts exported"), "{said:?}");
+    assert_eq!(place.run(&["contexts", "import", file.to_str().unwrap()]).status.code(), Some(0));
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), 1, "none was bought again");
+}
