@@ -82,9 +82,10 @@ fn index_of(vault: &Path, loaded: &Loaded) -> PathBuf {
     others.pop().map_or(own, |other| other.dir)
 }
 
-fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
+/// Opens the store of a vault; with `make` it is made if the vault was never indexed.
+fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFailure> {
     let dir = index_of(&vault.path, loaded);
-    if !dir.is_dir() {
+    if !dir.is_dir() && !make {
         return Err(CliFailure::new(
             exit::NOTHING,
             format!("the vault `{}` was never indexed; `situated run` does", vault.name),
@@ -111,7 +112,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let loaded = target::or_served(session.config()?, session);
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault)?;
+            let store = open(&loaded, &vault, false)?;
             let lines = match &file {
                 Some(path) => store.export(create(path)?, templates)?,
                 None => export_to_stdout(&store, templates, session)?,
@@ -127,7 +128,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let loaded = target::or_served(session.config()?, session);
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault)?;
+            let store = open(&loaded, &vault, true)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
                 Some(path) => Box::new(
                     File::open(path)

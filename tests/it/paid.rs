@@ -211,3 +211,17 @@ fn a_paid_context_survives_a_kill_at_any_moment() {
     daemon.wait_holding("fish", &["b/moved and restored.md"]);
     assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
 }
+
+#[test]
+fn an_import_needs_no_run_before_it() {
+    let place = with_paid_config();
+    let file = place.dir.path().join("contexts.jsonl");
+    fs::write(&file, exported("a.md", PAID, "Herons")).unwrap();
+    let output = place.run(&["contexts", "import", file.to_str().unwrap()]);
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("1 context added"), "{text}");
+    place.write("a.md", PAID);
+    let mut daemon = start_configured(&place);
+    assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
+}
