@@ -15,6 +15,7 @@ use crate::daemon::config::{Loaded, name_of_folder, real_folder};
 use crate::daemon::sandbox::make_files_private;
 use crate::daemon::serve::bind::{BindError, DataLock};
 use engine::settings::Settings;
+use note::Private;
 use provider::Embedder;
 use store::{CompactReport, Store, StoreError};
 use vault::settings::VaultConfig;
@@ -114,8 +115,8 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let _lock = lock(&loaded)?;
             let store = open(&loaded, &vault, false)?;
             let lines = match &file {
-                Some(path) => store.export(create(path)?, templates)?,
-                None => export_to_stdout(&store, templates, session)?,
+                Some(path) => store.export_elsewhere(create(path)?, templates, &Private::new(&vault.private))?,
+                None => export_to_stdout(&store, templates, &Private::new(&vault.private), session)?,
             };
             // Standard output is the export itself unless it went to a file.
             if file.is_some() && session.globals.json {
@@ -148,12 +149,12 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
     }
 }
 
-fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result<u64, CliFailure> {
+fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: &Session) -> Result<u64, CliFailure> {
     if std::io::stdout().is_terminal() {
         session.say(yellow("(writing to the terminal; name a file to keep it)"));
     }
     let mut pipe = Pipe { failed: None };
-    let result = store.export(&mut pipe, templates);
+    let result = store.export_elsewhere(&mut pipe, templates, private);
     match pipe.failed {
         Some(kind) => Err(std::io::Error::from(kind).into()),
         None => Ok(result?),

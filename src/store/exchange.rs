@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::tree::{Trees, Writes};
 use super::{ArchivedAll, Holder, Store, StoreError};
 use context::{ContextRecord, Expansion, Making, Origin, Spent};
-use note::PRIVATE_TAG;
-use note::VaultPath;
 use note::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
+use note::{PRIVATE_TAG, Private, VaultPath};
 
 /// The version of the line format.
 const SCHEMA: u32 = 1;
@@ -166,7 +165,13 @@ impl Store {
     /// order of path; with `templates` also the records of template contexts, without text. Returns the number of
     /// lines.
     pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
-        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0 };
+        self.export_elsewhere(out, templates, &Private::default())
+    }
+
+    /// As [`Store::export`], for another vault, whose patterns may not cover what `private` covers here: such a note is
+    /// named with the tag that makes it private.
+    pub fn export_elsewhere(&self, out: impl Write, templates: bool, private: &Private) -> Result<u64, StoreError> {
+        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0, private };
         let mut seen = HashSet::new();
         for note in self.notes()? {
             let contexts = self.contexts(&note.path)?;
@@ -198,7 +203,7 @@ impl Store {
         key: ContextKey,
         held: Option<(&str, ContextRecord)>,
         templates: bool,
-        out: &mut Sink<impl Write>,
+        out: &mut Sink<'_, impl Write>,
     ) -> Result<(), StoreError> {
         let ArchivedAll { found: mut contexts, unread } = self.archived_all(key)?;
         if let Some(error) = unread {
@@ -212,9 +217,9 @@ impl Store {
             holders = contexts.remove(known).1;
         }
         for (context, notes) in contexts.into_iter().filter(|(context, _)| templates || context.is_paid()) {
-            out.line(&Line::new(key, None, notes, context))?;
+            out.line(Line::new(key, None, notes, context))?;
         }
-        held.map_or(Ok(()), |(path, context)| out.line(&Line::new(key, Some(path), holders, context)))
+        held.map_or(Ok(()), |(path, context)| out.line(Line::new(key, Some(path), holders, context)))
     }
 
     /// Reads what [`Store::export`] wrote: contexts that are new go through the journal into the archive,
@@ -289,18 +294,25 @@ impl Store {
     }
 }
 
-struct Sink<W: Write> {
+struct Sink<'a, W: Write> {
     out: std::io::BufWriter<W>,
     lines: u64,
+    private: &'a Private,
 }
 
-impl<W: Write> Sink<W> {
+impl<W: Write> Sink<'_, W> {
     fn fail(error: &std::io::Error) -> StoreError {
         StoreError::Io { path: "export".into(), message: error.to_string() }
     }
 
-    fn line(&mut self, line: &Line) -> Result<(), StoreError> {
-        serde_json::to_writer(&mut self.out, line).map_err(|error| Self::fail(&error.into()))?;
+    fn line(&mut self, mut line: Line) -> Result<(), StoreError> {
+        for note in &mut line.notes {
+            let is_covered = VaultPath::parse(&note.path).is_some_and(|path| self.private.covers_path(&path));
+            if is_covered && !note.tags.iter().any(|tag| tag == PRIVATE_TAG) {
+                note.tags.push(PRIVATE_TAG.to_owned());
+            }
+        }
+        serde_json::to_writer(&mut self.out, &line).map_err(|error| Self::fail(&error.into()))?;
         self.out.write_all(b"\n").map_err(|error| Self::fail(&error))?;
         self.lines += 1;
         Ok(())
