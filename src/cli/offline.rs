@@ -17,7 +17,7 @@ use crate::daemon::serve::bind::{BindError, DataLock};
 use engine::settings::Settings;
 use note::Private;
 use provider::Embedder;
-use store::{CompactReport, Store, StoreError};
+use store::{CompactReport, ReadInputs, Store, StoreError};
 use vault::settings::VaultConfig;
 
 impl From<StoreError> for CliFailure {
@@ -92,14 +92,16 @@ fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFa
             format!("the vault `{}` was never indexed; `situated run` does", vault.name),
         ));
     }
-    let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
-    if let Some((path, why)) = opened.quarantined {
-        return Err(CliFailure::new(
-            exit::IO,
-            format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display()),
-        ));
-    }
-    Ok(store)
+    let (identity, dimensions) = (Embedder::Builtin.identity(), Embedder::Builtin.dimensions());
+    // A damaged store stays where it is, for the daemon to say what of it could not be brought back.
+    let opened = Store::open_unscanned(&dir, identity, dimensions, &|| true, ReadInputs::AtOnce, || ());
+    opened.and_then(|(store, ())| store.scan(&|| true, &mut drop).map(|()| store)).map_err(|error| match error {
+        StoreError::Damaged(..) => {
+            let hint = "`situated run` makes it anew, brings contexts back from their journal, and says what is lost";
+            CliFailure::new(exit::IO, format!("{error}\n{hint}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// `situated contexts`.

@@ -225,3 +225,27 @@ fn an_import_needs_no_run_before_it() {
     let mut daemon = start_configured(&place);
     assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
 }
+
+#[test]
+fn a_command_leaves_a_damaged_store_for_the_daemon_which_says_what_is_lost() {
+    let place = with_paid_config();
+    place.write("a.md", PAID);
+    let file = place.dir.path().join("contexts.jsonl");
+    fs::write(&file, exported("a.md", PAID, "Herons")).unwrap();
+    let import = || place.run(&["contexts", "import", file.to_str().unwrap()]).status.code();
+    assert_eq!(import(), Some(0));
+    start_configured(&place).stop();
+    let journal = place.store().join("contexts.journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[40..60].fill(0xff);
+    bytes.extend_from_within(..);
+    fs::write(&journal, bytes).unwrap();
+    fs::write(place.store().join("sled/db"), "").unwrap();
+    for command in ["export", "import"] {
+        let output = place.run(&["contexts", command, file.to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(74) && text.contains("`situated run` makes it anew"), "{text}");
+    }
+    let problems = start_configured(&place).status().problems;
+    assert!(problems.iter().any(|problem| problem.contains("which is damaged too")), "{problems:?}");
+}
