@@ -452,8 +452,14 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
                 .remedy(format!("chmod u+rw {}/contexts.journal", typed(&vault.index))),
             Ok((entries, 0)) => Check::ok("journal", format!("{name}: {entries} entries of contexts can be read")),
             Ok((entries, damaged)) => {
-                let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
-                Check::warn("journal", finding).remedy("situated stop && situated contexts export backup.jsonl")
+                let stretches = counted(*damaged, "stretch").replace("stretchs", "stretches");
+                let finding = format!("{name}: {entries} entries of contexts can be read, {stretches} cannot");
+                let vault = typed(&vault.path);
+                Check::warn("journal", finding)
+                    .because("a context that was lost is bought again when it is due; compacting leaves the damage out")
+                    .remedy(format!(
+                        "situated stop && situated contexts export --vault {vault} backup.jsonl && situated compact {vault}"
+                    ))
             }
         }
     }));
