@@ -20,6 +20,9 @@ use provider::Embedder;
 use store::{CompactReport, ReadInputs, Store, StoreError};
 use vault::settings::VaultConfig;
 
+/// Most lines of an import that are passed over and named.
+const MOST_NAMED: usize = 20;
+
 impl From<StoreError> for CliFailure {
     fn from(error: StoreError) -> Self {
         let code = if matches!(error, StoreError::Locked(_)) { exit::TEMPORARY } else { exit::IO };
@@ -116,6 +119,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, &vault, false)?;
+            let file = file.filter(|path| path != Path::new("-"));
             let lines = match &file {
                 Some(path) => store.export_elsewhere(create(path)?, templates, &Private::new(&vault.private))?,
                 None => export_to_stdout(&store, templates, &Private::new(&vault.private), session)?,
@@ -143,8 +147,11 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             store.flush(true)?;
             let said = format!("{} added, {} known already", counted(report.added, "context"), report.known);
             session.done(json!({ "vault": vault.name, "report": report }), said)?;
-            for (line, why) in report.bad.iter().take(20) {
+            for (line, why) in report.bad.iter().take(MOST_NAMED) {
                 session.say(format!("{} line {line}: {}", yellow("passed over"), safe(why)));
+            }
+            if report.bad.len() > MOST_NAMED {
+                session.say(format!("{} {} in all", yellow("passed over"), counted(report.bad.len() as u64, "line")));
             }
             Ok(if report.bad.is_empty() { exit::OK } else { exit::NOTHING })
         }

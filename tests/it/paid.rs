@@ -213,17 +213,20 @@ fn a_paid_context_survives_a_kill_at_any_moment() {
 }
 
 #[test]
-fn an_import_needs_no_run_before_it() {
+fn an_import_needs_no_run_before_it_and_counts_the_lines_that_it_passes_over() {
     let place = with_paid_config();
     let file = place.dir.path().join("contexts.jsonl");
-    fs::write(&file, exported("a.md", PAID, "Herons")).unwrap();
+    fs::write(&file, format!("{}{}", exported("a.md", PAID, "Herons"), "not JSON\n".repeat(60))).unwrap();
     let output = place.run(&["contexts", "import", file.to_str().unwrap()]);
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("1 context added"), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("1 context added") && text.contains("60 lines in all"), "{text}");
     place.write("a.md", PAID);
     let mut daemon = start_configured(&place);
     assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
+    daemon.stop();
+    let exported = place.run(&["contexts", "export", "-"]);
+    assert_eq!(String::from_utf8(exported.stdout).unwrap().lines().count(), 1, "`-` is standard output");
 }
 
 #[test]
