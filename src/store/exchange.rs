@@ -22,6 +22,12 @@ const SCHEMA: u32 = 1;
 /// Longest line that is read, in bytes; a context is some hundred words.
 const LONGEST_LINE: u64 = 1 << 20;
 
+/// Longest text of a context that is taken, in bytes: many times what the longest context has.
+const LONGEST_TEXT: usize = 64 << 10;
+
+/// What some editors write before a file's first character.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
 /// Contexts that are journaled with one fsync and archived with one transaction.
 const BATCH: usize = 500;
 
@@ -118,6 +124,9 @@ impl Line {
         let written_for = line.written_for.parse::<TextHash>();
         if !(0.0..=1.0).contains(&line.quality) {
             return Err("`quality` is not between 0 and 1".into());
+        }
+        if line.text.len() > LONGEST_TEXT {
+            return Err(format!("`text` is longer than {LONGEST_TEXT} bytes"));
         }
         if line.origin == Origin::Model && line.text.trim().is_empty() {
             return Err("`text` is empty".into());
@@ -236,7 +245,7 @@ impl Store {
                 None => break,
                 Some(Err(why)) => report.bad.push((number, why)),
                 Some(Ok(line)) if line.trim_ascii().is_empty() => {}
-                Some(Ok(line)) => match Line::parse(&line) {
+                Some(Ok(line)) => match Line::parse(line.strip_prefix(BOM).unwrap_or(&line)) {
                     Ok(line) if !line.record.is_paid() => report.known += 1,
                     Ok(line) => batch.push(line),
                     Err(why) => report.bad.push((number, why)),
