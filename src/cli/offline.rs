@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -11,12 +11,17 @@ use super::exit;
 use super::print::{bytes, counted, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::target;
-use crate::daemon::config::{Loaded, name_of_folder};
+use crate::daemon::config::{Loaded, name_of_folder, real_folder};
 use crate::daemon::sandbox::make_files_private;
-use crate::daemon::serve::bind::DataLock;
+use crate::daemon::serve::bind::{BindError, DataLock};
+use engine::settings::Settings;
+use note::Private;
 use provider::Embedder;
-use store::{CompactReport, Store, StoreError};
+use store::{CompactReport, ReadInputs, Store, StoreError};
 use vault::settings::VaultConfig;
+
+/// Most lines of an import that are passed over and named.
+const MOST_NAMED: usize = 20;
 
 impl From<StoreError> for CliFailure {
     fn from(error: StoreError) -> Self {
@@ -29,10 +34,13 @@ impl From<StoreError> for CliFailure {
 /// daemon writes.
 fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
     make_files_private();
-    DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
-        let hint = "the store can only be opened while no daemon runs; `situated stop`, then again";
-        CliFailure::new(error.exit_code(), format!("{error}\n{hint}"))
-    })
+    let lock = DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
+        let hint = "\nthe store can only be opened while no daemon runs; `situated stop`, then again";
+        let hint = if matches!(error, BindError::AlreadyRunning { .. }) { hint } else { "" };
+        CliFailure::new(error.exit_code(), format!("{error}{hint}"))
+    })?;
+    engine::take_over(&loaded.config.engine.data_dir, &loaded.config.engine.vaults);
+    Ok(lock)
 }
 
 /// The vault that is meant: by name, by its folder, or the only one.
@@ -43,8 +51,9 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
         (Some(name), _) => vaults
             .iter()
             .find(|vault| vault.name == name)
+            .or_else(|| vaults.iter().find(|vault| real_folder(&vault.path) == real_folder(Path::new(name))))
             .cloned()
-            .or_else(|| of_folder(name))
+            .or_else(|| of_folder(name, loaded))
             .ok_or_else(|| match vaults.as_slice() {
                 [] => CliFailure::usage(format!(
                     "no vault is configured, and no daemon runs that was given one: name the folder of `{name}` instead"
@@ -60,28 +69,42 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
     }
 }
 
-/// The vault of a folder that no configuration names.
-fn of_folder(path: &str) -> Option<VaultConfig> {
-    let folder = Path::new(path).canonicalize().ok().filter(|folder| folder.is_dir())?;
+/// The vault of a folder that no configuration names. The folder may be gone, if its index is there.
+fn of_folder(path: &str, loaded: &Loaded) -> Option<VaultConfig> {
+    let (folder, given) = (real_folder(Path::new(path)), PathBuf::from(path));
+    let is_known = |folder: &PathBuf| folder.is_dir() || index_of(folder, loaded).is_dir();
+    let folder = [folder, given].into_iter().find(is_known)?;
     Some(VaultConfig::new(name_of_folder(&folder), folder))
 }
 
-fn open(loaded: &Loaded, vault: &VaultConfig) -> Result<Store, CliFailure> {
-    let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
-    if !dir.is_dir() {
+/// The index of a vault: named after its path as the configuration spells it, or of a vault that had this path.
+fn index_of(vault: &Path, loaded: &Loaded) -> PathBuf {
+    let Settings { data_dir, vaults, .. } = &loaded.config.engine;
+    let own = engine::vault_dir(data_dir, vault);
+    let mut others = if own.is_dir() { Vec::new() } else { engine::orphans(data_dir, vaults) };
+    others.retain(|other| other.vault.as_deref() == Some(vault));
+    others.pop().map_or(own, |other| other.dir)
+}
+
+/// Opens the store of a vault; with `make` it is made if the vault was never indexed.
+fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFailure> {
+    let dir = index_of(&vault.path, loaded);
+    if !dir.is_dir() && !make {
         return Err(CliFailure::new(
             exit::NOTHING,
             format!("the vault `{}` was never indexed; `situated run` does", vault.name),
         ));
     }
-    let (store, opened) = Store::open(&dir, Embedder::Builtin.identity(), Embedder::Builtin.dimensions())?;
-    if let Some((path, why)) = opened.quarantined {
-        return Err(CliFailure::new(
-            exit::IO,
-            format!("the store was damaged ({why}) and lies in {} now; the daemon will rebuild it", path.display()),
-        ));
-    }
-    Ok(store)
+    let (identity, dimensions) = (Embedder::Builtin.identity(), Embedder::Builtin.dimensions());
+    // A damaged store stays where it is, for the daemon to say what of it could not be brought back.
+    let opened = Store::open_unscanned(&dir, identity, dimensions, &|| true, ReadInputs::AtOnce, || ());
+    opened.and_then(|(store, ())| store.scan(&|| true, &mut drop).map(|()| store)).map_err(|error| match error {
+        StoreError::Damaged(..) => {
+            let hint = "`situated run` makes it anew, brings contexts back from their journal, and says what is lost";
+            CliFailure::new(exit::IO, format!("{error}\n{hint}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// `situated contexts`.
@@ -95,10 +118,11 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let loaded = target::or_served(session.config()?, session);
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault)?;
+            let store = open(&loaded, &vault, false)?;
+            let file = file.filter(|path| path != Path::new("-"));
             let lines = match &file {
-                Some(path) => store.export(create(path)?, templates)?,
-                None => export_to_stdout(&store, templates, session)?,
+                Some(path) => store.export_elsewhere(create(path)?, templates, &Private::new(&vault.private))?,
+                None => export_to_stdout(&store, templates, &Private::new(&vault.private), session)?,
             };
             // Standard output is the export itself unless it went to a file.
             if file.is_some() && session.globals.json {
@@ -111,7 +135,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let loaded = target::or_served(session.config()?, session);
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault)?;
+            let store = open(&loaded, &vault, true)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
                 Some(path) => Box::new(
                     File::open(path)
@@ -123,20 +147,23 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             store.flush(true)?;
             let said = format!("{} added, {} known already", counted(report.added, "context"), report.known);
             session.done(json!({ "vault": vault.name, "report": report }), said)?;
-            for (line, why) in report.bad.iter().take(20) {
+            for (line, why) in report.bad.iter().take(MOST_NAMED) {
                 session.say(format!("{} line {line}: {}", yellow("passed over"), safe(why)));
+            }
+            if report.bad.len() > MOST_NAMED {
+                session.say(format!("{} {} in all", yellow("passed over"), counted(report.bad.len() as u64, "line")));
             }
             Ok(if report.bad.is_empty() { exit::OK } else { exit::NOTHING })
         }
     }
 }
 
-fn export_to_stdout(store: &Store, templates: bool, session: &Session) -> Result<u64, CliFailure> {
+fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: &Session) -> Result<u64, CliFailure> {
     if std::io::stdout().is_terminal() {
         session.say(yellow("(writing to the terminal; name a file to keep it)"));
     }
     let mut pipe = Pipe { failed: None };
-    let result = store.export(&mut pipe, templates);
+    let result = store.export_elsewhere(&mut pipe, templates, private);
     match pipe.failed {
         Some(kind) => Err(std::io::Error::from(kind).into()),
         None => Ok(result?),
@@ -172,7 +199,7 @@ pub(super) fn compact(args: &OnlyVault, session: &mut Session) -> Result<u8, Cli
     let _lock = lock(&loaded)?;
     let mut reports = Vec::new();
     for vault in vaults {
-        let dir = engine::vault_dir(&loaded.config.engine.data_dir, &vault.path);
+        let dir = index_of(&vault.path, &loaded);
         let CompactReport { before, after } = store::compact(&dir)?;
         session.say(format!("{}: {} before, {} now", printable(&vault.name), bytes(before), bytes(after)));
         reports.push(json!({ "vault": vault.name, "before": before, "after": after }));

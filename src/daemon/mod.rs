@@ -104,6 +104,8 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     // Started before rights are given up, like the keeper.
     let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
+    // Under the restrictions, for reading a store starts threads.
+    config.engine.source.moved = engine::take_over(&config.engine.data_dir, &config.engine.vaults);
     let engine = Engine::start(config.for_engine(), bound.socket().to_owned(), reload, converter)
         .context("starting the engine")?;
     let handle = engine.handle.clone();
@@ -294,6 +296,11 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
         })?;
         let needed = Rules::of(&loaded.config, &file, &socket);
         guard_keys(&needed);
+        let engine = &loaded.config.engine;
+        if let Some(vault) = engine::awaits_start(&engine.data_dir, &engine.vaults) {
+            let message = format!("vault `{vault}` takes over its index when the daemon starts; {START_AGAIN}");
+            return Err(anew(&arguments).unwrap_or_else(|| NotTaken::Wrong(vec![whole(&loaded, message)])));
+        }
         let lacking = rules.lacks(&needed);
         match lacking.filter(|_| engine::host::sandbox::is_held()) {
             None => {
@@ -304,8 +311,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
                 Ok(Settings { source, ..loaded.config.for_engine() })
             }
             Some(lacking) => Err(anew(&arguments).unwrap_or_else(|| {
-                let message = format!("the daemon must be allowed to {lacking}; {RESTART}");
-                NotTaken::Wrong(vec![Problem { file: loaded.file, line: None, column: None, key: None, message }])
+                NotTaken::Wrong(vec![whole(&loaded, format!("the daemon must be allowed to {lacking}; {RESTART}"))])
             })),
         }
     })
@@ -334,16 +340,22 @@ fn present(arguments: &Arguments) -> Result<Loaded, ConfigErrors> {
         let message = "no vault is named, and a daemon without one has nothing to do: `situated vault add FOLDER` \
                        names one, `situated stop` ends the daemon"
             .to_owned();
-        return Err(ConfigErrors {
-            problems: vec![Problem { file: loaded.file, line: None, column: None, key: None, message }],
-        });
+        return Err(ConfigErrors { problems: vec![whole(&loaded, message)] });
     }
     Ok(loaded)
+}
+
+/// A problem of no line of the file.
+fn whole(loaded: &Loaded, message: String) -> Problem {
+    Problem { file: loaded.file.clone(), line: None, column: None, key: None, message }
 }
 
 /// The kernel's restrictions on the daemon cannot be widened while it runs.
 const RESTART: &str = "the kernel holds it to what it needed when it started, so start it again: `situated service restart`, or \
      `situated stop` and `situated run`";
+
+/// What a user can do who wants a start.
+const START_AGAIN: &str = "start it again: `situated service restart`, or `situated stop` and `situated run`";
 
 /// `EACCES`: something restricts the process.
 const ACCESS_DENIED: i32 = 13;

@@ -79,7 +79,7 @@ impl Terms {
     }
 
     /// Whether the user has agreed to contexts. If contexts were bought before the user was ever asked, that counts as
-    /// a yes: `bought` says so for a provider and a model, and is called once.
+    /// a yes: `bought` says so for a provider and a model, and is called once. A file that is lost agrees to nothing.
     pub(crate) fn are_agreed(&self, dir: &Path, bought: impl FnOnce(&str, &str) -> bool) -> bool {
         if let Some(agreements) = Agreements::read(dir) {
             return agreements.hold(self);

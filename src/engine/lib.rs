@@ -63,7 +63,7 @@ use handle::Handle;
 use handle::Reckoned;
 use index::LexicalError;
 use indexer::disk::{Disk, file_system};
-pub use indexer::{served_tables, vault_dir};
+pub use indexer::{Orphan, awaits_start, orphans, served_tables, take_over, vault_dir};
 use jobs::Jobs;
 use pool::Pool;
 use protocol::daemon::Problem;

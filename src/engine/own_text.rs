@@ -80,7 +80,7 @@ pub(crate) fn generated(record: ContextRecord, chunk: &str, max_words: Option<u3
         contextualized: format!("{context}\n\n{}", chunk.trim()),
         context,
         quality: record.quality,
-        tokens: record.spent.tokens_in + record.spent.tokens_out,
+        tokens: record.spent.tokens_in.saturating_add(record.spent.tokens_out),
         micro_dollars: record.spent.micro_dollars,
         generation: record.generation,
     }

@@ -1,5 +1,6 @@
 //! The file that settings were read from.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,12 +11,15 @@ pub struct SettingsSource {
     state: Option<(SystemTime, u64)>,
     /// Settings by name that only the next start of the daemon puts in force.
     pub awaits_start: Vec<String>,
+    /// What became of the indexes of vaults whose paths were written anew, by the vault's name: see
+    /// [`crate::take_over`].
+    pub moved: BTreeMap<String, String>,
 }
 
 impl SettingsSource {
     /// The file as it is now, before it is read.
     pub fn of(file: PathBuf) -> Self {
-        SettingsSource { state: state_of(&file), file, awaits_start: Vec::new() }
+        SettingsSource { state: state_of(&file), file, ..SettingsSource::default() }
     }
 
     /// The file.

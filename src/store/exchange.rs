@@ -13,15 +13,20 @@ use serde::{Deserialize, Serialize};
 use super::tree::{Trees, Writes};
 use super::{ArchivedAll, Holder, Store, StoreError};
 use context::{ContextRecord, Expansion, Making, Origin, Spent};
-use note::PRIVATE_TAG;
-use note::VaultPath;
 use note::fingerprint::{ContextKey, SectionKey, Sketch, TextHash, context_key};
+use note::{PRIVATE_TAG, Private, VaultPath};
 
 /// The version of the line format.
 const SCHEMA: u32 = 1;
 
 /// Longest line that is read, in bytes; a context is some hundred words.
 const LONGEST_LINE: u64 = 1 << 20;
+
+/// Longest text of a context that is taken, in bytes: many times what the longest context has.
+const LONGEST_TEXT: usize = 64 << 10;
+
+/// What some editors write before a file's first character.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Contexts that are journaled with one fsync and archived with one transaction.
 const BATCH: usize = 500;
@@ -120,6 +125,9 @@ impl Line {
         if !(0.0..=1.0).contains(&line.quality) {
             return Err("`quality` is not between 0 and 1".into());
         }
+        if line.text.len() > LONGEST_TEXT {
+            return Err(format!("`text` is longer than {LONGEST_TEXT} bytes"));
+        }
         if line.origin == Origin::Model && line.text.trim().is_empty() {
             return Err("`text` is empty".into());
         }
@@ -166,7 +174,13 @@ impl Store {
     /// order of path; with `templates` also the records of template contexts, without text. Returns the number of
     /// lines.
     pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
-        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0 };
+        self.export_elsewhere(out, templates, &Private::default())
+    }
+
+    /// As [`Store::export`], for another vault, whose patterns may not cover what `private` covers here: such a note is
+    /// named with the tag that makes it private.
+    pub fn export_elsewhere(&self, out: impl Write, templates: bool, private: &Private) -> Result<u64, StoreError> {
+        let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0, private };
         let mut seen = HashSet::new();
         for note in self.notes()? {
             let contexts = self.contexts(&note.path)?;
@@ -198,7 +212,7 @@ impl Store {
         key: ContextKey,
         held: Option<(&str, ContextRecord)>,
         templates: bool,
-        out: &mut Sink<impl Write>,
+        out: &mut Sink<'_, impl Write>,
     ) -> Result<(), StoreError> {
         let ArchivedAll { found: mut contexts, unread } = self.archived_all(key)?;
         if let Some(error) = unread {
@@ -212,9 +226,9 @@ impl Store {
             holders = contexts.remove(known).1;
         }
         for (context, notes) in contexts.into_iter().filter(|(context, _)| templates || context.is_paid()) {
-            out.line(&Line::new(key, None, notes, context))?;
+            out.line(Line::new(key, None, notes, context))?;
         }
-        held.map_or(Ok(()), |(path, context)| out.line(&Line::new(key, Some(path), holders, context)))
+        held.map_or(Ok(()), |(path, context)| out.line(Line::new(key, Some(path), holders, context)))
     }
 
     /// Reads what [`Store::export`] wrote: contexts that are new go through the journal into the archive,
@@ -231,7 +245,7 @@ impl Store {
                 None => break,
                 Some(Err(why)) => report.bad.push((number, why)),
                 Some(Ok(line)) if line.trim_ascii().is_empty() => {}
-                Some(Ok(line)) => match Line::parse(&line) {
+                Some(Ok(line)) => match Line::parse(line.strip_prefix(BOM).unwrap_or(&line)) {
                     Ok(line) if !line.record.is_paid() => report.known += 1,
                     Ok(line) => batch.push(line),
                     Err(why) => report.bad.push((number, why)),
@@ -289,18 +303,25 @@ impl Store {
     }
 }
 
-struct Sink<W: Write> {
+struct Sink<'a, W: Write> {
     out: std::io::BufWriter<W>,
     lines: u64,
+    private: &'a Private,
 }
 
-impl<W: Write> Sink<W> {
+impl<W: Write> Sink<'_, W> {
     fn fail(error: &std::io::Error) -> StoreError {
         StoreError::Io { path: "export".into(), message: error.to_string() }
     }
 
-    fn line(&mut self, line: &Line) -> Result<(), StoreError> {
-        serde_json::to_writer(&mut self.out, line).map_err(|error| Self::fail(&error.into()))?;
+    fn line(&mut self, mut line: Line) -> Result<(), StoreError> {
+        for note in &mut line.notes {
+            let is_covered = VaultPath::parse(&note.path).is_some_and(|path| self.private.covers_path(&path));
+            if is_covered && !note.tags.iter().any(|tag| tag == PRIVATE_TAG) {
+                note.tags.push(PRIVATE_TAG.to_owned());
+            }
+        }
+        serde_json::to_writer(&mut self.out, &line).map_err(|error| Self::fail(&error.into()))?;
         self.out.write_all(b"\n").map_err(|error| Self::fail(&error))?;
         self.lines += 1;
         Ok(())

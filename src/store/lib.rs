@@ -65,6 +65,7 @@ pub use keep::ArchivedAll;
 pub use opening::{Opened, ReadInputs};
 pub use peek::{Looked, journaled, look, rehearse};
 pub use reclaim::Reclaimed;
+pub use version::version;
 
 const JOURNAL: &str = "contexts.journal";
 

@@ -340,6 +340,11 @@ fn export_and_import_carry_every_paid_context() {
             assert_eq!(copy.archived(key).unwrap(), store.archived(key).unwrap());
         }
     }
+    // What an editor writes before the first line, and what no model writes.
+    let long = first.replace("\"text\":\"", &format!("\"text\":\"{}", "x".repeat(70_000)));
+    let report = copy.import(format!("\u{feff}{first}\n{long}\n").as_bytes()).unwrap();
+    assert_eq!((report.known, report.bad.len()), (1, 1), "{:?}", report.bad);
+    assert!(report.bad[0].1.contains("longer than 65536 bytes"), "{:?}", report.bad);
     let mut again = Vec::new();
     assert_eq!(copy.export(&mut again, false).unwrap(), 12);
 }

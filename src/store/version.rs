@@ -22,9 +22,14 @@ pub(super) fn sign(dir: &Path) {
 
 /// Which version of the program last opened the store with this database folder; `None` if no version recorded it.
 pub(super) fn written_by(database: &Path) -> Option<String> {
+    version(database.parent()?)
+}
+
+/// Which version of the program last opened the store in `dir`; `None` if no version recorded it, as 0.1 did not.
+pub fn version(dir: &Path) -> Option<String> {
     /// Most bytes of a version.
     const LONGEST: usize = 40;
-    let text = fs::read_to_string(database.with_file_name(WRITTEN_BY)).ok()?;
+    let text = fs::read_to_string(dir.join(WRITTEN_BY)).ok()?;
     let version = text.trim();
     let is_version = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte));
     (!version.is_empty() && version.len() <= LONGEST && is_version).then(|| version.to_owned())

@@ -94,6 +94,20 @@ fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
 }
 
 #[test]
+fn a_no_that_is_lost_is_no_yes() {
+    let model = Model::start();
+    let place = place(&model);
+    let mut daemon = started(&place);
+    daemon.ask(&StopContextsRequest::default());
+    daemon.stop();
+    std::fs::remove_file(place.store().join("consent.json")).unwrap();
+    place.write("Atlas rollout.md", ATLAS.replace("## Budget", "## Money"));
+    let mut daemon = start(&place);
+    assert!(!offer(&mut daemon).agreed);
+    assert_eq!(model.calls(), 1);
+}
+
+#[test]
 fn an_assistant_that_may_spend_has_no_model_asked_before_the_user_agrees() {
     let model = Model::start();
     let place = place(&model);
@@ -218,6 +232,7 @@ fn what_was_bought_by_a_version_that_did_not_ask_goes_on() {
     let consents: Vec<_> = all(&place.data()).into_iter().filter(|path| path.ends_with("consent.json")).collect();
     assert_eq!(consents.len(), 1, "{consents:?}");
     std::fs::remove_file(&consents[0]).unwrap();
+    std::fs::remove_file(place.store().join("version")).unwrap();
     place.write("Atlas rollout.md", ATLAS.replace("## Risks", "## Dangers"));
     let mut daemon = start(&place);
     wait_written(&mut daemon);

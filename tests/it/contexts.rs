@@ -387,3 +387,85 @@ fn a_model_of_unknown_price_is_held_to_tokens() {
     let bought = daemon.bought();
     assert_eq!((bought.micro_dollars, bought.unpriced_calls), (0, model.calls() as u64), "{bought:?}");
 }
+
+/// What the vault's path is in the configuration from now on.
+fn point_at(place: &Place, path: &str) {
+    let file = place.dir.path().join("config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let line = text.lines().find(|line| line.starts_with("path = ")).unwrap().to_owned();
+    std::fs::write(&file, text.replace(&line, &format!("path = {path:?}"))).unwrap();
+}
+
+#[test]
+fn a_vault_whose_path_is_written_anew_or_whose_folder_is_renamed_keeps_what_was_bought() {
+    let model = Model::start();
+    let mut place = place(&model, "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    let bought = model.calls();
+    let dir = place.dir.path().to_owned();
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink(&place.vault, dir.join("link")).unwrap();
+    let check = |daemon: &mut Daemon, path: &str, renamed: bool| {
+        daemon.connect_anew();
+        let status = wait_written(daemon);
+        assert_eq!(status.vaults[0].path, std::path::Path::new(path));
+        let told = status.problems.iter().any(|problem| problem.contains("vault `notes` goes on with the index of"));
+        assert_eq!(told, renamed, "{path}: {:?}", status.problems);
+        assert!(contexts(daemon, "Lisbon")[0].contains("Atlas"), "{path}");
+        assert_eq!(model.calls(), bought, "{path}");
+        assert_eq!(std::fs::read_dir(place.data().join("vaults")).unwrap().count(), 1, "{path}");
+    };
+    // While it runs, and while it does not.
+    point_at(&place, &at("link"));
+    assert_eq!(place.run(&["config", "reload"]).status.code(), Some(0));
+    check(&mut daemon, &at("link"), false);
+    daemon.stop();
+    point_at(&place, &at("./run/../notes"));
+    let mut daemon = start(&place);
+    check(&mut daemon, &at("./run/../notes"), false);
+    std::fs::rename(&place.vault, dir.join("Renamed")).unwrap();
+    point_at(&place, &at("Renamed"));
+    assert_eq!(place.run(&["config", "reload"]).status.code(), Some(0));
+    check(&mut daemon, &at("Renamed"), true);
+    daemon.stop();
+    std::fs::rename(dir.join("Renamed"), dir.join("Again")).unwrap();
+    point_at(&place, &at("Again"));
+    // A command finds it, too.
+    let exported = place.run(&["contexts", "export"]);
+    assert_eq!(String::from_utf8(exported.stdout).unwrap().lines().count(), 3);
+    place.vault = dir.join("Again");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), bought);
+}
+
+#[test]
+fn what_was_bought_for_a_folder_that_is_gone_is_named_and_carried_over() {
+    let model = Model::start();
+    let mut place = place(&model, "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    daemon.stop();
+    // As on another disk: the same notes in another folder.
+    let (old, moved) = (place.vault.clone(), place.dir.path().join("moved"));
+    std::fs::create_dir(&moved).unwrap();
+    std::fs::rename(old.join("Atlas rollout.md"), moved.join("Atlas rollout.md")).unwrap();
+    std::fs::remove_dir_all(&old).unwrap();
+    place.vault = moved;
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "").replace("given", "ask")));
+    let mut daemon = start(&place);
+    let problems = daemon.status().problems;
+    assert!(problems.iter().any(|problem| problem.contains(old.to_str().unwrap())), "{problems:?}");
+    daemon.stop();
+    let told = String::from_utf8(place.run(&["doctor", "--full"]).stdout).unwrap();
+    assert!(told.contains("which is no vault of the configuration"), "{told}");
+    let file = place.dir.path().join("moved.jsonl");
+    let said = place.run(&["contexts", "export", "--vault", old.to_str().unwrap(), file.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&said.stderr).contains("3 contexts exported"), "{said:?}");
+    assert_eq!(place.run(&["contexts", "import", file.to_str().unwrap()]).status.code(), Some(0));
+    place.configure(&format!("{}{SMALL_CHUNKS}", model.config("anthropic", "")));
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    assert_eq!(model.calls(), 1, "none was bought again");
+}

@@ -211,3 +211,44 @@ fn a_paid_context_survives_a_kill_at_any_moment() {
     daemon.wait_holding("fish", &["b/moved and restored.md"]);
     assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
 }
+
+#[test]
+fn an_import_needs_no_run_before_it_and_counts_the_lines_that_it_passes_over() {
+    let place = with_paid_config();
+    let file = place.dir.path().join("contexts.jsonl");
+    fs::write(&file, format!("{}{}", exported("a.md", PAID, "Herons"), "not JSON\n".repeat(60))).unwrap();
+    let output = place.run(&["contexts", "import", file.to_str().unwrap()]);
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("1 context added") && text.contains("60 lines in all"), "{text}");
+    place.write("a.md", PAID);
+    let mut daemon = start_configured(&place);
+    assert_eq!(context_of(&mut daemon, "fish"), WRITTEN);
+    daemon.stop();
+    let exported = place.run(&["contexts", "export", "-"]);
+    assert_eq!(String::from_utf8(exported.stdout).unwrap().lines().count(), 1, "`-` is standard output");
+}
+
+#[test]
+fn a_command_leaves_a_damaged_store_for_the_daemon_which_says_what_is_lost() {
+    let place = with_paid_config();
+    place.write("a.md", PAID);
+    let file = place.dir.path().join("contexts.jsonl");
+    fs::write(&file, exported("a.md", PAID, "Herons")).unwrap();
+    let import = || place.run(&["contexts", "import", file.to_str().unwrap()]).status.code();
+    assert_eq!(import(), Some(0));
+    start_configured(&place).stop();
+    let journal = place.store().join("contexts.journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[40..60].fill(0xff);
+    bytes.extend_from_within(..);
+    fs::write(&journal, bytes).unwrap();
+    fs::write(place.store().join("sled/db"), "").unwrap();
+    for command in ["export", "import"] {
+        let output = place.run(&["contexts", command, file.to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(74) && text.contains("`situated run` makes it anew"), "{text}");
+    }
+    let problems = start_configured(&place).status().problems;
+    assert!(problems.iter().any(|problem| problem.contains("which is damaged too")), "{problems:?}");
+}

@@ -25,7 +25,7 @@ pub(crate) enum ContextsAction {
         /// Also those of the free template
         #[arg(long)]
         templates: bool,
-        /// The file; standard output if absent
+        /// The file; standard output if absent or `-`
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
     },

@@ -41,6 +41,7 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     for vault in &facts.vaults {
         found.extend(vault_checks(vault, full));
     }
+    found.extend(facts.orphans.iter().map(orphan));
     found.extend(told(facts));
     found
 }
@@ -451,8 +452,14 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
                 .remedy(format!("chmod u+rw {}/contexts.journal", typed(&vault.index))),
             Ok((entries, 0)) => Check::ok("journal", format!("{name}: {entries} entries of contexts can be read")),
             Ok((entries, damaged)) => {
-                let finding = format!("{name}: {entries} entries of contexts can be read, {damaged} stretches cannot");
-                Check::warn("journal", finding).remedy("situated stop && situated contexts export backup.jsonl")
+                let stretches = counted(*damaged, "stretch").replace("stretchs", "stretches");
+                let finding = format!("{name}: {entries} entries of contexts can be read, {stretches} cannot");
+                let vault = typed(&vault.path);
+                Check::warn("journal", finding)
+                    .because("a context that was lost is bought again when it is due; compacting leaves the damage out")
+                    .remedy(format!(
+                        "situated stop && situated contexts export --vault {vault} backup.jsonl && situated compact {vault}"
+                    ))
             }
         }
     }));
@@ -460,6 +467,23 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
         found.push(Check::note("words", format!("{name}: the index of words is not there; the next daemon makes it")));
     }
     found
+}
+
+/// An index with what was paid for, of a vault that is not configured (any more).
+fn orphan(found: &engine::Orphan) -> Check {
+    let (dir, folder) = (found.dir.display(), found.vault.as_deref());
+    let of = folder.map_or_else(|| "a folder that is not known".to_owned(), |folder| folder.display().to_string());
+    let given = folder.map_or_else(|| "ITS_PATH".to_owned(), typed);
+    Check::note(
+        "index",
+        format!("{dir} has contexts that were paid for, of {of}, which is no vault of the configuration"),
+    )
+    .because(
+        "a vault that is renamed keeps its index; if it has come from another disk, export and import carry them over",
+    )
+    .remedy(format!(
+        "situated stop && situated contexts export --vault {given} moved.jsonl && situated contexts import --vault NAME moved.jsonl"
+    ))
 }
 
 /// What the daemon itself reports.

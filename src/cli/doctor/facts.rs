@@ -45,6 +45,8 @@ pub(super) struct Facts {
     pub(super) socket_dir: Option<Place>,
     pub(super) host: host::Host,
     pub(super) vaults: Vec<vaults::VaultFacts>,
+    /// Indexes with what was paid for, of no vault that is configured or served.
+    pub(super) orphans: Vec<engine::Orphan>,
     /// Free and total bytes of the disk that holds the data folder.
     pub(super) disk: Option<(u64, u64)>,
     /// How far the built-in model's vector is off the known one.
@@ -151,6 +153,7 @@ pub(super) fn gather(session: &Session) -> Facts {
         socket_dir: socket.parent().and_then(look),
         socket: look(&socket),
         host,
+        orphans: if config.is_some() { vaults::orphans(&vaults, &data_dir) } else { Vec::new() },
         vaults,
         disk: existing.as_deref().and_then(disk),
         model_error: model_error(),

@@ -32,6 +32,10 @@ impl Redactor {
             path(&vault.path, format!("<vault {n}>"));
             path(&vault.index, format!("<index {n}>"));
         }
+        for (n, orphan) in (1..).zip(&facts.orphans) {
+            path(&orphan.dir, format!("<other index {n}>"));
+            orphan.vault.iter().for_each(|vault| path(vault, format!("<former vault {n}>")));
+        }
         if let Some(home) = &facts.home {
             path(home, "~".to_owned());
         }

@@ -63,6 +63,14 @@ pub(super) fn look(config: Option<&Config>, data_dir: &Path, daemon: &Daemon) ->
     vaults.iter().map(|vault| look_at(vault, data_dir, daemon)).collect()
 }
 
+/// Indexes with what was paid for that belong to none of these vaults.
+pub(super) fn orphans(vaults: &[VaultFacts], data_dir: &Path) -> Vec<engine::Orphan> {
+    let known: Vec<VaultConfig> = vaults.iter().map(|vault| VaultConfig::new(&vault.name, &vault.path)).collect();
+    let mut found = engine::orphans(data_dir, &known);
+    found.retain(engine::Orphan::has_paid);
+    found
+}
+
 fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts {
     let index = engine::vault_dir(data_dir, &vault.path);
     let free = matches!(daemon, Daemon::Absent);

@@ -18,7 +18,7 @@ use crate::writer::Writer;
 use context::models::Price;
 use context::plan::{DRIFT_BELOW, Reason};
 use context::settings::ContextConfig;
-use context::{ContextRecord, Template};
+use context::{ContextRecord, Spent, Template};
 use protocol::audience::Audience;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 use protocol::jobs::{Job, JobKind};
@@ -126,9 +126,10 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>, audience: Audience) ->
                     chars += context.text.chars().count();
                     words += context.text.split_whitespace().count();
                     quality += f64::from(context.quality);
-                    stats.tokens += context.spent.tokens_in + context.spent.tokens_out;
-                    stats.micro_dollars += context.spent.micro_dollars.unwrap_or(0);
-                    stats.unpriced += u64::from(context.spent.micro_dollars.is_none());
+                    let Spent { tokens_in, tokens_out, micro_dollars, .. } = context.spent;
+                    stats.tokens = stats.tokens.saturating_add(tokens_in).saturating_add(tokens_out);
+                    stats.micro_dollars = stats.micro_dollars.saturating_add(micro_dollars.unwrap_or(0));
+                    stats.unpriced += u64::from(micro_dollars.is_none());
                 }
             }
         }

@@ -74,12 +74,14 @@ impl Buyer {
 
     /// Reads whether the user has agreed to the model in force. If contexts were bought from it for this vault before
     /// anybody was asked, that counts as a yes. The ledger knows vaults by name alone, so the contexts must be here too.
+    /// Version 0.1 asked nobody; of a store that a later one has opened, what the user said is lost.
     pub(super) fn read_consent(&mut self, at: &At<'_>) {
         let At { actor, pipeline } = at;
         let terms = self.pending.runtime.terms();
         let (name, dir) = (&actor.place.vault.name, &actor.place.dir);
         let bought = |provider: &str, model: &str| {
-            pipeline.store.has_paid() && actor.engine.spender.ledger().has_asked(name, provider, model)
+            let before = store::version(dir).is_none() && pipeline.store.has_paid();
+            before && actor.engine.spender.ledger().has_asked(name, provider, model)
         };
         self.consent = ConsentState::read_or(terms, dir, |terms, dir| terms.are_agreed(dir, bought));
         if !self.is_agreed() {

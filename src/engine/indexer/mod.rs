@@ -15,6 +15,7 @@ mod deletion_guard;
 pub(super) mod disk;
 mod dry_run;
 mod failures;
+mod folder;
 mod freshness;
 mod migration;
 mod notes;
@@ -37,7 +38,7 @@ use std::time::{Duration, Instant};
 use super::batch::BatchEvent;
 use super::context_job::ContextEvent;
 use super::decide::{NotePipeline, Outcome, Task};
-use super::embedding::{self, served_table, serving};
+use super::embedding::{self, serving};
 use super::error::CallError;
 use super::pool::Pool;
 use super::runtime::config_of;
@@ -52,11 +53,13 @@ use context::{NONE, TEMPLATE};
 use deletion_guard::DeletionGuard;
 use disk::Disk;
 use dry_run::DryRun;
+pub(super) use folder::{GENERATIONS, generation_dir};
+pub use folder::{Orphan, awaits_start, orphans, served_tables, take_over, vault_dir};
+use folder::{read_root_id, write_root_id};
 use freshness::Freshness;
 use index::Language;
 use index::embed::settings::EmbedConfig;
 use migration::EmbedderMigration;
-use note::fingerprint::Fields;
 use note::{NoteRules, VaultPath};
 use notes::NoteIndexer;
 use opening::Opening;
@@ -67,7 +70,7 @@ use scan::{Extent, Findings};
 use store::StoreError;
 use upkeep::Upkeep;
 use vault::Hint;
-use vault::root::{RootId, VaultError};
+use vault::root::VaultError;
 use vault::settings::VaultConfig;
 use vectors::PendingVectors;
 use watch::VaultWatch;
@@ -272,6 +275,7 @@ impl Indexer {
         let embedder = &service.embedder;
         let room = |bytes| engine.throttle.find_room(bytes);
         let language = Language::of_code(&config.search.language);
+        let moved = plain.source.moved.get(&vault.name).cloned();
         let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &room)?;
         index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref(), None);
@@ -322,7 +326,7 @@ impl Indexer {
             vectors: PendingVectors::default(),
             migration,
             upkeep: Upkeep::new(now),
-            opened: quarantined.map(|what| what.told(&vault.name)).into_iter().collect(),
+            opened: quarantined.map(|what| what.told(&vault.name)).into_iter().chain(moved).collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
         buyer.read_consent(&At { actor: &notes.actor, pipeline: &notes.commit.pipeline });
@@ -545,44 +549,4 @@ fn prompter(config: &Settings) -> Result<Option<Arc<Prompter>>, EngineError> {
     }
     let model = provider::model(context).map_err(EngineError::Model)?;
     Ok(Some(Arc::new(Prompter::new(context, &model))))
-}
-
-/// The folder of a vault's index. Its name is made of the vault folder's name and a hash of the whole path.
-pub fn vault_dir(data_dir: &Path, vault: &Path) -> PathBuf {
-    let name = vault.file_name().map_or("root".into(), |name| name.to_string_lossy());
-    let slug: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(32).collect();
-    let hash = Fields::new("vault-dir/1").bytes(vault.as_os_str().as_encoded_bytes()).finish();
-    let short: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
-    data_dir.join("vaults").join(format!("{slug}-{short}"))
-}
-
-/// The folder of a generation's index; for the plain one, which has no name, the vault's own.
-pub(super) fn generation_dir(data_dir: &Path, vault: &Path, generation: &str) -> PathBuf {
-    let dir = vault_dir(data_dir, vault);
-    if generation.is_empty() { dir } else { dir.join(GENERATIONS).join(generation) }
-}
-
-/// The folder of the generations beside the plain one.
-pub(super) const GENERATIONS: &str = "generations";
-
-/// Folders of the static tables that made the vectors in use for a vault. They keep serving until another embedder
-/// takes over, even if the configuration does not name them any more.
-pub fn served_tables(data_dir: &Path, vault: &Path) -> Vec<PathBuf> {
-    let plain = vault_dir(data_dir, vault);
-    let beside = std::fs::read_dir(plain.join(GENERATIONS)).into_iter().flatten().flatten().map(|entry| entry.path());
-    beside.chain([plain.clone()]).filter_map(|dir| served_table(&dir)).collect()
-}
-
-fn read_root_id(dir: &Path) -> Option<RootId> {
-    let text = std::fs::read_to_string(dir.join("root")).ok()?;
-    let (dev, ino) = text.trim().split_once(' ')?;
-    Some(RootId { dev: dev.parse().ok()?, ino: ino.parse().ok()? })
-}
-
-/// Remembers which folder the vault is, to notice another one mounted in its place.
-fn write_root_id(dir: &Path, root: RootId) {
-    let text = format!("{} {}\n", root.dev, root.ino);
-    if let Err(error) = std::fs::write(dir.join("root"), text) {
-        tracing::warn!(%error, "the vault's identity could not be remembered");
-    }
 }

@@ -23,6 +23,8 @@ pub(super) struct Quarantined {
     why: String,
     /// How many contexts came back from the journal.
     recovered: u64,
+    /// How many stretches of the journal cannot be read.
+    damaged: u64,
 }
 
 impl Opening {
@@ -46,8 +48,9 @@ impl Opening {
             }
             Opening::Scanned => {
                 let (store, opened) = Store::open_within(dir, identity, dimensions, &has_room)?;
-                let recovered = opened.contexts_recovered;
-                let quarantined = opened.quarantined.map(|(moved_to, why)| Quarantined { moved_to, why, recovered });
+                let (recovered, damaged) = (opened.contexts_recovered, opened.journal_damaged);
+                let quarantined =
+                    opened.quarantined.map(|(moved_to, why)| Quarantined { moved_to, why, recovered, damaged });
                 if quarantined.is_some() && lexical.exists() {
                     // The new store numbers notes from the start: its numbers would match the old words of other notes.
                     std::fs::remove_dir_all(&lexical).map_err(|e| EngineError::io(&lexical, &e))?;
@@ -61,10 +64,15 @@ impl Opening {
 impl Quarantined {
     /// The message for the user.
     pub(super) fn told(&self, vault: &str) -> String {
-        let Quarantined { moved_to, why, recovered } = self;
+        let Quarantined { moved_to, why, recovered, damaged } = self;
+        let lost = if *damaged == 0 {
+            ""
+        } else {
+            ", which is damaged too: what it has lost of the contexts that were paid for is not there any more"
+        };
         format!(
             "the store of vault `{vault}` was damaged ({why}); it was moved to {} and the index is rebuilt; {recovered} \
-             contexts came back from the journal",
+             contexts came back from the journal{lost}",
             moved_to.display(),
         )
     }

@@ -130,3 +130,17 @@ fn an_export_says_whose_contexts_are() {
     assert!(known.contains(&holder("c.md", &["private"], true)), "who can say that it was not? {known:?}");
     assert!(known.iter().any(Holder::is_unnamed), "{known:?}");
 }
+
+#[test]
+fn a_note_that_a_pattern_makes_private_is_private_where_its_contexts_are_imported() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut lines = Vec::new();
+    let private = note::Private::new(&["c.md".to_owned()]);
+    assert_eq!(lived(dir.path()).export_elsewhere(&mut lines, false, &private).unwrap(), 2);
+    let other = tempfile::tempdir().unwrap();
+    let (copy, _) = open(other.path());
+    assert_eq!(copy.import(&*lines).unwrap().added, 2);
+    let known = holders(&copy, key());
+    assert!(known.contains(&holder("c.md", &["x", "private"], true)), "{known:?}");
+    assert!(known.contains(&holder("b.md", &["private"], true)), "{known:?}");
+}

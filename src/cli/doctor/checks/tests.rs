@@ -209,6 +209,12 @@ fn each_fault_is_told_with_what_to_do() {
             f.vaults[0].store.journal = Some(Err("Permission denied".into()));
         }),
         ("journal", Warn, "2 stretches cannot", "export", |f| f.vaults[0].store.journal = Some(Result::Ok((5, 2)))),
+        ("journal", Warn, "1 stretch cannot", "compact /home/a/Notes", |f| {
+            f.vaults[0].store.journal = Some(Result::Ok((5, 1)));
+        }),
+        ("index", Note, "of /home/a/Old, which is no vault", "export --vault /home/a/Old", |f| {
+            f.orphans = vec![engine::Orphan { dir: "/data/vaults/old-1".into(), vault: Some("/home/a/Old".into()) }];
+        }),
         ("words", Note, "not there", "", |f| f.vaults[0].words = false),
         ("status", Warn, "is the disk full?", "", |f| {
             with_status(f, |s| s.problems = vec!["is the disk full?".into()]);

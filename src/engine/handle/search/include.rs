@@ -121,7 +121,7 @@ impl<'a> Finder<'a> {
             hit.context_quality = Some(context.quality);
             hit.context_by = Some(context.generation.clone());
             hit.context_at = Some(context.written_at);
-            hit.context_tokens = Some(context.spent.tokens_in + context.spent.tokens_out);
+            hit.context_tokens = Some(context.spent.tokens_in.saturating_add(context.spent.tokens_out));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::super::deletion_guard::{RETURN_EVERY, Seen};
 use super::super::freshness::Walk;
 use super::super::scan::{Beside, Extent, Findings, Look, Touched};
 use super::super::work_queue::{AT_ONCE, Settled, Waiting};
-use super::super::{Event, rules, write_root_id};
+use super::super::{Event, Place, rules, write_root_id};
 use super::NoteIndexer;
 use crate::decide::Task;
 use crate::host::sandbox;
@@ -146,7 +146,8 @@ impl NoteIndexer {
             self.fail_parts(&self.work.jobs_of(&waiting), doubt);
         }
         if let Some(root) = findings.root.filter(|root| self.guard.adopt(*root)) {
-            write_root_id(&self.actor.place.dir, root);
+            let Place { dir, vault_dir, vault, .. } = &self.actor.place;
+            write_root_id((dir, vault_dir), root, &vault.path);
         }
         self.note_skipped(extent, &mut findings);
         for path in std::mem::take(&mut findings.unread) {
