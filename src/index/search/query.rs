@@ -337,7 +337,7 @@ impl Parser {
         }
         let filter = &mut self.parsed.filter;
         let added = match field {
-            Field::Property(name) => filter.add_property(name, value, !negated, self.today),
+            Field::Property(name) => filter.add_property(raw, (name, value), !negated, self.today),
             Field::Key(key) if negated => filter.add_not(key, value),
             Field::Key(key) => filter.add(key, value, self.today),
         };

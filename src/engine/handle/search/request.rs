@@ -209,7 +209,8 @@ pub(in crate::handle) fn narrow(
     for (name, value) in properties {
         let value = property(name, value)?;
         parsed.counted.property(&value)?;
-        let added = parsed.filter.add_property(name, &value, true, now.date());
+        let typed = format!("prop.{name}:{value}");
+        let added = parsed.filter.add_property(&typed, (name, &value), true, now.date());
         added.map_err(|why| of(&format!("properties.{name}"), why))?;
     }
     Ok(())

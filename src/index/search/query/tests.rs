@@ -86,7 +86,7 @@ fn conditions() {
     for (query, (name, value, holds)) in properties {
         let parsed = parse(query, TODAY);
         let mut expected = Filter::default();
-        expected.add_property(name, value, holds, TODAY).unwrap();
+        expected.add_property(query.trim_start_matches('-'), (name, value), holds, TODAY).unwrap();
         assert_eq!((parsed.filter, parsed.warnings.len(), parsed.words.as_str()), (expected, 0, ""), "{query}");
     }
     for words in ["[x] task", "[[Link]]", "[text](url)", "[", "[]", "a[0]", "[ ]", "[open", "prop.x"] {

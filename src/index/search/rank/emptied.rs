@@ -37,10 +37,6 @@ pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError
 fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
     let typed = |(name, filter): (String, Filter)| (format!("`{name}`"), Parsed { filter, ..Parsed::default() });
     let mut conditions: Vec<_> = query.filter.parts().into_iter().map(typed).collect();
-    let properties = query.filter.on_properties();
-    conditions.extend(
-        properties.map(|filter| ("what is asked of properties".to_owned(), Parsed { filter, ..Parsed::default() })),
-    );
     conditions.extend(
         query
             .phrases
