@@ -155,6 +155,11 @@ impl Parsed {
         self.without.is_empty() && patterns_hold && !(self.phrases.is_empty() && self.patterns.is_empty())
     }
 
+    /// Whether it has conditions: notes may be left out that are not hidden from the asker.
+    pub(super) fn has_conditions(&self) -> bool {
+        !self.filter.asks_nothing() || self.required.is_some() || !self.without.is_empty() || !self.patterns.is_empty()
+    }
+
     /// Has its conditions test the notes of this vault. One that has no text lists the notes that they admit, so all stay.
     pub fn of_vault(&mut self, name: &str) {
         self.filter.of_vault(name, self.has_text());
