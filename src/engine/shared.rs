@@ -240,6 +240,11 @@ impl VaultShared {
         self.incomplete().map(|why| if hidden { plain() } else { why })
     }
 
+    /// Why notes are missing while nobody has looked at the disk.
+    pub(super) fn first_look(&self) -> String {
+        format!("vault `{}` is being looked through for the first time: its notes are missing here", self.name)
+    }
+
     pub(super) fn set_incomplete(&self, why: Option<String>) {
         self.indexer.incomplete.store(why.map(Arc::new));
     }

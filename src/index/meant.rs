@@ -107,7 +107,7 @@ impl Corpus<'_> {
             query.cancel.check()?;
             match word.as_what {
                 As::Unfinished => {
-                    let completed = self.complete(word, query)?;
+                    let completed = self.complete(word, query, &languages)?;
                     meant.completed.push((word.plain.clone(), completed));
                 }
                 As::Name
@@ -157,10 +157,24 @@ impl Corpus<'_> {
 
     /// The completions of a word being typed: the most frequent words that begin with it. They count as one word with
     /// many spellings, or else the rarest of them would count most. The index has stems, which may be shorter than what
-    /// was typed (`runnin`): if no word begins with that, the longest stem that it begins with is taken.
-    fn complete(&self, word: &AskedWord, query: &LexicalQuery) -> Result<Vec<String>, LexicalError> {
+    /// was typed (`runnin`) or end otherwise (`reliabili`): so those of the spellings that begin with it count too, and if
+    /// there are none, the longest stem that it begins with.
+    fn complete(
+        &self,
+        word: &AskedWord,
+        query: &LexicalQuery,
+        languages: &[Language],
+    ) -> Result<Vec<String>, LexicalError> {
         let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(Vec::new()) };
         let mut completed = beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)?;
+        for (spelling, _) in beginning_with(&self.views, fields.spellings, &word.plain, MOST_COMPLETED)? {
+            for form in self.forms(&spelling, languages)?.0 {
+                if !form.starts_with(&word.plain) && !completed.iter().any(|(known, _)| *known == form) {
+                    let count = self.count(&Term::from_field_text(fields.words, &form))?;
+                    completed.push((form, count));
+                }
+            }
+        }
         if completed.is_empty() {
             let ends =
                 word.plain.char_indices().map(|(end, _)| end).filter(|end| *end >= 3 && end + 4 >= word.plain.len());

@@ -1,5 +1,5 @@
-//! The properties of a note as texts: what its front matter says besides names, tags and dates, which are handled
-//! elsewhere.
+//! The properties of a note as texts: what its front matter says besides names, tags and the note's own dates, which are
+//! handled elsewhere.
 
 use note::FIELDS;
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ const ELSEWHERE: [&str; 12] = [
 const MOST_TEXTS: usize = 64;
 const MOST_BYTES: usize = 2048;
 
-/// Name and text of each value that says something, in order: words and numbers, not dates, `true` or nothing.
+/// Name and text of each value that says something, in order: words, numbers and days, not times, `true` or nothing.
 /// `properties` is a JSON object.
 pub(crate) fn texts(properties: &str) -> Vec<(String, String)> {
     let mut texts = Vec::new();
@@ -48,18 +48,19 @@ fn collect(name: &str, value: &Value, texts: &mut Vec<(String, String)>) {
         Value::Array(values) => return values.iter().for_each(|value| collect(name, value, texts)),
         Value::Object(values) => return values.iter().for_each(|(_, value)| collect(name, value, texts)),
     };
-    if text.chars().any(char::is_alphanumeric) && !is_time(&text) {
+    if text.chars().any(char::is_alphanumeric) && !is_time(name, &text) {
         texts.push((name.to_owned(), text[..text.floor_char_boundary(MOST_BYTES)].to_owned()));
     }
 }
 
-/// Whether a text is a day or a time (`2026-11-20`, `2026-11-20T10:00:00Z`, `1604539200000`): those are conditions.
-fn is_time(text: &str) -> bool {
+/// Whether a text is a time (`2026-11-20T10:00:00Z`, `1604539200000`), or a day of the note itself: those are conditions.
+fn is_time(name: &str, text: &str) -> bool {
     let (day, time) = text.split_at_checked(10).unwrap_or((text, ""));
     // Milliseconds of this century's first half, give or take a few years.
     let is_millis = text.len() == 13 && text.starts_with('1') && text.bytes().all(|byte| byte.is_ascii_digit());
     let of_time = |c: char| c.is_ascii_digit() || "TZ :.+-".contains(c);
-    is_millis || (time.chars().all(of_time) && day.parse::<jiff::civil::Date>().is_ok())
+    let is_own = !time.is_empty() || note::dates_note(name);
+    is_millis || (is_own && time.chars().all(of_time) && day.parse::<jiff::civil::Date>().is_ok())
 }
 
 #[cfg(test)]
@@ -69,9 +70,10 @@ mod tests {
     #[test]
     fn what_says_something_is_a_text() {
         let properties = r#"{"title":"A","Tags":["x"],"email":"anna@example.org","isbn":9783161484100,"done":true,
-            "due":"2026-11-20","trip":"2026-11-20 to Rome","at":"2026-11-20T10:00:00+01:00","people":["Bo"," ",null,["Cy"]],"site":{"url":"https://x.org"},
+            "due":"2026-11-20","Date-Created":"2026-11-20","trip":"2026-11-20 to Rome","at":"2026-11-20T10:00:00+01:00","people":["Bo"," ",null,["Cy"]],"site":{"url":"https://x.org"},
             "updated":1604539200000,"rating":4.5,"empty":"--","::":{"runs":"nightly"}}"#;
         let expected = [
+            ("due", "2026-11-20"),
             ("email", "anna@example.org"),
             ("isbn", "9783161484100"),
             ("people", "Bo"),

@@ -222,6 +222,11 @@ const CREATED: [&str; 5] = ["created", "createdat", "datecreated", "creationdate
 const MODIFIED: [&str; 8] =
     ["modified", "updated", "modifiedat", "updatedat", "datemodified", "lastmod", "lastmodified", "lastupdated"];
 
+/// Whether a property of this name says which day its note is about, or when it was made or changed.
+pub fn dates_note(name: &str) -> bool {
+    ["date"].iter().chain(&CREATED).chain(&MODIFIED).any(|known| same_name(name, known))
+}
+
 /// The days that properties name; `named` is what the file's name says.
 pub(super) fn own_days(named: Option<Named>, properties: &Map<String, Value>) -> OwnDays {
     let day = |names: &[&str]| names.iter().find_map(|name| get(properties, &[name]).and_then(dates::from_value));

@@ -35,8 +35,8 @@ use crate::guard::Guard;
 use crate::markdown::Pass;
 
 pub use format::Format;
-pub use frontmatter::FIELDS;
 pub use frontmatter::FrontMatter;
+pub use frontmatter::{FIELDS, dates_note};
 pub use ids::{BY_ID, ids};
 pub use path::{FileStat, VaultPath};
 pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};

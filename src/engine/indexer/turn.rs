@@ -526,8 +526,7 @@ impl Indexer {
             ));
         }
         let is_first = !notes.freshness.has_looked() && notes.commit.known().is_empty();
-        is_first
-            .then(|| format!("vault `{vault}` is being looked through for the first time: its notes are missing here"))
+        is_first.then(|| self.actor.shared.first_look())
     }
 
     /// Why vectors are not made at present.

@@ -210,8 +210,7 @@ fn excluded_by(
         return Ok(Vec::new());
     }
     let mut reasons = Vec::new();
-    let properties = query.filter.on_properties().map(|filter| ("prop.…".to_owned(), filter));
-    for (name, part) in query.filter.parts().into_iter().chain(properties) {
+    for (name, part) in query.filter.parts() {
         let met =
             part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(row)));
         if !met {

@@ -212,7 +212,7 @@ impl Filter {
     /// Conditions, as typed, that cannot be tested on what an engine elsewhere tells of its notes: those on properties,
     /// and on the links of a note that may not be among them.
     pub fn unknown_elsewhere(&self) -> Vec<String> {
-        let properties = self.properties.iter().map(|(_, property)| property.typed());
+        let properties = self.properties.iter().map(|(_, property)| property.named());
         let links = self.with.iter().chain(&self.without).filter(|(key, _)| *key == Key::LinkedFrom);
         properties.chain(links.map(|(key, value)| format!("{}:{value}", key.name()))).collect()
     }
@@ -265,9 +265,9 @@ impl Filter {
 
     /// Adds a condition on a property: that it holds `value`, which may begin with `>`, `<`, `>=` or `<=`, may be `*`
     /// for any or `null` for none, and may be several with ` OR ` between. `holds` says whether the condition must
-    /// hold, or must not.
-    pub fn add_property(&mut self, name: &str, value: &str, holds: bool, today: Date) -> Result<(), String> {
-        self.properties.push((holds, Property::new(name, value, today)?));
+    /// hold, or must not; `typed` is how messages quote it.
+    pub fn add_property(&mut self, typed: &str, named: (&str, &str), holds: bool, today: Date) -> Result<(), String> {
+        self.properties.push((holds, Property::new(typed, named, today)?));
         Ok(())
     }
 
@@ -340,6 +340,10 @@ impl Filter {
         for condition in &self.without {
             part(typed(condition, "-"), Filter { without: vec![condition.clone()], ..Filter::default() });
         }
+        for (holds, property) in &self.properties {
+            let name = format!("{}{}", if *holds { "" } else { "-" }, property.typed);
+            part(name, Filter { properties: vec![(*holds, property.clone())], ..Filter::default() });
+        }
         let Filter { day, created, modified, .. } = *self;
         if day != Days::default() {
             part(day.typed("after:", "before:"), Filter { day, ..Filter::default() });
@@ -351,12 +355,6 @@ impl Filter {
             part(modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() });
         }
         parts
-    }
-
-    /// The conditions on properties alone, if there are any.
-    pub(super) fn on_properties(&self) -> Option<Filter> {
-        let properties = self.properties.clone();
-        (!properties.is_empty()).then(|| Filter { properties, zone: self.zone.clone(), ..Filter::default() })
     }
 
     /// Whether this note is hidden from the asker.

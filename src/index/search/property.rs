@@ -47,6 +47,8 @@ struct Test {
 /// A condition on a property: one of its tests must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Property {
+    /// As it was typed, or could be.
+    pub(super) typed: String,
     name: String,
     tests: Vec<Test>,
 }
@@ -54,17 +56,17 @@ pub(super) struct Property {
 impl Property {
     /// `value` is as typed: `done`, `>3`, `a OR b`, `*` for any, `null` for an empty one; `today` is what relative
     /// dates are reckoned from.
-    pub(super) fn new(name: &str, value: &str, today: Date) -> Result<Self, String> {
+    pub(super) fn new(typed: &str, (name, value): (&str, &str), today: Date) -> Result<Self, String> {
         let name = letters(&fold(name.trim())).collect::<String>();
         if name.is_empty() {
             return Err("the name of a property is missing".to_owned());
         }
         let tests = value.split(" OR ").map(|value| Test::new(value.trim(), today)).collect::<Result<_, _>>()?;
-        Ok(Property { name, tests })
+        Ok(Property { typed: typed.to_owned(), name, tests })
     }
 
     /// As it could be typed, without its values.
-    pub(super) fn typed(&self) -> String {
+    pub(super) fn named(&self) -> String {
         format!("prop.{}", self.name)
     }
 

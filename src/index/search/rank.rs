@@ -6,12 +6,14 @@
 
 mod called;
 mod emptied;
+mod pasted;
 mod required;
 mod wider;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+pub use self::pasted::{Shown, settled};
 use super::answer::{Answer, finish};
 use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};
@@ -135,7 +137,7 @@ fn ranked(
     let mut said = corrections(&meant.corrected);
     if asked && scale.has_no_word() && !first.query.words.is_empty() {
         let found = !outside.is_empty() || rankings.iter().any(|ranking| !ranking.ranked.is_empty());
-        said.push(without_words(parts, found).to_owned());
+        said.push(without_words(parts, found));
     }
     if let Some(teller) = teller.and_then(|at| rankings.get_mut(at)) {
         teller.warnings.append(&mut said);
@@ -165,12 +167,7 @@ impl Begun {
         if nothing {
             // No chunk meets the conditions.
         } else if !query.has_text() {
-            // What is hidden from the caller is no condition of the query.
-            let asks = !query.filter.asks_nothing()
-                || query.required.is_some()
-                || !query.without.is_empty()
-                || !query.patterns.is_empty();
-            match allowed.as_ref().filter(|_| asks) {
+            match allowed.as_ref().filter(|_| query.has_conditions()) {
                 Some(allowed) => {
                     ranking.ranked = newest(snapshot, allowed, query).into_iter().map(Ranked::sure).collect();
                 }
@@ -247,16 +244,21 @@ fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
 }
 
 /// The warning if no chunk has a word of the query; `found` says whether there are hits all the same.
-fn without_words(parts: &[Part<'_>], found: bool) -> &'static str {
-    if parts.iter().all(|part| part.options.familiarity <= 0.0) {
-        "no note has a word of this query, and the embedder does not know its language"
+fn without_words(parts: &[Part<'_>], found: bool) -> String {
+    let all_required = found && parts.iter().all(|part| part.query.is_all_required());
+    // What the conditions leave out may have one.
+    let narrowed = !all_required && parts.iter().any(|part| part.query.has_conditions());
+    let who = if narrowed { "no note that meets the conditions" } else { "no note" };
+    let then = if parts.iter().all(|part| part.options.familiarity <= 0.0) {
+        ", and the embedder does not know its language"
     } else if !found {
-        "no note that meets the conditions has a word of this query or comes near in meaning"
-    } else if parts.iter().all(|part| part.query.is_all_required()) {
-        "no note has a word of this query; these meet its conditions"
+        " or comes near in meaning"
+    } else if all_required {
+        "; these meet its conditions"
     } else {
-        "no note has a word of this query; these are nearest in meaning, which may not be near"
-    }
+        "; these are nearest in meaning, which may not be near"
+    };
+    format!("{who} has a word of this query{then}")
 }
 
 /// The warnings about words that no vault has.

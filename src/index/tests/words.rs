@@ -81,7 +81,8 @@ fn a_language_for_all_notes_makes_the_index_anew() {
 fn a_word_being_typed_stands_for_those_that_begin_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
-    let texts = ["the kitchen plan", "kitten and kite", "running water", "a kitchen", "東京都 猫"];
+    let texts =
+        ["the kitchen plan", "kitten and kite", "running water", "a kitchen", "東京都 猫", "Reliability, Engineering"];
     for (no, text) in (1..).zip(texts) {
         index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
     }
@@ -91,7 +92,7 @@ fn a_word_being_typed_stands_for_those_that_begin_so() {
         notes.sort_unstable();
         notes
     };
-    let table: [(&str, &[NoteNo]); 11] = [
+    let table: [(&str, &[NoteNo]); 13] = [
         ("kit", &[1, 2, 4]),
         ("kitch", &[1, 4]),
         ("KITC", &[1, 4]),
@@ -99,6 +100,8 @@ fn a_word_being_typed_stands_for_those_that_begin_so() {
         ("plan kit", &[1, 2, 4]),
         ("kit ", &[]),
         ("runnin", &[3]),
+        ("Reliabili", &[6]),
+        ("Engineerin", &[6]),
         ("running", &[3]),
         ("the", &[1]),
         ("東", &[5]),

@@ -149,6 +149,10 @@ impl Committer {
             self.index.remove(no)?;
         }
         self.index.drop_unknown()?;
+        if self.known().is_empty() {
+            // Before it answers: the indexer's own reports begin later.
+            self.shared.set_incomplete(Some(self.shared.first_look()));
+        }
         self.publish()?;
         // Loading left memory behind: vectors went through two threads, and all records through sled's page cache.
         self.pipeline.store.drop_pages()?;

@@ -10,7 +10,7 @@ const NOTE: &str = r#"{"Status":"Draft","priority":3,"rating":"4.5","due-date":"
         "past":"2026-10-15","zip":"01234","version":"1.10","tweet":1234567890123456789,"digits":20261120}"#;
 
 fn holds(name: &str, value: &str) -> bool {
-    Property::new(name, value, TODAY).unwrap().holds(NOTE)
+    Property::new("", (name, value), TODAY).unwrap().holds(NOTE)
 }
 
 #[test]
@@ -95,13 +95,13 @@ fn values() {
 #[test]
 fn what_cannot_be_asked() {
     for (name, value) in [("", "x"), ("- ", "x"), ("a", ""), ("a", ">"), ("a", ">high"), ("a", "x OR ")] {
-        assert!(Property::new(name, value, TODAY).is_err(), "{name} {value}");
+        assert!(Property::new("", (name, value), TODAY).is_err(), "{name} {value}");
     }
 }
 
 #[test]
 fn what_is_no_object_has_no_properties() {
-    let any = Property::new("a", "*", TODAY).unwrap();
+    let any = Property::new("", ("a", "*"), TODAY).unwrap();
     for text in ["", "[]", "1", "{", r#"{"a""#, r#"{"b":1"#] {
         assert!(!any.holds(text), "{text}");
     }
@@ -110,7 +110,7 @@ fn what_is_no_object_has_no_properties() {
 proptest! {
     #[test]
     fn any_condition_on_any_text(name in any::<String>(), value in any::<String>(), text in any::<String>()) {
-        if let Ok(property) = Property::new(&name, &value, TODAY) {
+        if let Ok(property) = Property::new("", (&name, &value), TODAY) {
             property.holds(&text);
             property.holds(&serde_json::json!({ name: text }).to_string());
         }
@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn a_number_is_less_equal_or_more(a in -1000i32..1000, b in -1000i32..1000) {
         let note = serde_json::json!({ "n": a }).to_string();
-        let holds = |sign: &str| Property::new("n", &format!("{sign}{b}"), TODAY).unwrap().holds(&note);
+        let holds = |sign: &str| Property::new("", ("n", &format!("{sign}{b}")), TODAY).unwrap().holds(&note);
         prop_assert_eq!((holds("<"), holds(""), holds(">")), (a < b, a == b, a > b));
         prop_assert_eq!((holds("<="), holds(">=")), (a <= b, a >= b));
     }

@@ -25,6 +25,17 @@ pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError
             unmet.push(name.as_str());
         }
     }
+    if unmet.is_empty()
+        && let Some(of_note) = parts.first().and_then(|part| of_note(&part.query))
+    {
+        for Part { snapshot, query, options, .. } in parts {
+            let asked = Parsed { phrases: Vec::new(), required: Some(of_note.clone()), ..query.clone() };
+            if allowed(snapshot, &asked, options)?.is_none_or(|rows| !rows.is_empty()) {
+                let typed = of_note.typed();
+                return Ok(Some(format!("no passage has all that must occur, but a note has: ask for `{typed}`")));
+            }
+        }
+    }
     let names: Vec<&str> = conditions.iter().map(|(name, _)| name.as_str()).collect();
     Ok(match (&unmet[..], names.len()) {
         ([], 0 | 1) => None,
@@ -33,14 +44,21 @@ pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError
     })
 }
 
+/// What asks a note, and not one passage of it, for each of several phrases.
+fn of_note(query: &Parsed) -> Option<Required> {
+    let one = |phrase: &String| {
+        let typed = if crate::word_count(phrase) > 1 { format!("\"{phrase}\"") } else { phrase.clone() };
+        let query = Parsed { phrases: vec![phrase.clone()], ..Parsed::default() };
+        Required::One { typed, query: Box::new(query) }
+    };
+    let phrases = query.phrases.iter().map(one);
+    (query.phrases.len() > 1).then(|| Required::All(phrases.chain(query.required.clone()).collect()))
+}
+
 /// Each condition as it could be typed, and as a query that has it alone.
 fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
     let typed = |(name, filter): (String, Filter)| (format!("`{name}`"), Parsed { filter, ..Parsed::default() });
     let mut conditions: Vec<_> = query.filter.parts().into_iter().map(typed).collect();
-    let properties = query.filter.on_properties();
-    conditions.extend(
-        properties.map(|filter| ("what is asked of properties".to_owned(), Parsed { filter, ..Parsed::default() })),
-    );
     conditions.extend(
         query
             .phrases

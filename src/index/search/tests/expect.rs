@@ -28,7 +28,7 @@ fn each_condition_that_leaves_a_note_out_is_named() {
         ("costs -tag:fruit", &["it does not meet `-tag:fruit`"]),
         ("costs type:\"daily note\"", &["it does not meet `type:\"daily note\"`"]),
         ("costs link:Budget", &["it does not meet `link:Budget`"]),
-        ("costs prop.status:active", &["it does not meet `prop.…`"]),
+        ("costs prop.status:active", &["it does not meet `prop.status:active`"]),
         ("costs after:2026-01", &["it does not meet `after:2026-01-01`"]),
         ("costs before:2025-06-01", &["it does not meet `before:2025-06-01`"]),
         ("costs modified:today", &["it does not meet `modified:>=2026-11-20 modified:<2026-11-21`"]),

@@ -35,10 +35,11 @@ fn with_properties(properties: &str) -> Vault {
 
 #[test]
 fn a_property_is_found_by_its_words_and_shown() {
-    let vault = with_properties(r#"{"email":"anna@example.org","employer":"Quokka Works"}"#);
+    let vault = with_properties(r#"{"email":"anna@example.org","employer":"Quokka Works","birthday":"1984-03-12"}"#);
     for (query, shown) in [
         ("anna@example.org", "email: anna@example.org"),
         ("quokka", "employer: Quokka Works"),
+        ("1984-03-12", "birthday: 1984-03-12"),
         ("\"quokka works\"", "employer: Quokka Works"),
     ] {
         let answer = ask(&vault, query, &Options { mode: Mode::Lexical, ..Options::default() });

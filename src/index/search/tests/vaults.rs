@@ -180,7 +180,7 @@ fn the_condition_that_leaves_nothing_is_named() {
     let said = |query: &str| answer(&parts(&[&large, &small], query, &Options::default())).warnings;
     assert_eq!(said("tag:nosuch share"), ["no note meets `tag:nosuch`"]);
     assert_eq!(said("tag:nosuch path:Meetings path:Nowhere"), ["no note meets `tag:nosuch`"]);
-    assert_eq!(said("type:x -path:Boats.md prop.a:b"), ["no note meets `type:x` or what is asked of properties"]);
+    assert_eq!(said("type:x -path:Boats.md prop.a:b"), ["no note meets `type:x` or `prop.a:b`"]);
     assert_eq!(
         said("path:Boats.md \"spare wheel\""),
         ["notes meet each of these conditions, but none meets all: `path:Boats.md`, `\"spare wheel\"`"]

@@ -103,3 +103,16 @@ fn tables_of_another_state_do_not_answer() {
     let seq = bench.pipeline().store.note(&path("a.md")).unwrap().unwrap().seq;
     assert_eq!(bench.vault.snapshot().unwrap().note_at(&path("a.md")).unwrap().seq, seq);
 }
+
+#[test]
+fn a_vault_that_nobody_has_looked_at_says_so_before_it_answers() {
+    let mut bench = Bench::new(|_| {});
+    let said = |bench: &Bench| bench.vault.incomplete().is_some_and(|why| why.contains("for the first time"));
+    bench.vault.set_incomplete(None);
+    load(&mut bench);
+    assert!(said(&bench));
+    let mut bench = self::bench();
+    bench.vault.set_incomplete(None);
+    load(&mut bench);
+    assert!(!said(&bench), "what is stored answers already");
+}
