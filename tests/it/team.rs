@@ -334,6 +334,35 @@ fn a_team_answers_the_query_language_or_says_what_it_does_not_know() {
 
 #[test]
 #[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn what_is_published_follows_the_vault_its_name_and_its_links() {
+    let server = Server::start();
+    let long: String = (0..900).map(|number| format!("Sentence number {number} tells of the tide. ")).collect();
+    let long = long.trim_end();
+    let keepers = Place::with(&[
+        ("heron.md", "# Heron\n\nThe heron stands. See [[Lagoon]].\n"),
+        ("long.md", &format!("---\nkind: text\n---\n# Long\n\n{long}\n\nThe end.\n")),
+    ]);
+    let mut keeper = start(&keepers, &team(server.port, "publish = \"handbook\"\n"));
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen.\n")]);
+    let mut member = start(&members, &team(server.port, ""));
+    let get = |vault: &str, path: &str| GetRequest {
+        path: path.to_owned(),
+        vault: (!vault.is_empty()).then(|| vault.to_owned()),
+        ..GetRequest::default()
+    };
+
+    // A note is read whole.
+    for (vault, path) in [("handbook/notes", "long.md")] {
+        let read = member.ask(&get(vault, path));
+        let expected = format!("\n\n\n# Long\n\n{long}\n\nThe end.\n");
+        assert!(read.text == expected && !read.truncated, "{path}: {} of {}", read.text.len(), expected.len());
+    }
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
 fn a_team_is_sent_the_query_as_it_was_typed() {
     let server = Server::start();
     let keepers = Place::with(&[("heron.md", "# Heron\n\nThe heron stands in the lagoon.\n")]);

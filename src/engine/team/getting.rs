@@ -12,6 +12,9 @@ use protocol::note::{GetRequest, NoteText};
 /// How long a request waits for a note at least: somebody asked for this very note.
 const WITHIN: Duration = Duration::from_secs(5);
 
+/// The most empty lines in a row: what a damaged point says of its lines fills no memory.
+const MOST_BETWEEN: usize = 1 << 20;
+
 /// The lines of a team's note; `None` if the request names no team's vault.
 pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> Result<Option<NoteText>, CallError> {
     let Some((team, vault)) = request.vault.as_deref().and_then(|name| name.split_once('/')) else {
@@ -29,7 +32,8 @@ pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> 
         let hint = format!("give its path in `{vault}` as a search shows it");
         return Err(CallError::NotFound { what: "note", name: request.path.clone(), hint });
     };
-    let lines = lines(&chunks);
+    let whole = whole(&chunks);
+    let lines: Vec<&str> = whole.lines().collect();
     let begin = request.line.unwrap_or(1).max(1) as usize;
     let most = request.lines.unwrap_or(u32::MAX) as usize;
     let shown: Vec<&str> = lines.iter().skip(begin - 1).take(most).copied().collect();
@@ -49,20 +53,27 @@ pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> 
     }))
 }
 
-/// The lines of a note from its chunks, each at its place; lines that no chunk has (front matter, comments) are empty.
-fn lines(chunks: &[Payload]) -> Vec<&str> {
-    let last = chunks.iter().map(|chunk| chunk.lines.1).max().unwrap_or(0) as usize;
-    let mut lines = vec![""; last];
-    for chunk in chunks {
-        let places = lines.iter_mut().skip((chunk.lines.0 as usize).saturating_sub(1));
-        for (place, line) in places.zip(chunk.text.lines()) {
-            // A chunk may begin or end within a line that another one has whole.
-            if line.len() > place.len() {
-                *place = line;
-            }
+/// A note from its chunks, each at its line; lines that no chunk has (front matter, comments) are empty. A chunk may begin
+/// within the line that the one before ends in, and may repeat the end of its text.
+fn whole(chunks: &[Payload]) -> String {
+    let mut whole = String::new();
+    let (mut line, mut end) = (1, None);
+    for Payload { lines, span, text, .. } in chunks {
+        // Where a comment is left out, less is repeated than the spans share. Points of earlier versions have no spans.
+        let shared = span.zip(end).map(|((start, _), end): (_, u32)| end.saturating_sub(start) as usize);
+        let most = shared.unwrap_or(text.len()).min(text.len()).min(whole.len());
+        let is_repeated = |length: &usize| text.is_char_boundary(*length) && whole.ends_with(&text[..*length]);
+        let repeated = (1..=most).rev().find(is_repeated).unwrap_or(0);
+        if repeated == 0 {
+            let between = if lines.0 > line { "\n" } else { " " };
+            let is_apart = span.zip(end).is_none_or(|((start, _), end)| start > end) && !whole.is_empty();
+            let times = if lines.0 > line { lines.0 - line } else { u32::from(is_apart) };
+            whole.extend(std::iter::repeat_n(between, (times as usize).min(MOST_BETWEEN)));
         }
+        whole.push_str(&text[repeated..]);
+        (line, end) = (lines.1.max(line), span.map(|(_, end)| end));
     }
-    lines
+    whole
 }
 
 #[cfg(test)]
