@@ -359,6 +359,15 @@ fn what_is_published_follows_the_vault_its_name_and_its_links() {
         let expected = format!("\n\n\n# Long\n\n{long}\n\nThe end.\n");
         assert!(read.text == expected && !read.truncated, "{path}: {} of {}", read.text.len(), expected.len());
     }
+
+    // What links lead to may come, and become private.
+    let linking = |member: &mut Daemon| paths(&member.ask(&query("heron link:Lagoon")).hits).len();
+    assert_eq!(linking(&mut member), 0);
+    keepers.write("Lagoon.md", "# Lagoon\n\nThe tide.\n");
+    eventually("the link leads to what was written", || linking(&mut member) == 1);
+    keepers.write("Lagoon.md", "---\ntags: [private]\n---\n# Lagoon\n\nThe tide.\n");
+    eventually("it does not lead to a private note", || linking(&mut member) == 0);
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
 }
 
 #[test]
