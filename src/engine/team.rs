@@ -8,6 +8,7 @@ mod getting;
 mod keeping;
 mod offering;
 mod source;
+mod word;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

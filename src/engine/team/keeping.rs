@@ -1,6 +1,5 @@
 //! A vault that is published from here: its keeper, and the task that makes it follow the vault's snapshots.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,19 +10,15 @@ use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinHandle;
 
 use super::source::{VaultSource, describe, embedder_of};
+use super::word::{WORD, word};
 use crate::Shared;
 use ::team::verify::Differences;
 use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind};
-use note::fingerprint::Fields;
-use platform::files::Private as _;
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
 
 /// After how long a vault that cannot be kept yet is tried again.
 const OPENING: Duration = Duration::from_secs(1);
-
-/// The file with the random word that distinguishes this keeper from others.
-const WORD: &str = "team-keeper";
 
 /// A vault that is published from here. Its task ends with it.
 pub(super) struct Kept {
@@ -213,24 +208,6 @@ async fn changed(vault: &str, notices: &mut broadcast::Receiver<Arc<Notice>>) ->
             Err(broadcast::error::RecvError::Closed) => return true,
         }
     }
-}
-
-/// The random word that distinguishes this keeper from others: made once, and kept beside the indexes.
-fn word(data_dir: &Path) -> std::io::Result<String> {
-    let path = data_dir.join(WORD);
-    if let Ok(known) = std::fs::read_to_string(&path)
-        && known.len() == 32
-    {
-        return Ok(known);
-    }
-    let random = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), ());
-    let bytes =
-        Fields::new("team-keeper/1").number(random()).number(random()).number(std::process::id().into()).finish();
-    let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).private().open(&path)?;
-    std::io::Write::write_all(&mut file, word.as_bytes())?;
-    file.sync_all()?;
-    Ok(word)
 }
 
 /// What this machine is called, for people.
