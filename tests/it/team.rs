@@ -368,6 +368,26 @@ fn what_is_published_follows_the_vault_its_name_and_its_links() {
     keepers.write("Lagoon.md", "---\ntags: [private]\n---\n# Lagoon\n\nThe tide.\n");
     eventually("it does not lead to a private note", || linking(&mut member) == 0);
     assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+
+    // Under its former name it is there no more, nor when it is not published.
+    let renamed = keepers.run(&["vault", "rename", "notes", "docs"]);
+    assert!(renamed.status.success(), "{}", err(&renamed));
+    let gone = |member: &mut Daemon, vault: &str| {
+        eventually("it is withdrawn", || {
+            let status = member.ask(&TeamStatusRequest::default());
+            status.teams[0].vaults.iter().all(|known| known.name != vault)
+        });
+        assert!(member.refused(&get(&format!("handbook/{vault}"), "heron.md")).message.contains("vault"));
+    };
+    gone(&mut member, "notes");
+    eventually("it has its new name", || {
+        member.ask(&query("heron")).hits.iter().any(|hit| hit.vault == "handbook/docs")
+    });
+    let config = keepers.dir.path().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("publish = \"handbook\"\n", "")).unwrap();
+    keeper.reload();
+    gone(&mut member, "docs");
 }
 
 #[test]
