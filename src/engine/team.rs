@@ -139,6 +139,11 @@ impl Teams {
         open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
     }
 
+    /// What is published from here and is not as it should be.
+    pub(super) fn problems(&self) -> Vec<String> {
+        self.open.load().values().flat_map(|team| team.problems()).collect()
+    }
+
     /// The team of this name, or all.
     fn chosen(&self, name: Option<&str>) -> Result<Vec<Arc<Team>>, CallError> {
         let open = self.open.load();
@@ -260,6 +265,13 @@ impl Team {
     fn withdraw(&self) -> Result<(), CallError> {
         let Some(former) = &self.former else { return Ok(()) };
         self.background.block_on(former.withdraw()).map_err(failed)
+    }
+
+    /// What is not as it should be, of what is published from here.
+    fn problems(&self) -> impl Iterator<Item = String> {
+        let kept = self.kept.iter().filter_map(|kept| Some((&kept.vault, kept.problem()?)));
+        let kept = kept.map(|(vault, why)| format!("`{vault}` is not published as it is, for `{}`: {why}", self.name));
+        kept.chain(self.former.as_ref().and_then(Former::problem))
     }
 
     fn info(&self, saved: &[TeamSaving]) -> TeamInfo {

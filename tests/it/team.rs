@@ -56,6 +56,13 @@ fn a_team_that_is_down_or_late_is_left_out_and_the_answer_says_so() {
         assert_eq!((paths(&alone.hits), alone.warnings.len()), (vec!["a.md"], 0));
         let status = daemon.ask(&TeamStatusRequest::default());
         assert!(status.teams[0].problem.is_some(), "{status:?}");
+        if why == "cannot be reached" {
+            let told =
+                |problem: &String| problem.contains("`notes` is not published as it is") && problem.contains(why);
+            eventually("it is told", || daemon.status().problems.iter().any(told));
+            let said = out(&place.run(&["doctor"]));
+            assert!(said.contains("is not published as it is"), "{said}");
+        }
         assert_eq!(daemon.stop(), Some(0));
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Kept {
 struct KeeperStatus {
     notes: u64,
     left: u64,
-    problem: Option<String>,
+    problem: Option<Failure>,
 }
 
 impl Kept {
@@ -73,7 +73,14 @@ impl Kept {
     /// Writes into an answer how far the keeper is.
     pub(super) fn tell(&self, vault: &mut TeamVault) {
         let KeeperStatus { notes, left, problem } = self.status.lock().clone();
+        let problem = problem.map(|failure| failure.message);
         *vault = TeamVault { own: true, notes, left, problem, ..std::mem::take(vault) };
+    }
+
+    /// Why it is not up to date; not that the vault is being opened or indexed, which passes.
+    pub(super) fn problem(&self) -> Option<String> {
+        let problem = self.status.lock().problem.clone();
+        problem.filter(|failure| failure.kind != Kind::Local).map(|failure| failure.message)
     }
 
     /// The description that its collection would get.
@@ -123,7 +130,7 @@ impl Kept {
         let keeper = match self.made(&mut keeper) {
             Ok(keeper) => keeper,
             Err(failure) => {
-                self.status.lock().problem = Some(failure.message.clone());
+                self.status.lock().problem = Some(failure.clone());
                 return Done::Waits(OPENING, failure);
             }
         };
@@ -140,13 +147,13 @@ impl Kept {
 
     fn report(&self, keeper: &Keeper, failure: Option<&Failure>) {
         let (notes, left) = keeper.progress();
-        let problem = failure.map(|failure| failure.message.clone());
         let mut status = self.status.lock();
-        let passes = failure.is_some_and(|failure| failure.kind == Kind::Local);
-        if problem.is_some() && status.problem != problem && !passes {
-            tracing::warn!(vault = self.vault, "not published: {}", problem.as_deref().unwrap_or_default());
+        if let Some(failure) =
+            failure.filter(|failure| failure.kind != Kind::Local && status.problem.as_ref() != Some(failure))
+        {
+            tracing::warn!(vault = self.vault, "not published: {failure}");
         }
-        *status = KeeperStatus { notes: notes as u64, left: left as u64, problem };
+        *status = KeeperStatus { notes: notes as u64, left: left as u64, problem: failure.cloned() };
     }
 
     /// The keeper. It is made if there is none yet, and made anew if the vault has another embedder by now.
