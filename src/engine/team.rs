@@ -286,8 +286,13 @@ impl Team {
             Err(why) => info.problem = Some(why.clone()),
             Ok(collection) => {
                 let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
-                info.problem =
-                    self.background.block_on(ask(&collection, &mut info)).err().map(|failure| failure.message);
+                let asked = self.background.block_on(ask(&collection, &mut info));
+                let is_gone = |failure: &Failure| failure.kind == Kind::Missing;
+                if asked.as_ref().map_or_else(is_gone, |()| true) {
+                    let there = |vault: &str| info.vaults.iter().any(|known| known.name == vault);
+                    self.kept.iter().for_each(|kept| kept.compare(asked.is_ok(), there(&kept.vault)));
+                }
+                info.problem = asked.err().map(|failure| failure.message);
                 // Of several nodes, the host is the one that answered.
                 collection.host().clone_into(&mut info.host);
             }

@@ -11,7 +11,7 @@ use protocol::envelope::ErrorKind;
 use protocol::grep::GrepRequest;
 use protocol::note::GetRequest;
 use protocol::search::{Include, SearchRequest};
-use protocol::team::{TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
+use protocol::team::{TeamDropRequest, TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
 use crate::commands::{err, out};
 use crate::contexts::{self, ATLAS, SMALL_CHUNKS, wait_written};
@@ -395,6 +395,42 @@ fn what_is_published_follows_the_vault_its_name_and_its_links() {
     std::fs::write(&config, text.replace("publish = \"handbook\"\n", "")).unwrap();
     keeper.reload();
     gone(&mut member, "docs");
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_keeper_that_rests_notices_that_its_collection_is_gone_or_there() {
+    let server = Server::start();
+    let keeper_of = |name: &str| {
+        let place = Place::with(&[("heron.md", "# Heron\n\nThe heron stands.\n")]);
+        place.configure("");
+        let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+        let config = config.replace("name = \"notes\"", &format!("name = \"{name}\""));
+        std::fs::write(place.dir.path().join("config.toml"), config + &team(server.port, "publish = \"handbook\"\n"))
+            .unwrap();
+        let mut daemon = place.spawn_command(place.command().arg("run"));
+        daemon.wait_idle();
+        (place, daemon)
+    };
+    let ((_first, mut one), (_second, mut other)) = (keeper_of("one"), keeper_of("other"));
+    let init = TeamInitRequest { team: "handbook".to_owned(), bits: false };
+    one.ask(&init);
+    one.ask(&TeamPublishRequest::default());
+    other.ask(&TeamPublishRequest::default());
+    let state = |daemon: &mut Daemon| {
+        let info = daemon.ask(&TeamStatusRequest::default()).teams.remove(0);
+        let own = info.vaults.iter().find(|vault| vault.own).unwrap();
+        (info.problem.is_some(), own.notes)
+    };
+    assert_eq!((state(&mut one), state(&mut other)), ((false, 1), (false, 1)));
+    other.ask(&TeamDropRequest { team: "handbook".to_owned() });
+    assert_eq!(state(&mut one), (true, 0));
+    eventually("the keeper says so, too", || {
+        one.status().problems.iter().any(|problem| problem.contains("there is no collection"))
+    });
+    other.ask(&init);
+    eventually("the keeper goes on", || state(&mut one) == (false, 1));
+    assert!(one.status().problems.is_empty());
 }
 
 #[test]

@@ -20,6 +20,9 @@ use protocol::team::{TeamVault, VaultDifferences};
 /// After how long a vault that cannot be kept yet is tried again.
 const OPENING: Duration = Duration::from_secs(1);
 
+/// After how long a keeper that rests looks whether it still has its vault.
+const LOOK: Duration = Duration::from_secs(300);
+
 /// A vault that is published from here. Its task ends with it.
 pub(super) struct Kept {
     pub(super) vault: String,
@@ -83,6 +86,18 @@ impl Kept {
         problem.filter(|failure| failure.kind != Kind::Local).map(|failure| failure.message)
     }
 
+    /// Begins anew if the keeper does not know yet that its collection is gone, or is there by now, or another one.
+    pub(super) fn compare(&self, collection: bool, vault: bool) {
+        let mut status = self.status.lock();
+        let is_told = status.problem.as_ref().is_some_and(|failure| failure.kind == Kind::Missing);
+        let is_lost = status.notes > 0 && !(collection && vault);
+        if is_lost || (collection && is_told) {
+            *status = KeeperStatus { left: status.notes + status.left, ..KeeperStatus::default() };
+            drop(status);
+            self.wake();
+        }
+    }
+
     /// The description that its collection would get.
     pub(super) fn describe(&self) -> Result<Described, String> {
         describe(&self.source)
@@ -122,6 +137,16 @@ impl Kept {
             extra,
             left_over,
             foreign,
+        }
+    }
+
+    /// Has the next turn begin anew if the vault is not there any more as this keeper's, or the server does not answer.
+    async fn look(&self) {
+        let keeper = self.keeper.lock().await;
+        if let Some(keeper) = keeper.as_ref()
+            && !keeper.has_vault().await
+        {
+            self.anew.store(true, Ordering::Relaxed);
         }
     }
 
@@ -184,21 +209,15 @@ async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receive
     loop {
         let Some(alive) = kept.upgrade() else { return };
         let done = alive.turn(false).await;
-        let wait = match done {
-            Done::Rests => None,
-            Done::Waits(wait, _) => Some(wait),
-        };
-        let again = async {
-            match wait {
-                Some(wait) => tokio::time::sleep(wait).await,
-                None => std::future::pending().await,
-            }
+        let (rests, wait) = match done {
+            Done::Rests => (true, LOOK),
+            Done::Waits(wait, _) => (false, wait),
         };
         tokio::select! {
-            () = again => {}
+            () = tokio::time::sleep(wait) => if rests { alive.look().await },
             () = alive.wake.notified() => {}
             // A failure is not retried at every save.
-            ended = changed(&vault, &mut notices), if wait.is_none_or(|wait| wait <= OPENING) => if ended { return },
+            ended = changed(&vault, &mut notices), if rests || wait <= OPENING => if ended { return },
         }
     }
 }
