@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use protocol::contexts::ReviewRequest;
 use protocol::daemon::CostRequest;
 use protocol::envelope::ErrorKind;
 use protocol::grep::GrepRequest;
@@ -237,6 +238,9 @@ fn what_one_member_has_bought_no_other_buys() {
     assert_eq!(status.teams[0].saved.as_ref(), Some(saved));
     let said = out(&members.run(&["team", "status"])) + &out(&members.run(&["cost"]));
     assert!(said.matches("1 call, 3 contexts").count() == 2, "{said}");
+
+    let reviewed = member.ask(&ReviewRequest { sample: Some(3), ..ReviewRequest::default() }).contexts;
+    assert!(reviewed.iter().all(|context| context.generation == "a model of the team"), "{reviewed:?}");
 
     // What the team does not have is bought.
     members.write("Copies/Atlas.md", ATLAS.replace("## Risks", "## Dangers"));

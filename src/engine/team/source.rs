@@ -175,13 +175,14 @@ fn targets(snapshot: &Snapshot, private: &Private) -> u64 {
 }
 
 /// What is published about a note's chunks besides their texts. A context that was written for an earlier text of its
-/// chunk is not offered to others: they would buy one for the present text.
+/// chunk is not offered to others: they would buy one for the present text. Nor is one that a team had, whose author is
+/// not known here: the team has it from him.
 fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Iterator<Item = About> + 'a {
     record.chunks.iter().enumerate().map(|(at, chunk)| {
         let key = context_key(&chunk.keys, chunk.hash);
         let fits = |context: &&ContextRecord| context_key(&context.sections, context.written_for) == key;
         let paid = contexts.get(at).filter(|context| context.is_paid()).filter(fits);
-        let by = paid.map(|context| context.generation.clone());
+        let by = paid.filter(|context| !context.is_given()).map(|context| context.generation.clone());
         About { key: key.to_string(), by, expansion: paid.map(|c| c.expansion.clone()).unwrap_or_default() }
     })
 }
