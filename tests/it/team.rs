@@ -57,6 +57,8 @@ fn a_team_that_is_down_or_late_is_left_out_and_the_answer_says_so() {
         assert_eq!((paths(&alone.hits), alone.warnings.len()), (vec!["a.md"], 0));
         let status = daemon.ask(&TeamStatusRequest::default());
         assert!(status.teams[0].problem.is_some(), "{status:?}");
+        let named = daemon.ask(&SearchRequest { vault: Some("handbook/notes".to_owned()), ..query("heron") });
+        assert!(named.hits.is_empty() && named.warnings.iter().any(|said| said.contains("without `handbook`")));
         if why == "cannot be reached" {
             let told =
                 |problem: &String| problem.contains("`notes` is not published as it is") && problem.contains(why);
@@ -364,12 +366,22 @@ fn what_is_published_follows_the_vault_its_name_and_its_links() {
         ..GetRequest::default()
     };
 
-    // A note is read whole.
-    for (vault, path) in [("handbook/notes", "long.md")] {
+    // However it is named, a note is read whole.
+    for (vault, path) in
+        [("handbook/notes", "long.md"), ("", "handbook/notes: long.md"), ("", "handbook/notes:long.md")]
+    {
         let read = member.ask(&get(vault, path));
         let expected = format!("\n\n\n# Long\n\n{long}\n\nThe end.\n");
         assert!(read.text == expected && !read.truncated, "{path}: {} of {}", read.text.len(), expected.len());
     }
+    let shown = out(&members.run(&["get", "handbook/notes: long.md:8"]));
+    assert_eq!(shown, "The end.\n");
+    let found = out(&members.run(&["search", "sentence of the tide", "--vault", "handbook/notes", "--limit", "1"]));
+    assert!(found.contains("handbook/notes: long.md:6"), "{found}");
+    let opened = members.run(&["search", "sentence of the tide", "--vault", "handbook/notes", "--open"]);
+    assert!(err(&opened).contains("`situated get 'handbook/notes: long.md'`"), "{}", err(&opened));
+    let unknown = member.refused(&get("handbook/nope", "long.md"));
+    assert!(unknown.message.contains("vault") && unknown.message.contains("handbook/nope"), "{}", unknown.message);
 
     // What links lead to may come, and become private.
     let linking = |member: &mut Daemon| paths(&member.ask(&query("heron link:Lagoon")).hits).len();

@@ -17,9 +17,8 @@ const MOST_BETWEEN: usize = 1 << 20;
 
 /// The lines of a team's note; `None` if the request names no team's vault.
 pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> Result<Option<NoteText>, CallError> {
-    let Some((team, vault)) = request.vault.as_deref().and_then(|name| name.split_once('/')) else {
-        return Ok(None);
-    };
+    let Some((vault, path)) = named(request) else { return Ok(None) };
+    let Some((team, vault)) = vault.split_once('/') else { return Ok(None) };
     let Some(team) = teams.get(team).cloned() else { return Ok(None) };
     let reader = team.reader.clone().ok_or_else(|| CallError::NotFound {
         what: "vault",
@@ -27,10 +26,13 @@ pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> 
         hint: "it is not searched from here".to_owned(),
     })?;
     let within = WITHIN.max(team.config.timeout);
-    let chunks = team.urgent.block_on(reader.note(vault, &request.path, within)).map_err(failed)?;
+    let Some(chunks) = team.urgent.block_on(reader.note(vault, path, within)).map_err(failed)? else {
+        let hint = format!("`situated team status {}` names the team's vaults", team.name);
+        return Err(CallError::NotFound { what: "vault", name: format!("{}/{vault}", team.name), hint });
+    };
     let Some(first) = chunks.first() else {
         let hint = format!("give its path in `{vault}` as a search shows it");
-        return Err(CallError::NotFound { what: "note", name: request.path.clone(), hint });
+        return Err(CallError::NotFound { what: "note", name: path.to_owned(), hint });
     };
     let whole = whole(&chunks);
     let lines: Vec<&str> = whole.lines().collect();
@@ -51,6 +53,14 @@ pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> 
         links: None,
         backlinks: None,
     }))
+}
+
+/// The vault and the note that a request names, also as hits are shown: `TEAM/VAULT: NOTE`.
+fn named(request: &GetRequest) -> Option<(&str, &str)> {
+    match &request.vault {
+        Some(vault) => Some((vault, &request.path)),
+        None => request.path.split_once(':').map(|(vault, path)| (vault, path.trim_start())),
+    }
 }
 
 /// A note from its chunks, each at its line; lines that no chunk has (front matter, comments) are empty. A chunk may begin

@@ -42,7 +42,12 @@ impl Wanted {
     /// # Errors
     /// No such vault; a parameter out of its range; a query over a limit.
     pub(super) fn read(engine: &Handle, request: &SearchRequest, cancel: &Cancel) -> Result<Self, CallError> {
-        let (mut vaults, left_out) = engine.served(request.vault.as_deref())?;
+        // A team's vault is a condition, for the team is asked beside the vaults here.
+        let (of_team, vault) = match request.vault.as_deref() {
+            Some(name) if engine.0.teams.has_vault(name) => (Some(name), None),
+            name => (None, name),
+        };
+        let (mut vaults, left_out) = engine.served(vault)?;
         let contextual = match &request.contextual {
             None => true,
             Some(Contextual::Flag(flag)) => *flag,
@@ -76,6 +81,7 @@ impl Wanted {
         options.boosts.today = Some(now.date());
         weigh(&mut options.boosts, request.boosts.as_ref())?;
         let mut parsed = parsed(request, &now)?;
+        of_team.map_or(Ok(()), |name| parsed.filter.add(Key::Vault, name, now.date())).map_err(CallError::Invalid)?;
         // The note that is expected may lie in a vault that the query leaves out: that is why it is not found.
         if request.expect.is_none() {
             vaults = vaults::admitted(&parsed, vaults);
