@@ -225,7 +225,10 @@ fn failed(failure: Failure) -> CallError {
 impl Team {
     fn open(shared: &Arc<Shared>, name: &str, settings: &Settings, published: &Published) -> Result<Self, String> {
         let config = settings.teams.get(name).ok_or("it is not configured")?;
-        let node = |url: &String| RestServer::new(url, HEADER, &config.key, config.ca_file.as_deref());
+        let node = |url: &String| {
+            let server = RestServer::new(url, HEADER, &config.key, config.ca_file.as_deref())?;
+            Ok::<_, String>(server.passing_on(config.passes_on))
+        };
         let collection = || -> Result<Collection, String> {
             let others = config.replicas.iter().map(node).collect::<Result<_, String>>()?;
             Ok(Collection::replicated(node(&config.url)?, others, &config.collection))

@@ -66,6 +66,11 @@ fn a_team_that_is_down_or_late_is_left_out_and_the_answer_says_so() {
             let said = out(&place.run(&["doctor"]));
             assert!(said.contains("is not published as it is"), "{said}");
         }
+        assert!(daemon.status().leaves_machine.is_empty());
+        place.configure(&(team(port, "publish = \"handbook\"\n") + "passes_on = true\n"));
+        daemon.reload();
+        let leaves = daemon.status().leaves_machine.join("\n");
+        assert!(leaves.contains("queries, to 127.0.0.1") && leaves.contains("notes of `notes`"), "{leaves}");
         assert_eq!(daemon.stop(), Some(0));
     }
 }
