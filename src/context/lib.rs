@@ -55,7 +55,7 @@ pub struct Making {
     pub cut: bool,
     /// Whether it is weak, so that the template stands before it.
     pub weak: bool,
-    /// Tries it took, this one included.
+    /// Tries it took, this one included; none if a team had it.
     pub tries: u8,
     /// From the request to the answer, milliseconds.
     pub took_ms: u32,
@@ -90,5 +90,10 @@ impl ContextRecord {
     /// Whether it was paid for and so must outlive the index.
     pub fn is_paid(&self) -> bool {
         self.origin == Origin::Model
+    }
+
+    /// Whether a team had it: it counts as one of the model in force, and another may have written it.
+    pub fn is_given(&self) -> bool {
+        self.making.is_some_and(|making| making.tries == 0)
     }
 }

@@ -117,9 +117,9 @@ impl From<CallError> for RpcError {
             CallError::TooDear(_) => RpcError::new(ErrorKind::Forbidden, message).hint(
                 "the user's configuration says so: `[mcp] allow_spending` and `[budget]`, then `situated call reload`",
             ),
-            CallError::Provider(_) => {
-                RpcError::new(ErrorKind::Provider, message).hint("`situated status` says how the provider is doing")
-            }
+            CallError::Provider(_) => RpcError::new(ErrorKind::Provider, message).hint(
+                "`situated status` says how the provider is doing, `situated team status` how a team's server is",
+            ),
             CallError::Paused(until) => RpcError::new(ErrorKind::Paused, message).with("paused_until", until),
             CallError::Storage(_) => RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more"),
             CallError::Words(_) => {

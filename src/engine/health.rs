@@ -88,6 +88,7 @@ impl Shared {
         }
         problems.extend(vectors);
         problems.extend(reports.iter().flat_map(|report| report.problems.clone()));
+        problems.extend(self.teams.problems());
         problems
     }
 

@@ -53,6 +53,10 @@ impl NoTeams {
         Vec::new()
     }
 
+    pub(super) fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     pub(super) fn has_vault(&self, _name: &str) -> bool {
         false
     }

@@ -150,6 +150,8 @@ pub struct TeamConfig {
     pub url: String,
     /// Other nodes of the same cluster: asked if `url` does not answer.
     pub replicas: Vec<String>,
+    /// Whether a server at an address of this machine hands on to others what it is sent: a tunnel.
+    pub passes_on: bool,
     /// Its name there.
     pub collection: String,
     /// Where the key is, if the server asks for one.
@@ -168,6 +170,7 @@ impl TeamConfig {
         TeamConfig {
             url: url.into(),
             replicas: Vec::new(),
+            passes_on: false,
             collection: collection.into(),
             key: KeyConfig::default(),
             ca_file: None,

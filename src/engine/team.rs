@@ -8,6 +8,8 @@ mod getting;
 mod keeping;
 mod offering;
 mod source;
+mod withdrawing;
+mod word;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -31,6 +33,7 @@ use protocol::note::{GetRequest, NoteText};
 use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault};
 use provider::Spender;
 use provider::rest::RestServer;
+use withdrawing::Former;
 
 /// The header that Qdrant takes keys in.
 const HEADER: &str = "api-key";
@@ -55,6 +58,8 @@ struct Team {
     /// The collection as searches use it; `None` if they do not.
     reader: Option<Reader>,
     kept: Vec<Arc<Kept>>,
+    /// What was published from here before; `None` if nothing was.
+    former: Option<Former>,
     /// Until then the team is not asked for contexts, because it did not answer.
     away_until: Mutex<Option<Instant>>,
     /// Its ledger records what the team saved.
@@ -76,14 +81,14 @@ impl Teams {
         }
         // The previous keepers end with their teams; the new ones begin again what those had under way.
         self.open.store(Arc::default());
-        let open = |(name, config): (&String, &TeamConfig)| match Team::open(shared, name, config, &published) {
+        let open = |name: &String| match Team::open(shared, name, settings, &published) {
             Ok(team) => Some((name.clone(), Arc::new(team))),
             Err(why) => {
                 tracing::error!(team = name, "a team is not served: {why}");
                 None
             }
         };
-        self.open.store(Arc::new(settings.teams.iter().filter_map(open).collect()));
+        self.open.store(Arc::new(settings.teams.keys().filter_map(open).collect()));
         *made_of = Some((settings.teams.clone(), published));
     }
 
@@ -134,6 +139,11 @@ impl Teams {
         open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
     }
 
+    /// What is published from here and is not as it should be.
+    pub(super) fn problems(&self) -> Vec<String> {
+        self.open.load().values().flat_map(|team| team.problems()).collect()
+    }
+
     /// The team of this name, or all.
     fn chosen(&self, name: Option<&str>) -> Result<Vec<Arc<Team>>, CallError> {
         let open = self.open.load();
@@ -173,6 +183,7 @@ impl Teams {
     /// Publishes what differs, and waits for it.
     pub(super) fn publish(&self, name: Option<&str>, take_over: bool) -> Result<TeamList, CallError> {
         for team in self.chosen(name)? {
+            team.withdraw()?;
             for kept in &team.kept {
                 team.background.block_on(kept.publish(take_over)).map_err(failed)?;
             }
@@ -184,6 +195,7 @@ impl Teams {
     pub(super) fn verify(&self, name: Option<&str>) -> Result<TeamDifferences, CallError> {
         let mut vaults = Vec::new();
         for team in self.chosen(name)? {
+            team.withdraw()?;
             for kept in &team.kept {
                 let found = team.background.block_on(kept.verify()).map_err(failed)?;
                 vaults.push(kept.differences(&team.name, found));
@@ -211,8 +223,12 @@ fn failed(failure: Failure) -> CallError {
 }
 
 impl Team {
-    fn open(shared: &Arc<Shared>, name: &str, config: &TeamConfig, published: &Published) -> Result<Self, String> {
-        let node = |url: &String| RestServer::new(url, HEADER, &config.key, config.ca_file.as_deref());
+    fn open(shared: &Arc<Shared>, name: &str, settings: &Settings, published: &Published) -> Result<Self, String> {
+        let config = settings.teams.get(name).ok_or("it is not configured")?;
+        let node = |url: &String| {
+            let server = RestServer::new(url, HEADER, &config.key, config.ca_file.as_deref())?;
+            Ok::<_, String>(server.passing_on(config.passes_on))
+        };
         let collection = || -> Result<Collection, String> {
             let others = config.replicas.iter().map(node).collect::<Result<_, String>>()?;
             Ok(Collection::replicated(node(&config.url)?, others, &config.collection))
@@ -225,6 +241,13 @@ impl Team {
             }
             Err(_) => Vec::new(),
         };
+        let former = collection().ok().zip(word::known(&settings.data_dir)).map(|(collection, word)| {
+            // Two teams may share a collection.
+            let is_there =
+                |team: &String| settings.teams.get(team).is_some_and(|of| of.collection == config.collection);
+            let kept = published.iter().filter(|(_, team)| team.as_ref().is_some_and(is_there));
+            Former::start(name, collection, word, kept.map(|(vault, _)| vault.clone()).collect(), &background)
+        });
         // Connections belong to the runtime that opened them, so searches have their own.
         let reader = config.search.then(|| collection().ok().map(Reader::new)).flatten();
         Ok(Team {
@@ -233,11 +256,25 @@ impl Team {
             collection: collection(),
             reader,
             kept,
+            former,
             away_until: Mutex::default(),
             spender: Arc::downgrade(&shared.spender),
             background,
             urgent,
         })
+    }
+
+    /// Takes away what is not published from here any more.
+    fn withdraw(&self) -> Result<(), CallError> {
+        let Some(former) = &self.former else { return Ok(()) };
+        self.background.block_on(former.withdraw()).map_err(failed)
+    }
+
+    /// What is not as it should be, of what is published from here.
+    fn problems(&self) -> impl Iterator<Item = String> {
+        let kept = self.kept.iter().filter_map(|kept| Some((&kept.vault, kept.problem()?)));
+        let kept = kept.map(|(vault, why)| format!("`{vault}` is not published as it is, for `{}`: {why}", self.name));
+        kept.chain(self.former.as_ref().and_then(Former::problem))
     }
 
     fn info(&self, saved: &[TeamSaving]) -> TeamInfo {
@@ -252,12 +289,18 @@ impl Team {
             Err(why) => info.problem = Some(why.clone()),
             Ok(collection) => {
                 let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
-                info.problem =
-                    self.background.block_on(ask(&collection, &mut info)).err().map(|failure| failure.message);
+                let asked = self.background.block_on(ask(&collection, &mut info));
+                let is_gone = |failure: &Failure| failure.kind == Kind::Missing;
+                if asked.as_ref().map_or_else(is_gone, |()| true) {
+                    let there = |vault: &str| info.vaults.iter().any(|known| known.name == vault);
+                    self.kept.iter().for_each(|kept| kept.compare(asked.is_ok(), there(&kept.vault)));
+                }
+                info.problem = asked.err().map(|failure| failure.message);
                 // Of several nodes, the host is the one that answered.
                 collection.host().clone_into(&mut info.host);
             }
         }
+        info.problem = info.problem.or_else(|| self.former.as_ref()?.problem());
         for kept in &self.kept {
             let known = info.vaults.iter_mut().find(|vault| vault.name == kept.vault);
             if let Some(vault) = known {

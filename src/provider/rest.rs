@@ -79,6 +79,12 @@ impl RestServer {
         Ok(RestServer { transport, base, header, key })
     }
 
+    /// The same; `passes_on` says whether a server on this machine passes on to others what it is sent.
+    #[must_use]
+    pub fn passing_on(self, passes_on: bool) -> Self {
+        RestServer { transport: self.transport.passing_on(passes_on), ..self }
+    }
+
     /// Host, and port if it is not the scheme's own.
     pub fn host(&self) -> &str {
         self.transport.host()

@@ -93,6 +93,11 @@ impl Keeper {
         (self.plan.notes(), self.plan.left())
     }
 
+    /// Whether the vault is there, and its own.
+    pub async fn has_vault(&self) -> bool {
+        self.claimed().await.is_ok()
+    }
+
     /// Works until everything that the store has is there, or something fails.
     pub async fn turn(&mut self) -> Done {
         let source = self.source.clone();

@@ -27,6 +27,7 @@ mod server;
 #[cfg(test)]
 mod testing;
 pub mod verify;
+mod withdraw;
 
 pub use collection::{Described, Quantisation, VaultState};
 pub use contexts::Offered;

@@ -98,6 +98,9 @@ pub struct Payload {
     pub chunks: u32,
     /// First and last line.
     pub lines: (u32, u32),
+    /// Bytes of the note that `text` is of; what no reader sees of them (comments) is left out there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<(u32, u32)>,
     /// Raw text.
     pub text: String,
     /// Context.
@@ -185,6 +188,7 @@ fn payload(
         position: position as u32,
         chunks: chunks.len() as u32,
         lines: chunk.entry.lines,
+        span: Some(chunk.entry.span),
         text: chunk.text.clone(),
         context: chunk.context.clone(),
         language: language.code().to_owned(),

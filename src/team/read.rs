@@ -130,7 +130,7 @@ enum Wanted<'a> {
 /// What was looked for.
 enum Got {
     Answer(Answer),
-    Note(Vec<Payload>),
+    Note(Option<Vec<Payload>>),
 }
 
 impl Reader {
@@ -155,14 +155,14 @@ impl Reader {
         }
     }
 
-    /// The chunks of a note in order; none if there is no such note.
+    /// The chunks of a note in order, none if there is no such note; `None` if there is no such vault.
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn note(&self, vault: &str, path: &str, within: Duration) -> Result<Vec<Payload>, Failure> {
+    pub async fn note(&self, vault: &str, path: &str, within: Duration) -> Result<Option<Vec<Payload>>, Failure> {
         match self.whole(Wanted::Note(vault, path), within).await? {
             Got::Note(chunks) => Ok(chunks),
-            Got::Answer(_) => Ok(Vec::new()),
+            Got::Answer(_) => Ok(None),
         }
     }
 
@@ -293,8 +293,13 @@ fn opinions<'a>(lanes: &[(&Value, &'a str)], answers: &[Vec<Read>]) -> Vec<(&'a 
 }
 
 /// The visible chunks of a note, of its highest revision.
-async fn note(collection: &Collection, vault: &str, path: &str, known: &Known) -> Result<Vec<Payload>, Failure> {
-    let Some(state) = known.vaults.iter().find(|state| state.vault == vault) else { return Ok(Vec::new()) };
+async fn note(
+    collection: &Collection,
+    vault: &str,
+    path: &str,
+    known: &Known,
+) -> Result<Option<Vec<Payload>>, Failure> {
+    let Some(state) = known.vaults.iter().find(|state| state.vault == vault) else { return Ok(None) };
     let visible = json!({"key": "revision", "range": {"lte": state.revision}});
     let filter = json!({"must": [is(WHAT, "chunk"), is("vault", vault), is("path", path), visible]});
     let found = collection.look_through(&filter, json!(true)).await?;
@@ -303,7 +308,7 @@ async fn note(collection: &Collection, vault: &str, path: &str, known: &Known) -
     let newest = chunks.iter().map(|chunk| chunk.revision).max();
     chunks.retain(|chunk| Some(chunk.revision) == newest);
     chunks.sort_by_key(|chunk| chunk.position);
-    Ok(chunks)
+    Ok(Some(chunks))
 }
 
 /// The filter for visible chunks that meet the conditions. It excludes points above their vault's number: among a

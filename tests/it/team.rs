@@ -6,12 +6,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use protocol::contexts::ReviewRequest;
 use protocol::daemon::CostRequest;
 use protocol::envelope::ErrorKind;
 use protocol::grep::GrepRequest;
 use protocol::note::GetRequest;
 use protocol::search::{Include, SearchRequest};
-use protocol::team::{TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
+use protocol::team::{TeamDropRequest, TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest};
 
 use crate::commands::{err, out};
 use crate::contexts::{self, ATLAS, SMALL_CHUNKS, wait_written};
@@ -56,6 +57,20 @@ fn a_team_that_is_down_or_late_is_left_out_and_the_answer_says_so() {
         assert_eq!((paths(&alone.hits), alone.warnings.len()), (vec!["a.md"], 0));
         let status = daemon.ask(&TeamStatusRequest::default());
         assert!(status.teams[0].problem.is_some(), "{status:?}");
+        let named = daemon.ask(&SearchRequest { vault: Some("handbook/notes".to_owned()), ..query("heron") });
+        assert!(named.hits.is_empty() && named.warnings.iter().any(|said| said.contains("without `handbook`")));
+        if why == "cannot be reached" {
+            let told =
+                |problem: &String| problem.contains("`notes` is not published as it is") && problem.contains(why);
+            eventually("it is told", || daemon.status().problems.iter().any(told));
+            let said = out(&place.run(&["doctor"]));
+            assert!(said.contains("is not published as it is"), "{said}");
+        }
+        assert!(daemon.status().leaves_machine.is_empty());
+        place.configure(&(team(port, "publish = \"handbook\"\n") + "passes_on = true\n"));
+        daemon.reload();
+        let leaves = daemon.status().leaves_machine.join("\n");
+        assert!(leaves.contains("queries, to 127.0.0.1") && leaves.contains("notes of `notes`"), "{leaves}");
         assert_eq!(daemon.stop(), Some(0));
     }
 }
@@ -231,6 +246,9 @@ fn what_one_member_has_bought_no_other_buys() {
     let said = out(&members.run(&["team", "status"])) + &out(&members.run(&["cost"]));
     assert!(said.matches("1 call, 3 contexts").count() == 2, "{said}");
 
+    let reviewed = member.ask(&ReviewRequest { sample: Some(3), ..ReviewRequest::default() }).contexts;
+    assert!(reviewed.iter().all(|context| context.generation == "a model of the team"), "{reviewed:?}");
+
     // What the team does not have is bought.
     members.write("Copies/Atlas.md", ATLAS.replace("## Risks", "## Dangers"));
     eventually("the renamed section is asked for", || second_model.calls() == 1);
@@ -330,6 +348,110 @@ fn a_team_answers_the_query_language_or_says_what_it_does_not_know() {
         let expected = if is_asked { "handbook/notes" } else { "notes" };
         assert!(!vaults.is_empty() && vaults.iter().all(|vault| *vault == expected), "{words}: {vaults:?}");
     }
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn what_is_published_follows_the_vault_its_name_and_its_links() {
+    let server = Server::start();
+    let long: String = (0..900).map(|number| format!("Sentence number {number} tells of the tide. ")).collect();
+    let long = long.trim_end();
+    let keepers = Place::with(&[
+        ("heron.md", "# Heron\n\nThe heron stands. See [[Lagoon]].\n"),
+        ("long.md", &format!("---\nkind: text\n---\n# Long\n\n{long}\n\nThe end.\n")),
+    ]);
+    let mut keeper = start(&keepers, &team(server.port, "publish = \"handbook\"\n"));
+    keeper.ask(&TeamInitRequest { team: "handbook".to_owned(), bits: false });
+    keeper.ask(&TeamPublishRequest::default());
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen.\n")]);
+    let mut member = start(&members, &team(server.port, ""));
+    let get = |vault: &str, path: &str| GetRequest {
+        path: path.to_owned(),
+        vault: (!vault.is_empty()).then(|| vault.to_owned()),
+        ..GetRequest::default()
+    };
+
+    // However it is named, a note is read whole.
+    for (vault, path) in
+        [("handbook/notes", "long.md"), ("", "handbook/notes: long.md"), ("", "handbook/notes:long.md")]
+    {
+        let read = member.ask(&get(vault, path));
+        let expected = format!("\n\n\n# Long\n\n{long}\n\nThe end.\n");
+        assert!(read.text == expected && !read.truncated, "{path}: {} of {}", read.text.len(), expected.len());
+    }
+    let shown = out(&members.run(&["get", "handbook/notes: long.md:8"]));
+    assert_eq!(shown, "The end.\n");
+    let found = out(&members.run(&["search", "sentence of the tide", "--vault", "handbook/notes", "--limit", "1"]));
+    assert!(found.contains("handbook/notes: long.md:6"), "{found}");
+    let opened = members.run(&["search", "sentence of the tide", "--vault", "handbook/notes", "--open"]);
+    assert!(err(&opened).contains("`situated get 'handbook/notes: long.md'`"), "{}", err(&opened));
+    let unknown = member.refused(&get("handbook/nope", "long.md"));
+    assert!(unknown.message.contains("vault") && unknown.message.contains("handbook/nope"), "{}", unknown.message);
+
+    // What links lead to may come, and become private.
+    let linking = |member: &mut Daemon| paths(&member.ask(&query("heron link:Lagoon")).hits).len();
+    assert_eq!(linking(&mut member), 0);
+    keepers.write("Lagoon.md", "# Lagoon\n\nThe tide.\n");
+    eventually("the link leads to what was written", || linking(&mut member) == 1);
+    keepers.write("Lagoon.md", "---\ntags: [private]\n---\n# Lagoon\n\nThe tide.\n");
+    eventually("it does not lead to a private note", || linking(&mut member) == 0);
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+
+    // Under its former name it is there no more, nor when it is not published.
+    let renamed = keepers.run(&["vault", "rename", "notes", "docs"]);
+    assert!(renamed.status.success(), "{}", err(&renamed));
+    let gone = |member: &mut Daemon, vault: &str| {
+        eventually("it is withdrawn", || {
+            let status = member.ask(&TeamStatusRequest::default());
+            status.teams[0].vaults.iter().all(|known| known.name != vault)
+        });
+        assert!(member.refused(&get(&format!("handbook/{vault}"), "heron.md")).message.contains("vault"));
+    };
+    gone(&mut member, "notes");
+    eventually("it has its new name", || {
+        member.ask(&query("heron")).hits.iter().any(|hit| hit.vault == "handbook/docs")
+    });
+    let config = keepers.dir.path().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("publish = \"handbook\"\n", "")).unwrap();
+    keeper.reload();
+    gone(&mut member, "docs");
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_keeper_that_rests_notices_that_its_collection_is_gone_or_there() {
+    let server = Server::start();
+    let keeper_of = |name: &str| {
+        let place = Place::with(&[("heron.md", "# Heron\n\nThe heron stands.\n")]);
+        place.configure("");
+        let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+        let config = config.replace("name = \"notes\"", &format!("name = \"{name}\""));
+        std::fs::write(place.dir.path().join("config.toml"), config + &team(server.port, "publish = \"handbook\"\n"))
+            .unwrap();
+        let mut daemon = place.spawn_command(place.command().arg("run"));
+        daemon.wait_idle();
+        (place, daemon)
+    };
+    let ((_first, mut one), (_second, mut other)) = (keeper_of("one"), keeper_of("other"));
+    let init = TeamInitRequest { team: "handbook".to_owned(), bits: false };
+    one.ask(&init);
+    one.ask(&TeamPublishRequest::default());
+    other.ask(&TeamPublishRequest::default());
+    let state = |daemon: &mut Daemon| {
+        let info = daemon.ask(&TeamStatusRequest::default()).teams.remove(0);
+        let own = info.vaults.iter().find(|vault| vault.own).unwrap();
+        (info.problem.is_some(), own.notes)
+    };
+    assert_eq!((state(&mut one), state(&mut other)), ((false, 1), (false, 1)));
+    other.ask(&TeamDropRequest { team: "handbook".to_owned() });
+    assert_eq!(state(&mut one), (true, 0));
+    eventually("the keeper says so, too", || {
+        one.status().problems.iter().any(|problem| problem.contains("there is no collection"))
+    });
+    other.ask(&init);
+    eventually("the keeper goes on", || state(&mut one) == (false, 1));
+    assert!(one.status().problems.is_empty());
 }
 
 #[test]

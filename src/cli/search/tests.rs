@@ -60,6 +60,12 @@ fn printed(hit: &Hit, width: usize) -> String {
 }
 
 #[test]
+fn a_hit_of_a_team_names_its_vault() {
+    let text = printed(&Hit { vault: "handbook/wiki".to_owned(), ..hit() }, 90);
+    assert!(text.contains("    handbook/wiki: Projects/Very long folder/Plan.md:12"), "{text}");
+}
+
+#[test]
 fn a_hit_on_a_wide_terminal() {
     let text = printed(&hit(), 80);
     let lines: Vec<&str> = text.lines().collect();

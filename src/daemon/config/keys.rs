@@ -82,9 +82,13 @@ pub(super) const VAULT_KEYS: [(&str, &str); 9] = [
 pub(super) const TEAM: &str = "team";
 
 /// Their keys, with a line for `situated init` each.
-pub(super) const TEAM_KEYS: [(&str, &str); 9] = [
+pub(super) const TEAM_KEYS: [(&str, &str); 10] = [
     ("url", "The address of a Qdrant server."),
     ("replicas", "Other nodes of the same cluster: asked where `url` does not answer."),
+    (
+        "passes_on",
+        "true if what answers at an address of this machine is not on it (a tunnel): then notes and queries leave it, and `status` says so.",
+    ),
     ("collection", "What the team's collection is called there: one for each circle of readers."),
     ("key_file", "A file that only you can read, with the key of the collection."),
     ("key_command", "A command that prints the key."),

@@ -35,6 +35,7 @@ pub(super) fn read(raw: &RawTable, reader: &mut Reader<'_>) -> Option<(String, T
         match name.as_str() {
             "url" => config.url = reader.take(&full, placed, units::address)?,
             "replicas" => config.replicas = replicas(&full, placed, reader)?,
+            "passes_on" => config.passes_on = reader.take(&full, placed, units::boolean)?,
             "collection" => config.collection = reader.take(&full, placed, collection)?,
             "key_file" => key.file = reader.take(&full, placed, units::key_file),
             "key_command" => key.command = reader.take(&full, placed, units::words),
@@ -85,11 +86,12 @@ fn collection(value: &units::Value) -> Result<String, String> {
 
 /// Keys and values in force.
 pub(super) fn values(config: &TeamConfig) -> Vec<(&'static str, String)> {
-    let TeamConfig { url, replicas, collection, key, ca_file, timeout, search } = config;
+    let TeamConfig { url, replicas, passes_on, collection, key, ca_file, timeout, search } = config;
     let mut values = vec![("url", quoted(url))];
     if !replicas.is_empty() {
         values.push(("replicas", list(replicas)));
     }
+    values.push(("passes_on", passes_on.to_string()));
     values.push(("collection", quoted(collection)));
     values.extend(key.file.as_ref().map(|file| ("key_file", quoted(&file.to_string_lossy()))));
     values.extend(key.command.as_ref().map(|_| ("key_command", HIDDEN.to_owned())));

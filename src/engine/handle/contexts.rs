@@ -28,6 +28,9 @@ use store::record::NoteRecord;
 /// Contexts that are reviewed at most.
 const MOST_REVIEWED: usize = 1000;
 
+/// Who wrote a context that a team had.
+const OF_TEAM: &str = "a model of the team";
+
 /// The generation that answers.
 pub(super) fn answering(engine: &Handle) -> String {
     engine.0.vaults.load().first().map_or_else(String::new, |vault| vault.generation.clone())
@@ -249,7 +252,7 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
             context: context.text.clone(),
             questions: context.expansion.questions.clone(),
             terms: context.expansion.terms.clone(),
-            generation: context.generation.clone(),
+            generation: if context.is_given() { OF_TEAM.to_owned() } else { context.generation.clone() },
             quality: context.quality,
             scores: context.making.map(|making| making.scores),
             drifted: context.sketch.left_in(text) < DRIFT_BELOW,

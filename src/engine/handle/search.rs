@@ -130,7 +130,8 @@ pub(super) fn search_hiding(
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(parsed, options, hide, &mut vectors)).collect();
 
     // If a vault is named, only that one is asked. Of a team, only the generation that answers is published.
-    let asks_teams = request.vault.is_none() && request.expect.is_none();
+    let is_named = request.vault.as_deref().is_some_and(|name| !engine.0.teams.has_vault(name));
+    let asks_teams = !is_named && request.expect.is_none();
     let told = asks_teams.then(|| ask_teams(engine, &wanted, &served, &mut vectors, cancel));
     let (outside, unasked) = told.transpose()?.unwrap_or_default();
     let (rankings, outside) = search::rank_beside(&parts, outside)?;

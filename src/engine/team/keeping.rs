@@ -1,6 +1,5 @@
 //! A vault that is published from here: its keeper, and the task that makes it follow the vault's snapshots.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,19 +10,18 @@ use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinHandle;
 
 use super::source::{VaultSource, describe, embedder_of};
+use super::word::{WORD, word};
 use crate::Shared;
 use ::team::verify::Differences;
 use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind};
-use note::fingerprint::Fields;
-use platform::files::Private as _;
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
 
 /// After how long a vault that cannot be kept yet is tried again.
 const OPENING: Duration = Duration::from_secs(1);
 
-/// The file with the random word that distinguishes this keeper from others.
-const WORD: &str = "team-keeper";
+/// After how long a keeper that rests looks whether it still has its vault.
+const LOOK: Duration = Duration::from_secs(300);
 
 /// A vault that is published from here. Its task ends with it.
 pub(super) struct Kept {
@@ -45,7 +43,7 @@ pub(super) struct Kept {
 struct KeeperStatus {
     notes: u64,
     left: u64,
-    problem: Option<String>,
+    problem: Option<Failure>,
 }
 
 impl Kept {
@@ -78,7 +76,26 @@ impl Kept {
     /// Writes into an answer how far the keeper is.
     pub(super) fn tell(&self, vault: &mut TeamVault) {
         let KeeperStatus { notes, left, problem } = self.status.lock().clone();
+        let problem = problem.map(|failure| failure.message);
         *vault = TeamVault { own: true, notes, left, problem, ..std::mem::take(vault) };
+    }
+
+    /// Why it is not up to date; not that the vault is being opened or indexed, which passes.
+    pub(super) fn problem(&self) -> Option<String> {
+        let problem = self.status.lock().problem.clone();
+        problem.filter(|failure| failure.kind != Kind::Local).map(|failure| failure.message)
+    }
+
+    /// Begins anew if the keeper does not know yet that its collection is gone, or is there by now, or another one.
+    pub(super) fn compare(&self, collection: bool, vault: bool) {
+        let mut status = self.status.lock();
+        let is_told = status.problem.as_ref().is_some_and(|failure| failure.kind == Kind::Missing);
+        let is_lost = status.notes > 0 && !(collection && vault);
+        if is_lost || (collection && is_told) {
+            *status = KeeperStatus { left: status.notes + status.left, ..KeeperStatus::default() };
+            drop(status);
+            self.wake();
+        }
     }
 
     /// The description that its collection would get.
@@ -123,12 +140,22 @@ impl Kept {
         }
     }
 
+    /// Has the next turn begin anew if the vault is not there any more as this keeper's, or the server does not answer.
+    async fn look(&self) {
+        let keeper = self.keeper.lock().await;
+        if let Some(keeper) = keeper.as_ref()
+            && !keeper.has_vault().await
+        {
+            self.anew.store(true, Ordering::Relaxed);
+        }
+    }
+
     async fn turn(&self, take_over: bool) -> Done {
         let mut keeper = self.keeper.lock().await;
         let keeper = match self.made(&mut keeper) {
             Ok(keeper) => keeper,
             Err(failure) => {
-                self.status.lock().problem = Some(failure.message.clone());
+                self.status.lock().problem = Some(failure.clone());
                 return Done::Waits(OPENING, failure);
             }
         };
@@ -145,13 +172,13 @@ impl Kept {
 
     fn report(&self, keeper: &Keeper, failure: Option<&Failure>) {
         let (notes, left) = keeper.progress();
-        let problem = failure.map(|failure| failure.message.clone());
         let mut status = self.status.lock();
-        let passes = failure.is_some_and(|failure| failure.kind == Kind::Local);
-        if problem.is_some() && status.problem != problem && !passes {
-            tracing::warn!(vault = self.vault, "not published: {}", problem.as_deref().unwrap_or_default());
+        if let Some(failure) =
+            failure.filter(|failure| failure.kind != Kind::Local && status.problem.as_ref() != Some(failure))
+        {
+            tracing::warn!(vault = self.vault, "not published: {failure}");
         }
-        *status = KeeperStatus { notes: notes as u64, left: left as u64, problem };
+        *status = KeeperStatus { notes: notes as u64, left: left as u64, problem: failure.cloned() };
     }
 
     /// The keeper. It is made if there is none yet, and made anew if the vault has another embedder by now.
@@ -182,21 +209,15 @@ async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receive
     loop {
         let Some(alive) = kept.upgrade() else { return };
         let done = alive.turn(false).await;
-        let wait = match done {
-            Done::Rests => None,
-            Done::Waits(wait, _) => Some(wait),
-        };
-        let again = async {
-            match wait {
-                Some(wait) => tokio::time::sleep(wait).await,
-                None => std::future::pending().await,
-            }
+        let (rests, wait) = match done {
+            Done::Rests => (true, LOOK),
+            Done::Waits(wait, _) => (false, wait),
         };
         tokio::select! {
-            () = again => {}
+            () = tokio::time::sleep(wait) => if rests { alive.look().await },
             () = alive.wake.notified() => {}
             // A failure is not retried at every save.
-            ended = changed(&vault, &mut notices), if wait.is_none_or(|wait| wait <= OPENING) => if ended { return },
+            ended = changed(&vault, &mut notices), if rests || wait <= OPENING => if ended { return },
         }
     }
 }
@@ -213,24 +234,6 @@ async fn changed(vault: &str, notices: &mut broadcast::Receiver<Arc<Notice>>) ->
             Err(broadcast::error::RecvError::Closed) => return true,
         }
     }
-}
-
-/// The random word that distinguishes this keeper from others: made once, and kept beside the indexes.
-fn word(data_dir: &Path) -> std::io::Result<String> {
-    let path = data_dir.join(WORD);
-    if let Ok(known) = std::fs::read_to_string(&path)
-        && known.len() == 32
-    {
-        return Ok(known);
-    }
-    let random = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), ());
-    let bytes =
-        Fields::new("team-keeper/1").number(random()).number(random()).number(std::process::id().into()).finish();
-    let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).private().open(&path)?;
-    std::io::Write::write_all(&mut file, word.as_bytes())?;
-    file.sync_all()?;
-    Ok(word)
 }
 
 /// What this machine is called, for people.

@@ -1,6 +1,7 @@
 //! The notes of a vault as its store has them, for its keeper.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -25,9 +26,17 @@ const MEASURED: usize = 400;
 pub(super) struct VaultSource {
     engine: Weak<Shared>,
     vault: String,
-    /// States by path, each with the sequence number of the note that it was computed for.
-    known: Mutex<HashMap<VaultPath, (u64, String)>>,
+    known: Mutex<Known>,
     private: Mutex<Arc<Private>>,
+}
+
+/// What was computed for the last snapshot.
+#[derive(Default)]
+struct Known {
+    /// What links may lead to: a note that comes, goes or becomes private changes the links of others.
+    targets: u64,
+    /// By path: the sequence number of a note, its state without its links, and the whole of it.
+    states: HashMap<VaultPath, (u64, String, String)>,
 }
 
 /// What a vault answers from.
@@ -67,24 +76,31 @@ impl Source for VaultSource {
             // What is not indexed yet is not gone.
             return Err("the vault is still being indexed".to_owned());
         }
+        let private = &pipeline.private;
+        let targets = targets(&snapshot, private);
         let mut known = self.known.lock();
         let mut now = HashMap::with_capacity(snapshot.note_count());
         for entry in snapshot.notes() {
-            if pipeline.private.covers(&entry.path, entry.tags()) || entry.rows.is_empty() {
+            if private.covers(&entry.path, entry.tags()) || entry.rows.is_empty() {
                 continue;
             }
-            let state = match known.remove(&entry.path).filter(|(seq, _)| *seq == entry.seq) {
-                Some((_, state)) => state,
+            let own = match known.states.remove(&entry.path).filter(|(seq, ..)| *seq == entry.seq) {
+                Some(same) if known.targets == targets => {
+                    now.insert(entry.path.clone(), same);
+                    continue;
+                }
+                Some((_, own, _)) => own,
                 None => match pipeline.store.note(&entry.path).map_err(|error| error.to_string())? {
-                    Some(record) if record.seq == entry.seq => state_of(&record, entry, &snapshot),
+                    Some(record) if record.seq == entry.seq => own_state(&record, entry, &snapshot),
                     // It has changed since; the next snapshot has it.
                     _ => continue,
                 },
             };
-            now.insert(entry.path.clone(), (entry.seq, state));
+            let whole = with_links(&own, &links(entry, &snapshot, private));
+            now.insert(entry.path.clone(), (entry.seq, own, whole));
         }
-        let wanted = now.iter().map(|(path, (_, state))| (path.as_str().to_owned(), state.clone())).collect();
-        *known = now;
+        let wanted = now.iter().map(|(path, (.., state))| (path.as_str().to_owned(), state.clone())).collect();
+        *known = Known { targets, states: now };
         Ok(wanted)
     }
 
@@ -120,7 +136,8 @@ fn document(
     let Ok(text) = read.map_err(|Hangs| format!("the file system of `{}` hangs", shared.name))? else {
         return Ok(None);
     };
-    let state = state_of(&record, entry, snapshot);
+    let links = links(entry, snapshot, &pipeline.private);
+    let state = with_links(&own_state(&record, entry, snapshot), &links);
     let about: Vec<About> = abouts(&record, &contexts).collect();
     let hash = record.hash;
     let decided = pipeline.decide(&Task::again(path.clone()), text, Some((record, contexts)), now_s());
@@ -134,7 +151,6 @@ fn document(
     for ((chunk, _), row) in chunks.iter_mut().zip(entry.rows.iter()) {
         chunk.windows = snapshot.vectors(row).into_iter().map(Into::into).collect();
     }
-    let links = links(entry, snapshot, &pipeline.private);
     let note = NoteEntry { texts: decided.entry.texts.with_links(&links), ..decided.entry };
     Ok(Some(Document { note, chunks, language, state }))
 }
@@ -148,21 +164,38 @@ fn links<'a>(entry: &NoteEntry, snapshot: &'a Snapshot, private: &Private) -> Ve
     shown.map(|note| note.path.as_str()).collect()
 }
 
+/// A number that changes with what a link may lead to: the notes and their names, and which of them are private.
+fn targets(snapshot: &Snapshot, private: &Private) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for note in snapshot.notes() {
+        (&note.path, note.title(), private.covers(&note.path, note.tags())).hash(&mut hasher);
+        note.aliases().for_each(|alias| alias.hash(&mut hasher));
+    }
+    hasher.finish()
+}
+
 /// What is published about a note's chunks besides their texts. A context that was written for an earlier text of its
-/// chunk is not offered to others: they would buy one for the present text.
+/// chunk is not offered to others: they would buy one for the present text. Nor is one that a team had, whose author is
+/// not known here: the team has it from him.
 fn abouts<'a>(record: &'a NoteRecord, contexts: &'a [ContextRecord]) -> impl Iterator<Item = About> + 'a {
     record.chunks.iter().enumerate().map(|(at, chunk)| {
         let key = context_key(&chunk.keys, chunk.hash);
         let fits = |context: &&ContextRecord| context_key(&context.sections, context.written_for) == key;
         let paid = contexts.get(at).filter(|context| context.is_paid()).filter(fits);
-        let by = paid.map(|context| context.generation.clone());
+        let by = paid.filter(|context| !context.is_given()).map(|context| context.generation.clone());
         About { key: key.to_string(), by, expansion: paid.map(|c| c.expansion.clone()).unwrap_or_default() }
     })
 }
 
 /// The fingerprint of a note as it is published: it covers everything that its points are made of.
-fn state_of(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> String {
-    let mut fields = Fields::new("team-note/1")
+fn with_links(own: &str, links: &[&str]) -> String {
+    let fields = Fields::new("team-note/2").bytes(own.as_bytes());
+    state(links.iter().fold(fields, |fields, path| fields.bytes(path.as_bytes())))
+}
+
+/// The part of it that follows from the note alone.
+fn own_state(record: &NoteRecord, entry: &NoteEntry, snapshot: &Snapshot) -> String {
+    let mut fields = Fields::new("team-note/own")
         .bytes(&record.hash.0)
         .bytes(record.embedder.as_bytes())
         .bytes(record.chunker.as_bytes())

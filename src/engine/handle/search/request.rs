@@ -47,7 +47,12 @@ impl Wanted {
         hide: bool,
         cancel: &Cancel,
     ) -> Result<Self, CallError> {
-        let (mut vaults, left_out) = engine.served(request.vault.as_deref())?;
+        // A team's vault is a condition, for the team is asked beside the vaults here.
+        let (of_team, vault) = match request.vault.as_deref() {
+            Some(name) if engine.0.teams.has_vault(name) => (Some(name), None),
+            name => (None, name),
+        };
+        let (mut vaults, left_out) = engine.served(vault)?;
         let contextual = match &request.contextual {
             None => true,
             Some(Contextual::Flag(flag)) => *flag,
@@ -80,7 +85,12 @@ impl Wanted {
         let now = jiff::Zoned::now();
         options.boosts.today = Some(now.date());
         weigh(&mut options.boosts, request.boosts.as_ref())?;
-        let parse = |as_words: &AsWords| parsed(request, &now, as_words);
+        let parse = |as_words: &AsWords| -> Result<Parsed, CallError> {
+            let mut parsed = parsed(request, &now, as_words)?;
+            let named = of_team.map_or(Ok(()), |name| parsed.filter.add(Key::Vault, name, now.date()));
+            named.map_err(CallError::Invalid)?;
+            Ok(parsed)
+        };
         let mut parsed = parse(&AsWords::default())?;
         // The note that is expected may lie in a vault that the query leaves out: that is why it is not found.
         if request.expect.is_none() {

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use context::ContextRecord;
 use context::plan::PendingContext;
 use provider::simulation::What;
 use serde_json::json;
@@ -61,6 +62,7 @@ fn what_a_team_has_is_taken_and_the_rest_is_bought() {
     assert!(decided.chunks.iter().all(|chunk| chunk.due.is_none()), "{:?}", decided.chunks);
     let kept = bench.pipeline().store.contexts(&path("a.md")).unwrap();
     assert_eq!((kept[0].text.as_str(), kept[0].spent.micro_dollars), (OF_LISBON, None));
+    assert_eq!(kept.iter().map(ContextRecord::is_given).collect::<Vec<_>>(), [true, false, false]);
     // It is written down, so that the next start knows it.
     let again = provider::ledger::Ledger::open(&provider::ledger::folder(&bench.settings.data_dir)).unwrap();
     assert_eq!((again.report(machine::zoned()).by_team, report.damaged_lines), (vec![saving], 0));
