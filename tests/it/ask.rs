@@ -144,6 +144,17 @@ fn every_provider_streams_and_cites() {
 }
 
 #[test]
+fn the_texts_are_the_whole_answer_where_it_ends_in_a_bracket() {
+    let model = StreamModel::start();
+    let place = place(&model, "openai", "");
+    let _daemon = start(&place);
+    model.script([says("In old alders [1], see [Her")]);
+    let (texts, reply) = asked(&place, &question(QUESTION));
+    assert!(reply.answer.ends_with("[Her"), "{reply:?}");
+    assert_eq!(texts.concat(), reply.answer);
+}
+
+#[test]
 fn a_server_that_knows_no_streams_is_understood() {
     let model = StreamModel::start();
     let place = place(&model, "openai", "");

@@ -66,7 +66,7 @@ pub(super) fn ask(
     }
     let citations = Arc::new(Mutex::new((Citations::new(shown), String::new())));
     let show: OnText = {
-        let citations = citations.clone();
+        let (citations, on_text) = (citations.clone(), on_text.clone());
         Arc::new(move |piece: &str| {
             let mut read = citations.lock();
             let text = read.0.take(piece);
@@ -81,7 +81,10 @@ pub(super) fn ask(
     let (cited, found, dropped) = {
         let mut read = citations.lock();
         let left = read.0.end();
-        read.1.push_str(&left);
+        if !left.is_empty() {
+            read.1.push_str(&left);
+            on_text(&left);
+        }
         answer.answer.clone_from(&read.1);
         (read.0.cited(), read.0.found(), read.0.dropped())
     };
