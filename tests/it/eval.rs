@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protocol::hit::NoteStanding;
-use protocol::search::SearchRequest;
+use protocol::search::{Mode, SearchRequest};
 use protocol::status::RunState;
 use serde_json::{Value, json};
 
@@ -323,6 +323,34 @@ fn what_cannot_be_measured_says_why() {
 
 #[test]
 fn a_note_says_why_it_is_not_found() {
+#[test]
+fn the_vector_lane_corrects_a_word_where_a_search_does() {
+    let texts = [
+        ("a.md", "The zeppelin rises.\n"),
+        ("b.md", "Onion soup with cream and leeks.\n"),
+        ("c.md", "A kite circles above the meadow.\n"),
+        ("d.md", "Zipper pell line of dresses.\n"),
+        ("e.md", "Appeals to the line of the zoo.\n"),
+        ("f.md", "The pelican and the line.\n"),
+        ("g.md", "Linoleum, pepper, zest.\n"),
+        ("h.md", "Pelin is a town in Bulgaria, line one.\n"),
+    ];
+    let place = Place::with(&texts);
+    let queries = "{\"_id\":\"1\",\"text\":\"zepellin\"}\n";
+    let qrels = "query-id\tcorpus-id\tscore\n1\ta.md\t1\n";
+    let corpus: String = texts.iter().map(|(id, _)| format!("{}\n", json!({"_id": id, "text": ""}))).collect();
+    let set = set_of(&place, &corpus, queries, qrels, &texts);
+    let found = report(&place, &["--set", &set]);
+    let systems = found["systems"].as_array().unwrap();
+    let mut daemon = place.start();
+    for (lane, mode) in [("dense", Mode::Dense), ("hybrid", Mode::Hybrid)] {
+        let system = systems.iter().find(|s| s["lane"] == lane && s["context"] == "template").unwrap();
+        let hits = daemon.ask(&SearchRequest { mode: Some(mode), ..query("zepellin") }).hits;
+        let rank = hits.iter().position(|hit| hit.path == "a.md").unwrap();
+        assert_eq!(system["ranks"][rank], json!(1), "{lane}: {system} {hits:?}");
+    }
+}
+
     let place = Place::with(&NOTES);
     place.write(".situatedignore", "Secret.md\n");
     place.write("Secret.md", "the anchoring gear");

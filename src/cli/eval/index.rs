@@ -102,7 +102,10 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
         let began = Instant::now();
         let mut parsed =
             search::parse(&query.text, today).map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))?;
-        parsed.understand([(snapshot, None)], &options)?;
+        // As a search does: only the hybrid lane has its vector made of corrected words.
+        if mode == Mode::Hybrid {
+            parsed.understand([(snapshot, None)], &options)?;
+        }
         let text = parsed.text_meant();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let familiarity = builtin::model().familiarity(&text);
