@@ -510,3 +510,4 @@ fn without_a_reranker_there_is_nothing_to_measure() {
     let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--rerank"], 2);
     assert!(talk.contains("[rerank] provider"), "{talk}");
 }
+    assert!(!talk.contains("--dry-run"), "{talk}");
