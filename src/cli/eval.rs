@@ -19,12 +19,12 @@ use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
-use super::print::shown;
+use super::print::{shown, typed};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::target;
 use super::tour::temporary_folder;
-use crate::daemon::config::{Config, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use ::index::embed::builtin;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
@@ -155,7 +155,11 @@ impl Side {
     fn read(letter: &str, path: &Path, session: &Session) -> Result<Self, CliFailure> {
         let overrides = Overrides { config: Some(path.to_owned()), ..session.overrides() };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Side { name: format!("{letter} ({stem})"), config: Config::load(&overrides)?.config })
+        let loaded = Config::load(&overrides).map_err(|errors| {
+            let check = format!("`situated --config {} config check` checks again", typed(path));
+            wrong(format!("the configuration is wrong\n{errors}\n{check}"))
+        })?;
+        Ok(Side { name: format!("{letter} ({stem})"), config: loaded.config })
     }
 
     /// Its reranker, if it has one.
@@ -169,6 +173,11 @@ impl Side {
         match self.config.engine.context.provider {
             Provider::None => Arm::Off,
             Provider::Template => Arm::Template,
+        let wrong =
+            |what: String| CliFailure::new(ConfigErrors::EXIT_CODE, format!("--{}: {what}", letter.to_lowercase()));
+        if !path.is_file() {
+            return Err(wrong(format!("{} is not a file", shown(path))));
+        }
             _ => Arm::Model,
         }
     }
