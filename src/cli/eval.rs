@@ -24,7 +24,7 @@ use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::target;
 use super::tour::temporary_folder;
-use crate::daemon::config::{Config, ConfigErrors, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Overrides, real_folder};
 use ::index::embed::builtin;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
@@ -43,7 +43,8 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     let began = Instant::now();
     let loaded = target::or_served(session.config()?, session);
     // Before minutes of work, fail on a page that cannot be written or a configuration that makes no sense.
-    let page = args.html.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
+    let page =
+        args.html.as_deref().map(|path| create(path, args, &loaded.config).map(|file| (path, file))).transpose()?;
     let pair = match (&args.a, &args.b) {
         (Some(a), Some(b)) => Some([Side::read("A", a, session)?, Side::read("B", b, session)?]),
         _ => None,
@@ -135,8 +136,17 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(exit::OK)
 }
 
-/// Opens the file and keeps its content for now: that stays if nothing gets measured.
-fn create(path: &Path) -> Result<std::fs::File, CliFailure> {
+/// Opens the file and keeps its content for now: that stays if nothing gets measured. In a vault the page would be a
+/// note, which holds the queries that are measured next.
+fn create(path: &Path, args: &Eval, config: &Config) -> Result<std::fs::File, CliFailure> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let mut vaults: Vec<PathBuf> = config.engine.vaults.iter().map(|vault| vault.path.clone()).collect();
+    vaults.extend(args.set.as_ref().map(|dir| dir.join("vault")).or(args.vault.clone()));
+    if vaults.iter().any(|vault| real_folder(folder).starts_with(real_folder(vault))) {
+        let message =
+            format!("--html {}: it is in a vault, which is never written to; name another place", shown(path));
+        return Err(CliFailure::usage(message));
+    }
     std::fs::File::options()
         .create(true)
         .write(true)

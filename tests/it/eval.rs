@@ -308,22 +308,6 @@ fn a_set_is_asked_and_broken_lines_are_named() {
 }
 
 #[test]
-fn what_cannot_be_measured_says_why() {
-    let place = Place::with(&[("a.md", "# A\n\nNothing is linked here.\n")]);
-    let (said, talk) = eval(&place, &[place.vault.to_str().unwrap()], 1);
-    assert!(said.is_empty() && talk.contains("no query could be made of 1 note") && talk.contains("--set"), "{talk}");
-    let (_, talk) = eval(&place, &["nowhere"], 2);
-    assert!(talk.contains("nowhere is neither a folder nor a vault's name; none is configured"), "{talk}");
-    let (_, talk) = eval(&place, &[], 2);
-    assert!(talk.contains("situated eval ~/Notes"), "{talk}");
-    let page = place.dir.path().join("no/such/page.html");
-    let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--html", page.to_str().unwrap()], 73);
-    assert!(talk.contains("page.html"), "{talk}");
-}
-
-#[test]
-fn a_note_says_why_it_is_not_found() {
-#[test]
 fn the_vector_lane_corrects_a_word_where_a_search_does() {
     let texts = [
         ("a.md", "The zeppelin rises.\n"),
@@ -367,6 +351,25 @@ fn the_vector_lane_corrects_a_word_where_a_search_does() {
     };
     let absolute = place.vault.join("Moorings.md");
     for (text, note, standing, why) in [
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let place = Place::with(&[("a.md", "# A\n\nNothing is linked here.\n")]);
+    let (said, talk) = eval(&place, &[place.vault.to_str().unwrap()], 1);
+    assert!(said.is_empty() && talk.contains("no query could be made of 1 note") && talk.contains("--set"), "{talk}");
+    let (_, talk) = eval(&place, &["nowhere"], 2);
+    assert!(talk.contains("nowhere is neither a folder nor a vault's name; none is configured"), "{talk}");
+    let (_, talk) = eval(&place, &[], 2);
+    assert!(talk.contains("situated eval ~/Notes"), "{talk}");
+    let page = place.vault.join("page.html");
+    let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--html", page.to_str().unwrap()], 2);
+    assert!(talk.contains("in a vault, which is never written to") && !page.exists(), "{talk}");
+    let page = place.dir.path().join("no/such/page.html");
+    let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--html", page.to_str().unwrap()], 73);
+    assert!(talk.contains("page.html"), "{talk}");
+}
+
+#[test]
+fn a_note_says_why_it_is_not_found() {
         ("instrument frame buoy", "Moorings.md", NoteStanding::Hit, "It is hit no. 1."),
         ("instrument frame buoy", "Moorings", NoteStanding::Hit, "It is hit no. 1."),
         ("instrument frame buoy", absolute.to_str().unwrap(), NoteStanding::Hit, "It is hit no. 1."),
