@@ -26,6 +26,7 @@ use super::target;
 use super::tour::temporary_folder;
 use crate::daemon::config::{Config, ConfigErrors, Overrides, real_folder};
 use ::index::embed::builtin;
+use ::index::embed::settings::EmbedProvider;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
 use ::index::search::rerank::RerankProvider;
@@ -49,6 +50,11 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         (Some(a), Some(b)) => Some([Side::read("A", a, session)?, Side::read("B", b, session)?]),
         _ => None,
     };
+    let measured: Vec<&Config> =
+        pair.as_ref().map_or(vec![&loaded.config], |pair| pair.each_ref().map(|side| &side.config).into());
+    if measured.iter().any(|config| config.engine.embed.provider != EmbedProvider::Builtin) {
+        session.say("vectors are the built-in model's; the embedder that `[embed]` names is not measured");
+    }
     let mut bench = Bench::new(session)?;
     let mut source = match &args.set {
         Some(dir) => source::set(dir, args, &bench)?,
