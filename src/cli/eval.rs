@@ -97,7 +97,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         }
     }
     let mut measured = match &pair {
-        Some(sides) => compare(&source, sides, &seconds, args.seed, &mut bench)?,
+        Some(sides) => compare(&source, sides, &seconds, session, args.seed, &mut bench)?,
         None => survey(&source, &loaded.config, seconds.first().and_then(Option::as_ref), args.seed, &mut bench)?,
     };
     bench.bar.finish_and_clear();
@@ -169,6 +169,11 @@ struct Side {
 
 impl Side {
     fn read(letter: &str, path: &Path, session: &Session) -> Result<Self, CliFailure> {
+        let wrong =
+            |what: String| CliFailure::new(ConfigErrors::EXIT_CODE, format!("--{}: {what}", letter.to_lowercase()));
+        if !path.is_file() {
+            return Err(wrong(format!("{} is not a file", shown(path))));
+        }
         let overrides = Overrides { config: Some(path.to_owned()), ..session.overrides() };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let loaded = Config::load(&overrides).map_err(|errors| {
@@ -189,11 +194,6 @@ impl Side {
         match self.config.engine.context.provider {
             Provider::None => Arm::Off,
             Provider::Template => Arm::Template,
-        let wrong =
-            |what: String| CliFailure::new(ConfigErrors::EXIT_CODE, format!("--{}: {what}", letter.to_lowercase()));
-        if !path.is_file() {
-            return Err(wrong(format!("{} is not a file", shown(path))));
-        }
             _ => Arm::Model,
         }
     }
@@ -290,30 +290,46 @@ fn survey(
     Ok(measured)
 }
 
-/// Measures two configurations in the hybrid lane, each with its boosts.
+/// Measures two configurations in the hybrid lane, each with its boosts. Contexts of a model that has written none are
+/// the template's, and are called so.
 fn compare(
     source: &Source,
     sides: &[Side; 2],
     seconds: &[Option<Second>],
+    session: &Session,
     seed: u64,
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
     let mut measured = Measured { report: Report::default(), runs: Vec::new() };
+    let mut chunks = [0; 2];
     for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;
-        measured.report.chunks = pages.iter().map(|page| page.cuts.len()).sum();
-        measured.report.written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
-        let built = index::build(source, &pages, side.arm(), &side.config, bench)?;
+        chunks[i] = pages.iter().map(|page| page.cuts.len()).sum();
+        let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+        let arm = match side.arm() {
+            Arm::Model if written == 0 => {
+                let none = format!("{}: no model has written contexts here; the free ones are measured", side.name);
+                bench.bar.suspend(|| session.say(super::session::safe(&none)));
+                Arm::Template
+            }
+            Arm::Model => {
+                measured.report.written = measured.report.written.max(written);
+                Arm::Model
+            }
+            arm => arm,
+        };
+        let built = index::build(source, &pages, arm, &side.config, bench)?;
         let reranker = seconds.get(i).and_then(Option::as_ref).map(|second| &*second.reranker);
         let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true, reranker };
         let runs = index::ask(source, &built, how, bench)?;
-        let system = System::new("hybrid", side.arm().name(), &runs, seed);
+        let system = System::new("hybrid", arm.name(), &runs, seed);
         let (config, rerank) = (Some(side.name.clone()), reranker.is_some());
         measured.report.systems.push(System { config, rerank, boosts: true, ..system });
         measured.runs.push(runs);
     }
     let of = |i: usize| (sides[i].name.as_str(), measured.runs[i].as_slice());
-    measured.report.comparison = Some(Comparison::new(of(0), of(1), seed));
+    measured.report.comparison = Some(Comparison { chunks, ..Comparison::new(of(0), of(1), seed) });
+    measured.report.chunks = chunks[1];
     Ok(measured)
 }
 

@@ -150,6 +150,22 @@ fn two_configurations_are_compared() {
     let broken = config("broken.toml", "[serch]\nlimit = 3\n");
     let (_, talk) = eval(&place, &[vault, "--a", &a, "--b", &broken], 78);
     assert!(talk.contains("broken.toml:1") && talk.contains("serch"), "{talk}");
+    assert!(
+        talk.contains("--b: the configuration is wrong") && talk.contains(&format!("--config {broken} config check")),
+        "{talk}"
+    );
+    let (_, talk) = eval(&place, &[vault, "--a", "nowhere.toml", "--b", &a], 78);
+    assert!(talk.contains("--a: nowhere.toml is not a file") && !talk.contains("init"), "{talk}");
+
+    // What nobody has written is not measured, and vectors are those of the built-in model.
+    let unwritten = "[context]\nprovider = \"ollama\"\n[embed]\nprovider = \"ollama\"\nmodel = \"e\"\n";
+    let unwritten = config("model.toml", unwritten);
+    let (said, talk) = eval(&place, &[vault, "--a", &a, "--b", &unwritten], 0);
+    assert!(
+        talk.contains("B (model): no model has written contexts here") && !said.contains("hybrid, model"),
+        "{said}{talk}"
+    );
+    assert!(talk.contains("vectors are the built-in model's"), "{talk}");
 }
 
 #[test]
@@ -335,22 +351,6 @@ fn the_vector_lane_corrects_a_word_where_a_search_does() {
     }
 }
 
-    let place = Place::with(&NOTES);
-    place.write(".situatedignore", "Secret.md\n");
-    place.write("Secret.md", "the anchoring gear");
-    place.write("Drawing.svg", "<svg/>");
-    let mut daemon = place.start();
-    let expecting = |text: &str, note: &str| {
-        let (limit, per_note, expect) = (Some(1), Some(1), Some(note.to_owned()));
-        SearchRequest { limit, per_note, expect, ..query(text) }
-    };
-    let mut expected = |text: &str, note: &str| {
-        let expected = daemon.ask(&expecting(text, note)).expected.unwrap();
-        assert!(!expected.why.is_empty(), "{expected:?}");
-        expected
-    };
-    let absolute = place.vault.join("Moorings.md");
-    for (text, note, standing, why) in [
 #[test]
 fn what_cannot_be_measured_says_why() {
     let place = Place::with(&[("a.md", "# A\n\nNothing is linked here.\n")]);
@@ -370,6 +370,22 @@ fn what_cannot_be_measured_says_why() {
 
 #[test]
 fn a_note_says_why_it_is_not_found() {
+    let place = Place::with(&NOTES);
+    place.write(".situatedignore", "Secret.md\n");
+    place.write("Secret.md", "the anchoring gear");
+    place.write("Drawing.svg", "<svg/>");
+    let mut daemon = place.start();
+    let expecting = |text: &str, note: &str| {
+        let (limit, per_note, expect) = (Some(1), Some(1), Some(note.to_owned()));
+        SearchRequest { limit, per_note, expect, ..query(text) }
+    };
+    let mut expected = |text: &str, note: &str| {
+        let expected = daemon.ask(&expecting(text, note)).expected.unwrap();
+        assert!(!expected.why.is_empty(), "{expected:?}");
+        expected
+    };
+    let absolute = place.vault.join("Moorings.md");
+    for (text, note, standing, why) in [
         ("instrument frame buoy", "Moorings.md", NoteStanding::Hit, "It is hit no. 1."),
         ("instrument frame buoy", "Moorings", NoteStanding::Hit, "It is hit no. 1."),
         ("instrument frame buoy", absolute.to_str().unwrap(), NoteStanding::Hit, "It is hit no. 1."),
@@ -501,6 +517,7 @@ fn a_reranker_that_costs_is_agreed_to_first() {
     let (vault, config) = (place.vault.to_str().unwrap(), config.to_str().unwrap());
     let (_, talk) = eval(&place, &[vault, "--rerank", "--config", config], 2);
     assert!(talk.contains("It is asked up to 12 times: $0.0") && talk.contains("--yes"), "{talk}");
+    assert!(!talk.contains("--dry-run"), "{talk}");
     assert!(judge.asked().is_empty(), "asked without having been agreed to");
     eval(&place, &[vault, "--rerank", "--yes", "--config", config], 0);
     assert!(!judge.asked().is_empty());
@@ -513,4 +530,3 @@ fn without_a_reranker_there_is_nothing_to_measure() {
     let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--rerank"], 2);
     assert!(talk.contains("[rerank] provider"), "{talk}");
 }
-    assert!(!talk.contains("--dry-run"), "{talk}");
