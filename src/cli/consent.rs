@@ -50,9 +50,21 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
 /// `situated contexts stop`.
 pub(super) fn stop(vault: Option<String>, session: &mut Session) -> Result<u8, CliFailure> {
     let offers: Offers = session.call(&StopContextsRequest { vault })?;
-    let mut said: Vec<String> = offers.vaults.iter().map(stopped).collect();
+    let mut said = all_stopped(&offers.vaults);
     said.push("`situated contexts start` goes on".to_owned());
     session.done(json!(offers), said.join("\n"))
+}
+
+/// Says of each offer what no model is asked for any more, and nothing twice: a generation beside the one that answers
+/// has an offer of its own.
+fn all_stopped(offers: &[Offer]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for line in offers.iter().map(stopped) {
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
+    said
 }
 
 /// Says what no model is asked for any more.
