@@ -239,6 +239,10 @@ fn a_question_can_be_piped_in_and_followed_up() {
     child.stdin.take().unwrap().write_all(QUESTION.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(out(&output).starts_with("It is so [1]."), "{}", err(&output));
+    let mut child = place.command().arg("ask").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"where \xff").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(err(&output).contains("standard input is not UTF-8 from byte 7 on"), "{output:?}");
     let body = &model.asked()[0];
     assert_eq!((&body["model"], &body["options"]["num_predict"]), (&json!("other-model"), &json!(77)), "{body}");
     assert!(body.to_string().contains("n=\\\"2\\\"") && !body.to_string().contains("n=\\\"3\\\""), "{body}");
