@@ -49,6 +49,11 @@ pub(super) fn ask(
     let hide = leaves.is_some() || request.audience.is_assistant();
     let (hits, mut answer) = passages(engine, &request, most, hide, cancel)?;
     if let Some(host) = leaves.filter(|_| !request.audience.is_assistant() && recent::has_private(engine)) {
+        for warning in &mut answer.warnings {
+            if let Some(conditions) = warning.strip_prefix("no note meets ") {
+                *warning = format!("no note that the model may be shown meets {conditions}");
+            }
+        }
         answer.warnings.push(format!("private notes were left out, for the model is at {host}"));
     }
     answer.provider = questioner.model.provider.name().to_owned();
