@@ -58,6 +58,9 @@ pub enum CallError {
     Paused(i64),
     /// The store failed, or something else on the disk.
     #[error("{0}")]
+    /// A model is not asked, because the budget has no room for it; the message says what to do.
+    #[error("{0}")]
+    OverBudget(String),
     Storage(String),
     /// The index of words failed: it can be made anew.
     #[error("{0}")]
@@ -128,4 +131,5 @@ impl From<CallError> for RpcError {
             CallError::Stopping => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000),
         }
     }
+            CallError::OverBudget(_) => RpcError::new(ErrorKind::Provider, message),
 }

@@ -339,6 +339,7 @@ fn without_a_model_or_money_the_passages_are_shown() {
     let daemon = start(&place);
     let (said, talk) = ran(&place, &["ask", QUESTION], 69);
     assert!(talk.contains("today's budget") && talk.contains("`budget.day`"), "{talk}");
+    assert!(!talk.contains("how the provider is doing"), "{talk}");
     assert!(said.contains("Birds/Heron.md:"), "{said}");
     assert!(model.asked().is_empty());
     daemon.kill();
