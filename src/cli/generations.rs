@@ -50,7 +50,7 @@ fn line(generation: &GenerationInfo) -> String {
         () if !built => dim("not built"),
         () => "built".to_owned(),
     };
-    let mut about = format!("{} {}", printable(provider), printable(model));
+    let mut about = format!("{} {}", printable(provider), printable(model)).trim_end().to_owned();
     if *built {
         about.push_str(&format!(", {}", counted(*chunks, "chunk")));
     }

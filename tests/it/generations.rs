@@ -151,6 +151,9 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     assert_eq!((exported, model.calls()), (Some(12), calls), "the archive has every context");
 }
 
+    let error = daemon.refused(&serve("bold"));
+    let said = "generation `bold` is not built for vault `notes`; `situated generations build bold` builds it";
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::NotFound, said));
 #[test]
 fn a_generation_that_nobody_wrote_down_is_named() {
     let model = Model::start();

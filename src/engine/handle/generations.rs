@@ -10,7 +10,7 @@ use crate::indexer::rebuild::Covered;
 use crate::jobs::Ended;
 use crate::runtime::shown;
 use crate::supervisor::Event;
-use crate::supervisor::generations::{GenerationRequest, answers_already, is_of};
+use crate::supervisor::generations::{GenerationRequest, answers_already, is_of, not_built};
 use protocol::generations::{DEFAULT_GENERATION, GenerationInfo};
 use protocol::jobs::{Job, JobKind, Scope};
 
@@ -32,7 +32,7 @@ pub(super) fn generations(engine: &Handle, vault: Option<&str>) -> Result<Vec<Ge
                 vault: vault.name.clone(),
                 name: shown(name).to_owned(),
                 provider: context.provider.name().to_owned(),
-                model: context.model().to_owned(),
+                model: if context.costs() { context.model().to_owned() } else { String::new() },
                 active,
                 built: open.is_some(),
                 notes: status.as_ref().map_or(0, |status| status.notes),
@@ -100,11 +100,7 @@ pub(super) fn of_generation(
         if vault.generation == name {
             return Ok(vault);
         }
-        inactive(engine, &vault.name, &name).ok_or_else(|| CallError::NotFound {
-            what: "generation",
-            name: shown(&name).to_owned(),
-            hint: format!("it is not built for vault `{}`; `situated generations build` does", vault.name),
-        })
+        inactive(engine, &vault.name, &name).ok_or_else(|| not_built(&name, &vault.name))
     };
     vaults.into_iter().map(find).collect()
 }

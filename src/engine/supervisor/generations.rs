@@ -62,6 +62,17 @@ fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
 pub(crate) fn answers_already(name: &str) -> CallError {
     CallError::Invalid(format!("`{}` is the generation that answers", shown(name)))
 }
+/// The refusal to use a generation that the configuration has, but that has no index.
+pub(crate) fn not_built(name: &str, vault: &str) -> CallError {
+    let name = shown(name);
+    CallError::NotBuilt {
+        name: name.to_owned(),
+        message: format!(
+            "generation `{name}` is not built for vault `{vault}`; `situated generations build {name}` builds it"
+        ),
+    }
+}
+
 
 impl Supervisor {
     /// Carries out a user's request about a generation of the vault that `main` answers for, and replies.
@@ -110,11 +121,7 @@ impl Supervisor {
             }
             (GenerationRequest::Use, Some(other)) => self.swap(main, other),
             (GenerationRequest::Drop, Some(other)) => return self.archive(main, other, reply),
-            (GenerationRequest::Use | GenerationRequest::Drop, None) => Err(CallError::NotFound {
-                what: "generation",
-                name: shown(name).to_owned(),
-                hint: "it is not built for this vault; `situated generations build` does".to_owned(),
-            }),
+            (GenerationRequest::Use | GenerationRequest::Drop, None) => Err(not_built(name, &vault.name)),
         };
         let _ = reply.send(done);
     }
