@@ -166,15 +166,20 @@ impl Store {
     /// order of path; with `templates` also the records of template contexts, without text. Returns the number of
     /// lines.
     pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
+        self.export_those(out, &|context| templates || context.is_paid())
+    }
+
+    /// The same of the contexts that are `wanted`.
+    pub fn export_those(&self, out: impl Write, wanted: &dyn Fn(&ContextRecord) -> bool) -> Result<u64, StoreError> {
         let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0 };
         let mut seen = HashSet::new();
         for note in self.notes()? {
             let contexts = self.contexts(&note.path)?;
             for (chunk, context) in note.chunks.iter().zip(contexts) {
-                if templates || context.is_paid() {
+                if wanted(&context) {
                     let key = context_key(&chunk.keys, chunk.hash);
                     if seen.insert(key) {
-                        self.export_under(key, Some((note.path.as_str(), context)), templates, &mut out)?;
+                        self.export_under(key, Some((note.path.as_str(), context)), wanted, &mut out)?;
                     }
                 }
             }
@@ -184,7 +189,7 @@ impl Store {
         keys.sort_unstable();
         for key in keys {
             if seen.insert(key) {
-                self.export_under(key, None, templates, &mut out)?;
+                self.export_under(key, None, wanted, &mut out)?;
             }
         }
         out.out.flush().map_err(|error| Sink::<Vec<u8>>::fail(&error))?;
@@ -197,7 +202,7 @@ impl Store {
         &self,
         key: ContextKey,
         held: Option<(&str, ContextRecord)>,
-        templates: bool,
+        wanted: &dyn Fn(&ContextRecord) -> bool,
         out: &mut Sink<impl Write>,
     ) -> Result<(), StoreError> {
         let ArchivedAll { found: mut contexts, unread } = self.archived_all(key)?;
@@ -211,7 +216,7 @@ impl Store {
         {
             holders = contexts.remove(known).1;
         }
-        for (context, notes) in contexts.into_iter().filter(|(context, _)| templates || context.is_paid()) {
+        for (context, notes) in contexts.into_iter().filter(|(context, _)| wanted(context)) {
             out.line(&Line::new(key, None, notes, context))?;
         }
         held.map_or(Ok(()), |(path, context)| out.line(&Line::new(key, Some(path), holders, context)))

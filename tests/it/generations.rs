@@ -142,8 +142,18 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     let calls = model.calls();
     daemon.ask(&drop_of("bold"));
     assert!(!of(&mut daemon, "bold").built);
+    // Nor is any of it paid for again.
+    assert_eq!(daemon.ask(&bold(true)).estimate.unwrap().chunks, 0);
+    build(&mut daemon);
+    assert_eq!((model.calls(), of(&mut daemon, "bold").waiting), (calls, 0));
+    let written = contexts(&mut daemon, Some("gen:bold"));
+    assert!(written.iter().any(|context| context.contains("Tide tables")), "{written:?}");
+    daemon.ask(&drop_of("bold"));
     let error = daemon.refused(&SearchRequest { contextual: contextual(Some("gen:bold")), ..query("moon") });
     assert_eq!(error.kind, ErrorKind::NotFound, "{error:?}");
+    let error = daemon.refused(&serve("bold"));
+    let said = "generation `bold` is not built for vault `notes`; `situated generations build bold` builds it";
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::NotFound, said));
     daemon.refused(&drop_of(DEFAULT_GENERATION));
     let exported = daemon.stop().map(|_| {
         let out = place.run(&["contexts", "export"]);
@@ -152,9 +162,6 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     assert_eq!((exported, model.calls()), (Some(12), calls), "the archive has every context");
 }
 
-    let error = daemon.refused(&serve("bold"));
-    let said = "generation `bold` is not built for vault `notes`; `situated generations build bold` builds it";
-    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::NotFound, said));
 #[test]
 fn a_generation_that_nobody_wrote_down_is_named() {
     let model = Model::start();
