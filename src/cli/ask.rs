@@ -47,8 +47,12 @@ pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
 
 /// A question that is piped in.
 fn typed() -> Result<String, CliFailure> {
-    let mut text = String::new();
-    std::io::stdin().take(MOST_TYPED).read_to_string(&mut text)?;
+    let mut bytes = Vec::new();
+    std::io::stdin().take(MOST_TYPED).read_to_end(&mut bytes)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        CliFailure::usage(format!("the question on standard input is not UTF-8 from byte {at} on; pipe it in as UTF-8"))
+    })?;
     if text.trim().is_empty() {
         return Err(CliFailure::usage("there is no question: `situated ask \"…\"`, or pipe one in"));
     }

@@ -50,9 +50,21 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
 /// `situated contexts stop`.
 pub(super) fn stop(vault: Option<String>, session: &mut Session) -> Result<u8, CliFailure> {
     let offers: Offers = session.call(&StopContextsRequest { vault })?;
-    let mut said: Vec<String> = offers.vaults.iter().map(stopped).collect();
+    let mut said = all_stopped(&offers.vaults);
     said.push("`situated contexts start` goes on".to_owned());
     session.done(json!(offers), said.join("\n"))
+}
+
+/// Says of each offer what no model is asked for any more, and nothing twice: a generation beside the one that answers
+/// has an offer of its own.
+fn all_stopped(offers: &[Offer]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for line in offers.iter().map(stopped) {
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
+    said
 }
 
 /// Says what no model is asked for any more.
@@ -88,11 +100,16 @@ fn described(offer: &Offer, replace: bool) -> String {
         OfferedWork::Reranking => reranking(offer),
     };
     said.push('\n');
-    said.push_str(&match &offer.leaves_to {
+    said.push_str(&leaves(offer));
+    said
+}
+
+/// What leaves this machine, and to where.
+pub(super) fn leaves(offer: &Offer) -> String {
+    match &offer.leaves_to {
         Some(host) => format!("Leaves this machine: {}, to {}.", leaving(offer), safe(host)),
         None => "Nothing leaves this machine.".to_owned(),
-    });
-    said
+    }
 }
 
 /// What is sent to the model.
@@ -111,8 +128,14 @@ fn vectors(offer: &Offer) -> String {
     if estimate.notes == 0 {
         return format!("{vault}: {model} takes over as embedder; all vectors are there.");
     }
-    let notes = counted(estimate.notes, "note");
-    format!("{vault}: {model} makes the vectors of {notes} {}. Then it takes over as embedder.", calls(estimate))
+    format!("{} Then it takes over as embedder.", vectors_made(offer))
+}
+
+/// The vectors that an embedder makes, and what that takes.
+pub(super) fn vectors_made(offer: &Offer) -> String {
+    let notes = counted(offer.estimate.notes, "note");
+    let (vault, calls) = (bold(safe(&offer.vault)), calls(&offer.estimate));
+    format!("{vault}: {} makes the vectors of {notes} {calls}.", model(offer))
 }
 
 fn reranking(offer: &Offer) -> String {

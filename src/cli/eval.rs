@@ -19,13 +19,14 @@ use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
-use super::print::shown;
+use super::print::{shown, typed};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::target;
 use super::tour::temporary_folder;
-use crate::daemon::config::{Config, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Overrides, real_folder};
 use ::index::embed::builtin;
+use ::index::embed::settings::EmbedProvider;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
 use ::index::search::rerank::RerankProvider;
@@ -43,11 +44,17 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     let began = Instant::now();
     let loaded = target::or_served(session.config()?, session);
     // Before minutes of work, fail on a page that cannot be written or a configuration that makes no sense.
-    let page = args.html.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
+    let page =
+        args.html.as_deref().map(|path| create(path, args, &loaded.config).map(|file| (path, file))).transpose()?;
     let pair = match (&args.a, &args.b) {
         (Some(a), Some(b)) => Some([Side::read("A", a, session)?, Side::read("B", b, session)?]),
         _ => None,
     };
+    let measured: Vec<&Config> =
+        pair.as_ref().map_or(vec![&loaded.config], |pair| pair.each_ref().map(|side| &side.config).into());
+    if measured.iter().any(|config| config.engine.embed.provider != EmbedProvider::Builtin) {
+        session.say("vectors are the built-in model's; the embedder that `[embed]` names is not measured");
+    }
     let mut bench = Bench::new(session)?;
     let mut source = match &args.set {
         Some(dir) => source::set(dir, args, &bench)?,
@@ -90,7 +97,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         }
     }
     let mut measured = match &pair {
-        Some(sides) => compare(&source, sides, &seconds, args.seed, &mut bench)?,
+        Some(sides) => compare(&source, sides, &seconds, session, args.seed, &mut bench)?,
         None => survey(&source, &loaded.config, seconds.first().and_then(Option::as_ref), args.seed, &mut bench)?,
     };
     bench.bar.finish_and_clear();
@@ -135,8 +142,17 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(exit::OK)
 }
 
-/// Opens the file and keeps its content for now: that stays if nothing gets measured.
-fn create(path: &Path) -> Result<std::fs::File, CliFailure> {
+/// Opens the file and keeps its content for now: that stays if nothing gets measured. In a vault the page would be a
+/// note, which holds the queries that are measured next.
+fn create(path: &Path, args: &Eval, config: &Config) -> Result<std::fs::File, CliFailure> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let mut vaults: Vec<PathBuf> = config.engine.vaults.iter().map(|vault| vault.path.clone()).collect();
+    vaults.extend(args.set.as_ref().map(|dir| dir.join("vault")).or(args.vault.clone()));
+    if vaults.iter().any(|vault| real_folder(folder).starts_with(real_folder(vault))) {
+        let message =
+            format!("--html {}: it is in a vault, which is never written to; name another place", shown(path));
+        return Err(CliFailure::usage(message));
+    }
     std::fs::File::options()
         .create(true)
         .write(true)
@@ -153,9 +169,18 @@ struct Side {
 
 impl Side {
     fn read(letter: &str, path: &Path, session: &Session) -> Result<Self, CliFailure> {
+        let wrong =
+            |what: String| CliFailure::new(ConfigErrors::EXIT_CODE, format!("--{}: {what}", letter.to_lowercase()));
+        if !path.is_file() {
+            return Err(wrong(format!("{} is not a file", shown(path))));
+        }
         let overrides = Overrides { config: Some(path.to_owned()), ..session.overrides() };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Side { name: format!("{letter} ({stem})"), config: Config::load(&overrides)?.config })
+        let loaded = Config::load(&overrides).map_err(|errors| {
+            let check = format!("`situated --config {} config check` checks again", typed(path));
+            wrong(format!("the configuration is wrong\n{errors}\n{check}"))
+        })?;
+        Ok(Side { name: format!("{letter} ({stem})"), config: loaded.config })
     }
 
     /// Its reranker, if it has one.
@@ -265,30 +290,46 @@ fn survey(
     Ok(measured)
 }
 
-/// Measures two configurations in the hybrid lane, each with its boosts.
+/// Measures two configurations in the hybrid lane, each with its boosts. Contexts of a model that has written none are
+/// the template's, and are called so.
 fn compare(
     source: &Source,
     sides: &[Side; 2],
     seconds: &[Option<Second>],
+    session: &Session,
     seed: u64,
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
     let mut measured = Measured { report: Report::default(), runs: Vec::new() };
+    let mut chunks = [0; 2];
     for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;
-        measured.report.chunks = pages.iter().map(|page| page.cuts.len()).sum();
-        measured.report.written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
-        let built = index::build(source, &pages, side.arm(), &side.config, bench)?;
+        chunks[i] = pages.iter().map(|page| page.cuts.len()).sum();
+        let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+        let arm = match side.arm() {
+            Arm::Model if written == 0 => {
+                let none = format!("{}: no model has written contexts here; the free ones are measured", side.name);
+                bench.bar.suspend(|| session.say(super::session::safe(&none)));
+                Arm::Template
+            }
+            Arm::Model => {
+                measured.report.written = measured.report.written.max(written);
+                Arm::Model
+            }
+            arm => arm,
+        };
+        let built = index::build(source, &pages, arm, &side.config, bench)?;
         let reranker = seconds.get(i).and_then(Option::as_ref).map(|second| &*second.reranker);
         let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true, reranker };
         let runs = index::ask(source, &built, how, bench)?;
-        let system = System::new("hybrid", side.arm().name(), &runs, seed);
+        let system = System::new("hybrid", arm.name(), &runs, seed);
         let (config, rerank) = (Some(side.name.clone()), reranker.is_some());
         measured.report.systems.push(System { config, rerank, boosts: true, ..system });
         measured.runs.push(runs);
     }
     let of = |i: usize| (sides[i].name.as_str(), measured.runs[i].as_slice());
-    measured.report.comparison = Some(Comparison::new(of(0), of(1), seed));
+    measured.report.comparison = Some(Comparison { chunks, ..Comparison::new(of(0), of(1), seed) });
+    measured.report.chunks = chunks[1];
     Ok(measured)
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::{GenerationCommand, Generations as Args};
+use super::consent::{leaves, vectors_made};
 use super::jobs::{follow, unless_paused};
 use super::print::{bold, counted, dim, green, padded, printable};
 use super::rebuild::taken;
@@ -12,7 +13,8 @@ use protocol::generations::{
     BuildGenerationRequest, DropGenerationRequest, GenerationInfo, GenerationList, GenerationsRequest,
     UseGenerationRequest,
 };
-use protocol::status::StatusRequest;
+use protocol::jobs::Job;
+use protocol::status::{Status, StatusRequest};
 
 /// `situated generations`.
 pub(super) fn run(args: Args, session: &mut Session) -> Result<u8, CliFailure> {
@@ -50,7 +52,7 @@ fn line(generation: &GenerationInfo) -> String {
         () if !built => dim("not built"),
         () => "built".to_owned(),
     };
-    let mut about = format!("{} {}", printable(provider), printable(model));
+    let mut about = format!("{} {}", printable(provider), printable(model)).trim_end().to_owned();
     if *built {
         about.push_str(&format!(", {}", counted(*chunks, "chunk")));
     }
@@ -71,17 +73,12 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
         session.json(json!({ "estimate": job }))?;
         return Ok(exit::OK);
     }
-    match &job.estimate {
-        Some(estimate) => {
-            let mut status = client.call(&StatusRequest::default())?;
-            let all = client.call(&GenerationsRequest { vault: vault.map(str::to_owned) })?;
-            if let Some(own) = all.generations.into_iter().find(|generation| generation.name == name) {
-                (status.contexts.provider, status.contexts.model) = (own.provider, own.model);
-            }
-            session.say(format!("{}\nWhat answers now goes on answering.", taken(estimate, false, &status)));
-        }
-        None => session.say("Its contexts come from the notes themselves: it costs nothing."),
+    let mut status = client.call(&StatusRequest::default())?;
+    let all = client.call(&GenerationsRequest { vault: vault.map(str::to_owned) })?;
+    if let Some(own) = all.generations.into_iter().find(|generation| generation.name == name) {
+        (status.contexts.provider, status.contexts.model) = (own.provider, own.model);
     }
+    session.say(format!("{}\nWhat answers now goes on answering.", described(&job, &status)));
     if let Some(problem) = &job.problem {
         session.say(safe(problem));
     }
@@ -95,6 +92,31 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
     }
     let job = client.call(&request(false))?;
     follow(job, &mut client, session)
+}
+
+/// What building a generation takes: contexts, and vectors if an embedder that takes time or money makes them. `status`
+/// names its model.
+fn described(job: &Job, status: &Status) -> String {
+    let asked = job.estimate.as_ref().filter(|estimate| estimate.chunks > 0);
+    let contexts = match (asked, &job.estimate, status.contexts.provider.as_str()) {
+        (Some(estimate), ..) => taken(estimate, false, status),
+        (None, Some(_), _) => "No chunk of it lacks a model's context".to_owned(),
+        (None, None, "none") => "It has no contexts".to_owned(),
+        (None, None, _) => "Its contexts come from the notes themselves".to_owned(),
+    };
+    let mut said = match (asked, &job.vectors[..]) {
+        (Some(_), _) => contexts,
+        (None, []) => format!("{contexts}: it costs nothing."),
+        (None, _) => format!("{contexts}."),
+    };
+    for offer in &job.vectors {
+        said.push_str(&format!("\n{}", vectors_made(offer)));
+        // What a model takes says all that leaves.
+        if asked.is_none() {
+            said.push_str(&format!("\n{}", leaves(offer)));
+        }
+    }
+    said
 }
 
 #[cfg(test)]

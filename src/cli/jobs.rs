@@ -214,12 +214,16 @@ pub(super) fn ended(job: &Job) -> String {
     let took = millis(job.took_ms as f64);
     let place = place(job);
     let contexts = match &job.contexts {
-        Some(contexts) => format!("; {}", written(contexts, job)),
+        Some(contexts) if contexts.total > 0 => format!("; {}", written(contexts, job)),
         // The job waits for notes only; a model may have written contexts meanwhile.
-        None if job.bought > 0 => format!("; {} bought meanwhile", counted(job.bought, "context")),
-        None => String::new(),
+        _ if job.bought > 0 => format!("; {} bought meanwhile", counted(job.bought, "context")),
+        _ => String::new(),
     };
     match job.state {
+        // Its notes are looked at for it by an index of its own, which has no end.
+        JobState::Done if job.kind == JobKind::Generation => {
+            format!("{} {} of {place}, {took}{contexts}", green("done:"), job.kind)
+        }
         JobState::Done => format!(
             "{} {} of {place}: {} looked at, {} changed, {took}{contexts}",
             green("done:"),

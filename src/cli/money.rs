@@ -3,6 +3,7 @@
 use super::print::{counted, grouped};
 use super::session::safe;
 use context::cost::dollars;
+use context::quality::Flaw;
 use protocol::contexts::Estimate;
 use protocol::cost::Sums;
 
@@ -65,23 +66,12 @@ pub(super) fn minutes(minutes: f64) -> String {
 
 /// What is meant by the name of a flaw of a context (`refusal`, …).
 pub(super) fn flaw(name: &str) -> String {
-    let words = match name {
-        "empty" => "empty",
-        "refusal" => "declined by the model",
-        "garbled" => "garbled characters",
-        "leak" => "markup or instructions in it",
-        "language" => "in another language than the note",
-        "length" => "far too short or too long",
-        "truncated" => "no whole sentence",
-        "ungrounded" => "words that are not the note's",
-        "numbers" => "numbers that are not the note's",
-        "weak" => "too poor",
-        "missing" => "missing in the answer",
+    match serde_json::from_value::<Flaw>(name.into()) {
+        Ok(flaw) => flaw.said().to_owned(),
         // A sentence, not a name.
-        other if other.contains(' ') => return safe(other),
-        other => return safe(&other.replace('_', " ")),
-    };
-    words.to_owned()
+        Err(_) if name.contains(' ') => safe(name),
+        Err(_) => safe(&name.replace('_', " ")),
+    }
 }
 
 /// What is meant by a counter of `stats`.

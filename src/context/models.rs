@@ -184,7 +184,7 @@ fn said(id: &str, overrides: &[ModelOverride]) -> Result<Option<Row>, String> {
             return Err(wrong(format!("{key}: cannot be overridden")));
         }
         let row = Row::try_from(table).map_err(wrong)?;
-        if id.starts_with(name) || bare(id).starts_with(name) {
+        if is_meant(id, name) || is_meant(bare(id), name) {
             matching.push((name.len(), row));
         }
     }
@@ -275,6 +275,11 @@ impl Models {
 /// An id without the prefixes of proxies and ARNs.
 fn bare(id: &str) -> &str {
     id.rsplit('/').next().unwrap_or(id)
+}
+
+/// Whether an override of this name is about a model: `gpt-5` is not about `gpt-5-pro`, `gpt-` is.
+fn is_meant(id: &str, name: &str) -> bool {
+    is_version_of(id, name) || (name.ends_with('-') && id.starts_with(name))
 }
 
 /// Whether an id is a known one, perhaps followed by a date, a version or a tag.

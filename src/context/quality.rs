@@ -59,6 +59,25 @@ pub enum Flaw {
     Missing,
 }
 
+impl Flaw {
+    /// What it is, for a person.
+    pub fn said(self) -> &'static str {
+        match self {
+            Flaw::Empty => "empty",
+            Flaw::Refusal => "declined by the model",
+            Flaw::Garbled => "garbled characters",
+            Flaw::Leak => "markup or instructions in it",
+            Flaw::Language => "in another language than the note",
+            Flaw::Length => "far too short or too long",
+            Flaw::Truncated => "no whole sentence",
+            Flaw::Ungrounded => "words that are not the note's",
+            Flaw::Numbers => "numbers that are not the note's",
+            Flaw::Weak => "too poor",
+            Flaw::Missing => "missing in the answer",
+        }
+    }
+}
+
 /// What the gate says of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {

@@ -201,7 +201,7 @@ pub struct KeyConfig {
 /// What the user knows about a model. `None` leaves what the table says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelOverride {
-    /// The model's id, or its beginning.
+    /// The model's id, which is also that of its dated versions; or the beginning of several, up to a `-`.
     pub model: String,
     /// Keys and values as in `src/context/models.toml`, as TOML.
     pub table: String,

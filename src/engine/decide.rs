@@ -199,6 +199,11 @@ impl NotePipeline {
         (private && self.writer_leaves) || Format::is_converted(path.as_str())
     }
 
+    /// The same of the model of another generation.
+    pub(super) fn leaves_out_for(&self, record: &NoteRecord, writer_leaves: bool) -> bool {
+        (writer_leaves && self.private.covers(&record.path, &record.tags)) || Format::is_converted(record.path.as_str())
+    }
+
     /// Whether there are to be no contexts; those that were paid for are kept for another time.
     fn is_off(&self) -> bool {
         self.generation.contextualizer == NONE

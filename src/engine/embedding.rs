@@ -17,9 +17,14 @@ use super::Shared;
 use crate::consent::{ConsentState, Terms};
 use crate::settings::Settings;
 use context::settings::KeyConfig;
+use index::embed::models;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
+use protocol::contexts::Estimate;
 use provider::{EmbedError, Embedder};
 use worker::{OnEvent, Worker};
+
+/// About how many seconds a call takes, for an estimate.
+const CALL_SECONDS: f64 = 1.5;
 
 /// The file in a store's folder that says which embedder made the vectors that serve.
 const SERVING: &str = "embedder.json";
@@ -297,8 +302,24 @@ impl Service {
         self.worker.iter().for_each(|worker| worker.pause(paused));
     }
 
+    /// What it takes to make the vectors of so many notes.
+    pub(super) fn estimate(&self, notes: u64, tokens: u64) -> Estimate {
+        let most = self.embedder.per_call().tokens.max(1);
+        let calls = tokens.div_ceil(most.min(50_000)).max(u64::from(tokens > 0));
+        let at_once = self.config().concurrency.max(1) as f64;
+        Estimate {
+            notes,
+            calls,
+            tokens_in: tokens,
+            micro_dollars: self.cost(tokens),
+            price_as_of: self.price.filter(|price| *price > 0).map(|_| models::AS_OF.to_owned()),
+            minutes: calls as f64 * CALL_SECONDS / 60.0 / at_once.min(calls.max(1) as f64),
+            ..Estimate::default()
+        }
+    }
+
     /// What so many tokens cost, in micro-dollars.
-    pub(super) fn cost(&self, tokens: u64) -> Option<u64> {
+    fn cost(&self, tokens: u64) -> Option<u64> {
         provider::cost_of(self.price, tokens)
     }
 

@@ -18,6 +18,14 @@ pub enum CallError {
         /// What to do next.
         hint: String,
     },
+    /// The configuration has a generation of this name, but it is not built.
+    #[error("{message}")]
+    NotBuilt {
+        /// As asked for.
+        name: String,
+        /// For which vault, and what to do.
+        message: String,
+    },
     /// The parameters are wrong.
     #[error("{0}")]
     Invalid(String),
@@ -50,6 +58,9 @@ pub enum CallError {
     /// The caller may not spend what this costs.
     #[error("{0}")]
     TooDear(String),
+    /// A model is not asked, because the budget has no room for it; the message says what to do.
+    #[error("{0}")]
+    OverBudget(String),
     /// A provider gave no usable answer, or cannot be asked.
     #[error("{0}")]
     Provider(String),
@@ -96,6 +107,9 @@ impl From<CallError> for RpcError {
             CallError::NotFound { what, name, hint } => {
                 RpcError::new(ErrorKind::NotFound, message).hint(hint).with("what", what).with("name", name)
             }
+            CallError::NotBuilt { name, .. } => {
+                RpcError::new(ErrorKind::NotFound, message).with("what", "generation").with("name", name)
+            }
             CallError::Invalid(_) => RpcError::new(ErrorKind::InvalidParams, message),
             CallError::TooMuch(over) => {
                 let (what, given, limit) = over.parts();
@@ -117,6 +131,7 @@ impl From<CallError> for RpcError {
             CallError::TooDear(_) => RpcError::new(ErrorKind::Forbidden, message).hint(
                 "the user's configuration says so: `[mcp] allow_spending` and `[budget]`, then `situated call reload`",
             ),
+            CallError::OverBudget(_) => RpcError::new(ErrorKind::Provider, message),
             CallError::Provider(_) => RpcError::new(ErrorKind::Provider, message).hint(
                 "`situated status` says how the provider is doing, `situated team status` how a team's server is",
             ),

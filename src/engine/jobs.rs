@@ -303,6 +303,7 @@ impl Entry {
             seq: parts().map(|part| part.seq).max().unwrap_or(0),
             contexts: parts().filter_map(|part| part.contexts).reduce(ContextProgress::plus),
             estimate: parts().filter_map(|part| part.estimate.clone()).reduce(together),
+            vectors: Vec::new(),
             problem: (!problems.is_empty()).then(|| problems.join("; ")),
             parts: parts().map(told).collect(),
         }
@@ -322,7 +323,7 @@ fn told(part: &Part) -> JobPart {
 }
 
 /// What two vaults take together.
-fn together(one: Estimate, other: Estimate) -> Estimate {
+pub(super) fn together(one: Estimate, other: Estimate) -> Estimate {
     Estimate {
         notes: one.notes + other.notes,
         chunks: one.chunks + other.chunks,

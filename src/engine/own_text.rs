@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::ask::{Author, Stopped};
 use super::error::CallError;
+use super::interrupted::Interrupted;
 use context::document::Document;
 use context::quality::Flaw;
 use context::{ContextRecord, Making};
@@ -115,7 +116,7 @@ impl AdHocContext {
         for prompt in [author.prompter.ask_one(&document, n), author.prompter.ask_simply(&document, n)] {
             let turn = author.client.turn().await.map_err(|failure| CallError::Provider(failure.message))?;
             let asked = author.ask(turn, &document, &sketches, &prompt, &account).await;
-            let (answers, owed) = asked.map_err(|held| CallError::Provider(held.to_string()))?;
+            let (answers, owed) = asked.map_err(unasked)?;
             if let Some(owed) = owed {
                 owed.settle(answers.iter().filter(|(_, outcome)| outcome.is_ok()).count() as u32).await;
             }
@@ -127,6 +128,14 @@ impl AdHocContext {
                 }
             }
         }
-        Err(CallError::Provider(format!("the model gave no usable context ({flaw:?})")))
+        let why = flaw.said();
+        Err(CallError::Provider(format!("the model gave no usable context: {why}; `situated cost` has what it cost")))
+    }
+}
+
+fn unasked(held: Interrupted) -> CallError {
+    match held {
+        Interrupted::Budget(_) => CallError::OverBudget(held.to_string()),
+        _ => CallError::Provider(held.to_string()),
     }
 }

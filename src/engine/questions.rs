@@ -181,7 +181,7 @@ impl Questioner {
                 biased;
                 () = cancelled(&cancel) => Err(CallError::Cancelled),
                 answer = call => answer.map_err(|why| match why {
-                    Unanswered::Budget(refused) => CallError::Provider(refusal(&refused)),
+                    Unanswered::Budget(refused) => CallError::OverBudget(refusal(&refused)),
                     Unanswered::Provider(failure) => CallError::Provider(failure.message),
                 }),
             };

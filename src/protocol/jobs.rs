@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audience::Audience;
-use crate::contexts::Estimate;
+use crate::contexts::{Estimate, Offer};
 use crate::envelope::Id;
 use crate::is_default;
 
@@ -159,6 +159,9 @@ pub struct Job {
     /// What it would take, in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// The vectors that it would take besides, by vault, if an embedder that takes time or money makes them; in a dry run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vectors: Vec<Offer>,
     /// Why it ended early; of a dry run, why it would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -211,6 +214,7 @@ impl Job {
             seq: 0,
             contexts: None,
             estimate,
+            vectors: Vec::new(),
             problem: None,
             parts: Vec::new(),
         }

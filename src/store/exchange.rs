@@ -180,15 +180,29 @@ impl Store {
     /// As [`Store::export`], for another vault, whose patterns may not cover what `private` covers here: such a note is
     /// named with the tag that makes it private.
     pub fn export_elsewhere(&self, out: impl Write, templates: bool, private: &Private) -> Result<u64, StoreError> {
+        self.export_with(out, &|context| templates || context.is_paid(), private)
+    }
+
+    /// As [`Store::export`], of the contexts that are `wanted`, for another generation of the vault.
+    pub fn export_those(&self, out: impl Write, wanted: &dyn Fn(&ContextRecord) -> bool) -> Result<u64, StoreError> {
+        self.export_with(out, wanted, &Private::default())
+    }
+
+    fn export_with(
+        &self,
+        out: impl Write,
+        wanted: &dyn Fn(&ContextRecord) -> bool,
+        private: &Private,
+    ) -> Result<u64, StoreError> {
         let mut out = Sink { out: std::io::BufWriter::new(out), lines: 0, private };
         let mut seen = HashSet::new();
         for note in self.notes()? {
             let contexts = self.contexts(&note.path)?;
             for (chunk, context) in note.chunks.iter().zip(contexts) {
-                if templates || context.is_paid() {
+                if wanted(&context) {
                     let key = context_key(&chunk.keys, chunk.hash);
                     if seen.insert(key) {
-                        self.export_under(key, Some((note.path.as_str(), context)), templates, &mut out)?;
+                        self.export_under(key, Some((note.path.as_str(), context)), wanted, &mut out)?;
                     }
                 }
             }
@@ -198,7 +212,7 @@ impl Store {
         keys.sort_unstable();
         for key in keys {
             if seen.insert(key) {
-                self.export_under(key, None, templates, &mut out)?;
+                self.export_under(key, None, wanted, &mut out)?;
             }
         }
         out.out.flush().map_err(|error| Sink::<Vec<u8>>::fail(&error))?;
@@ -211,7 +225,7 @@ impl Store {
         &self,
         key: ContextKey,
         held: Option<(&str, ContextRecord)>,
-        templates: bool,
+        wanted: &dyn Fn(&ContextRecord) -> bool,
         out: &mut Sink<'_, impl Write>,
     ) -> Result<(), StoreError> {
         let ArchivedAll { found: mut contexts, unread } = self.archived_all(key)?;
@@ -225,7 +239,7 @@ impl Store {
         {
             holders = contexts.remove(known).1;
         }
-        for (context, notes) in contexts.into_iter().filter(|(context, _)| templates || context.is_paid()) {
+        for (context, notes) in contexts.into_iter().filter(|(context, _)| wanted(context)) {
             out.line(Line::new(key, None, notes, context))?;
         }
         held.map_or(Ok(()), |(path, context)| out.line(Line::new(key, Some(path), holders, context)))

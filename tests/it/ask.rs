@@ -144,6 +144,17 @@ fn every_provider_streams_and_cites() {
 }
 
 #[test]
+fn the_texts_are_the_whole_answer_where_it_ends_in_a_bracket() {
+    let model = StreamModel::start();
+    let place = place(&model, "openai", "");
+    let _daemon = start(&place);
+    model.script([says("In old alders [1], see [Her")]);
+    let (texts, reply) = asked(&place, &question(QUESTION));
+    assert!(reply.answer.ends_with("[Her"), "{reply:?}");
+    assert_eq!(texts.concat(), reply.answer);
+}
+
+#[test]
 fn a_server_that_knows_no_streams_is_understood() {
     let model = StreamModel::start();
     let place = place(&model, "openai", "");
@@ -228,6 +239,10 @@ fn a_question_can_be_piped_in_and_followed_up() {
     child.stdin.take().unwrap().write_all(QUESTION.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(out(&output).starts_with("It is so [1]."), "{}", err(&output));
+    let mut child = place.command().arg("ask").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"where \xff").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(err(&output).contains("standard input is not UTF-8 from byte 7 on"), "{output:?}");
     let body = &model.asked()[0];
     assert_eq!((&body["model"], &body["options"]["num_predict"]), (&json!("other-model"), &json!(77)), "{body}");
     assert!(body.to_string().contains("n=\\\"2\\\"") && !body.to_string().contains("n=\\\"3\\\""), "{body}");
@@ -324,6 +339,7 @@ fn without_a_model_or_money_the_passages_are_shown() {
     let daemon = start(&place);
     let (said, talk) = ran(&place, &["ask", QUESTION], 69);
     assert!(talk.contains("today's budget") && talk.contains("`budget.day`"), "{talk}");
+    assert!(!talk.contains("how the provider is doing"), "{talk}");
     assert!(said.contains("Birds/Heron.md:"), "{said}");
     assert!(model.asked().is_empty());
     daemon.kill();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protocol::hit::NoteStanding;
-use protocol::search::SearchRequest;
+use protocol::search::{Mode, SearchRequest};
 use protocol::status::RunState;
 use serde_json::{Value, json};
 
@@ -150,6 +150,22 @@ fn two_configurations_are_compared() {
     let broken = config("broken.toml", "[serch]\nlimit = 3\n");
     let (_, talk) = eval(&place, &[vault, "--a", &a, "--b", &broken], 78);
     assert!(talk.contains("broken.toml:1") && talk.contains("serch"), "{talk}");
+    assert!(
+        talk.contains("--b: the configuration is wrong") && talk.contains(&format!("--config {broken} config check")),
+        "{talk}"
+    );
+    let (_, talk) = eval(&place, &[vault, "--a", "nowhere.toml", "--b", &a], 78);
+    assert!(talk.contains("--a: nowhere.toml is not a file") && !talk.contains("init"), "{talk}");
+
+    // What nobody has written is not measured, and vectors are those of the built-in model.
+    let unwritten = "[context]\nprovider = \"ollama\"\n[embed]\nprovider = \"ollama\"\nmodel = \"e\"\n";
+    let unwritten = config("model.toml", unwritten);
+    let (said, talk) = eval(&place, &[vault, "--a", &a, "--b", &unwritten], 0);
+    assert!(
+        talk.contains("B (model): no model has written contexts here") && !said.contains("hybrid, model"),
+        "{said}{talk}"
+    );
+    assert!(talk.contains("vectors are the built-in model's"), "{talk}");
 }
 
 #[test]
@@ -308,6 +324,34 @@ fn a_set_is_asked_and_broken_lines_are_named() {
 }
 
 #[test]
+fn the_vector_lane_corrects_a_word_where_a_search_does() {
+    let texts = [
+        ("a.md", "The zeppelin rises.\n"),
+        ("b.md", "Onion soup with cream and leeks.\n"),
+        ("c.md", "A kite circles above the meadow.\n"),
+        ("d.md", "Zipper pell line of dresses.\n"),
+        ("e.md", "Appeals to the line of the zoo.\n"),
+        ("f.md", "The pelican and the line.\n"),
+        ("g.md", "Linoleum, pepper, zest.\n"),
+        ("h.md", "Pelin is a town in Bulgaria, line one.\n"),
+    ];
+    let place = Place::with(&texts);
+    let queries = "{\"_id\":\"1\",\"text\":\"zepellin\"}\n";
+    let qrels = "query-id\tcorpus-id\tscore\n1\ta.md\t1\n";
+    let corpus: String = texts.iter().map(|(id, _)| format!("{}\n", json!({"_id": id, "text": ""}))).collect();
+    let set = set_of(&place, &corpus, queries, qrels, &texts);
+    let found = report(&place, &["--set", &set]);
+    let systems = found["systems"].as_array().unwrap();
+    let mut daemon = place.start();
+    for (lane, mode) in [("dense", Mode::Dense), ("hybrid", Mode::Hybrid)] {
+        let system = systems.iter().find(|s| s["lane"] == lane && s["context"] == "template").unwrap();
+        let hits = daemon.ask(&SearchRequest { mode: Some(mode), ..query("zepellin") }).hits;
+        let rank = hits.iter().position(|hit| hit.path == "a.md").unwrap();
+        assert_eq!(system["ranks"][rank], json!(1), "{lane}: {system} {hits:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_measured_says_why() {
     let place = Place::with(&[("a.md", "# A\n\nNothing is linked here.\n")]);
     let (said, talk) = eval(&place, &[place.vault.to_str().unwrap()], 1);
@@ -316,6 +360,9 @@ fn what_cannot_be_measured_says_why() {
     assert!(talk.contains("nowhere is neither a folder nor a vault's name; none is configured"), "{talk}");
     let (_, talk) = eval(&place, &[], 2);
     assert!(talk.contains("situated eval ~/Notes"), "{talk}");
+    let page = place.vault.join("page.html");
+    let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--html", page.to_str().unwrap()], 2);
+    assert!(talk.contains("in a vault, which is never written to") && !page.exists(), "{talk}");
     let page = place.dir.path().join("no/such/page.html");
     let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--html", page.to_str().unwrap()], 73);
     assert!(talk.contains("page.html"), "{talk}");
@@ -470,6 +517,7 @@ fn a_reranker_that_costs_is_agreed_to_first() {
     let (vault, config) = (place.vault.to_str().unwrap(), config.to_str().unwrap());
     let (_, talk) = eval(&place, &[vault, "--rerank", "--config", config], 2);
     assert!(talk.contains("It is asked up to 12 times: $0.0") && talk.contains("--yes"), "{talk}");
+    assert!(!talk.contains("--dry-run"), "{talk}");
     assert!(judge.asked().is_empty(), "asked without having been agreed to");
     eval(&place, &[vault, "--rerank", "--yes", "--config", config], 0);
     assert!(!judge.asked().is_empty());

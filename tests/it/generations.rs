@@ -13,6 +13,7 @@ use protocol::status::RunState;
 use crate::model::Model;
 use crate::requests::{fresh, query};
 use crate::support::{Daemon, Place, eventually};
+use crate::vectors::Vectors;
 
 const NOTE: &str = "# Tide tables\n\nThe harbour office in Sandholm prints them every year for the whole coast.\n\n\
     ## Spring\n\nThe highest water comes two days after the full moon, and the ferries are moved then.\n\n\
@@ -141,8 +142,18 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     let calls = model.calls();
     daemon.ask(&drop_of("bold"));
     assert!(!of(&mut daemon, "bold").built);
+    // Nor is any of it paid for again.
+    assert_eq!(daemon.ask(&bold(true)).estimate.unwrap().chunks, 0);
+    build(&mut daemon);
+    assert_eq!((model.calls(), of(&mut daemon, "bold").waiting), (calls, 0));
+    let written = contexts(&mut daemon, Some("gen:bold"));
+    assert!(written.iter().any(|context| context.contains("Tide tables")), "{written:?}");
+    daemon.ask(&drop_of("bold"));
     let error = daemon.refused(&SearchRequest { contextual: contextual(Some("gen:bold")), ..query("moon") });
     assert_eq!(error.kind, ErrorKind::NotFound, "{error:?}");
+    let error = daemon.refused(&serve("bold"));
+    let said = "generation `bold` is not built for vault `notes`; `situated generations build bold` builds it";
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::NotFound, said));
     daemon.refused(&drop_of(DEFAULT_GENERATION));
     let exported = daemon.stop().map(|_| {
         let out = place.run(&["contexts", "export"]);
@@ -160,4 +171,51 @@ fn a_generation_that_nobody_wrote_down_is_named() {
     assert!(error.hint.as_ref().unwrap().contains("default, bold"), "{error:?}");
     let error = daemon.refused(&SearchRequest { contextual: contextual(Some("bold")), ..query("moon") });
     assert!(error.message.contains("gen:"), "{error:?}");
+}
+
+#[test]
+fn what_a_generation_takes_is_told_without_private_notes_and_right_after_a_reload() {
+    let model = Model::start();
+    let place = place(&model);
+    place.write("secret.md", format!("{NOTE}\n#private\n"));
+    let path = place.dir.path().join("config.toml");
+    let config = std::fs::read_to_string(&path).unwrap();
+    let elsewhere = config.replace("consent = \"given\"\n", "consent = \"given\"\npasses_on = true\n");
+    std::fs::write(&path, &elsewhere).unwrap();
+    let mut daemon = start(&place);
+    let taken = |daemon: &mut Daemon| {
+        let estimate = daemon.ask(&bold(true)).estimate.unwrap();
+        (estimate.notes, estimate.chunks)
+    };
+    assert_eq!(taken(&mut daemon), (4, 12));
+    for provider in ["none", "template"] {
+        std::fs::write(&path, elsewhere.replace("provider = \"template\"", &format!("provider = \"{provider}\"")))
+            .unwrap();
+        daemon.reload();
+        assert_eq!(taken(&mut daemon), (4, 12));
+    }
+}
+
+#[test]
+fn vectors_that_a_paid_embedder_makes_for_a_generation_are_estimated() {
+    let (model, server) = (Model::start(), Vectors::start(24));
+    let place = place(&model);
+    let free = "\n[generation.off]\nprovider = \"none\"\n";
+    let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    let embed = server.config("openai", "m", "passes_on = true\nprice_per_mtok = 100.0");
+    std::fs::write(place.dir.path().join("config.toml"), format!("{config}{free}{embed}")).unwrap();
+    let mut daemon = start(&place);
+    daemon.wait_for("served", |status| status.embedder == "openai m 24");
+    let off = |dry_run| BuildGenerationRequest { name: "off".to_owned(), dry_run, ..BuildGenerationRequest::default() };
+    let before = daemon.bought().micro_dollars;
+    let job = daemon.ask(&off(true));
+    let [vectors] = &job.vectors[..] else { panic!("{job:?}") };
+    assert_eq!((vectors.model.as_str(), vectors.estimate.notes, job.estimate), ("m", 4, None));
+    assert!(vectors.leaves_to.as_ref().is_some_and(|host| host.contains("127.0.0.1")), "{vectors:?}");
+    let told = place.run(&["generations", "build", "off", "--dry-run"]);
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(told.contains("makes the vectors of 4 notes") && told.contains("Leaves this machine"), "{told}");
+    assert!(!told.contains("costs nothing"), "{told}");
+    daemon.ask(&off(false));
+    eventually("the vectors are made", || daemon.bought().micro_dollars > before);
 }

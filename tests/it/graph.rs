@@ -288,7 +288,7 @@ fn properties_narrow_a_search() {
         ("a.md", "---\nstatus: Draft\npriority: 3\ndue: 2031-05-01\nowner: [mira, jo]\n---\nOtters.\n"),
         ("b.md", "---\nstatus: done\npriority: 11\ndue: 2031-06-15\nowner: jo\n---\nOtters. [[a]]\n"),
         ("c.md", "---\nstatus:\n---\nOtters. [[b]]\n"),
-        ("d.md", "Otters.\n"),
+        ("d.md", "Otters. [[d]]\n"),
     ]);
     let mut daemon = place.start();
     let mut found = |request: &SearchRequest| {
@@ -309,6 +309,9 @@ fn properties_narrow_a_search() {
         ("linked-from:b", "a"),
         ("-linked-from:b", "bcd"),
         ("link:b", "c"),
+        // A link of a note to itself is none.
+        ("linked-from:d", ""),
+        ("link:d", ""),
     ] {
         assert_eq!(found(&query(&format!("otters {condition}"))), expected, "{condition}");
         assert_eq!(found(&query(condition)), expected, "{condition} alone");

@@ -81,6 +81,8 @@ fn a_name_that_is_nowhere_or_of_several_says_what_there_is() {
         assert!(error.message.ends_with("did you mean `Work/Pull Requests.md`?"), "{error:?}");
         assert_eq!(daemon.refused(&near(typed)).message, error.message, "{typed}");
     }
+    let error = daemon.refused(&near("PRs:10-8"));
+    assert!(error.message.ends_with("and the smaller comes first, as in `NOTE:4` or `NOTE:4-9`"), "{error:?}");
     let error = daemon.refused(&get("plan"));
     assert_eq!(error.kind, ErrorKind::InvalidParams);
     assert_eq!(error.message, "`plan` names 2 notes: `Home/Plan.md`, `Work/Plan.md`; give the path");

@@ -379,6 +379,10 @@ fn a_model_elsewhere_writes_no_contexts_for_private_notes_and_answers_without_th
     let public = ["Open/Boat.md", "Open/Harbour.md"];
     assert!(answer.passages.iter().all(|passage| public.contains(&passage.path.as_str())), "{answer:?}");
     assert!(answer.warnings.concat().contains("private notes were left out"), "{answer:?}");
+    let narrow = "path:Journal zanzibarque".to_owned();
+    let answer = daemon.ask(&AskRequest { question: narrow, stream: Some(false), ..AskRequest::default() });
+    let told = answer.warnings.concat();
+    assert!(told.contains("no note that the model may be shown meets `path:Journal`"), "{answer:?}");
     daemon.wait_idle();
     let sent = all(&model).replace(question, "");
     for canary in &CANARIES[..3] {

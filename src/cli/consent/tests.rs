@@ -65,3 +65,9 @@ fn an_embedder_that_never_had_a_yes_is_not_said_to_have_made_vectors() {
     let said = stopped(&offer);
     assert!(said.contains("is shown no text of `notes` from now on; vectors that it has made stay"), "{said}");
 }
+
+#[test]
+fn what_two_generations_stop_is_said_once() {
+    let beside = Offer { model: "other".to_owned(), ..offer(4, None) };
+    assert_eq!(all_stopped(&[offer(4, None), beside]).len(), 1);
+}

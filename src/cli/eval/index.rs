@@ -105,7 +105,10 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
             parsed.map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))
         };
         let mut parsed = search::settled(parse(&AsWords::default())?, &parse, &[("", snapshot, None)], &options)?;
-        parsed.understand([(snapshot, None)], &options)?;
+        // As a search does: only the hybrid lane has its vector made of corrected words.
+        if mode == Mode::Hybrid {
+            parsed.understand([(snapshot, None)], &options)?;
+        }
         let text = parsed.text_meant();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));
         let familiarity = builtin::model().familiarity(&text);

@@ -78,6 +78,6 @@ impl Second {
             format!("{} at most", dollars(most.saturating_mul(times as u64)))
         });
         session.say(format!("It is asked up to {asked}: {price}, and within the day's budget."));
-        Ok(yes || confirm::go_on()?)
+        Ok(yes || confirm::answered_yes("Go on?", "say `--yes` to go on")?)
     }
 }

@@ -17,13 +17,16 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
     let asked = kinds.iter().filter(|(_, (_, drawn))| *drawn > 0);
     let kinds: Vec<String> = asked.map(|(kind, (_, drawn))| format!("{kind} {drawn}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let chunks = match &report.comparison {
+        Some(Comparison { chunks: [a, b], .. }) if a != b => format!("{a} and {}", counted(*b as u64, "chunk")),
+        _ => counted(*chunks as u64, "chunk"),
+    };
     out.wrapped(
         "",
         &format!(
-            "{}: {} in {}, {}{kinds}",
+            "{}: {} in {chunks}, {}{kinds}",
             safe(&report.name),
             counted(*notes as u64, "note"),
-            counted(*chunks as u64, "chunk"),
             counted_queries(*queries)
         ),
     )?;

@@ -27,6 +27,7 @@ fn job() -> Job {
             micro_dollars: 420_000,
         }),
         estimate: None,
+        vectors: Vec::new(),
         problem: None,
         parts: Vec::new(),
     }
@@ -43,6 +44,9 @@ fn the_end_says_what_failed_and_why() {
     );
     let many = ContextProgress { failed: 500, ..job().contexts.unwrap() };
     assert!(written(&many, &job()).contains("500 failed (of the first: declined by the model 2"));
+    let built = Job { kind: JobKind::Generation, done: 0, changed: 0, failed: Vec::new(), ..job() };
+    let built = ended(&built);
+    assert!(!built.contains("looked at") && built.contains("3,347 of 3,350 contexts written"), "{built}");
     let free = Job { contexts: None, failed: Vec::new(), ..job() };
     assert!(!ended(&free).contains("contexts"));
 }

@@ -186,7 +186,7 @@ fn the_user_can_make_a_model_known() {
         token_factor = 1.1
         above = { tokens = 1000, input = 0.000001 }
     ";
-    let model = Model::find(Provider::OpenAi, "mine-2", false, &[said("mine", table)]).unwrap();
+    let model = Model::find(Provider::OpenAi, "mine-2", false, &[said("mine-", table)]).unwrap();
     assert!(model.known);
     assert_eq!(
         (model.thinking, model.context_size, model.min_cache_tokens),
@@ -205,6 +205,23 @@ fn the_user_can_make_a_model_known() {
     let over = [said("gpt-6-luna", "price = 'unknown'\nmin_cache_tokens = 0\noutput_cap = ''")];
     let model = Model::find(Provider::OpenAi, "gpt-6-luna", false, &over).unwrap();
     assert_eq!((model.price, model.min_cache_tokens, model.output_cap), (Price::Unknown, None, None));
+}
+
+#[test]
+fn what_is_said_of_a_model_is_said_of_its_versions_and_of_no_other() {
+    for (name, id, meant) in [
+        ("m", "m", true),
+        ("m", "m2", false),
+        ("m", "proxy/m", true),
+        ("m", "m:latest", true),
+        ("gpt-9", "gpt-9-pro", false),
+        ("gpt-9", "gpt-9-2031-05-01", true),
+        ("gpt-9", "gpt-9.1", false),
+        ("gpt-", "gpt-9-pro", true),
+    ] {
+        let model = Model::find(Provider::OpenAi, id, false, &[said(name, "price = 'free'")]).unwrap();
+        assert_eq!(model.price == Price::Free, meant, "{name} {id}");
+    }
 }
 
 #[test]

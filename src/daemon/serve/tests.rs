@@ -161,6 +161,7 @@ fn job(done: u64) -> Job {
         seq: 9,
         contexts: None,
         estimate: None,
+        vectors: Vec::new(),
         problem: None,
         parts: Vec::new(),
     }

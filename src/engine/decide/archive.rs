@@ -1,6 +1,10 @@
 //! The archive of contexts, as one note may see it: contexts that were written for another note which still exists, or
 //! for a private one, are not found ([`context::plan::may_reuse`]).
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::Path;
+
 use super::NotePipeline;
 use crate::disk_access::{Hangs, STATES_WITHIN};
 use context::ContextRecord;
@@ -26,6 +30,24 @@ impl NotePipeline {
     pub(crate) fn claimant<'a>(&self, record: &'a NoteRecord) -> Claimant<'a> {
         let private = self.private.covers(&record.path, &record.tags);
         Claimant { path: &record.path, moved_from: None, stat: record.stat, private }
+    }
+
+    /// Puts the contexts of this generation that are `wanted` into the archive of another, by a file in `dir`.
+    pub(crate) fn hand_down(
+        &self,
+        to: &NotePipeline,
+        dir: &Path,
+        wanted: &dyn Fn(&ContextRecord) -> bool,
+    ) -> Result<(), String> {
+        let path = dir.join("contexts.jsonl");
+        let written = File::create(&path).map_err(|error| error.to_string())?;
+        self.store.export_those(BufWriter::new(written), wanted).map_err(|error| error.to_string())?;
+        let file = File::open(&path).map_err(|error| error.to_string())?;
+        let report = to.store.import(BufReader::new(file)).map_err(|error| error.to_string())?;
+        match report.bad.first() {
+            Some((line, why)) => Err(format!("line {line} of its contexts: {why}")),
+            None => std::fs::remove_file(&path).map_err(|error| error.to_string()),
+        }
     }
 
     /// What a model of this generation wrote last for a chunk of a note.

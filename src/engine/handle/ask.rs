@@ -49,6 +49,11 @@ pub(super) fn ask(
     let hide = leaves.is_some() || request.audience.is_assistant();
     let (hits, mut answer) = passages(engine, &request, most, hide, cancel)?;
     if let Some(host) = leaves.filter(|_| !request.audience.is_assistant() && recent::has_private(engine)) {
+        for warning in &mut answer.warnings {
+            if let Some(conditions) = warning.strip_prefix("no note meets ") {
+                *warning = format!("no note that the model may be shown meets {conditions}");
+            }
+        }
         answer.warnings.push(format!("private notes were left out, for the model is at {host}"));
     }
     answer.provider = questioner.model.provider.name().to_owned();
@@ -66,7 +71,7 @@ pub(super) fn ask(
     }
     let citations = Arc::new(Mutex::new((Citations::new(shown), String::new())));
     let show: OnText = {
-        let citations = citations.clone();
+        let (citations, on_text) = (citations.clone(), on_text.clone());
         Arc::new(move |piece: &str| {
             let mut read = citations.lock();
             let text = read.0.take(piece);
@@ -81,7 +86,10 @@ pub(super) fn ask(
     let (cited, found, dropped) = {
         let mut read = citations.lock();
         let left = read.0.end();
-        read.1.push_str(&left);
+        if !left.is_empty() {
+            read.1.push_str(&left);
+            on_text(&left);
+        }
         answer.answer.clone_from(&read.1);
         (read.0.cited(), read.0.found(), read.0.dropped())
     };

@@ -7,10 +7,10 @@ use super::access::ready;
 use super::{CallError, Handle, estimates};
 use crate::VaultShared;
 use crate::indexer::rebuild::Covered;
-use crate::jobs::Ended;
+use crate::jobs::{Ended, together};
 use crate::runtime::shown;
 use crate::supervisor::Event;
-use crate::supervisor::generations::{GenerationRequest, answers_already, is_of};
+use crate::supervisor::generations::{GenerationRequest, answers_already, is_of, not_built};
 use protocol::generations::{DEFAULT_GENERATION, GenerationInfo};
 use protocol::jobs::{Job, JobKind, Scope};
 
@@ -32,7 +32,7 @@ pub(super) fn generations(engine: &Handle, vault: Option<&str>) -> Result<Vec<Ge
                 vault: vault.name.clone(),
                 name: shown(name).to_owned(),
                 provider: context.provider.name().to_owned(),
-                model: context.model().to_owned(),
+                model: if context.costs() { context.model().to_owned() } else { String::new() },
                 active,
                 built: open.is_some(),
                 notes: status.as_ref().map_or(0, |status| status.notes),
@@ -56,10 +56,7 @@ pub(super) fn build_generation(
     let vaults = engine.choose(vault)?;
     let scope = Scope { vault: vault.map(str::to_owned), path: None };
     if dry_run {
-        let pipelines: Vec<_> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
-        let estimate =
-            estimates::estimate(engine, &name, &pipelines, &Covered::default(), estimates::Wanted::All, false)?;
-        return Ok(estimates::dry_run(engine, JobKind::Generation, scope, None, (estimate, vaults.len())));
+        return would_take(engine, &name, scope, &vaults);
     }
     if vaults.iter().any(|vault| vault.generation == name) {
         return Err(answers_already(&name));
@@ -75,6 +72,23 @@ pub(super) fn build_generation(
         }
     }
     engine.0.jobs.get(job)
+}
+
+/// What building a generation would take.
+fn would_take(engine: &Handle, name: &str, scope: Scope, vaults: &[Arc<VaultShared>]) -> Result<Job, CallError> {
+    let (mut contexts, mut vectors) = (Vec::new(), Vec::new());
+    for vault in vaults {
+        let (_, pipeline) = ready(vault)?;
+        let (of, wanted) = (std::slice::from_ref(&pipeline), estimates::Wanted::Unbought);
+        let estimate = estimates::estimate(engine, name, of, &Covered::default(), wanted, false)?;
+        let chunks = estimate.as_ref().map_or(0, |estimate| estimate.chunks);
+        let is_new = inactive(engine, &vault.name, name).is_none();
+        vectors.extend(estimates::vectors(engine, name, (vault, &pipeline), is_new, chunks)?);
+        contexts.extend(estimate);
+    }
+    let estimate = contexts.into_iter().reduce(together);
+    let job = estimates::dry_run(engine, JobKind::Generation, scope, None, (estimate, vaults.len()));
+    Ok(Job { vectors, ..job })
 }
 
 /// See [`Handle::use_generation`].
@@ -100,11 +114,7 @@ pub(super) fn of_generation(
         if vault.generation == name {
             return Ok(vault);
         }
-        inactive(engine, &vault.name, &name).ok_or_else(|| CallError::NotFound {
-            what: "generation",
-            name: shown(&name).to_owned(),
-            hint: format!("it is not built for vault `{}`; `situated generations build` does", vault.name),
-        })
+        inactive(engine, &vault.name, &name).ok_or_else(|| not_built(&name, &vault.name))
     };
     vaults.into_iter().map(find).collect()
 }

@@ -105,7 +105,7 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
         }
         _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
         _ if by_lines(name).is_some_and(|note| by_name(vaults, note, audience).is_ok_and(|note| note.is_some())) => {
-            "lines are counted from 1, as in `NOTE:4` or `NOTE:4-9`".to_owned()
+            "lines are counted from 1, and the smaller comes first, as in `NOTE:4` or `NOTE:4-9`".to_owned()
         }
         [] => "name it by path, title, alias or file name; a search shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),

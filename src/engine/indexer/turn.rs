@@ -1,5 +1,6 @@
 //! The turns of an indexer's loop: they pass events to the sub-machines and do what these ask for.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +11,6 @@ use super::migration::{Around, Effect, EmbedderMigration, Fill};
 use super::notes::Change;
 use super::rebuild::Run;
 use super::{Event, Indexer, Place, migration_to};
-use crate::EngineError;
 use crate::decide::Task;
 use crate::embedding;
 use crate::embedding::{Service, serving};
@@ -19,6 +19,8 @@ use crate::host::power::Brake;
 use crate::jobs::Ended;
 use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
+use crate::{EngineError, VaultShared};
+use context::ContextRecord;
 use protocol::jobs::JobKind;
 use protocol::status::EmbedStatus;
 use store::{CompactReport, Reclaimed};
@@ -32,6 +34,23 @@ impl Indexer {
         self.resume_run();
         let job = (!self.actor.shared.is_inactive()).then(|| self.actor.begin_job(JobKind::Index, None));
         self.notes.walk(RescanReason::Start, job.into_iter().collect());
+    }
+
+    /// Takes the contexts of this generation's model that the archives of the vault's other generations have: it may
+    /// have been built and dropped before.
+    fn take_bought(&self) -> Result<(), String> {
+        let (own, actor) = (&self.notes.commit.pipeline, &self.actor);
+        if !own.generation.costs {
+            return Ok(());
+        }
+        let is_other = |vault: &&Arc<VaultShared>| vault.id != actor.shared.id && vault.name == actor.shared.name;
+        for other in actor.engine.all_indexers().iter().filter(is_other).filter_map(|vault| vault.pipeline()) {
+            let notes = other.store.notes().map_err(|error| error.to_string())?;
+            let by: HashSet<String> = notes.iter().map(|note| own.contextualizer(note.kind.as_deref())).collect();
+            let is_own = |context: &ContextRecord| context.is_paid() && by.contains(&context.generation);
+            other.hand_down(own, &actor.place.dir, &is_own)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn take(&mut self, event: Event) {
@@ -83,12 +102,17 @@ impl Indexer {
                 self.notes.rebuild(job, &covered, since);
             }
             Event::Build { job, reply } => {
-                self.buy(|buyer, at, _| {
-                    buyer.set_agreed(at, true)?;
-                    buyer.begin_run(at, Run::new(job, None, false))
-                });
+                let taken = self.take_bought();
+                match &taken {
+                    Ok(()) => self.buy(|buyer, at, _| {
+                        buyer.set_agreed(at, true)?;
+                        buyer.begin_run(at, Run::new(job, None, false))
+                    }),
+                    Err(why) => self.actor.engine.fail_jobs(self.actor.shared.id, why),
+                }
+                let taken = taken.map_err(CallError::Storage);
                 // The caller may have gone.
-                let _ = reply.send(Ok(()));
+                let _ = reply.send(taken);
             }
             Event::Context { path, event } => self.buy(|buyer, at, _| buyer.take(at, path, event)),
             Event::Batch { ticket, event } => self.buy(|buyer, at, _| buyer.take_batch(at, ticket, event)),

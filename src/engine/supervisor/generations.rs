@@ -4,17 +4,16 @@
 //! Each generation has its own indexer and folder for the same vault. An inactive one follows every save with free
 //! contexts and those it has, and buys contexts only while it is being built.
 
-use std::io::{BufReader, BufWriter};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{Child, Event, Places, Reply, Supervisor};
 use crate::VaultShared;
-use crate::decide::NotePipeline;
 use crate::error::CallError;
 use crate::indexer::{self, GENERATIONS, generation_dir};
 use crate::runtime::shown;
 use crate::settings::Settings;
+use context::ContextRecord;
 use protocol::generations::DEFAULT_GENERATION;
 use vault::settings::VaultConfig;
 
@@ -61,6 +60,17 @@ fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
 /// The refusal to build or remove the generation that answers.
 pub(crate) fn answers_already(name: &str) -> CallError {
     CallError::Invalid(format!("`{}` is the generation that answers", shown(name)))
+}
+
+/// The refusal to use a generation that the configuration has, but that has no index.
+pub(crate) fn not_built(name: &str, vault: &str) -> CallError {
+    let name = shown(name);
+    CallError::NotBuilt {
+        name: name.to_owned(),
+        message: format!(
+            "generation `{name}` is not built for vault `{vault}`; `situated generations build {name}` builds it"
+        ),
+    }
 }
 
 impl Supervisor {
@@ -110,11 +120,7 @@ impl Supervisor {
             }
             (GenerationRequest::Use, Some(other)) => self.swap(main, other),
             (GenerationRequest::Drop, Some(other)) => return self.archive(main, other, reply),
-            (GenerationRequest::Use | GenerationRequest::Drop, None) => Err(CallError::NotFound {
-                what: "generation",
-                name: shown(name).to_owned(),
-                hint: "it is not built for this vault; `situated generations build` does".to_owned(),
-            }),
+            (GenerationRequest::Use | GenerationRequest::Drop, None) => Err(not_built(name, &vault.name)),
         };
         let _ = reply.send(done);
     }
@@ -157,7 +163,7 @@ impl Supervisor {
                     let dir = generation_dir(&config.data_dir, &vault, &from.shared.generation);
                     let (engine, answer) = (self.shared.clone(), reply.clone());
                     let work = move || {
-                        let result = hand_down(&dir, &from_desk, &to_desk);
+                        let result = from_desk.hand_down(&to_desk, &dir, &ContextRecord::is_paid);
                         drop((from_desk, to_desk));
                         engine.control.send(Event::Archived { id: other, result, reply: answer });
                     };
@@ -203,19 +209,6 @@ enum Found {
     Already,
     /// The vault, and the indexer of the generation if it has one.
     Other(Box<VaultConfig>, Option<u64>),
-}
-
-/// Puts the contexts of one generation into the archive of another.
-fn hand_down(dir: &Path, from: &NotePipeline, to: &NotePipeline) -> Result<(), String> {
-    let path = dir.join("contexts.jsonl");
-    let written = std::fs::File::create(&path).map_err(|error| error.to_string())?;
-    from.store.export(BufWriter::new(written), false).map_err(|error| error.to_string())?;
-    let file = std::fs::File::open(&path).map_err(|error| error.to_string())?;
-    let report = to.store.import(BufReader::new(file)).map_err(|error| error.to_string())?;
-    match report.bad.first() {
-        Some((line, why)) => Err(format!("line {line} of its contexts: {why}")),
-        None => Ok(()),
-    }
 }
 
 fn unknown(name: &str) -> CallError {

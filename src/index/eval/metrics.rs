@@ -65,7 +65,8 @@ pub fn first(ranked: &[String], judged: &Relevance) -> Option<usize> {
 }
 
 fn discounted(gains: impl Iterator<Item = f64>) -> f64 {
-    gains.take(10).enumerate().map(|(i, gain)| gain / (i as f64 + 2.0).log2()).sum()
+    // A sum of nothing is -0.
+    0.0 + gains.take(10).enumerate().map(|(i, gain)| gain / (i as f64 + 2.0).log2()).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -26,7 +26,10 @@ svg .lexical{fill:var(--lexical)}svg .dense{fill:var(--dense)}svg .hybrid{fill:v
 /// The report as one HTML page: plots, tables, the worst queries, and how it was measured.
 pub fn page(report: &Report) -> String {
     let name = clean(&report.name);
-    let Report { notes, chunks, queries, .. } = report;
+    let chunks = match &report.comparison {
+        Some(Comparison { chunks: [a, b], .. }) if a != b => format!("{a} and {}", counted(*b, "chunk")),
+        _ => counted(report.chunks, "chunk"),
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -40,7 +43,8 @@ pub fn page(report: &Report) -> String {
             body {
                 h1 { "How well " (name) " is found" }
                 p class="soft" {
-                    (notes) " notes in " (chunks) " chunks, " (queries) " queries, " (clean(&report.date)) ". situated "
+                    (counted(report.notes, "note")) " in " (chunks) ", " (counted_queries(report.queries)) ", "
+                    (clean(&report.date)) ". situated "
                     (clean(&report.version)) ", " (clean(&report.embedder)) "."
                 }
                 @if let Some(comparison) = &report.comparison { (compared(comparison)) }
@@ -58,12 +62,21 @@ pub fn page(report: &Report) -> String {
     page.into_string()
 }
 
+/// `1 chunk`, `7 chunks`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn counted_queries(queries: usize) -> String {
+    format!("{queries} {}", if queries == 1 { "query" } else { "queries" })
+}
+
 /// Which system is the best, if the queries can tell.
 fn judged(report: &Report) -> Markup {
     html! {
         @if report.too_few() {
             p {
-                strong { "Too few to tell." } " " (report.queries) " queries cannot say which way of searching is the better one; "
+                strong { "Too few to tell." } " " (counted_queries(report.queries)) " cannot say which way of searching is the better one; "
                 (ENOUGH) " or more can."
             }
         }
@@ -143,7 +156,7 @@ fn kinds(report: &Report) -> Markup {
             .filter_map(|system| of_kind(&system).map(|mean| bar(system, Interval { mean, low: mean, high: mean })))
             .collect();
         let label = if kind.is_empty() { "other" } else { kind };
-        let title = format!("{label}: nDCG@10 of {queries} queries");
+        let title = format!("{label}: nDCG@10 of {}", counted_queries(queries));
         html! { h3 { (clean(&title)) } (bars(&title, &list)) }
     };
     html! {
@@ -214,8 +227,9 @@ fn absent(report: &Report) -> Markup {
     let names: Vec<String> = report.missing.iter().map(name).collect();
     html! {
         p {
-            (report.unanswerable) " queries were left out, for nothing that is relevant to them is there. Documents that are not \
-             there, and how many queries they are relevant to: " (names.join(", ")) "."
+            (counted_queries(report.unanswerable)) @if report.unanswerable == 1 { " was" } @else { " were" }
+            " left out, for nothing that is relevant to them is there. Documents that are not there, and how many queries \
+             they are relevant to: " (names.join(", ")) "."
         }
     }
 }
@@ -233,16 +247,17 @@ fn method(report: &Report) -> Markup {
                  systems by them, not vaults."
             }
             @for (kind, (found, drawn)) in &report.kinds {
-                p class="soft" { (clean(kind)) ": " (drawn) " queries of " (found) " that there were." }
+                p class="soft" { (clean(kind)) ": " (counted_queries(*drawn)) " of " (found) " that there were." }
             }
         } @else {
             p { "Queries and judgements are those of the set." }
             (absent(report))
         }
         @if report.written > 0 {
-            p { "Contexts of " (report.written) " chunks were written by a model; those that repeat a hidden text were left out." }
+            p { "Contexts of " (counted(report.written, "chunk")) " were written by a model; those that repeat a hidden text were left out." }
         }
-        @if report.lost > 0 { p { (report.lost) " files or documents were left out." } }
+        @if report.lost == 1 { p { "1 file or document was left out." } }
+        @if report.lost > 1 { p { (report.lost) " files or documents were left out." } }
         p {
             "Recall counts what is relevant among the first 5 and 20, MRR takes one over the rank of the first \
              relevant one, nDCG has linear gains; each is a mean over queries. Intervals hold 95 % of " (RESAMPLES) " \

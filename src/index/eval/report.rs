@@ -66,6 +66,9 @@ pub struct Comparison {
     pub a: String,
     /// What the second is called.
     pub b: String,
+    /// Chunks that each cut the notes into.
+    #[serde(default)]
+    pub chunks: [usize; 2],
     /// What each reached: the first, the second, and the second against the first, by name of the measure.
     pub measures: BTreeMap<String, (Interval, Interval, Paired)>,
 }
@@ -113,7 +116,7 @@ pub struct Report {
     pub source: String,
     /// Notes that were searched.
     pub notes: usize,
-    /// Chunks they were cut into.
+    /// Chunks they were cut into; of two configurations by the second.
     pub chunks: usize,
     /// Files or documents that were left out.
     pub lost: usize,
@@ -261,6 +264,7 @@ impl Comparison {
         Comparison {
             a: a.0.to_owned(),
             b: b.0.to_owned(),
+            chunks: [0; 2],
             measures: QueryMeasures::NAMES.iter().enumerate().map(measure).collect(),
         }
     }

@@ -199,12 +199,16 @@ impl Lines {
     }
 }
 
+/// What stands before the number of a document that has no file name.
+const NUMBERED: &str = "document-";
+
 /// The note that a document is written as; an id that is no file name (a URL) is numbered.
 fn path(n: usize, document: &Document) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let id = &document.id;
     let plain = !id.is_empty() && !id.starts_with('.') && id.len() < 100 && id.chars().all(safe);
-    if plain { format!("{id}.md") } else { format!("document-{n}.md") }
+    // An id such as `document-1` could be the number of another.
+    if plain && !id.starts_with(NUMBERED) { format!("{id}.md") } else { format!("{NUMBERED}{n}.md") }
 }
 
 /// Where the documents are, and the ids of those that were found.

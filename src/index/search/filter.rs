@@ -436,12 +436,13 @@ fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(NoteNo) -> bool) -
     Some(snapshot.backlinks(note).into_iter().collect())
 }
 
-/// The notes that the note of this name links to; none if there is no such note.
+/// The other notes that the note of this name links to; none if there is no such note.
 fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(NoteNo) -> bool) -> HashSet<NoteNo> {
     let named = VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root));
-    let note = named.filter(|no| !hides(*no)).and_then(|no| snapshot.note(no));
-    let targets = note.into_iter().flat_map(|note| note.links().map(move |target| (target, &note.path)));
-    targets.filter_map(|(target, from)| snapshot.resolve(target, from)).collect()
+    let Some((no, note)) = named.filter(|no| !hides(*no)).and_then(|no| Some((no, snapshot.note(no)?))) else {
+        return HashSet::new();
+    };
+    note.links().filter_map(|target| snapshot.resolve(target, &note.path)).filter(|other| *other != no).collect()
 }
 
 /// One condition, ready to be asked about many notes.

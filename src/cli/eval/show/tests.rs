@@ -53,7 +53,9 @@ fn a_report_is_a_table() {
     assert!(!told.contains("Too few"), "{told}");
     report.best = report.best.map(|best| Best { alike: Vec::new(), ..best });
     assert!(shown(&report, 100).contains("“hybrid, template”; every other is surely worse."));
-    report.comparison = Some(Comparison::new(("A (x)", &runs), ("B (y)", &runs), 1));
+    let compared = Comparison::new(("A (x)", &runs), ("B (y)", &runs), 1);
+    report.comparison = Some(Comparison { chunks: [7, 9], ..compared });
+    assert!(shown(&report, 100).contains("1,234 notes in 7 and 9 chunks"));
     let compared = shown(&report, 100);
     assert!(
         compared.contains("B (y) against A (x)")

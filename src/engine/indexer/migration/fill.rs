@@ -11,7 +11,6 @@ use crate::embedding::Service;
 use crate::embedding::worker::EmbedJob;
 use context::cost::dollars;
 use context::plan::{Generation, Reason};
-use index::embed::models;
 use note::VaultPath;
 use protocol::contexts::Estimate;
 use provider::ledger::Purpose;
@@ -28,9 +27,6 @@ const ORDERED: usize = 256;
 /// The key, among the store's values, of the number that the ledger knows the job by, so that the budget holds across
 /// restarts.
 const RUN: &str = "embed_run";
-
-/// About how many seconds a call takes, for the estimate.
-const CALL_SECONDS: f64 = 1.5;
 
 /// How far the vectors of the new embedder are made.
 pub(in crate::indexer) struct Fill {
@@ -147,19 +143,7 @@ impl Fill {
 
     /// What is left to be made.
     fn estimate(&self) -> Estimate {
-        let tokens: u64 = self.lacking.values().sum();
-        let most = self.service.embedder.per_call().tokens.max(1);
-        let calls = tokens.div_ceil(most.min(50_000)).max(u64::from(tokens > 0));
-        let at_once = self.service.config().concurrency.max(1) as f64;
-        Estimate {
-            notes: self.lacking.len() as u64,
-            calls,
-            tokens_in: tokens,
-            micro_dollars: self.service.cost(tokens),
-            price_as_of: self.service.price.filter(|price| *price > 0).map(|_| models::AS_OF.to_owned()),
-            minutes: calls as f64 * CALL_SECONDS / 60.0 / at_once.min(calls.max(1) as f64),
-            ..Estimate::default()
-        }
+        self.service.estimate(self.lacking.len() as u64, self.lacking.values().sum())
     }
 
     /// Why the budget does not allow the work, if so.

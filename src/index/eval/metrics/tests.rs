@@ -10,6 +10,12 @@ fn judged(ids: &[(&str, f64)]) -> Relevance {
 }
 
 #[test]
+fn of_nothing_found_no_measure_is_below_zero() {
+    let none = QueryMeasures::of(&[], &judged(&[("a", 1.0)]));
+    assert!(none.values().iter().all(|value| value.is_sign_positive()), "{none:?}");
+}
+
+#[test]
 fn values_computed_by_hand() {
     let table: [(&str, &[(&str, f64)], [f64; 4]); 6] = [
         // Ranks 2 and 6: nDCG = (1/log2 3 + 1/log2 7) / (1 + 1/log2 3).

@@ -72,6 +72,25 @@ fn the_page_shows_every_system_and_the_comparison() {
 }
 
 #[test]
+fn the_page_counts_one_as_one_and_two_configurations_apart() {
+    let runs =
+        [QueryRun { kind: "link".into(), measures: QueryMeasures::default(), rank: None, ms: 0.5, first_order: false }];
+    let system = System::new(
+        "hybrid",
+        "off",
+        &[runs.clone(), runs.clone().map(|run| QueryRun { kind: "b".into(), ..run })].concat(),
+        1,
+    );
+    let one = Report { queries: 1, notes: 1, chunks: 1, systems: vec![system], lost: 1, written: 0, ..report() };
+    let told = page(&Report { comparison: None, ..one.clone() });
+    assert!(told.contains("1 note in 1 chunk, 1 query, ") && told.contains("nDCG@10 of 1 query<"), "{told}");
+    assert!(!told.contains("1 queries") && told.contains("1 file or document was left out"), "{told}");
+    let compared = Comparison { chunks: [3, 12], ..Comparison::new(("a", &runs), ("b", &runs), 1) };
+    let told = page(&Report { comparison: Some(compared), ..one });
+    assert!(told.contains("in 3 and 12 chunks"), "{told}");
+}
+
+#[test]
 fn the_page_names_the_best_or_says_that_it_cannot() {
     let few = page(&report());
     assert!(few.contains("Too few to tell.</strong> 12 queries") && !few.contains("Best by"), "{few}");

@@ -34,6 +34,15 @@ fn without_a_vault_documents_become_notes() {
 }
 
 #[test]
+fn an_id_like_a_numbered_note_is_not_mixed_up_with_one() {
+    let corpus = corpus(&[("document-1", "", "one"), ("https://b", "", "two")]);
+    let set = Set::read(&corpus, QUERIES, &relevant("document-1"), None).unwrap();
+    let notes = set.notes();
+    let (first, second) = (notes[0].0.as_str(), notes[1].0.as_str());
+    assert_eq!(set.rank(places(&[(second, 1, 1), (first, 1, 1)]).into_iter()), ["https://b", "document-1"]);
+}
+
+#[test]
 fn documents_are_notes_or_passages_of_a_vault() {
     let text = "# T\n\none one\n\ntwo two two\nthree\n";
     let vault = BTreeMap::from([("a/b.md".to_owned(), text.to_owned())]);
