@@ -17,7 +17,7 @@ use index::eval::report::QueryRun;
 use index::eval::set::HitPlace;
 use index::eval::{QueryMeasures, metrics};
 use index::search;
-use index::search::{Boosts, Options, Ranking};
+use index::search::{AsWords, Boosts, Options, Ranking};
 use index::{Graph, Index, LexicalError, NoteNo, Snapshot};
 use protocol::search::Mode;
 
@@ -100,8 +100,11 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
     let mut runs = Vec::with_capacity(source.queries.len());
     for query in &source.queries {
         let began = Instant::now();
-        let mut parsed =
-            search::parse(&query.text, today).map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))?;
+        let parse = |as_words: &AsWords| {
+            let parsed = search::parse_as(&query.text, today, as_words);
+            parsed.map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))
+        };
+        let mut parsed = search::settled(parse(&AsWords::default())?, &parse, &[("", snapshot, None)], &options)?;
         parsed.understand([(snapshot, None)], &options)?;
         let text = parsed.text_meant();
         let vector = (mode != Mode::Lexical).then(|| builtin::model().embed(&text));

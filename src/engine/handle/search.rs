@@ -119,7 +119,7 @@ pub(super) fn search_hiding(
 ) -> Result<SearchAnswer, CallError> {
     let began = Instant::now();
     // Before the disk is looked at: a request that is refused must not wait for it.
-    let mut wanted = Wanted::read(engine, &request, cancel)?;
+    let mut wanted = Wanted::read(engine, &request, hide, cancel)?;
     let unseen = if request.fresh { freshen(engine, &wanted.vaults, cancel)? } else { None };
     let (expand, waits) = expansion::expands_for(engine, &request, &wanted.vaults);
     let (expansion, warning) = expansion::expansion(engine, expand, &wanted.parsed, wanted.options.mode, cancel);

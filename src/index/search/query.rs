@@ -20,6 +20,8 @@
 //! created:2025  modified:today  modified:>=2026  modified:<1y
 //! ```
 //!
+//! `[status]`, `-word` and NOT are words instead where the notes show that a text was pasted ([`super::settled`]).
+//!
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
 mod boolean;
@@ -54,12 +56,32 @@ pub struct Parsed {
     pub required: Option<Required>,
     /// What was not understood, for the user; may quote the query.
     pub warnings: Vec<String>,
+    /// What may be text that was pasted, and no condition.
+    pub doubtful: Doubtful,
     /// Whether the last word is still being typed, so that words that begin with it are found too. Set by the caller.
     pub prefix: bool,
     /// What its words stand for, if [`Parsed::understand`] has looked it up.
     pub meant: Option<Meant>,
     /// What is counted against the limits. A caller that adds conditions to [`Parsed::filter`] counts them here.
     pub counted: Counted,
+}
+
+/// Conditions of a query that a pasted text may have as words: `[ERROR] refused`, `rsync -avz`, `x IS NOT NULL`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doubtful {
+    /// Names of properties in brackets, each with the brackets as typed.
+    pub brackets: Vec<(String, String)>,
+    /// Words that must not occur, each as typed with the sign that says so.
+    pub exclusions: Vec<String>,
+}
+
+/// Which of the [`Doubtful`] are words. [`parse`] takes none for words; [`settled`](super::settled) asks the notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AsWords {
+    /// Names of properties in brackets that are words.
+    pub brackets: Vec<String>,
+    /// Whether all exclusions are words.
+    pub exclusions: bool,
 }
 
 /// Words of a question that are looked up, the rarest. Common ones cost most and say least: no set of questions is answered
@@ -74,11 +96,19 @@ const MAX_WARNINGS: usize = 8;
 /// # Errors
 /// The query is over a limit. It is not looked up at all: a part of its conditions would find what the rest forbids.
 pub fn parse(query: &str, today: Date) -> Result<Parsed, TooMuch> {
+    parse_as(query, today, &AsWords::default())
+}
+
+/// As [`parse`]; what else counts as words is said.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, TooMuch> {
     if query.len() > MAX_BYTES {
         return Err(TooMuch::Bytes { given: query.len() });
     }
-    let mut parser = Parser { parsed: Parsed::default(), unclosed: false, today };
-    if boolean::has_operators(query) {
+    let mut parser = Parser { parsed: Parsed::default(), unclosed: false, as_words, today };
+    if boolean::has_operators(query, as_words) {
         boolean::read(&mut parser, query)?;
     } else {
         parser.tokens(query.trim_start())?;
@@ -198,19 +228,25 @@ impl Parsed {
         words.join(" ") == self.words
     }
 
+    /// Whether [`settled`](super::settled) may read it otherwise.
+    pub fn is_doubtful(&self) -> bool {
+        self.doubtful != Doubtful::default()
+    }
+
     /// Whether there is anything to be found, and not conditions only.
     pub fn has_text(&self) -> bool {
         !self.words.is_empty() || !self.phrases.is_empty()
     }
 }
 
-struct Parser {
+struct Parser<'w> {
     parsed: Parsed,
     unclosed: bool,
+    as_words: &'w AsWords,
     today: Date,
 }
 
-impl Parser {
+impl Parser<'_> {
     /// Takes all tokens of a text that does not begin with a blank.
     fn tokens(&mut self, text: &str) -> Result<(), TooMuch> {
         let mut rest = text;
@@ -249,8 +285,15 @@ impl Parser {
             return self.field(negated, field, body, name.len() + 1);
         }
         if let Some((name, value, after)) = bracketed(body, starts_blank) {
-            let value = value.map_or("*", unquoted);
-            self.condition(negated, Field::Property(unquoted(name)), value, &body[..body.len() - after.len()])?;
+            let (name, typed) = (unquoted(name), &body[..body.len() - after.len()]);
+            if !negated && self.as_words.brackets.iter().any(|known| known == name) {
+                self.push_words(typed);
+                return Ok(after);
+            }
+            if !negated {
+                self.parsed.doubtful.brackets.push((name.to_owned(), typed.to_owned()));
+            }
+            self.condition(negated, Field::Property(name), value.map_or("*", unquoted), typed)?;
             return Ok(after);
         }
         self.word(negated, body)
@@ -288,6 +331,9 @@ impl Parser {
             return Ok(after);
         }
         if negated {
+            self.parsed.doubtful.exclusions.push(format!("-{word}"));
+        }
+        if negated && !self.as_words.exclusions {
             self.phrase(true, word)?;
         } else {
             self.push_words(word);

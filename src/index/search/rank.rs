@@ -5,12 +5,14 @@
 //! answer says so once. All that differs from vault to vault is in its [`Part`].
 
 mod emptied;
+mod pasted;
 mod required;
 mod wider;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+pub use self::pasted::{Shown, settled};
 use super::answer::{Answer, finish};
 use super::boost::boost;
 use super::filter::{day_of, mtime_seconds};

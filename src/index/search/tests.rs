@@ -1,6 +1,7 @@
 //! Searches through a real index.
 
 mod expect;
+mod pasted;
 mod patterns;
 mod properties;
 mod required;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::access::in_range;
+use super::super::access::{in_range, ready};
 use super::super::{
     Audience, CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, recent,
 };
 use super::vaults;
 use crate::rerank::Reranker;
 use index::search;
-use index::search::{Boosts, Key, Options, Parsed};
+use index::search::{AsWords, Boosts, Key, Options, Parsed};
 use protocol::search::{BoostWeights, MAX_HITS, Mode};
 
 /// A request that was read, and found to be one that can be answered.
@@ -41,7 +41,12 @@ impl Wanted {
     ///
     /// # Errors
     /// No such vault; a parameter out of its range; a query over a limit.
-    pub(super) fn read(engine: &Handle, request: &SearchRequest, cancel: &Cancel) -> Result<Self, CallError> {
+    pub(super) fn read(
+        engine: &Handle,
+        request: &SearchRequest,
+        hide: bool,
+        cancel: &Cancel,
+    ) -> Result<Self, CallError> {
         let (mut vaults, left_out) = engine.served(request.vault.as_deref())?;
         let contextual = match &request.contextual {
             None => true,
@@ -75,10 +80,18 @@ impl Wanted {
         let now = jiff::Zoned::now();
         options.boosts.today = Some(now.date());
         weigh(&mut options.boosts, request.boosts.as_ref())?;
-        let mut parsed = parsed(request, &now)?;
+        let parse = |as_words: &AsWords| parsed(request, &now, as_words);
+        let mut parsed = parse(&AsWords::default())?;
         // The note that is expected may lie in a vault that the query leaves out: that is why it is not found.
         if request.expect.is_none() {
             vaults = vaults::admitted(&parsed, vaults);
+        }
+        if parsed.is_doubtful() {
+            let opened = vaults.iter().map(|vault| ready(vault)).collect::<Result<Vec<_>, _>>()?;
+            let shown = vaults.iter().zip(&opened).map(|(vault, (snapshot, pipeline))| {
+                (vault.name.as_str(), &**snapshot, hide.then(|| pipeline.private.clone()))
+            });
+            parsed = search::settled(parsed, &parse, &shown.collect::<Vec<_>>(), &options)?;
         }
         parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
         let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
@@ -173,8 +186,8 @@ fn judge(engine: &Handle, wanted: Option<bool>, audience: Audience) -> Result<Ju
 }
 
 /// What a request asks for: its query, and its filter as if the query had said it.
-fn parsed(request: &SearchRequest, now: &jiff::Zoned) -> Result<Parsed, CallError> {
-    let mut parsed = search::parse(&request.query, now.date())?;
+fn parsed(request: &SearchRequest, now: &jiff::Zoned, as_words: &AsWords) -> Result<Parsed, CallError> {
+    let mut parsed = search::parse_as(&request.query, now.date(), as_words)?;
     parsed.filter.zone = now.time_zone().clone();
     // The word that is being typed is the last one of the query, and a free one.
     let last = parsed.words.rsplit(' ').next().unwrap_or_default();

@@ -6,7 +6,9 @@
 //! has operators only if they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
 use super::slashed::{LinePattern, slashed};
-use super::{CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, starts_blank, strip_quote, word_end};
+use super::{
+    AsWords, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, starts_blank, strip_quote, word_end,
+};
 
 /// Parentheses within each other; what is deeper is punctuation.
 const MAX_DEPTH: u8 = 16;
@@ -121,7 +123,7 @@ enum Item<'a> {
 type Chain<'a> = Vec<Vec<(bool, Item<'a>)>>;
 
 /// Whether the query has operators, or a condition in parentheses: then [`read`] understands it.
-pub(super) fn has_operators(query: &str) -> bool {
+pub(super) fn has_operators(query: &str, as_words: &AsWords) -> bool {
     let operator = |word: &str| matches!(word.trim_matches(['(', ')']), "AND" | "OR" | "NOT") || word.starts_with("-(");
     if query.split_whitespace().any(opens_condition) {
         return true;
@@ -129,7 +131,7 @@ pub(super) fn has_operators(query: &str) -> bool {
     if !query.split_whitespace().any(operator) {
         return false;
     }
-    let tokens = tokens(query);
+    let tokens = tokens(query, as_words);
     let is_capital = |token: &Token<'_>| match token {
         Token::Piece(piece) => piece.starts_with(OPENING) || !piece.chars().any(char::is_lowercase),
         _ => true,
@@ -149,8 +151,13 @@ fn opens_condition(word: &str) -> bool {
 }
 
 /// Understands a query with operators.
-pub(super) fn read(parser: &mut Parser, query: &str) -> Result<(), TooMuch> {
-    let tokens = tokens(query);
+pub(super) fn read(parser: &mut Parser<'_>, query: &str) -> Result<(), TooMuch> {
+    let tokens = tokens(query, parser.as_words);
+    let excluded = tokens.windows(2).filter_map(|pair| match pair {
+        [Token::Not, Token::Piece(word)] if begins_word(word) => Some(format!("NOT {word}")),
+        _ => None,
+    });
+    parser.parsed.doubtful.exclusions.extend(excluded);
     let mut reader = Reader { tokens: &tokens, at: 0, dangling: false };
     let chains = reader.chains();
     if reader.dangling {
@@ -190,7 +197,7 @@ fn all(mut parts: Vec<Required>) -> Option<Required> {
     if parts.len() > 1 { Some(Required::All(parts)) } else { parts.pop() }
 }
 
-impl Parser {
+impl Parser<'_> {
     /// What a chain asks for; its words, unless `negated`, also count as free ones. `None` if it asks for nothing.
     fn chain(&mut self, chain: Chain<'_>, negated: bool) -> Result<Option<Required>, TooMuch> {
         let mut any = Vec::new();
@@ -213,8 +220,9 @@ impl Parser {
 
     fn one(&mut self, piece: &str, negated: bool) -> Result<Option<Required>, TooMuch> {
         let counted = std::mem::take(&mut self.parsed.counted);
-        let parsed = Parsed { counted, ..Parsed::default() };
-        let mut inner = Parser { parsed, unclosed: self.unclosed, today: self.today };
+        let doubtful = std::mem::take(&mut self.parsed.doubtful);
+        let parsed = Parsed { doubtful, counted, ..Parsed::default() };
+        let mut inner = Parser { parsed, unclosed: self.unclosed, as_words: self.as_words, today: self.today };
         let outcome = inner.tokens(piece);
         for word in std::mem::take(&mut inner.parsed.words).split_whitespace() {
             inner.phrase(false, word)?;
@@ -222,6 +230,7 @@ impl Parser {
         let Parser { mut parsed, unclosed, .. } = inner;
         self.unclosed = unclosed;
         self.parsed.counted = std::mem::take(&mut parsed.counted);
+        self.parsed.doubtful = std::mem::take(&mut parsed.doubtful);
         outcome?;
         std::mem::take(&mut parsed.warnings).into_iter().for_each(|warning| self.warn(warning));
         if !negated {
@@ -304,8 +313,14 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
+/// Whether a text begins with a word, and not with a condition or a phrase.
+fn begins_word(text: &str) -> bool {
+    let named = text[..word_end(text)].split_once(':').is_some_and(|(name, _)| Field::named(name).is_some());
+    text.starts_with(char::is_alphanumeric) && !named
+}
+
 /// Cuts a query at blanks and parentheses outside of quotes and brackets.
-fn tokens(query: &str) -> Vec<Token<'_>> {
+fn tokens<'a>(query: &'a str, as_words: &AsWords) -> Vec<Token<'a>> {
     let (mut tokens, mut depth, mut unclosed) = (Vec::new(), 0, false);
     let mut rest = query.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -330,7 +345,7 @@ fn tokens(query: &str) -> Vec<Token<'_>> {
         tokens.push(match piece {
             "AND" => Token::And,
             "OR" => Token::Or,
-            "NOT" => Token::Not,
+            "NOT" if !(as_words.exclusions && begins_word(after.trim_start())) => Token::Not,
             _ => Token::Piece(piece),
         });
         rest = after.trim_start();

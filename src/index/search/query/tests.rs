@@ -56,6 +56,32 @@ fn words_phrases_and_exclusions() {
 }
 
 #[test]
+fn what_a_pasted_text_has_is_words_where_that_is_known() {
+    let as_words = AsWords { brackets: vec!["ERROR".to_owned()], exclusions: true };
+    // (query, words, what must not occur, what is required)
+    for (query, words, without, required) in [
+        ("[ERROR] refused", "[ERROR] refused", 0, ""),
+        ("rsync -avz --rm -\"not this\" -tag:a", "rsync avz --rm", 1, ""),
+        ("x IS NOT NULL", "x IS NOT NULL", 0, ""),
+        ("NOT NULL", "NOT NULL", 0, ""),
+        ("a1 NOT tag:b", "a1", 0, "NOT tag:b"),
+        ("a1 NOT \"b c\" AND [ERROR]", "a1 [ERROR]", 0, "NOT \"b c\" AND [ERROR]"),
+        ("a1 OR -b1", "a1 b1", 0, "a1 OR -b1"),
+    ] {
+        let parsed = parse_as(query, TODAY, &as_words).unwrap();
+        let asked = parsed.required.as_ref().map(Required::typed).unwrap_or_default();
+        let got = (parsed.words.as_str(), parsed.without.len(), asked.as_str());
+        assert_eq!(got, (words, without, required), "{query}");
+    }
+    let doubtful = parse("[ERROR] -[gone] x NOT NULL AND -a1 (-b1) OR [due: 5] NOT tag:c -\"d\"", TODAY).doubtful;
+    let names: Vec<&str> = doubtful.brackets.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        (names, doubtful.exclusions),
+        (vec!["ERROR", "due"], vec!["NOT NULL".to_owned(), "-a1".to_owned(), "-b1".to_owned()])
+    );
+}
+
+#[test]
 fn conditions() {
     use Key::{After, Before, Link, Modified, Path, Tag, Type};
     let cases: [(&str, &[(Key, &str)], &[(Key, &str)]); 10] = [

@@ -1,0 +1,120 @@
+//! Which signs of a query are those of a text that was pasted: `[ERROR] refused` asks for no property, `rsync -avz` leaves
+//! nothing out. The signs alone do not say so, but the notes do.
+
+use std::sync::Arc;
+
+use jiff::civil::Date;
+
+use super::allowed;
+use crate::search::filter::Filter;
+use crate::search::limits::MAX_PHRASE_WORDS;
+use crate::search::query::{AsWords, Required};
+use crate::search::{Options, Parsed};
+use crate::{LexicalError, Snapshot};
+use note::Private;
+
+/// Nobody types more conditions in brackets: of a text with more, the others are words.
+const MOST_BRACKETS: usize = 8;
+
+/// A vault that a query is asked of: its name, its notes, and which of them are hidden from the asker.
+pub type Shown<'a> = (&'a str, &'a Snapshot, Option<Arc<Private>>);
+
+/// The query as its asker means it, which `parse` reads again if some signs are words:
+///
+/// - brackets, if no note has a property of that name;
+/// - exclusions, if notes have all words of the query, these among them, but none has all others without these.
+///
+/// # Errors
+/// `parse` fails, or a word index cannot be read, or the search is cancelled.
+pub fn settled<E: From<LexicalError>>(
+    mut query: Parsed,
+    parse: &dyn Fn(&AsWords) -> Result<Parsed, E>,
+    vaults: &[Shown<'_>],
+    options: &Options,
+) -> Result<Parsed, E> {
+    if vaults.is_empty() {
+        return Ok(query);
+    }
+    let (mut as_words, mut said) = (AsWords::default(), Vec::new());
+    for (at, (name, typed)) in query.doubtful.brackets.iter().enumerate() {
+        if as_words.brackets.contains(name) || (at < MOST_BRACKETS && is_property(name, vaults, options)?) {
+            continue;
+        }
+        as_words.brackets.push(name.clone());
+        // What has a value, or stands alone, may have been meant as a condition; of several the first says enough.
+        if said.is_empty() && (typed.contains(':') || !query.has_text()) {
+            said.push(format!("{} is searched for as words: no note has such a property", quoted(typed)));
+        }
+    }
+    if !as_words.brackets.is_empty() {
+        query = parse(&as_words)?;
+    }
+    let excluded: Vec<String> = query.doubtful.exclusions.iter().map(|typed| quoted(typed)).collect();
+    let is_long = query.words.split_whitespace().nth(MAX_PHRASE_WORDS).is_some();
+    if !excluded.is_empty() && !is_long {
+        let words = parse(&AsWords { exclusions: true, ..as_words })?;
+        let (having, others) = (having_all(&words, vaults, options)?, asks_besides(&query));
+        let (are, leave) = if excluded.len() > 1 { ("are", "leave") } else { ("is", "leaves") };
+        let excluded = excluded.join(", ");
+        said.extend(match having {
+            0 if others => None,
+            0 => Some(format!("the query only leaves out {excluded}: of the other notes the newest are listed")),
+            _ if !others || having_all(&query, vaults, options)? == 0 => {
+                query = words;
+                let why = if others { "no note has the other words without" } else { "the query has no other words" };
+                Some(format!(
+                    "{excluded} {are} searched for as words, because {why}; what stands in quotes is left out: `-\"word\"`"
+                ))
+            }
+            1 => Some(format!("{excluded} {leave} out a note that has all other words")),
+            n => Some(format!("{excluded} {leave} out {n} notes that have all other words")),
+        });
+    }
+    query.warnings.extend(said);
+    Ok(query)
+}
+
+fn quoted(typed: &str) -> String {
+    /// Characters that are shown.
+    const SHOWN: usize = 60;
+    format!("`{}`", typed.chars().take(SHOWN).collect::<String>())
+}
+
+/// Whether a note that the asker may see has a property of this name, with a value or without.
+fn is_property(name: &str, vaults: &[Shown<'_>], options: &Options) -> Result<bool, LexicalError> {
+    for (_, snapshot, hidden) in vaults {
+        let mut having = Filter::default();
+        // Without a letter it is no name.
+        let is_name = having.add_property("", (name, "* OR null"), true, Date::default()).is_ok();
+        having.hidden.clone_from(hidden);
+        if is_name && !having.notes(snapshot, &options.cancel)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a query asks for anything but that words must not occur.
+fn asks_besides(query: &Parsed) -> bool {
+    let required = || query.required.iter().flat_map(Required::parts);
+    query.has_text()
+        || !query.filter.asks_nothing()
+        || !query.patterns.is_empty()
+        || required().any(|part| !matches!(part, Required::Not(_)))
+}
+
+/// How many notes have a passage that meets the query and has each of its words.
+fn having_all(query: &Parsed, vaults: &[Shown<'_>], options: &Options) -> Result<usize, LexicalError> {
+    let words = query.words.split_whitespace().filter(|word| crate::terms::has_words(word)).map(str::to_owned);
+    let phrases = query.phrases.iter().cloned().chain(words).collect();
+    let asked = Parsed { phrases, ..query.clone() };
+    let mut notes = 0;
+    for (name, snapshot, hidden) in vaults {
+        let mut asked = asked.clone();
+        asked.of_vault(name);
+        asked.filter.hidden.clone_from(hidden);
+        let Some(rows) = allowed(snapshot, &asked, options)? else { continue };
+        notes += snapshot.notes().filter(|note| note.rows.iter().any(|row| rows.contains(row))).count();
+    }
+    Ok(notes)
+}

@@ -1,0 +1,93 @@
+//! Text that was pasted, with signs that are conditions in a query.
+
+use super::*;
+use crate::search::query::AsWords;
+use note::Private;
+
+fn vault() -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for (no, path, text) in [
+        (1, "Log.md", "Then it said: [ERROR] connection refused, worker [pid 77].\n"),
+        (2, "Rsync.md", "Copy the photos with rsync -avz over the wire.\n"),
+        (3, "Grep.md", "Find them all: grep -rn TODO in the folder.\n"),
+        (4, "Todo.md", "The TODO list for grep.\n"),
+        (5, "Sql.md", "It fails: NOT NULL constraint failed: users.email\n"),
+        (6, "Code.md", "The error has the code -2147024809.\n"),
+    ] {
+        put(&mut index, no, path, &[], None, &[], &[text]);
+    }
+    let mut owned = crate::testing::note(7, 1, "Owned.md");
+    owned.texts =
+        Said::<&str> { title: "Owned", properties: r#"{"owner":"Anna","due date":null}"#, ..Said::default() }.pack();
+    index.put(owned, vec![]).unwrap();
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+/// The query as the vault settles it, and what the answer says first.
+fn settled_in(vault: &Vault, query: &str, hidden: Option<Arc<Private>>) -> Parsed {
+    let parse = |as_words: &AsWords| Ok::<_, LexicalError>(parse_as(query, TODAY, as_words).unwrap());
+    let shown = [("v", &*vault.snapshot, hidden)];
+    settled(parse(&AsWords::default()).unwrap(), &parse, &shown, &Options::default()).unwrap()
+}
+
+#[test]
+fn what_the_notes_show_to_be_text_is_searched_for() {
+    let vault = vault();
+    const NONE: &str = "";
+    // (query, the note that is found first, what is said)
+    for (query, first, said) in [
+        ("[ERROR] connection refused", "Log.md", NONE),
+        ("started worker [pid 77]", "Log.md", NONE),
+        ("[Function: worker] refused", "Log.md", "`[Function: worker]` is searched for as words: no note has such"),
+        ("[pid 77]", "Log.md", "`[pid 77]` is searched for as words: no note has such a property"),
+        ("rsync -avz", "Rsync.md", "`-avz` is searched for as words, because no note has the other words without"),
+        ("grep -rn TODO", "Todo.md", "`-rn` leaves out a note that has all other words"),
+        ("-2147024809", "Code.md", "`-2147024809` is searched for as words, because the query has no other words"),
+        ("-heron", "Code.md", "the query only leaves out `-heron`: of the other notes the newest are listed"),
+        ("NOT NULL constraint failed: users.email", "Sql.md", "`NOT NULL` is searched for as words, because no note"),
+    ] {
+        let parsed = settled_in(&vault, query, None);
+        let answer = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
+        let warning = answer.warnings.first().map_or(NONE, String::as_str);
+        assert_eq!(paths(&answer).first(), Some(&first), "{query}: {:?}", answer.warnings);
+        assert!(warning.starts_with(said) && warning.is_empty() == said.is_empty(), "{query}: {warning}");
+        assert!(answer.warnings.len() <= 1, "{query}: {:?}", answer.warnings);
+    }
+}
+
+#[test]
+fn what_may_be_a_condition_stays_one() {
+    let vault = vault();
+    for query in [
+        "[owner] refused",
+        "[\"due date\": 2026] refused",
+        "-[ERROR] refused",
+        "rsync -\"avz\"",
+        "rsync -heron",
+        "rsync NOT avz",
+        "constraint NOT \"null\"",
+    ] {
+        let parsed = settled_in(&vault, query, None);
+        assert_eq!(parsed, parse(query, TODAY).unwrap(), "{query}");
+    }
+    // What is hidden from the asker shows nothing.
+    let hidden = Arc::new(Private::new(&["Owned.md".to_owned(), "Rsync.md".to_owned()]));
+    assert_eq!(settled_in(&vault, "[owner] refused", Some(hidden.clone())).words, "[owner] refused");
+    assert_eq!(settled_in(&vault, "rsync -avz", Some(hidden)).without, ["avz"]);
+}
+
+#[test]
+fn that_a_word_is_left_out_does_not_mean_that_no_note_has_it() {
+    let vault = vault();
+    let said = |query: &str| ask(&vault, query, &Options::default()).warnings;
+    assert_eq!(
+        said("rsync -\"photos\""),
+        [
+            "no note that meets the conditions has a word of this query; these are nearest in meaning, which may not be near"
+        ]
+    );
+    let parsed = parse("quokkas", TODAY).unwrap();
+    let nothing = search(&vault.snapshot, "v", &parsed, None, &Options::default()).unwrap();
+    assert!(nothing.warnings.is_empty() || !nothing.warnings[0].contains("meets the conditions"), "{nothing:?}");
+}
