@@ -221,7 +221,7 @@ impl Parser<'_> {
     fn one(&mut self, piece: &str, negated: bool) -> Result<Option<Required>, TooMuch> {
         let counted = std::mem::take(&mut self.parsed.counted);
         let doubtful = std::mem::take(&mut self.parsed.doubtful);
-        let parsed = Parsed { counted, doubtful, ..Parsed::default() };
+        let parsed = Parsed { doubtful, counted, ..Parsed::default() };
         let mut inner = Parser { parsed, unclosed: self.unclosed, as_words: self.as_words, today: self.today };
         let outcome = inner.tokens(piece);
         for word in std::mem::take(&mut inner.parsed.words).split_whitespace() {
