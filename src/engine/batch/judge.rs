@@ -77,7 +77,7 @@ fn answered(
                 // Never older than the request that it answers, whatever the clock says.
                 record.written_at = record.written_at.max(wanted.since);
                 let kept = store.archived_of_note(&item.path, wanted.key, &item.generation)?;
-                if kept.is_none_or(|kept| kept.text != record.text) {
+                if kept.is_none_or(|kept| kept.written_at < wanted.since || kept.text != record.text) {
                     // In the journal before anybody hears of it.
                     store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?;
                 }

@@ -93,7 +93,7 @@ impl Call {
     }
 }
 
-struct State {
+struct ModelState {
     dice: Dice,
     mood: Mood,
     calls: Vec<Call>,
@@ -111,7 +111,7 @@ struct State {
 
 /// The model. It outlives the processes that ask it.
 pub(super) struct Model {
-    state: RefCell<State>,
+    state: RefCell<ModelState>,
     /// Whose notes it is asked about.
     vault: PathBuf,
     /// Most questions of a batch.
@@ -122,7 +122,7 @@ impl Model {
     pub(super) fn new(dice: Dice, vault: &Path, most: usize) -> Rc<Self> {
         let (calls, shelf, frozen, faults) = (Vec::new(), Shelf::default(), None, Vec::new());
         let (captions, log) = (0, Vec::new());
-        let state = State { dice, mood: Mood::Well, calls, shelf, frozen, first: 0, faults, captions, log };
+        let state = ModelState { dice, mood: Mood::Well, calls, shelf, frozen, first: 0, faults, captions, log };
         Rc::new(Model { state: RefCell::new(state), vault: vault.to_owned(), most })
     }
 
@@ -246,7 +246,7 @@ impl Script for Model {
     }
 }
 
-impl State {
+impl ModelState {
     /// Whether a request with this fate reaches the provider.
     fn arrives(&mut self, fate: Fate) -> bool {
         match fate {
