@@ -122,11 +122,11 @@ impl View {
         Ok(best.finish())
     }
 
-    /// The normal forms of a query's [telling](telling) words in all languages of the vault.
+    /// The normal forms of a query's [`telling`] words in all languages of the vault.
     pub(super) fn forms(&self, text: &str) -> Result<HashSet<String>, LexicalError> {
         guarded(|| {
             let languages = self.languages()?;
-            Ok(telling(text, &languages))
+            Ok(telling(text, languages))
         })
     }
 
