@@ -162,14 +162,15 @@ pub fn take_over(data_dir: &Path, vaults: &[VaultConfig]) -> BTreeMap<String, St
         let (own, orphans) = (vault_dir(data_dir, &vault.path), orphans(data_dir, vaults));
         if let Some(found) = elsewhere(data_dir, vault, &orphans) {
             let whence = found.vault.as_ref().unwrap_or(&found.dir).display();
-            let what = match std::fs::rename(&found.dir, &own) {
-                Ok(()) => format!("vault `{}` goes on with the index of {whence}: it is the same folder", vault.name),
-                Err(error) => format!("vault `{}` cannot have the index of {whence}: {error}", vault.name),
-            };
-            tracing::info!("{what}");
-            // Of another spelling of a path that still leads there the user need not know.
-            if !found.vault.as_ref().is_some_and(|was| was.exists()) || !own.exists() {
-                told.insert(vault.name.clone(), what);
+            match std::fs::rename(&found.dir, &own) {
+                // There is nothing that the user has to do.
+                Ok(()) => tracing::info!("vault `{}` goes on with the index of {whence}: the same folder", vault.name),
+                Err(error) => {
+                    told.insert(
+                        vault.name.clone(),
+                        format!("vault `{}` cannot have the index of {whence}: {error}", vault.name),
+                    );
+                }
             }
         } else if !own.exists() {
             told.extend(left_behind(vault, &orphans).map(|what| (vault.name.clone(), what)));
