@@ -75,7 +75,7 @@ pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
         lane("meaning", "cosine", &lanes.dense),
         lanes.fused
     );
-    let Boosted { graph, links, recency, date, kind, name } = lanes.boosts;
+    let Boosted { graph, links, recency, date, kind, name, all_words } = lanes.boosts;
     for (name, boost) in
         [("place among links", graph), ("linked", links), ("new", recency), ("of that time", date), ("kind", kind)]
     {
@@ -86,6 +86,9 @@ pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
     }
     if name > 0.0 {
         reasons.push_str(" · the query is its name");
+    }
+    if all_words > 0.0 {
+        reasons.push_str(" · its note has all words");
     }
     if !lanes.boosts.is_nothing() {
         let _ = write!(reasons, " · score {score:.3}");

@@ -34,6 +34,7 @@ pub mod search;
 mod snapshot;
 mod statistics;
 pub mod terms;
+mod together;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

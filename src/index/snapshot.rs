@@ -3,7 +3,7 @@
 mod corpus;
 mod saved;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -405,12 +405,29 @@ impl Snapshot {
         allowed: Option<&Allowed<'_>>,
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
-        let row = |(no, seq, position): (u64, u64, u64)| {
-            let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
-            let row = note.rows.get(u32::try_from(position).ok()?)?;
-            allowed.is_none_or(|allowed| allowed(row)).then_some(row)
-        };
+        let row = |place| self.row_at(place, allowed);
         self.words.search(query, corpus, (&row, allowed.is_none()), k)
+    }
+
+    /// The notes that have all words of a query, though no chunk of theirs need have, each with a chunk that has the rarest.
+    /// None if the words are common, or many. `allowed` limits the chunks; `None` allows all.
+    ///
+    /// # Errors
+    /// The index cannot be read, or the search is cancelled.
+    pub(crate) fn with_all(
+        &self,
+        corpus: &Corpus<'_>,
+        query: &LexicalQuery,
+        allowed: Option<&Allowed<'_>>,
+    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
+        self.words.with_all(query, corpus, &|place| self.row_at(place, allowed))
+    }
+
+    /// The row of a document by its note, sequence number and position, if it is visible and allowed.
+    fn row_at(&self, (no, seq, position): (u64, u64, u64), allowed: Option<&Allowed<'_>>) -> Option<Row> {
+        let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
+        let row = note.rows.get(u32::try_from(position).ok()?)?;
+        allowed.is_none_or(|allowed| allowed(row)).then_some(row)
     }
 
     /// The words of a query, as they were typed, that occur in the questions and terms that a model wrote beside a
@@ -482,11 +499,7 @@ impl Snapshot {
     /// The index cannot be read, or the search is cancelled.
     pub fn matching(&self, pattern: &Pattern, among: &Allowed<'_>, cancel: &Cancel) -> Result<Vec<Row>, LexicalError> {
         let mut finder = pattern.finder();
-        let row = |(no, seq, position): (u64, u64, u64)| {
-            let note = self.note(no as NoteNo).filter(|note| note.seq == seq)?;
-            let row = note.rows.get(u32::try_from(position).ok()?)?;
-            among(row).then_some(row)
-        };
+        let row = |place| self.row_at(place, Some(among));
         let mut rows = Vec::new();
         self.words.each_text(&row, cancel, &mut |row, text| rows.extend(finder.is_in(text).then_some(row)))?;
         Ok(rows)

@@ -223,6 +223,10 @@ pub struct Boosted {
     /// 1 if the query is a name of the note: then its best chunk has the score 1.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub name: f32,
+    /// 1 if the note is one of few that have all words of the query, in several passages: then its best chunk comes behind
+    /// the best two notes.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub all_words: f32,
 }
 
 impl Boosted {

@@ -157,7 +157,7 @@ impl Weigher<'_> {
             recency: weigh(boosts.recency_weight, self.newness(note)),
             date: weigh(boosts.date_weight, self.asked_for(note)),
             kind: weigh(kind.copied().unwrap_or(0.0), 1.0),
-            name: 0.0,
+            ..Boosted::default()
         }
     }
 

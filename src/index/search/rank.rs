@@ -8,10 +8,11 @@ mod called;
 mod emptied;
 mod pasted;
 mod required;
+mod together;
 mod wider;
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 pub use self::pasted::{Shown, settled};
 use super::answer::{Answer, finish};
@@ -23,7 +24,7 @@ use super::lanes::{self, Candidate};
 use super::ranking::{Ranking, in_order};
 use super::rows::RowSet;
 use super::{Mode, Options, Parsed};
-use crate::{Corpus, Corrected, LexicalError, LexicalQuery, Meant, Row, Snapshot};
+use crate::{Allowed, Corpus, Corrected, LexicalError, LexicalQuery, Meant, NoteNo, Row, Snapshot};
 use vector::Vector;
 
 /// A vault that a query is asked of.
@@ -114,10 +115,11 @@ fn ranked(
         Some(meant) => meant.clone(),
         None => corpus.meant(&words)?,
     };
-    let mut found = Vec::with_capacity(parts.len());
+    let (mut found, mut having) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
     for (at, (part, begun)) in parts.iter().zip(&begun).enumerate() {
         part.options.cancel.check()?;
         found.push(begun.candidates(part, corpus, (&words, &meant), depth(at))?);
+        having.push(begun.having_all(part, corpus, &words)?);
     }
     first.options.cancel.check()?;
     let scale = Scale::of(found.iter().flatten().chain(outside));
@@ -134,6 +136,7 @@ fn ranked(
         ranking
     });
     let mut rankings: Vec<Ranking> = ranked.collect();
+    together::put_third(parts, &mut rankings, &having);
     let mut said = corrections(&meant.corrected);
     if asked && scale.has_no_word() && !first.query.words.is_empty() {
         let found = !outside.is_empty() || rankings.iter().any(|ranking| !ranking.ranked.is_empty());
@@ -185,6 +188,20 @@ impl Begun {
 
     fn asks_words(&self) -> bool {
         self.lanes && self.ranking.mode != Mode::Dense
+    }
+
+    /// The notes that have all words; the lanes by themselves answer as they are.
+    fn having_all(
+        &self,
+        part: &Part<'_>,
+        corpus: &Corpus<'_>,
+        words: &LexicalQuery,
+    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
+        if !self.lanes || self.ranking.mode != Mode::Hybrid || words.prefix {
+            return Ok(BTreeMap::new());
+        }
+        let allowed = self.allowed.as_ref().map(|rows| |row: Row| rows.contains(row));
+        part.snapshot.with_all(corpus, words, allowed.as_ref().map(|allowed| allowed as &Allowed<'_>))
     }
 
     fn candidates(

@@ -391,3 +391,44 @@ fn a_note_whose_whole_name_is_the_query_comes_first() {
     let plain = Options { boosts: Boosts { link_weight: 0.0, ..Boosts::default() }, ..Options::default() };
     assert_eq!(paths(&ask(&vault, "vitamin a", &plain))[0], "Vitamins.md");
 }
+
+#[test]
+fn a_note_that_alone_has_all_words_is_among_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for no in 1..10 {
+        let text =
+            if no % 2 == 0 { "The alfama street: alfama, up in alfama.\n" } else { "An adapter, the adapter.\n" };
+        put(&mut index, no, &format!("{no}.md"), &[], None, &[], &[text]);
+    }
+    let filler = "Of other things, at length, and what else there was to say about them.\n";
+    let trip = [filler, "We slept in alfama that night.\n", filler, "Do not forget the adapter.\n"];
+    put(&mut index, 10, "Trip.md", &["trip"], None, &[], &trip);
+    let vault = Vault { snapshot: index.publish(7).unwrap(), _dir: dir };
+    let options = Options { explain: true, ..Options::default() };
+    let place = |query: &str| paths(&ask(&vault, query, &options)).iter().position(|path| *path == "Trip.md");
+    assert_eq!(place("alfama adapter"), Some(2));
+    assert_eq!(place("Trip adapter"), Some(0), "its name counts as its word");
+    assert!(place("alfama adapter -tag:trip").is_none());
+    let answer = ask(&vault, "alfama adapter", &options);
+    assert!(answer.hits.is_sorted_by(|a, b| a.score >= b.score));
+    let lifted = answer.hits.iter().filter(|hit| hit.lanes.as_ref().unwrap().boosts.all_words > 0.0).count();
+    assert_eq!(lifted, 1);
+    // The lanes by themselves answer as they are; so does a query whose last word is not finished.
+    let lexical = Options { mode: Mode::Lexical, ..options.clone() };
+    assert!(
+        ask(&vault, "alfama adapter", &lexical)
+            .hits
+            .iter()
+            .all(|hit| hit.lanes.as_ref().unwrap().boosts.all_words == 0.0)
+    );
+    // A second note with all words, and then too many.
+    let mut index = index;
+    for (no, found) in [(11, 2), (12, 3), (13, 0)] {
+        put(&mut index, no, &format!("{no}.md"), &[], None, &[], &[filler, "Near alfama.\n", filler, "One adapter.\n"]);
+        let vault = Vault { snapshot: index.publish(7 + u64::from(no)).unwrap(), _dir: tempfile::tempdir().unwrap() };
+        let answer = ask(&vault, "alfama adapter", &options);
+        let lifted = answer.hits.iter().filter(|hit| hit.lanes.as_ref().unwrap().boosts.all_words > 0.0).count();
+        assert_eq!(lifted, found, "{no}: {:?}", paths(&answer));
+    }
+}

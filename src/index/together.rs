@@ -1,0 +1,133 @@
+//! Notes that have all words of a query, in whichever of their chunks.
+
+use std::collections::BTreeMap;
+
+use tantivy::postings::SegmentPostings;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet as _, Term};
+
+use super::corpus::Corpus;
+use super::documents::{View, guarded};
+use super::query::{As, AskedWord, LexicalQuery, asked, in_text};
+use super::{LexicalError, NoteNo, Row};
+
+/// If more chunks have the rarest of the words, a note is not told from others by having all.
+const MOST_CHUNKS: u64 = 512;
+/// Of so many words nobody expects a note that has all.
+const MOST_WORDS: usize = 8;
+
+/// Where a note's chunks are in a segment, and the chunk that has the rarest of the words.
+struct Place {
+    docs: (DocId, DocId),
+    no: NoteNo,
+    row: Row,
+}
+
+impl View {
+    /// The notes that have each of the query's words in one of their chunks, in its text or what is said around it, and a
+    /// chunk of each that has the rarest. None if the query has a single word, or many, or if its rarest is common. `row`
+    /// gives the row of a document by its numbers, if it is visible and wanted.
+    ///
+    /// A note whose chunks do not follow one another in one segment may be missed.
+    pub(super) fn with_all(
+        &self,
+        query: &LexicalQuery,
+        corpus: &Corpus<'_>,
+        row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
+    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
+        guarded(|| {
+            let mut words: Vec<(u64, AskedWord)> = Vec::new();
+            for word in asked(&query.words, self.languages()?, false) {
+                if word.as_what == As::Name && word.weight >= 1.0 || word.as_what == As::Word {
+                    let counts = word.forms.iter().map(|f| corpus.count(&Term::from_field_text(self.fields.words, f)));
+                    words.push((counts.sum::<Result<u64, _>>()?, word));
+                }
+            }
+            words.sort_by_key(|(count, _)| *count);
+            let few = (2..=MOST_WORDS).contains(&words.len());
+            let Some(((rarest, first), rest)) = words.split_first().filter(|_| few) else { return Ok(BTreeMap::new()) };
+            let mut found = BTreeMap::new();
+            if (1..=MOST_CHUNKS).contains(rarest) {
+                for segment in 0..self.numbers.len() {
+                    query.cancel.check()?;
+                    let mut places = self.places(query, segment, first, row)?;
+                    for (_, word) in rest {
+                        self.keep_having(query, segment, word, &mut places)?;
+                    }
+                    found.extend(places.into_iter().map(|place| (place.no, place.row)));
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The notes of a segment that have a word, in order of their chunks.
+    fn places(
+        &self,
+        query: &LexicalQuery,
+        segment: usize,
+        word: &AskedWord,
+        row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
+    ) -> Result<Vec<Place>, LexicalError> {
+        let (reader, numbers) = (&self.searcher.segment_readers()[segment], &self.numbers[segment]);
+        let mut places: BTreeMap<DocId, Place> = BTreeMap::new();
+        for mut postings in self.postings(query, segment, word)? {
+            let mut doc = postings.doc();
+            while doc != tantivy::TERMINATED {
+                let (no, seq, position) = numbers.of(doc);
+                let start = u32::try_from(position).ok().and_then(|position| doc.checked_sub(position));
+                let known = start.is_some_and(|start| places.contains_key(&start));
+                if let Some(start) = start.filter(|start| !known && numbers.of(*start) == (no, seq, 0))
+                    && !reader.is_deleted(doc)
+                    && let Some(row) = row((no, seq, position))
+                {
+                    let is_of =
+                        |doc: &DocId| *doc < reader.max_doc() && numbers.of(*doc).0 == no && numbers.of(*doc).1 == seq;
+                    let end = (doc..).take_while(is_of).last().unwrap_or(doc) + 1;
+                    places.insert(start, Place { docs: (start, end), no: no as NoteNo, row });
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(places.into_values().collect())
+    }
+
+    /// Keeps the notes that have a word, too.
+    fn keep_having(
+        &self,
+        query: &LexicalQuery,
+        segment: usize,
+        word: &AskedWord,
+        places: &mut Vec<Place>,
+    ) -> Result<(), LexicalError> {
+        let mut postings = self.postings(query, segment, word)?;
+        places.retain(|Place { docs: (start, end), .. }| {
+            // Not `any`: each must be where the next note begins.
+            let has = |postings: &mut SegmentPostings| {
+                let doc = postings.doc();
+                let doc = if doc < *start { postings.seek(*start) } else { doc };
+                doc < *end
+            };
+            postings.iter_mut().map(has).fold(false, |has, this| has || this)
+        });
+        Ok(())
+    }
+
+    /// The chunks of a segment that have a word, for each of its forms and fields.
+    fn postings(
+        &self,
+        query: &LexicalQuery,
+        segment: usize,
+        word: &AskedWord,
+    ) -> Result<Vec<SegmentPostings>, LexicalError> {
+        let reader = &self.searcher.segment_readers()[segment];
+        let mut found = Vec::new();
+        for (field, _) in in_text(self.fields, query.contextual) {
+            let index = reader.inverted_index(field)?;
+            for form in &word.forms {
+                found.extend(index.read_postings(&Term::from_field_text(field, form), IndexRecordOption::Basic)?);
+            }
+        }
+        Ok(found)
+    }
+}
