@@ -13,8 +13,8 @@ use super::{LexicalError, NoteNo, Row};
 
 /// If more chunks have the rarest of the words, a note is not told from others by having all.
 const MOST_CHUNKS: u64 = 512;
-/// Of so many words nobody expects a note that has all.
-const MOST_WORDS: usize = 8;
+/// Who asks with more words describes what is sought; long notes have all of them by chance.
+const MOST_WORDS: usize = 4;
 
 /// Where a note's chunks are in a segment, and the chunk that has the rarest of the words.
 struct Place {

@@ -13,9 +13,7 @@ use crate::{NoteNo, Row};
 const FEW: usize = 3;
 
 /// Puts the best chunks of notes that have all words behind the hits of the best two notes, if they are not before those.
-/// `having` are these notes of each part, with a chunk. With this place five sets are within .0004 nDCG@10 of what they are
-/// without it, and of notes asked for by words of theirs a fifth more are among the first five; the first place costs .004
-/// on three of the sets.
+/// `having` are these notes of each part, with a chunk. `benches/TRIED.md` has what other places are worth.
 pub(super) fn put_third(parts: &[Part<'_>], rankings: &mut [Ranking], having: &[BTreeMap<NoteNo, Row>]) {
     let count: usize = having.iter().map(BTreeMap::len).sum();
     if !(1..=FEW).contains(&count) {
