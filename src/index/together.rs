@@ -81,9 +81,8 @@ impl View {
                     && !reader.is_deleted(doc)
                     && let Some(row) = row((no, seq, position))
                 {
-                    let is_of =
-                        |doc: &DocId| *doc < reader.max_doc() && numbers.of(*doc).0 == no && numbers.of(*doc).1 == seq;
-                    let end = (doc..).take_while(is_of).last().unwrap_or(doc) + 1;
+                    let is_other = |doc: &DocId| (numbers.of(*doc).0, numbers.of(*doc).1) != (no, seq);
+                    let end = (doc + 1..reader.max_doc()).find(is_other).unwrap_or(reader.max_doc());
                     places.insert(start, Place { docs: (start, end), no: no as NoteNo, row });
                 }
                 doc = postings.advance();
@@ -102,13 +101,13 @@ impl View {
     ) -> Result<(), LexicalError> {
         let mut postings = self.postings(query, segment, word)?;
         places.retain(|Place { docs: (start, end), .. }| {
-            // Not `any`: each must be where the next note begins.
-            let has = |postings: &mut SegmentPostings| {
-                let doc = postings.doc();
-                let doc = if doc < *start { postings.seek(*start) } else { doc };
-                doc < *end
-            };
-            postings.iter_mut().map(has).fold(false, |has, this| has || this)
+            let mut has = false;
+            for postings in &mut postings {
+                // Each must be at this note before the next one is looked for.
+                let doc = if postings.doc() < *start { postings.seek(*start) } else { postings.doc() };
+                has |= doc < *end;
+            }
+            has
         });
         Ok(())
     }
