@@ -11,8 +11,9 @@ use super::documents::{View, guarded};
 use super::query::{As, AskedWord, LexicalQuery, asked, in_text};
 use super::{LexicalError, NoteNo, Row};
 
-/// If more chunks have the rarest of the words, a note is not told from others by having all.
-const MOST_CHUNKS: u64 = 512;
+/// If more texts, of chunks and of what is said around them, have the rarest of the words, a note is not told from others
+/// by having all.
+const MOST_CHUNKS: u64 = 1024;
 /// Who asks with more words describes what is sought; long notes have all of them by chance.
 const MOST_WORDS: usize = 4;
 
@@ -39,8 +40,14 @@ impl View {
             let mut words: Vec<(u64, AskedWord)> = Vec::new();
             for word in asked(&query.words, self.languages()?, false) {
                 if word.as_what == As::Name && word.weight >= 1.0 || word.as_what == As::Word {
-                    let counts = word.forms.iter().map(|f| corpus.count(&Term::from_field_text(self.fields.words, f)));
-                    words.push((counts.sum::<Result<u64, _>>()?, word));
+                    // A word of a folder's name is in what is said around each chunk of its notes.
+                    let mut count = 0;
+                    for (field, _) in in_text(self.fields, query.contextual) {
+                        for form in &word.forms {
+                            count += corpus.count(&Term::from_field_text(field, form))?;
+                        }
+                    }
+                    words.push((count, word));
                 }
             }
             words.sort_by_key(|(count, _)| *count);
