@@ -248,6 +248,12 @@ fn fuse_into(
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
 }
 
+/// The best of these chunks that a note has.
+fn best_of<'r>(snapshot: &Snapshot, ranked: &'r mut [Ranked], no: NoteNo) -> Option<&'r mut Ranked> {
+    let of_note = |hit: &&mut Ranked| placed(snapshot, hit.candidate.row).is_some_and(|(_, note)| note.no == no);
+    ranked.iter_mut().filter(of_note).max_by(|a, b| a.score.total_cmp(&b.score))
+}
+
 /// Appends the notes that meet `words OR condition` by the condition alone, newest first.
 fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
     let Part { snapshot, query, options, .. } = part;

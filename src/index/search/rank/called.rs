@@ -1,9 +1,8 @@
 //! Notes that a query calls by name: whoever types all of a title, a file name, an alias or a path means that note, whatever
 //! its text says. Its best chunk comes first.
 
-use super::Part;
+use super::{Part, best_of};
 use crate::search::fuse::Ranked;
-use crate::search::hit::placed;
 use crate::search::rows::RowSet;
 use crate::{NoteEntry, NoteNo};
 
@@ -34,9 +33,7 @@ pub(super) fn called(part: &Part<'_>) -> Vec<NoteNo> {
 /// Puts the best chunk of each called note first; the first that is allowed if no lane has found any.
 pub(super) fn put_first(part: &Part<'_>, ranked: &mut Vec<Ranked>, called: &[NoteNo], allowed: Option<&RowSet>) {
     for no in called {
-        let of_note = |hit: &&mut Ranked| placed(part.snapshot, hit.candidate.row).is_some_and(|(_, n)| n.no == *no);
-        let best = ranked.iter_mut().filter(of_note).max_by(|a, b| a.score.total_cmp(&b.score));
-        if let Some(best) = best {
+        if let Some(best) = best_of(part.snapshot, ranked, *no) {
             (best.score, best.boosted.name) = (1.0, 1.0);
             continue;
         }

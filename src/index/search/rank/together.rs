@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Part;
+use super::{Part, best_of};
 use crate::search::fuse::{self, Ranked};
 use crate::search::hit::placed;
 use crate::search::ranking::{Ranking, in_order};
@@ -36,10 +36,7 @@ pub(super) fn put_third(parts: &[Part<'_>], rankings: &mut [Ranking], having: &[
             if best.get(&(at, *no)).is_some_and(|best| *best >= score) {
                 continue;
             }
-            let of_note =
-                |hit: &&mut Ranked| placed(part.snapshot, hit.candidate.row).is_some_and(|(_, n)| n.no == *no);
-            let hit = ranking.ranked.iter_mut().filter(of_note).max_by(|a, b| a.score.total_cmp(&b.score));
-            if let Some(hit) = hit {
+            if let Some(hit) = best_of(part.snapshot, &mut ranking.ranked, *no) {
                 (hit.score, hit.boosted.all_words) = (score, 1.0);
             } else {
                 let mut hit = Ranked { score, ..Ranked::unscored(*row) };
