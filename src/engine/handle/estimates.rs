@@ -66,10 +66,12 @@ pub(super) fn estimate(
         for note in pipeline.store.notes()?.iter().filter(|record| covers(record)) {
             let asks = matches!(wanted, Wanted::OldPaid | Wanted::AtFirst) && note.chunks.iter().any(is_old);
             let contexts = if asks { pipeline.store.contexts(&note.path)? } else { Vec::new() };
-            let by = writer.author.prompter.generation(note.kind.as_deref());
-            let mut open = Vec::with_capacity(note.chunks.len());
-            for chunk in &note.chunks {
-                open.push(!is_bought(&archives, note, chunk, &by)?);
+            let mut open = Vec::new();
+            if !archives.is_empty() {
+                let by = writer.author.prompter.generation(note.kind.as_deref());
+                for chunk in &note.chunks {
+                    open.push(!is_bought(&archives, note, chunk, &by)?);
+                }
             }
             sizes.extend(size(note, &contexts, &open, wanted));
         }
