@@ -60,6 +60,12 @@ impl Language {
         Language::ALL.iter().copied().find(|language| language.code() == code)
     }
 
+    /// Whether it writes a noun with the nouns that describe it as one word (`Haftpflichtversicherung`).
+    pub(super) fn joins_nouns(self) -> bool {
+        use Language::{Danish, Dutch, Finnish, German, Norwegian, Swedish};
+        matches!(self, German | Dutch | Swedish | Norwegian | Danish | Finnish)
+    }
+
     /// Its code of two letters (ISO 639-1).
     pub fn code(self) -> &'static str {
         self.facts().0

@@ -14,7 +14,7 @@ use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
 use super::analyze::{Kind, Word, words};
 use super::corpus::Corpus;
 use super::documents::{View, guarded};
-use super::meant::{MOST_COMPLETED, Meant};
+use super::meant::{Endings, MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
 use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, telling, weighted};
 use super::{Cancel, LexicalError, NoteNo, Row};
@@ -180,7 +180,10 @@ impl View {
             self.word(&word, query, corpus, &mut clauses)?;
             match word.as_what {
                 As::Unfinished => self.completed(&word, query, meant, &mut clauses),
-                As::Name => self.corrected(&word, query, meant, &mut clauses),
+                As::Name => {
+                    self.corrected(&word, query, meant, &mut clauses);
+                    self.ending(&word, query, meant, &mut clauses);
+                }
                 As::Word | As::Beginning => {}
             }
         }
@@ -253,6 +256,17 @@ impl View {
             for (field, weight) in weighted(self.fields, query) {
                 let term = Term::from_field_text(field, form);
                 clauses.push((Occur::Should, scored(term, CORRECTED * likely * word.weight * weight)));
+            }
+        }
+    }
+
+    /// Adds the words that end with a word.
+    fn ending(&self, word: &AskedWord, query: &LexicalQuery, meant: &Meant, clauses: &mut Clauses) {
+        let endings = meant.endings.iter().find(|endings| endings.plain == word.plain);
+        for form in endings.into_iter().flat_map(|endings| &endings.forms) {
+            for (field, weight) in weighted(self.fields, query) {
+                let term = Term::from_field_text(field, form);
+                clauses.push((Occur::Should, scored(term, Endings::WEIGHT * word.weight * weight)));
             }
         }
     }

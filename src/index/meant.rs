@@ -5,6 +5,8 @@
 //! less likely are looked up, too. A word's likelihood is the logarithm of the number of chunks that have it, less a
 //! price for each slip (the noisy channel of Kernighan, Church and Gale, COLING 1990, with one price for all slips).
 
+mod compound;
+
 use std::ops::Range;
 
 use tantivy::Term;
@@ -16,6 +18,8 @@ use super::embed::builtin;
 use super::nearly::{Similar, beginning_with, similar};
 use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
 use super::{Language, LexicalError};
+use compound::Compound;
+pub(super) use compound::Endings;
 
 /// Most words that a beginning is looked up as.
 pub(super) const MOST_COMPLETED: usize = 32;
@@ -39,6 +43,8 @@ pub struct Meant {
     pub corrected: Vec<Corrected>,
     /// Beginnings, each with the words that complete it.
     pub(super) completed: Vec<(String, Vec<String>)>,
+    /// Words of a short query that other words end with.
+    pub(super) endings: Vec<Endings>,
 }
 
 /// A word that no snapshot has, and its correction.
@@ -80,6 +86,11 @@ impl Meant {
     pub fn completed(&self) -> impl Iterator<Item = &String> {
         self.completed.iter().flat_map(|(_, words)| words)
     }
+
+    /// The words that end with a word of the query, without their language.
+    pub fn compounds(&self) -> impl Iterator<Item = &String> {
+        self.endings.iter().flat_map(|endings| &endings.names)
+    }
 }
 
 /// One or two words that a typed word may mean.
@@ -110,16 +121,21 @@ impl Corpus<'_> {
                     let completed = self.complete(word, query, &languages)?;
                     meant.completed.push((word.plain.clone(), completed));
                 }
+                As::Name if self.has(word, query)? => {
+                    meant.endings.extend(self.endings(word, asked.len(), &languages)?);
+                }
                 As::Name
                     if meant.corrected.len() < MOST_CORRECTED
                         && tried < MOST_TRIED
-                        && !self.has(word, query)?
                         && !self.has_whole(word, &asked, query)? =>
                 {
                     tried += 1;
                     let joined = self.joined(&asked, at, &query.words, &languages)?;
                     let corrected = match joined {
-                        None => self.similar_to(word, &query.words, &languages)?,
+                        None => match self.within_others(word, &query.words, &languages)? {
+                            None => self.similar_to(word, &query.words, &languages)?,
+                            within => within,
+                        },
                         joined => joined,
                     };
                     let Some(corrected) = corrected else { continue };
@@ -200,6 +216,21 @@ impl Corpus<'_> {
             }
         }
         Ok(completed.into_iter().map(|(text, _)| text).collect())
+    }
+
+    /// The words that a word is a part of which no snapshot has.
+    fn within_others(
+        &self,
+        word: &AskedWord,
+        typed: &str,
+        languages: &[Language],
+    ) -> Result<Option<Corrected>, LexicalError> {
+        let compounds = self.compounds(word, languages)?;
+        let Some(name) = compounds.first().map(|compound| compound.spelling.clone()) else { return Ok(None) };
+        let weighed = |Compound { forms, weight, .. }| forms.into_iter().map(move |form| (form, weight));
+        let forms: Vec<(String, f32)> = compounds.into_iter().flat_map(weighed).collect();
+        self.count_as_one(forms.iter().map(|(form, _)| form))?;
+        Ok(Some(Corrected::new(word, word.range.clone(), typed, name, forms)))
     }
 
     /// The correction of a word that no snapshot has; `None` if nothing is spelt almost like it.

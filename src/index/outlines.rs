@@ -80,6 +80,16 @@ impl Outlines {
         }
         near
     }
+
+    /// The places of all words that hold `word` and at least `more` other characters, and of others that have its letters.
+    pub(crate) fn holding(&self, word: &str, more: u8) -> Vec<u64> {
+        let asked = Outline::of(word);
+        let words = (0..).zip(self.letters.iter().zip(&self.lengths));
+        let holds = |(_, (letters, length)): &(u64, (&u64, &u8))| {
+            asked.letters & !**letters == 0 && **length >= asked.length.saturating_add(more)
+        };
+        words.filter(holds).map(|(place, _)| place).collect()
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@ use super::{Fields, MOST_LANGUAGES, guarded};
 use crate::outlines::Outlines;
 use crate::{Cancel, Language, LexicalError, NoteNo, Row};
 
+/// Chunks of a segment whose languages are looked at to tell where a word is written.
+const LOOKED_AT_FOR_LANGUAGE: usize = 8;
+
 /// What a snapshot searches: segments that never change.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -131,6 +134,25 @@ impl View {
     /// How many chunks were stemmed in this language, including deleted ones that are not merged away yet.
     pub(super) fn chunks_in(&self, language: Language) -> tantivy::Result<u64> {
         self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))
+    }
+
+    /// Whether one of the first chunks of a segment that have the term is in such a language.
+    pub(crate) fn is_written_in(&self, term: &Term, is: impl Fn(Language) -> bool) -> tantivy::Result<bool> {
+        for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
+            let index = reader.inverted_index(term.field())?;
+            let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
+            for _ in 0..LOOKED_AT_FOR_LANGUAGE {
+                if postings.doc() == TERMINATED {
+                    break;
+                }
+                let language = Language::ALL.get(numbers.language.get_val(postings.doc()) as usize).copied();
+                if language.is_some_and(&is) {
+                    return Ok(true);
+                }
+                postings.advance();
+            }
+        }
+        Ok(false)
     }
 
     /// The texts of the chunk at `position` of a note and of those that are packed with it; `None` if the index does not hold

@@ -246,6 +246,11 @@ fn fuse_into(
         called::put_first(part, &mut ranking.ranked, &called::called(part), allowed);
     }
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
+    // They are shown in passages, but name no note.
+    for word in meant.compounds() {
+        ranking.text.push(' ');
+        ranking.text.push_str(word);
+    }
 }
 
 /// The best of these chunks that a note has.

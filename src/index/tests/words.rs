@@ -115,6 +115,34 @@ fn a_word_being_typed_stands_for_those_that_begin_so() {
     assert_eq!(find(&snapshot, "kitch", true).1.meant.completed().collect::<Vec<_>>(), ["kitchen"]);
 }
 
+#[test]
+fn a_word_is_found_at_the_end_of_others_where_the_language_joins_nouns() {
+    const INSURANCE: &str =
+        "Die Haftpflichtversicherungen der beiden Häuser laufen im März aus, und wir müssen sie vorher kündigen.";
+    const POLICY: &str =
+        "Der Versicherungsvertreter kommt am Dienstag um zehn Uhr und bringt die Unterlagen für das Auto mit.";
+    const PLAIN: &str = "Unsere neue Versicherung ist teurer, aber sie zahlt auch, wenn im Keller das Wasser steht.";
+    const WAREHOUSE: &str =
+        "The warehouses stand close together on the river bank, and the gardens behind them reach the forest.";
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    index.put(note(1, 1, "a.md"), chunks(1, &[INSURANCE])).unwrap();
+    index.put(note(2, 1, "b.md"), chunks(2, &[POLICY])).unwrap();
+    index.put(note(3, 1, "c.md"), chunks(3, &[WAREHOUSE])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    // No note has the word itself: those that end with it come first, and the answer says what was searched for.
+    assert_eq!(find(&snapshot, "Versicherung", false).0, [1, 2]);
+    assert_eq!(corrected(&snapshot, "Versicherung"), pair("Versicherung", "haftpflichtversicherungen"));
+    assert_eq!(find(&snapshot, "house", false).0, [0; 0], "English writes most such words apart");
+    index.put(note(4, 1, "d.md"), chunks(4, &[PLAIN])).unwrap();
+    let snapshot = index.publish(2).unwrap();
+    let (found, hits) = find(&snapshot, "Versicherung", false);
+    assert_eq!((found, &hits.meant.corrected), (vec![4, 1], &Vec::new()), "the word itself comes first");
+    assert_eq!(hits.meant.compounds().collect::<Vec<_>>(), ["haftpflichtversicherungen"]);
+    let found = find(&snapshot, "neue Versicherung Keller Wasser", false).0;
+    assert_eq!(found, [4], "a long query says enough by itself");
+}
+
 /// What the misspelt words of queries are taken for.
 fn corrected(snapshot: &Snapshot, words: &str) -> Vec<(String, String)> {
     let corrected = find(snapshot, words, false).1.meant.corrected;

@@ -1,0 +1,145 @@
+//! Words that have another at their end: German, Dutch, Finnish and the languages of Scandinavia write a noun with what
+//! describes it as one word, so who asks for `Versicherung` means a passage about a `Haftpflichtversicherung`, too.
+
+use std::collections::HashMap;
+
+use tantivy::Term;
+
+use super::super::corpus::Corpus;
+use super::super::documents::View;
+use super::super::query::AskedWord;
+use super::super::{Language, LexicalError};
+
+/// Weight of the words that end with a word which the vault has as well. Chosen among 0, .1, .15 and .3 by queries of two
+/// words (`TRIED.md`).
+const ENDING: f32 = 0.1;
+/// Weight of words that begin with a word, relative to those that end with it: a `Versicherungspolice` is no insurance.
+const BEGINNING: f32 = 0.5;
+/// Least letters of a word that is looked for in others, and of what else they have.
+const SHORTEST: usize = 5;
+const LEAST_MORE: u8 = 3;
+/// Words that have a word in them and are looked up: the most frequent.
+const MOST_COMPOUNDS: usize = 16;
+/// Most words of a query that are looked for in others: who asks so little wants to see them all.
+const FEW_WORDS: usize = 3;
+
+/// A word that the vault has, and the words that end with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Endings {
+    /// The word's normal form without a language.
+    pub(crate) plain: String,
+    /// The forms of the words that end with it.
+    pub(crate) forms: Vec<String>,
+    /// Their spellings.
+    pub(crate) names: Vec<String>,
+}
+
+impl Endings {
+    /// What such a form weighs, relative to the word.
+    pub(crate) const WEIGHT: f32 = ENDING;
+}
+
+/// A word that has another in it.
+pub(super) struct Compound {
+    /// Its normal form without a language.
+    pub(super) spelling: String,
+    /// Its forms that the vault has.
+    pub(super) forms: Vec<String>,
+    /// How many chunks have it.
+    count: u64,
+    /// What it weighs relative to others.
+    pub(super) weight: f32,
+}
+
+impl Corpus<'_> {
+    /// The words that end with a word which the vault has; `None` if there are none, or the query has many words.
+    pub(super) fn endings(
+        &self,
+        word: &AskedWord,
+        words: usize,
+        languages: &[Language],
+    ) -> Result<Option<Endings>, LexicalError> {
+        if words > FEW_WORDS {
+            return Ok(None);
+        }
+        let mut compounds = self.compounds(word, languages)?;
+        compounds.retain(|compound| compound.weight >= 1.0);
+        if compounds.is_empty() {
+            return Ok(None);
+        }
+        let (names, forms): (Vec<String>, Vec<Vec<String>>) =
+            compounds.into_iter().map(|compound| (compound.spelling, compound.forms)).unzip();
+        let forms: Vec<String> = forms.into_iter().flatten().collect();
+        self.count_as_one(forms.iter())?;
+        Ok(Some(Endings { plain: word.plain.clone(), forms, names }))
+    }
+
+    /// The words that end with a word, and then those that begin with it, the most frequent first; only words that notes in
+    /// a language have which joins nouns.
+    pub(super) fn compounds(&self, word: &AskedWord, languages: &[Language]) -> Result<Vec<Compound>, LexicalError> {
+        let joining: Vec<Language> = languages.iter().copied().filter(|language| language.joins_nouns()).collect();
+        let long = |form: &&String| form.chars().count() >= SHORTEST && form.chars().all(char::is_alphabetic);
+        let stem = word.forms.iter().filter(long).min_by_key(|form| form.len());
+        let Some(stem) = stem.filter(|_| !joining.is_empty()) else { return Ok(Vec::new()) };
+        let ends = |form: &String| word.forms.iter().any(|asked| form.ends_with(asked.as_str()));
+        let begins = |form: &String| word.forms.iter().any(|asked| form.starts_with(asked.as_str()));
+        let mut found: HashMap<String, Compound> = HashMap::new();
+        for spelling in spellings_with(&self.views, stem)? {
+            let (mut forms, count) = self.forms(&spelling, &joining)?;
+            forms.retain(|form| !word.forms.contains(form) && (ends(form) || begins(form)));
+            let Some(first) = forms.first().cloned() else { continue };
+            if !found.contains_key(&first) && self.is_joined(&forms)? {
+                let weight = if forms.iter().any(ends) { 1.0 } else { BEGINNING };
+                found.insert(first, Compound { spelling, forms, count, weight });
+            }
+        }
+        let mut found: Vec<Compound> = found.into_values().collect();
+        found.sort_unstable_by(|a, b| {
+            b.weight.total_cmp(&a.weight).then(b.count.cmp(&a.count)).then_with(|| a.spelling.cmp(&b.spelling))
+        });
+        found.truncate(MOST_COMPOUNDS);
+        Ok(found)
+    }
+
+    /// From now on each form scores as if it were in all the chunks that have any of them: they count as one word with many
+    /// spellings, or else the rarest of them would count most.
+    pub(super) fn count_as_one<'f>(&self, forms: impl Iterator<Item = &'f String> + Clone) -> Result<(), LexicalError> {
+        let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(()) };
+        let term = |form: &String| Term::from_field_text(fields.words, form);
+        let together = forms.clone().map(|form| self.count(&term(form))).sum::<Result<u64, _>>()?;
+        forms.map(term).try_for_each(|term| self.set(&term, together))
+    }
+
+    /// Whether one of the forms is written in a language that joins nouns.
+    fn is_joined(&self, forms: &[String]) -> Result<bool, LexicalError> {
+        for view in &self.views {
+            for form in forms {
+                if view.is_written_in(&Term::from_field_text(view.fields.words, form), Language::joins_nouns)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The spellings in the views' dictionaries that have `stem` and some letters more.
+fn spellings_with(views: &[&View], stem: &str) -> Result<Vec<String>, LexicalError> {
+    let (mut found, mut spelling) = (Vec::new(), Vec::new());
+    for view in views {
+        for (segment, reader) in view.searcher.segment_readers().iter().enumerate() {
+            let index = reader.inverted_index(view.fields.spellings)?;
+            for place in view.outlines(segment, index.terms())?.holding(stem, LEAST_MORE) {
+                if index.terms().ord_to_term(place, &mut spelling)?
+                    && let Ok(text) = std::str::from_utf8(&spelling)
+                    && text.contains(stem)
+                {
+                    found.push(text.to_owned());
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
