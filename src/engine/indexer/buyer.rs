@@ -246,6 +246,14 @@ impl Buyer {
         remembered
     }
 
+    /// Begins to buy what a generation beside the one in force wants; the user agreed to that.
+    pub(super) fn begin_build(&mut self, at: &At<'_>, job: u64) -> Result<(), EngineError> {
+        self.set_agreed(at, true)?;
+        self.begin_run(at, Run::new(job, None, false))?;
+        // What a build before it left has not been queued since, for nothing is asked automatically there.
+        self.pending.queue_all(at.pipeline, machine::now())
+    }
+
     /// Goes on with the rebuild's batch if that is still with a provider: the one that has it may be in force again.
     pub(super) fn take_up_batch(&mut self, at: &At<'_>) {
         if let Some(run) = &mut self.pending.run {

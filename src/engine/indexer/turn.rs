@@ -104,10 +104,7 @@ impl Indexer {
             Event::Build { job, reply } => {
                 let taken = self.take_bought();
                 match &taken {
-                    Ok(()) => self.buy(|buyer, at, _| {
-                        buyer.set_agreed(at, true)?;
-                        buyer.begin_run(at, Run::new(job, None, false))
-                    }),
+                    Ok(()) => self.buy(|buyer, at, _| buyer.begin_build(at, job)),
                     Err(why) => self.actor.engine.fail_jobs(self.actor.shared.id, why),
                 }
                 let taken = taken.map_err(CallError::Storage);
