@@ -87,7 +87,8 @@ impl Shared {
             vectors.extend(vault.waited_for().iter().filter_map(|service| service.problem()));
         }
         problems.extend(vectors);
-        problems.extend(reports.iter().flat_map(|report| report.problems.clone()));
+        let reported = all.iter().zip(reports).map(|(vault, report)| (vault.name.as_str(), &report.problems[..]));
+        problems.extend(of_vaults(&reported.collect::<Vec<_>>()));
         problems.extend(self.teams.problems());
         problems
     }
@@ -126,5 +127,47 @@ impl Shared {
 
     fn waits_of(&self, reports: &[IndexerReport]) -> Vec<String> {
         self.throttle.waits(reports.iter().any(|report| report.kept), reports.iter().any(|report| report.bulk))
+    }
+}
+
+/// Vaults that a problem names at most.
+const MOST_NAMED: usize = 3;
+
+/// What vaults report, each text once. Of several vaults it says which ones report it.
+fn of_vaults(reported: &[(&str, &[String])]) -> Vec<String> {
+    let mut told: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (vault, problem) in reported.iter().flat_map(|(vault, problems)| problems.iter().map(move |p| (*vault, p))) {
+        match told.iter_mut().find(|(text, _)| *text == problem) {
+            Some((_, vaults)) if vaults.contains(&vault) => {}
+            Some((_, vaults)) => vaults.push(vault),
+            None => told.push((problem, vec![vault])),
+        }
+    }
+    let is_one = reported.iter().all(|(vault, _)| *vault == reported[0].0);
+    let said = |(text, vaults): (&String, Vec<&str>)| {
+        let named: Vec<String> = vaults.iter().take(MOST_NAMED).map(|vault| format!("`{vault}`")).collect();
+        let more = vaults.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        if is_one { text.clone() } else { format!("{}{more}: {text}", named.join(", ")) }
+    };
+    told.into_iter().map(said).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_several_vaults_report_is_said_once_with_their_names() {
+        let (polled, doubt) = ("it is polled".to_owned(), "it is empty".to_owned());
+        let both = [polled.clone(), doubt.clone()];
+        assert_eq!(of_vaults(&[]), [""; 0]);
+        assert_eq!(of_vaults(&[("A", &both), ("A", &[])]), both, "there is no other vault");
+        let of_two = of_vaults(&[("A", &both), ("B", std::slice::from_ref(&polled))]);
+        assert_eq!(of_two, ["`A`, `B`: it is polled", "`A`: it is empty"]);
+        let each: Vec<String> = (0..5).map(|n| format!("v{n}")).collect();
+        let reported: Vec<(&str, &[String])> =
+            each.iter().map(|name| (name.as_str(), std::slice::from_ref(&polled))).collect();
+        assert_eq!(of_vaults(&reported), ["`v0`, `v1`, `v2` and 2 more: it is polled"]);
     }
 }
