@@ -111,6 +111,7 @@ fn write(
 ) -> io::Result<()> {
     let Ok(mut work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
     take_unkept(author, job, &mut work, tell)?;
+    let no = job.pipeline.store.note(&job.path).map_err(io::Error::other)?.map(|note| note.no);
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
     for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {
@@ -124,6 +125,7 @@ fn write(
         let item = Item {
             id: files.id(&job.path, index),
             path: job.path.clone(),
+            no,
             generation: author.prompter.generation(work.document.kind.as_deref()),
             keys: prompt.wanted.iter().filter_map(wanted).collect(),
             sketches: prompt.wanted.iter().filter_map(|n| Some((*n, work.sketches.get(n)?.clone()))).collect(),

@@ -30,6 +30,9 @@ pub(super) struct Item {
     /// What the provider knows it by.
     pub(super) id: String,
     pub(super) path: VaultPath,
+    /// The note's number in the store, which it keeps when it moves; a former version did not say.
+    #[serde(default)]
+    pub(super) no: Option<u32>,
     /// [`context::prompt::Prompter::generation`] as it was asked.
     pub(super) generation: String,
     pub(super) prompt: Prompt,

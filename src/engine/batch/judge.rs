@@ -1,7 +1,7 @@
 //! Judges a batch's answers: each as one that was asked for alone, by what was written down when it was asked, whatever
 //! has become of the note since.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Halt;
 use super::file::{Item, Wanted};
@@ -12,7 +12,7 @@ use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
 use context::prompt::Prompt;
-use note::fingerprint::context_key;
+use note::fingerprint::{ContextKey, context_key};
 use provider::ledger::Settled;
 use provider::{Completion, Failure, FailureKind};
 use store::{Store, StoreError};
@@ -27,6 +27,7 @@ pub(super) fn keep(
     tell: &Tell,
 ) -> Result<Vec<(String, Settled)>, Halt> {
     let mut used = Vec::with_capacity(items.len());
+    follow(store, &mut items).map_err(halt)?;
     for (id, result) in results {
         let Some(item) = items.remove(&id) else { continue };
         match result {
@@ -50,6 +51,26 @@ pub(super) fn keep(
     // Questions whose answers are missing or could not be read.
     used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(author, &item.prompt))));
     Ok(used)
+}
+
+/// Has the questions name their notes by where these are now: another note may have the place of one that has moved. A
+/// number alone tells nothing, for a store that was built anew gives others.
+fn follow(store: &Store, items: &mut HashMap<String, Item>) -> Result<(), StoreError> {
+    let mut moved: HashMap<u32, Vec<&mut Item>> = HashMap::new();
+    for item in items.values_mut() {
+        let here = store.note(&item.path)?.map(|note| note.no);
+        if let Some(no) = item.no.filter(|no| here != Some(*no)) {
+            moved.entry(no).or_default().push(item);
+        }
+    }
+    let notes = if moved.is_empty() { Vec::new() } else { store.notes()? };
+    for note in notes {
+        let Some(items) = moved.remove(&note.no) else { continue };
+        let keys: HashSet<ContextKey> = note.chunks.iter().map(|chunk| context_key(&chunk.keys, chunk.hash)).collect();
+        let its = items.into_iter().filter(|item| item.keys.iter().any(|wanted| keys.contains(&wanted.key)));
+        its.for_each(|item| item.path.clone_from(&note.path));
+    }
+    Ok(())
 }
 
 /// The most that a question may have taken, because nobody knows whether the provider charged for it.

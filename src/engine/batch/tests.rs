@@ -3,7 +3,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::testing::{Bench, Say, key_of, report};
+use crate::decide::Task;
+use crate::testing::{Bench, Say, key_of, path, report};
 use context::settings::Provider;
 use provider::simulation::What;
 use serde_json::{Value, json};
@@ -54,25 +55,32 @@ fn say(body: &Value) -> (Duration, Say) {
     (Duration::ZERO, Say::This(What::Reply(200, Vec::new(), body.to_string().into_bytes())))
 }
 
+const WORDS: &str =
+    "Yearly report: why the rollout in Lisbon slipped, and who renegotiates the contract with Northwind.";
+
+/// The answer to what [`hand`] hands in.
+fn result(bench: &Bench, record: &NoteRecord) -> Value {
+    let id = Files::new(&bench.settings.data_dir.join("v"), RUN).id(&record.path, 0);
+    let message = json!({
+        "content": [{ "type": "text", "text": WORDS }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 50, "output_tokens": 9 },
+    });
+    json!({ "custom_id": id, "result": { "type": "succeeded", "message": message } })
+}
+
 #[test]
 fn an_answer_is_kept_though_another_came_meanwhile() {
     let bench = bench();
     let record = bench.save("a.md", &report(2));
     let handed = hand(&bench, &record);
-    let id = Files::new(&bench.settings.data_dir.join("v"), RUN).id(&record.path, 0);
-    let words = "Yearly report: why the rollout in Lisbon slipped, and who renegotiates the contract with Northwind.";
-    let message = json!({
-        "content": [{ "type": "text", "text": words }], "stop_reason": "end_turn",
-        "usage": { "input_tokens": 50, "output_tokens": 9 },
-    });
-    let result = json!({ "custom_id": id, "result": { "type": "succeeded", "message": message } });
+    let result = result(&bench, &record);
     bench.answer([say(&status("in_progress")), say(&status("in_progress")), say(&status("ended")), say(&result)]);
     bench.drive(SECOND / 2);
     // Its text was another for a while, and was asked about alone when it was back.
     let (key, store) = (key_of(&record.chunks[0]), bench.pipeline().store.clone());
     bench.keep(&record, &record.chunks[0]);
     bench.drive(10 * SECOND);
-    assert_eq!(store.archived(key).unwrap().unwrap().text, words);
+    assert_eq!(store.archived(key).unwrap().unwrap().text, WORDS);
     assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))));
 }
 
@@ -107,4 +115,30 @@ fn a_batch_that_may_be_somebody_elses_is_not_cancelled() {
     assert!(!handed.told.lock().iter().any(|event| matches!(event, BatchEvent::End(_))));
     let asked = bench.model.asked();
     assert!(asked.len() > 4 && !asked.iter().any(|url| url.ends_with("/cancel")), "{asked:?}");
+}
+
+#[test]
+fn an_answer_is_for_the_note_that_was_asked_about_wherever_that_is_now() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let result = result(&bench, &record);
+    bench.answer([say(&status("in_progress")), say(&status("in_progress")), say(&status("ended")), say(&result)]);
+    bench.drive(SECOND / 2);
+    let (key, pipeline) = (key_of(&record.chunks[0]), bench.pipeline());
+    std::fs::rename(pipeline.root.join("a.md"), pipeline.root.join("b.md")).unwrap();
+    bench.decide(&Task { moved_from: Some(path("a.md")), ..Task::again(path("b.md")) });
+    // Another note takes its place.
+    bench.save("a.md", &report(3).replace("rollout", "launch"));
+    bench.drive(10 * SECOND);
+    let told = handed.told.lock();
+    let of = |event: &BatchEvent| match event {
+        BatchEvent::Note(path, ContextEvent::Written(of, None)) if *of == key => Some(path.to_string()),
+        _ => None,
+    };
+    assert_eq!(told.iter().filter_map(of).collect::<Vec<_>>(), ["b.md"]);
+    let moved = pipeline.store.note(&path("b.md")).unwrap().unwrap();
+    let generation = pipeline.contextualizer(moved.kind.as_deref());
+    let written = pipeline.written_by(pipeline.claimant(&moved), key, &generation).unwrap();
+    assert_eq!(written.map(|context| context.text).as_deref(), Some(WORDS));
 }

@@ -290,8 +290,6 @@ impl World {
         if known.is_some_and(|known| known.notes().all(|note| note.path != old)) {
             let changed = self.vault.create_at(&old);
             self.replaced.push(old);
-            // A batch does not follow a note that moves.
-            self.rebuilds += usize::from(self.setup.batches);
             self.log.push(format!("    and {changed:?}"));
             self.tell(changed, telling);
         }

@@ -31,6 +31,7 @@ fn item(id: &str) -> Item {
     Item {
         id: id.into(),
         path: VaultPath::parse("a.md").unwrap(),
+        no: Some(3),
         generation: "g".into(),
         prompt,
         document,
