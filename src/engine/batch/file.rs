@@ -81,9 +81,18 @@ pub(super) struct Part {
     #[serde(default, skip_serializing_if = "HashSet::is_empty")]
     pub(super) left_out: HashSet<String>,
     pub(super) stage: Stage,
+    /// Whether a batch that was found in its place is gone: nobody knows whether that was it, so it is not handed in
+    /// again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) gone: bool,
 }
 
 impl Part {
+    /// A part of one question, whose lines begin at `offset`.
+    fn new(offset: u64) -> Self {
+        Part { offset, count: 1, left_out: HashSet::new(), stage: Stage::Open, gone: false }
+    }
+
     /// How many questions are handed in.
     pub(super) fn handed_in(&self) -> u64 {
         self.count.saturating_sub(self.left_out.len() as u64)
@@ -97,15 +106,17 @@ pub(super) enum Stage {
     /// The provider does not have it.
     Open,
     /// The provider may have it: it was sent at this time (seconds since 1970, UTC). Batches with the ids in `not` have
-    /// turned out not to be it.
+    /// turned out not to be it, or are gone.
     Submitting { at: i64, not: Vec<String> },
-    /// The provider has it. `found`: its size alone says that it is ours. `key` marks the key that it was handed in
-    /// with, for another account does not know it.
+    /// The provider has it. `found`: its size alone says that it is ours, and `not` is as before. `key` marks the key
+    /// that it was handed in with, for another account does not know it.
     Submitted {
         id: String,
         found: bool,
         #[serde(default)]
         key: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not: Vec<String>,
     },
     /// It is not handed in: its notes are asked about one by one.
     Skipped,
@@ -278,8 +289,7 @@ impl Draft {
             Some(part) if part.count < count && self.bytes.saturating_add(bytes) <= most => part.count += 1,
             _ => {
                 self.bytes = 0;
-                let left_out = HashSet::new();
-                self.parts.push(Part { offset: self.at, count: 1, left_out, stage: Stage::Open });
+                self.parts.push(Part::new(self.at));
             }
         }
         self.bytes = self.bytes.saturating_add(bytes);

@@ -45,8 +45,12 @@ fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
 }
 
 fn status(stage: &str) -> Value {
+    status_of("msgbatch_1", stage)
+}
+
+fn status_of(id: &str, stage: &str) -> Value {
     json!({
-        "id": "msgbatch_1", "processing_status": stage, "request_counts": { "processing": 1 },
+        "id": id, "processing_status": stage, "request_counts": { "processing": 1 },
         "created_at": machine::timestamp().to_string(), "results_url": "http://elsewhere.invalid",
     })
 }
@@ -141,4 +145,46 @@ fn an_answer_is_for_the_note_that_was_asked_about_wherever_that_is_now() {
     let generation = pipeline.contextualizer(moved.kind.as_deref());
     let written = pipeline.written_by(pipeline.claimant(&moved), key, &generation).unwrap();
     assert_eq!(written.map(|context| context.text).as_deref(), Some(WORDS));
+}
+
+#[test]
+fn a_batch_that_was_found_and_is_gone_may_have_been_somebody_elses() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let list = |ids: &[&str]| {
+        let data: Vec<Value> = ids.iter().map(|id| status_of(id, "ended")).collect();
+        say(&json!({ "data": data, "has_more": false }))
+    };
+    let gone = || {
+        let body = json!({ "type": "error", "error": { "type": "not_found_error", "message": "no" } });
+        (Duration::ZERO, Say::This(What::Reply(404, Vec::new(), body.to_string().into_bytes())))
+    };
+    let foreign = json!({ "custom_id": "other", "result": { "type": "expired" } });
+    // Three of its size: one that is gone, somebody else's, and it.
+    bench.answer([(Duration::ZERO, Say::This(What::Reset)), list(&["msgbatch_1", "msgbatch_2", "msgbatch_3"]), gone()]);
+    bench.answer([list(&["msgbatch_1", "msgbatch_2", "msgbatch_3"]), say(&status_of("msgbatch_2", "ended"))]);
+    bench.answer([say(&foreign), list(&["msgbatch_1", "msgbatch_2", "msgbatch_3"])]);
+    bench.answer([say(&status_of("msgbatch_3", "ended")), say(&result(&bench, &record))]);
+    bench.drive(60 * SECOND);
+    let (key, store) = (key_of(&record.chunks[0]), bench.pipeline().store.clone());
+    let asked = bench.model.asked();
+    assert_eq!(store.archived(key).unwrap().map(|context| context.text).as_deref(), Some(WORDS), "{asked:?}");
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))), "{asked:?}");
+}
+
+#[test]
+fn a_batch_of_which_nobody_knows_whether_it_arrived_is_not_handed_in_again() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let body = json!({ "type": "error", "error": { "type": "not_found_error", "message": "no" } });
+    let gone = (Duration::ZERO, Say::This(What::Reply(404, Vec::new(), body.to_string().into_bytes())));
+    let list = |data: &[Value]| say(&json!({ "data": data, "has_more": false }));
+    bench.answer([(Duration::ZERO, Say::This(What::Reset)), list(&[status("in_progress")]), gone]);
+    bench.answer([list(&[]), list(&[])]);
+    bench.drive(60 * SECOND);
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))));
+    let asked = bench.model.asked();
+    assert_eq!(asked.iter().filter(|url| url.ends_with("/batches")).count(), 1, "{asked:?}");
 }

@@ -178,14 +178,21 @@ struct Work {
 impl Work {
     async fn run(mut self) -> Result<End, Halt> {
         while !self.is_done() {
-            let open =
-                self.state.parts.iter().position(|part| matches!(part.stage, Stage::Open | Stage::Submitting { .. }));
-            match open {
+            match self.open() {
                 Some(at) => self.hand_in(at).await?,
                 None => self.wait_for_answers().await?,
             }
         }
         self.finish()
+    }
+
+    /// The next part that is to be handed in, or may have been.
+    fn open(&self) -> Option<usize> {
+        let is_open = |(part, taken): (&Part, &bool)| match part.stage {
+            Stage::Open | Stage::Submitting { .. } => !taken,
+            Stage::Submitted { .. } | Stage::Skipped => false,
+        };
+        self.state.parts.iter().zip(&self.taken).position(is_open)
     }
 
     fn is_done(&self) -> bool {
@@ -214,9 +221,9 @@ impl Work {
         Ok(self.files.save(&self.state)?)
     }
 
-    async fn submitted(&mut self, at: usize, id: String, found: bool) -> Result<(), Halt> {
+    async fn submitted(&mut self, at: usize, id: String, found: bool, not: Vec<String>) -> Result<(), Halt> {
         let key = self.batches.key_mark().await;
-        self.set(at, Stage::Submitted { id, found, key })
+        self.set(at, Stage::Submitted { id, found, key, not })
     }
 
     fn part(&self, at: usize) -> Result<&Part, Halt> {
@@ -230,7 +237,8 @@ impl Work {
             self.phase("handing in a batch");
             if let Stage::Submitting { at: sent, not } = self.part(at)?.stage.clone() {
                 return match self.find(at, sent, &not).await? {
-                    Some(id) => self.submitted(at, id, true).await,
+                    Some(id) => self.submitted(at, id, true, not).await,
+                    None if self.part(at)?.gone => self.lose(at).await,
                     None => self.set(at, Stage::Open),
                 };
             }
@@ -261,7 +269,7 @@ impl Work {
                 async move { goes && matches!(looked.await, Ok(Some(withheld)) if withheld.is_empty()) }
             };
             let failure = match self.batches.submit(&requests, wanted).await {
-                Ok(id) => return self.submitted(at, id, false).await,
+                Ok(id) => return self.submitted(at, id, false, Vec::new()).await,
                 Err(failure) => failure,
             };
             drop(requests);
@@ -345,7 +353,7 @@ impl Work {
         loop {
             let given_up = self.wanted()? == Control::Cancel;
             for at in 0..self.state.parts.len() {
-                let Stage::Submitted { id, found, key } = self.part(at)?.stage.clone() else { continue };
+                let Stage::Submitted { id, found, key, .. } = self.part(at)?.stage.clone() else { continue };
                 if self.taken.get(at).is_none_or(|taken| *taken) {
                     continue;
                 }
@@ -365,7 +373,7 @@ impl Work {
                             let why = "the batch was handed in with another key; its answers wait until that is back";
                             return Err(Halt::End(End::OneByOne(why.to_owned())));
                         }
-                        self.lose(at).await?;
+                        self.miss(at, &id, found).await?;
                     }
                     Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at).await?,
                     Ok(BatchState::OutOfReach) => tracing::debug!("something else answers in the provider's place"),
@@ -374,7 +382,7 @@ impl Work {
                     Err(failure) => tracing::debug!(kind = ?failure.kind, "a batch could not be asked about"),
                 }
             }
-            if self.is_done() || self.state.parts.iter().any(|part| matches!(part.stage, Stage::Submitting { .. })) {
+            if self.is_done() || self.open().is_some() {
                 return Ok(());
             }
             pause(&mut self.control, wait).await?;
@@ -411,16 +419,14 @@ impl Work {
         }
         let results = match self.batches.results(id, &requests).await {
             Ok(results) => results,
-            Err(failure) if failure.kind == FailureKind::Rejected => return self.lose(at).await,
+            Err(failure) if failure.kind == FailureKind::Rejected => return self.miss(at, id, found).await,
             // The next poll tries again.
             Err(_) => return Ok(()),
         };
         drop(requests);
         if found && !results.iter().any(|(id, _)| items.contains_key(id)) {
             // It is somebody else's batch of the same size: ours may be another, or never have arrived.
-            let mut not: Vec<String> = self.state.ids().map(str::to_owned).collect();
-            not.push(id.to_owned());
-            return self.set(at, Stage::Submitting { at: self.state.began, not });
+            return self.look_on(at, id, false);
         }
         let (author, store, tell, lock) =
             (self.author.clone(), self.store.clone(), self.tell.clone(), self.lock.clone());
@@ -433,6 +439,24 @@ impl Work {
         self.used.extend(judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??);
         self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
         Ok(())
+    }
+
+    /// A batch is gone. One that was found may have been somebody else's, and ours may still be there.
+    async fn miss(&mut self, at: usize, id: &str, found: bool) -> Result<(), Halt> {
+        if found && !self.is_past() { self.look_on(at, id, true) } else { self.lose(at).await }
+    }
+
+    /// The batch that was found in a part's place is not it, or is gone: another may be it.
+    fn look_on(&mut self, at: usize, id: &str, gone: bool) -> Result<(), Halt> {
+        let mut not = Vec::new();
+        if let Some(part) = self.state.parts.get_mut(at) {
+            part.gone |= gone;
+            if let Stage::Submitted { not: before, .. } = &mut part.stage {
+                not = std::mem::take(before);
+            }
+        }
+        not.push(id.to_owned());
+        self.set(at, Stage::Submitting { at: self.state.began, not })
     }
 
     /// A part has no answers any more. Nobody knows whether the provider charged for it, so the estimate counts.

@@ -59,8 +59,11 @@ fn what_is_written_is_read_again_part_by_part() {
 
     assert_eq!(files.load().unwrap(), None);
     let mut state = State::new(("anthropic", "host"), "m", 1, parts);
-    state.parts[0].stage = Stage::Submitted { id: "batch_1".into(), found: false, key: Some("k".into()) };
-    state.parts[1].stage = Stage::Submitting { at: 4, not: vec!["batch_0".into()] };
+    let not = vec!["batch_0".into()];
+    state.parts[0].stage =
+        Stage::Submitted { id: "batch_1".into(), found: true, key: Some("k".into()), not: not.clone() };
+    state.parts[1].stage = Stage::Submitting { at: 4, not };
+    state.parts[1].gone = true;
     files.save(&state).unwrap();
     assert_eq!(files.load().unwrap(), Some(state));
     assert_eq!(Files::new(dir.path(), 8).named_by_others(), ["batch_1"]);
