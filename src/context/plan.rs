@@ -368,7 +368,10 @@ impl Decision<'_> {
         let due = old.due.filter(|_| wants_model).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
         // Whether a request waits already or not: only a rebuild replaces a context that this text had before.
-        let outlived = matches!(due.or(later), Some(Reason::Drifted | Reason::ContextualizerChanged));
+        let outlived = matches!(
+            due.or(later),
+            Some(Reason::Drifted | Reason::ContextualizerChanged | Reason::NewNote | Reason::StructureChanged)
+        );
         if old.paid
             && outlived
             && let Some(found) = self.returned(index, donor)

@@ -11,7 +11,7 @@ use index::embed::{Input, Vector, builtin, input};
 use index::{ChunkDoc, ChunkEntry};
 use note::Note;
 use note::chunk::{Chunk, searchable, visible};
-use note::fingerprint::{InputHash, Sketch, text_hash};
+use note::fingerprint::{InputHash, Sketch, context_key, text_hash};
 use store::StoreError;
 use store::record::{ChunkRecord, NoteRecord};
 
@@ -157,13 +157,17 @@ impl NoteBuilder<'_> {
         (records, docs)
     }
 
-    /// A request that is still open keeps its creation time; its tries count only while the text is the same. A new one
-    /// is younger than the context that it is to replace.
+    /// A request that is still open keeps its creation time, also if another model's context serves from now on: the
+    /// answer may be under way. Its tries count only while the text is the same. A new one is younger than the context
+    /// that it is to replace.
     fn due(&self, reason: Reason, step: &Step, context: &ContextRecord, old: Option<&NoteRecord>) -> PendingContext {
         let chunk = &self.chunks[step.chunk];
         let stood = match (step.context, old) {
             (ContextSource::Stored(i), Some(old)) => old.chunks.get(i),
-            _ => None,
+            (ContextSource::Archive(key), Some(old)) => {
+                old.chunks.iter().find(|old| context_key(&old.keys, old.hash) == key)
+            }
+            (ContextSource::Fresh, _) | (_, None) => None,
         };
         match stood.and_then(|old| Some((old.due.filter(|due| due.reason == reason)?, old.hash))) {
             Some((due, hash)) if hash == chunk.hash => due,

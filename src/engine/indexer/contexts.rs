@@ -418,6 +418,8 @@ impl PendingContexts {
             let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
             let answers = match written {
                 Some(context) if context.written_at >= due.since => true,
+                // One for this very text answers what was asked for while another model was in force: so says the plan.
+                Some(context) if asks_anew(due.reason) && context.written_for == chunk.hash => true,
                 // One that is older, for example an imported one, takes the place of a free context: the plan does the
                 // same. A rebuild wants a newer one, and so does a request in place of a paid context.
                 Some(_) if due.reason != Reason::Rebuild => {
@@ -517,6 +519,11 @@ pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), Eng
 fn rank(record: &NoteRecord) -> Option<Rank> {
     let rank = |due: PendingContext| if is_save(due.reason) { Rank::Save } else { Rank::Bulk };
     record.chunks.iter().filter_map(|chunk| chunk.due).map(rank).min()
+}
+
+/// Whether it is asked for because the model in force had not written it then.
+fn asks_anew(reason: Reason) -> bool {
+    matches!(reason, Reason::NewNote | Reason::StructureChanged | Reason::ContextualizerChanged)
 }
 
 /// Whether a save wants it, rather than a rebuild or a sync.

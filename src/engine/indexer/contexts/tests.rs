@@ -432,3 +432,42 @@ fn other_settings_for_the_same_writer_take_nothing_from_it() {
     machine.pending.end_draining(machine::now());
     assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 1));
 }
+
+/// What the archive has for a note's first chunk by another model.
+fn keep_of_another(machine: &Machine, record: &NoteRecord) {
+    let chunk = &record.chunks[0];
+    let context = ContextRecord { generation: "other/m/p1".to_owned(), ..machine.bench.context_for(record, chunk) };
+    machine.bench.pipeline().store.keep_context_of(&record.path, &record.tags, key_of(chunk), &context).unwrap();
+}
+
+#[test]
+fn an_answer_counts_though_the_context_of_another_model_serves_meanwhile() {
+    let mut machine = Machine::new();
+    let record = machine.saved("a.md", 2);
+    machine.bench.pass(5 * SECOND);
+    keep_of_another(&machine, &record);
+    assert_eq!(machine.asks(), of("a.md", 2));
+    let decided = machine.bench.decide(&Task::again(path("a.md")));
+    assert_eq!(decided.chunks[0].decided.1, Reason::FoundInArchive);
+    assert_eq!(decided.chunks[0].due, record.chunks[0].due, "the request is the same");
+    machine.answer(&record, 0);
+    let decided = machine.bench.decide(&Task::again(path("a.md")));
+    assert_eq!(decided.chunks[0].due, None);
+}
+
+#[test]
+fn what_the_model_in_force_wrote_for_a_text_is_not_asked_for_again_after_another_was_in_force() {
+    let mut machine = Machine::new();
+    let record = machine.saved("a.md", 2);
+    machine.bench.keep(&record, &record.chunks[0]);
+    machine.bench.decide(&Task::again(path("a.md")));
+    machine.bench.pass(5 * SECOND);
+    // With another model in force the section came anew.
+    let due = PendingContext { reason: Reason::StructureChanged, since: now_s(), tries: 0 };
+    machine.amend("a.md", |record| record.chunks[0].due = Some(due));
+    machine.bench.pass(machine.pending.settle);
+    assert_eq!(machine.asks(), of("a.md", 1));
+    assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]), "what is there is to be taken");
+    let decided = machine.bench.decide(&Task::again(path("a.md")));
+    assert_eq!(decided.chunks[0].due, None);
+}
