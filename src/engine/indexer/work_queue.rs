@@ -140,15 +140,27 @@ impl WorkQueue {
         self.looks.insert(task.path.clone(), UnderWay { ticket: None, task, batches: waiting.0 });
     }
 
-    /// A note has moved: the jobs that wait for the old name wait for the new one, which is looked at next.
-    pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) {
-        let Some(mut look) = self.looks.remove(old) else { return };
-        look.ticket = None;
-        look.task.path = new.clone();
-        match self.looks.get_mut(new) {
-            Some(other) => other.batches.extend(look.batches),
-            None => drop(self.looks.insert(new.clone(), look)),
+    /// A note has moved: the jobs that wait for the old name wait for the new one, which is looked at next. Returns the
+    /// notes that a worker was to read as this one under other names: they are to be looked at anew.
+    pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) -> Vec<VaultPath> {
+        let is_taken_for_it = |task: &Task| task.path != *new && task.moved_from.as_ref() == Some(old);
+        for (_, task) in self.tasks.iter_mut().filter(|(_, task)| is_taken_for_it(task)) {
+            task.moved_from = None;
         }
+        let mut others = Vec::new();
+        for look in self.looks.values_mut().filter(|look| is_taken_for_it(&look.task)) {
+            (look.ticket, look.task.moved_from) = (None, None);
+            others.push(look.task.path.clone());
+        }
+        if let Some(mut look) = self.looks.remove(old) {
+            look.ticket = None;
+            look.task.path = new.clone();
+            match self.looks.get_mut(new) {
+                Some(other) => other.batches.extend(look.batches),
+                None => drop(self.looks.insert(new.clone(), look)),
+            }
+        }
+        others
     }
 
     /// A note that a worker has is there after all, or again: the worker's result does not count, and the jobs that

@@ -249,15 +249,16 @@ impl NoteIndexer {
     /// are gone.
     fn check_again(&mut self, mut findings: Findings) -> (Findings, Waiting) {
         let mut waiting = Waiting::default();
+        let (now, max_bytes) = (machine::now(), self.actor.place.vault.max_note_bytes);
         for touched in &mut findings.touched {
             if self.commit.known().at(&touched.path).is_some() {
                 findings.gone.extend(touched.moved_from.take());
             }
             if let Some(old) = &touched.moved_from {
-                self.work.moved(old, &touched.path);
+                let others = self.work.moved(old, &touched.path).into_iter();
+                others.for_each(|other| self.freshness.hint(now, Hint::Path(other)));
             }
         }
-        let (now, max_bytes) = (machine::now(), self.actor.place.vault.max_note_bytes);
         let NoteIndexer { actor, watch, freshness, work, .. } = self;
         findings.gone.retain(|path| {
             let is_back = watch.policy.verdict(path, false) == EntryKind::Note

@@ -73,6 +73,21 @@ fn who_waits_for_a_note_that_moves_waits_for_it_under_its_new_name() {
 }
 
 #[test]
+fn another_note_that_was_taken_for_one_that_moved_is_one_of_its_own() {
+    let mut queue = WorkQueue::default();
+    let from = |name: &str| Task { moved_from: Some(path("a.md")), ..save(name) };
+    queue.enqueue_for(vec![1], vec![from("b.md"), from("c.md")], 0, false);
+    let (ticket, _) = queue.next(Brake::Off).unwrap();
+    assert_eq!(queue.moved(&path("a.md"), &path("d.md")), [path("b.md")]);
+    assert!(queue.landed(&path("b.md"), ticket).is_none(), "it was read as the one that moved");
+    let mut again = save("b.md");
+    let waiting = queue.overtake(&mut again);
+    queue.settle(&waiting, Settled::Changed);
+    let (_, queued) = queue.next(Brake::Off).unwrap();
+    assert_eq!((again, queued), (save("b.md"), save("c.md")));
+}
+
+#[test]
 fn a_note_that_goes_is_settled_and_a_cancelled_batch_is_forgotten() {
     let mut queue = WorkQueue::default();
     queue.enqueue_for(vec![1], vec![save("a.md")], 0, false);
