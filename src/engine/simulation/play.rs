@@ -46,7 +46,7 @@ pub(super) struct World {
     dying: Option<Loss>,
     /// Old names of renamed notes, which other notes have now.
     replaced: Vec<VaultPath>,
-    /// Those of them that were known when the power was lost: if the store has lost the move, two notes seem to be new.
+    /// Those of them whose moves may be lost: with the power, and then two notes seem to be new; or by another branch.
     pub(super) lost_moves: Vec<VaultPath>,
     /// How many rebuilds were asked for.
     pub(super) rebuilds: usize,
@@ -237,7 +237,7 @@ impl World {
             Action::Rename => self.vault.rename(),
             Action::Replace => return self.replace(step.telling),
             Action::Delete => self.vault.delete(),
-            Action::Switch => self.vault.switch(),
+            Action::Switch => self.switch(),
             Action::Touch => self.vault.touch(),
             Action::ChangePrivacy => self.vault.change_privacy(),
             Action::Truncate => return self.truncate(step.telling),
@@ -293,6 +293,13 @@ impl World {
             self.log.push(format!("    and {changed:?}"));
             self.tell(changed, telling);
         }
+    }
+
+    /// Another branch is checked out. Its move and the other text at the old name come in one look, as those of a copy
+    /// would: the note at the old name keeps what was bought for the text that it had.
+    fn switch(&mut self) -> Vec<VaultPath> {
+        self.lost_moves.extend_from_slice(&self.replaced);
+        self.vault.switch()
     }
 
     fn die(&mut self, loss: Loss, after: u32) {
