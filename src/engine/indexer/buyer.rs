@@ -174,6 +174,7 @@ impl Buyer {
         if work.troubled {
             return Ok(());
         }
+        self.pending.keep_unkept(at.pipeline)?;
         let inactive = at.actor.shared.is_inactive();
         let asking = Asking {
             vault: at.actor.shared.id,
