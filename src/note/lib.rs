@@ -253,8 +253,8 @@ impl NoteRules {
 /// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
 /// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
 /// quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own drawer in Org.
-/// 9: days in properties.
-const READING: &str = "notes/9";
+/// 9: days in properties. 10: all of Org's lines of tags.
+const READING: &str = "notes/10";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";

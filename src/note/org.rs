@@ -75,6 +75,10 @@ impl<'t> Reader<'t> {
             self.commented = is_comment.then_some(level);
         }
         if self.commented.is_some() {
+            // Settings count wherever they stand, and a tag may make the file private.
+            if let Some(tags) = lower.strip_prefix("#+filetags:").and_then(|_| trimmed.split_once(':')) {
+                self.keyword("filetags", tags.1);
+            }
             return self.pass.found.comments.push(span);
         }
         match self.inside {
@@ -173,11 +177,28 @@ impl<'t> Reader<'t> {
             return;
         }
         let (name, value) = match name.as_str() {
-            "filetags" => ("tags".to_owned(), value.split([':', ' ']).filter(|tag| !tag.is_empty()).collect()),
+            "filetags" | "tags" => return self.tags(name == "tags", value),
             "roam_aliases" => ("aliases".to_owned(), quoted(value).collect()),
             _ => (name, Value::from(value)),
         };
         self.keywords.entry(name).or_insert(value);
+    }
+
+    /// Adds the file's tags: those of all lines count. A line `tags` may also say which tags there are to choose from, with
+    /// the keys that choose them or in groups; such tags are not the file's own.
+    fn tags(&mut self, may_be_choice: bool, value: &str) {
+        let words = value.split(|c: char| c.is_whitespace() || matches!(c, ':' | ','));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_group =
+            |word: &&str| matches!(*word, "{" | "}" | "[" | "]") || word.contains('(') && word.ends_with(')');
+        if may_be_choice && words.iter().any(|word| is_group(&word)) {
+            return;
+        }
+        let tags = words.iter().map(|word| Value::from(word.trim_matches(['[', ']'])));
+        let own = self.keywords.entry("tags").or_insert_with(|| Value::Array(Vec::new()));
+        if let Some(own) = own.as_array_mut() {
+            own.extend(tags);
+        }
     }
 
     /// `[[target]]` and `[[target][text]]`; the target may be `file:note.org::*Heading`, or `*Heading` of this note.

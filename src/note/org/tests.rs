@@ -114,3 +114,24 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn all_lines_of_tags_count_and_tags_to_choose_from_do_not() {
+    for private in [
+        "#+TAGS: work(w) home(h)\n#+FILETAGS: :private:\n* Head",
+        "#+FILETAGS: :journal:\n#+FILETAGS: :private:\n* Head",
+        "#+FILETAGS: :private:\n#+FILETAGS: :journal:\n* Head",
+        "#+TAGS: { @work(w) @home(h) } laptop(l)\n#+filetags:\t:a:private:",
+        "#+TAGS: work, private",
+        "#+TAGS: [[private]]",
+        "* COMMENT Settings\n#+FILETAGS: :private:\n",
+        ":PROPERTIES:\n:TAGS: private\n:END:\nx",
+    ] {
+        assert!(note(private).tags.iter().any(|tag| crate::private::is_private(tag)), "{private:?}");
+    }
+    let tags = |text: &str| note(text).tags;
+    assert_eq!(
+        tags("#+TAGS: work(w) home(h)\n#+TAGS: { a b }\n#+FILETAGS: :x:y:\n#+FILETAGS: :y:z:\n"),
+        ["x", "y", "z"]
+    );
+}
