@@ -57,8 +57,12 @@ fn names_tags_twice(block: &str, line: &str) -> bool {
     lines(block).filter_map(name).filter(|other| *other == own).count() > 1
 }
 
-/// Front matter that is not read: TOML, as Hugo has it, and lines that end with a carriage return alone.
+/// Front matter that is not read: TOML and JSON, as Hugo has them, Denote's in plain text, and lines that end with a
+/// carriage return alone.
 fn foreign(text: &str) -> Option<&str> {
+    if let Some(block) = json(text).or_else(|| above_rule(text)) {
+        return Some(block);
+    }
     let mut lines = text.split_inclusive(['\n', '\r']);
     let first = lines.next().unwrap_or_default();
     let fence = first.trim_end();
@@ -68,6 +72,32 @@ fn foreign(text: &str) -> Option<&str> {
     }
     let rest: usize = lines.take_while(|line| line.trim_end() != fence).map(str::len).sum();
     Some(&text[..text.floor_char_boundary((first.len() + rest).min(LONGEST))])
+}
+
+/// JSON up to the line that closes it.
+fn json(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('{')?.trim_start();
+    let parted = text[1..text.len() - inner.len()].contains('\n');
+    if !(inner.starts_with('"') || (parted && inner.starts_with('}'))) {
+        return None;
+    }
+    let mut at = 0;
+    let ends = |line: &str| line.trim_end().ends_with('}') && (line.starts_with(['{', '}']));
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if ends(line) || at > LONGEST {
+            break;
+        }
+    }
+    Some(&text[..text.floor_char_boundary(at.min(LONGEST))])
+}
+
+/// The line of tags among the properties above a line of dashes, as Denote begins a file of plain text.
+fn above_rule(text: &str) -> Option<&str> {
+    let mut properties = text.lines().map(str::trim_end).take_while(|line| lenient::is_property(line));
+    let tags = properties.find(|line| lenient::name(line).is_some_and(is_tags))?;
+    let rule = text.lines().find(|line| !lenient::is_property(line.trim_end()))?.trim_end();
+    (rule.len() >= 3 && rule.bytes().all(|b| b == b'-')).then_some(tags)
 }
 
 /// Front matter that begins but does not end: the note is being typed, or part of it is missing.
