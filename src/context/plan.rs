@@ -10,11 +10,12 @@ mod reuse;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::LazyLock;
 
 use note::VaultPath;
 use note::fingerprint::{ChunkId, ContextKey, SectionKey, Sketch, StructureHash, TextHash, context_key, text_hash};
+use note::format::Reading;
 
 pub use moves::{MissingNote, NewNote, NoteTraits, match_moves};
 pub use pending::PendingContext;
@@ -236,6 +237,8 @@ struct Comparison<'a> {
     same_structure: bool,
     same_chunker: bool,
     same_embedder: bool,
+    /// If the text is the same and only read otherwise: for each current chunk the stored one that it was.
+    counterparts: Vec<usize>,
 }
 
 impl<'a> Comparison<'a> {
@@ -250,16 +253,21 @@ impl<'a> Comparison<'a> {
                 holders.entry(*key).or_default().push(i);
             }
         }
+        let (same_text, same_chunker) = (stored.hash == now.hash, stored.chunker == generation.chunker);
+        // What a document is converted to changes when the program does, without a change of the document.
+        let same_source = same_text || now.path.format().reading() == Reading::Converted;
+        let read_otherwise = same_source && !same_chunker && stored.structure != now.structure;
         Comparison {
+            counterparts: if read_otherwise { counterparts(stored, now) } else { Vec::new() },
             stored,
             now,
             places,
             holders,
             current_keys: now.chunks.iter().flat_map(|c| c.keys.iter().copied()).collect(),
             moved: stored.path != now.path,
-            same_text: stored.hash == now.hash,
+            same_text,
             same_structure: stored.structure == now.structure,
-            same_chunker: stored.chunker == generation.chunker,
+            same_chunker,
             same_embedder: stored.embedder == generation.embedder,
         }
     }
@@ -300,6 +308,12 @@ impl<'a> Comparison<'a> {
         before.or((self.same_structure && !self.stored.chunks.is_empty()).then_some(0))
     }
 
+    /// The stored chunk whose context a chunk with a new section takes all the same: the section is as old as the note, and
+    /// only this version of the program reads its heading so.
+    fn counterpart(&self, index: usize) -> Option<usize> {
+        self.counterparts.get(index).copied()
+    }
+
     fn holds_new_section(&self, chunk: &CurrentChunk<'_>) -> bool {
         !self.same_structure && chunk.keys.iter().any(|key| !self.holders.contains_key(key))
     }
@@ -321,6 +335,23 @@ impl<'a> Comparison<'a> {
     }
 }
 
+/// For each current chunk the stored one that it was: the one with its text, else the one after that of the chunk before
+/// it. Empty if nothing is stored.
+fn counterparts(stored: &StoredNote, now: &CurrentNote<'_>) -> Vec<usize> {
+    let Some(last) = stored.chunks.len().checked_sub(1) else { return Vec::new() };
+    let mut with_text: HashMap<TextHash, VecDeque<usize>> = HashMap::new();
+    for (i, chunk) in stored.chunks.iter().enumerate() {
+        with_text.entry(chunk.hash).or_default().push_back(i);
+    }
+    let mut next = 0;
+    let mut of = |chunk: &CurrentChunk<'_>| {
+        let found = with_text.get_mut(&chunk.hash).and_then(VecDeque::pop_front).unwrap_or(next);
+        next = (found + 1).min(last);
+        found
+    };
+    now.chunks.iter().map(&mut of).collect()
+}
+
 impl CurrentChunk<'_> {
     /// The key under which the archive has a context of its sections and text.
     fn key(&self) -> ContextKey {
@@ -339,7 +370,8 @@ struct Decision<'a> {
 impl Decision<'_> {
     fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
         let chunk = &self.now.chunks[index];
-        let Some(donor) = notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk)) else {
+        let donor = notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
+        let Some(donor) = donor.or_else(|| notes.counterpart(index)) else {
             return self.fresh(index, Reason::StructureChanged);
         };
         let old = &notes.stored.chunks[donor];

@@ -180,6 +180,34 @@ fn a_section_that_shrinks_to_its_last_chunk_takes_the_context_of_that_at_once() 
     assert!(is_keep(&plans[2]), "{:?}", plans[2]);
 }
 
+/// A later version of the program may take other headings from the same text, as Org's without `TODO`.
+#[test]
+fn a_text_that_is_read_otherwise_keeps_its_contexts() {
+    let section = |heading, body: u8| Section { heading: Some(heading), body: vec![body; 6] };
+    let draft = vec![section(0, 1), section(1, 2), section(2, 3)];
+    let other = vec![section(3, 1), section(1, 2), section(4, 3), Section { heading: Some(5), body: vec![4; 6] }];
+    let (before, after) = (generation(true), Generation { chunker: "c2".into(), ..generation(true) });
+    let (old_cuts, cuts) = (cut(&draft), cut(&other));
+    let old = current("n.org", &draft, &old_cuts);
+    let first = plan(None, Some(&old), &before, Trigger::Save, &|_| None);
+    let stored = apply(None, &old, &first, &before, &mut Archive::new());
+    let with = |path: &str, hash: TextHash| CurrentNote { hash, ..current(path, &other, &cuts) };
+    let planned = |now: &CurrentNote<'_>, by| {
+        let stored = StoredNote { path: now.path.clone(), ..stored.clone() };
+        plan(Some(&stored), Some(now), by, Trigger::Save, &|_| None)
+    };
+
+    let again = planned(&with("n.org", old.hash), &after);
+    let steps: Vec<_> = again.steps.iter().map(|step| (step.context, step.due)).collect();
+    assert_eq!(steps, [0, 1, 2, 2].map(|from| (ContextSource::Stored(from), None)), "{again:?}");
+    let converted = planned(&with("n.epub", text_hash(b"converted anew")), &after);
+    assert_eq!(converted.count(Action::Regenerate), 0, "{converted:?}");
+    // Whoever changes the text has changed its headings.
+    for (now, by) in [(with("n.org", text_hash(b"edited")), &after), (with("n.epub", text_hash(b"edited")), &before)] {
+        assert_eq!(planned(&now, by).count(Action::Regenerate), 3);
+    }
+}
+
 proptest! {
     #[test]
     fn planning_again_after_applying_only_keeps(a in drafts(), b in drafts(), costs: bool) {
