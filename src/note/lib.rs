@@ -14,6 +14,7 @@ mod kind;
 mod lenient;
 mod links;
 mod markdown;
+mod marks;
 mod org;
 mod outline;
 pub mod path;
@@ -248,12 +249,13 @@ impl NoteRules {
 }
 
 /// The version of how notes are read, as part of how they are cut. Notes that another version read are read again,
-/// which buys no contexts and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be
+/// which buys no contexts, whatever became of their outlines, and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be
 /// private. 3: names that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand
 /// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
 /// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
 /// quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own drawer in Org.
-/// 9: days in properties. 10: all of Org's lines of tags.
+/// 9: days in properties. 10: all of Org's lines of tags, its headlines without the states
+/// of tasks, titles of Org and reStructuredText without marks.
 const READING: &str = "notes/10";
 
 /// The warning about a note that is private because its front matter cannot be read.

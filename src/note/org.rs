@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::ids::{self, BY_ID};
 use super::links;
 use super::markdown::Pass;
+use super::marks::unmarked;
 use super::plain::lines;
 use super::{Block, BlockKind, Heading, LinkKind, outline};
 
@@ -31,6 +32,44 @@ const TEXTS: [&str; 3] = ["quote", "verse", "center"];
 /// The end of a drawer.
 const END: &str = ":end:";
 
+/// Words before a headline's text that say how far its task is, besides those that the file declares: Org's own, and those
+/// that its guide, Doom and Logseq use.
+const STATES: [&str; 24] = [
+    "TODO",
+    "DONE",
+    "NEXT",
+    "WAIT",
+    "WAITING",
+    "HOLD",
+    "STARTED",
+    "CANCELLED",
+    "CANCELED",
+    "INPROGRESS",
+    "IN-PROGRESS",
+    "DOING",
+    "NOW",
+    "LATER",
+    "SOMEDAY",
+    "DELEGATED",
+    "DEFERRED",
+    "POSTPONED",
+    "PROJ",
+    "LOOP",
+    "STRT",
+    "IDEA",
+    "KILL",
+    "MAYBE",
+];
+
+/// Keywords that declare more of these words.
+const DECLARING: [&str; 3] = ["todo", "seq_todo", "typ_todo"];
+
+/// How far the end of a link may be from its beginning, in bytes: an editor fills its text over several lines.
+const LONGEST_LINK: usize = 2_000;
+
+/// Marks around bold, italic, underlined and struck words, verbatim text and code.
+pub(super) const MARKS: [char; 6] = ['*', '/', '_', '+', '=', '~'];
+
 /// Keywords about what stands below them, or what is put in their place: no properties of the note.
 const LOCAL: [&str; 12] =
     ["caption", "name", "label", "header", "headers", "results", "plot", "tblname", "include", "call", "html", "latex"];
@@ -39,7 +78,9 @@ const LOCAL: [&str; 12] =
 pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
     let (pass, keywords) = (Pass::default(), Map::new());
     let ids = Vec::new();
-    let mut reader = Reader { text, pass, keywords, ids, block: None, inside: Inside::Text, commented: None };
+    let (block, inside) = (None, Inside::Text);
+    let states = states(text, start);
+    let mut reader = Reader { text, states, pass, keywords, ids, block, inside, commented: None };
     for span in lines(text, start) {
         reader.line(&text[span.clone()], span);
     }
@@ -50,6 +91,8 @@ pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
 
 struct Reader<'t> {
     text: &'t str,
+    /// The words that the file declares as states of tasks.
+    states: Vec<&'t str>,
     pass: Pass,
     keywords: Map<String, Value>,
     /// Ids of the file and of its headlines.
@@ -142,23 +185,33 @@ impl<'t> Reader<'t> {
     }
 
     fn heading(&mut self, rest: &str, level: usize, span: Range<usize>) {
-        let rest = rest.trim();
-        let (shown, tags) = match rest.rsplit_once(char::is_whitespace) {
-            Some((shown, last)) if is_tags(last) => (shown.trim_end(), last),
-            None if is_tags(rest) => ("", rest),
-            _ => (rest, ""),
-        };
+        let (shown, tags) = told(rest);
         let at = span.start + self.text[span.clone()].rfind(tags).unwrap_or_default();
         let mut from = at;
         for tag in tags.split(':') {
             self.pass.found.tags.extend((!tag.is_empty()).then(|| from..from + tag.len()));
             from += tag.len() + 1;
         }
-        let text = outline::heading_text(&without_links(shown));
+        let text = outline::heading_text(&unmarked(&without_links(&self.without_progress(shown)), &MARKS));
         let heading = Heading { level: level.min(DEEPEST) as u8, text, span: span.clone() };
         self.pass.headings.push((heading, self.pass.blocks.len()));
         self.pass.blocks.push(Block { kind: BlockKind::Heading, span: span.clone(), cuts: Vec::new() });
         self.links(span);
+    }
+
+    /// A headline's text without what an editor changes in it while its task goes on: the word for its state, its priority,
+    /// and how much of it is done. A context that was written for it stays true.
+    fn without_progress(&self, shown: &str) -> String {
+        let is_state = |word: &str| STATES.contains(&word) || self.states.contains(&word);
+        let told = match shown.split_once(char::is_whitespace) {
+            Some((first, rest)) if is_state(first) => rest.trim_start(),
+            _ => shown,
+        };
+        let priority = told.strip_prefix("[#").and_then(|rest| rest.split_once(']'));
+        let is_priority = |name: &str| name.len() <= 2 && name.bytes().all(|b| b.is_ascii_alphanumeric());
+        let told = priority.filter(|(name, _)| is_priority(name)).map_or(told, |(_, rest)| rest.trim_start());
+        let left = without_cookies(told);
+        if left.trim().is_empty() { shown.to_owned() } else { left }
     }
 
     /// `:name: value` in a drawer: an id, or above all headlines a property of the file.
@@ -178,6 +231,7 @@ impl<'t> Reader<'t> {
         }
         let (name, value) = match name.as_str() {
             "filetags" | "tags" => return self.tags(name == "tags", value),
+            "title" => (name, Value::from(unmarked(value, &MARKS))),
             "roam_aliases" => ("aliases".to_owned(), quoted(value).collect()),
             _ => (name, Value::from(value)),
         };
@@ -203,10 +257,11 @@ impl<'t> Reader<'t> {
 
     /// `[[target]]` and `[[target][text]]`; the target may be `file:note.org::*Heading`, or `*Heading` of this note.
     fn links(&mut self, span: Range<usize>) {
-        let mut at = span.start;
-        while let Some(open) = self.text[at..span.end].find("[[") {
+        let last = self.pass.found.links.last().map_or(0, |link| link.span.end);
+        let mut at = span.start.max(last);
+        while let Some(open) = self.text.get(at..span.end).and_then(|rest| rest.find("[[")) {
             let start = at + open;
-            let Some(length) = self.text[start..span.end].find("]]") else { return };
+            let Some(length) = self.text[start..self.link_within(start, span.end)].find("]]") else { return };
             let end = start + length + 2;
             let inner = &self.text[start + 2..end - 2];
             let (target, shown) = inner.split_once("][").unwrap_or((inner, ""));
@@ -224,6 +279,19 @@ impl<'t> Reader<'t> {
             self.pass.found.links.push(link);
             at = end;
         }
+    }
+
+    /// Where a link that begins at `start` ends at the latest: with its paragraph, of whose line the end is given.
+    fn link_within(&self, start: usize, line_end: usize) -> usize {
+        let ends =
+            |line: &str| line.trim().is_empty() || headline(line).is_some() || line.trim_start().starts_with("#+");
+        let line = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
+        if headline(&self.text[line..]).is_some() {
+            return line_end;
+        }
+        let limit = self.text.floor_char_boundary(start + LONGEST_LINK).max(line_end);
+        let rest = lines(&self.text[..limit], line_end);
+        rest.take_while(|line| !ends(&self.text[line.clone()])).last().map_or(line_end, |line| line.end)
     }
 
     /// Ends what is open at `end` without having been closed.
@@ -253,6 +321,50 @@ impl<'t> Reader<'t> {
 fn headline(line: &str) -> Option<usize> {
     let stars = line.bytes().take_while(|b| *b == b'*').count();
     (stars > 0 && line[stars..].starts_with([' ', '\t'])).then_some(stars)
+}
+
+/// The text of a headline, given behind its stars, and its tags.
+fn told(rest: &str) -> (&str, &str) {
+    let rest = rest.trim();
+    match rest.rsplit_once(char::is_whitespace) {
+        Some((shown, last)) if is_tags(last) => (shown.trim_end(), last),
+        None if is_tags(rest) => ("", rest),
+        _ => (rest, ""),
+    }
+}
+
+/// A headline as it is shown, with the state of its task.
+pub(super) fn shown(line: &str) -> String {
+    unmarked(&without_links(told(line.trim_start_matches('*')).0), &MARKS)
+}
+
+/// The words that the file declares as states of tasks: `#+TODO: NEXT(n) | DONE(d!)`.
+fn states(text: &str, start: usize) -> Vec<&str> {
+    let declared = |span: Range<usize>| {
+        let (name, words) = text[span].trim().strip_prefix("#+")?.split_once(':')?;
+        DECLARING.iter().any(|declaring| name.eq_ignore_ascii_case(declaring)).then_some(words)
+    };
+    let words = lines(text, start).filter_map(declared).flat_map(str::split_whitespace);
+    words.map(|word| word.split('(').next().unwrap_or(word)).filter(|word| !word.is_empty() && *word != "|").collect()
+}
+
+/// The text without what says how much of a task is done: `[1/2]`, `[50%]`.
+fn without_cookies(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        let inner = after.split_once(']').filter(|(inner, _)| match inner.strip_suffix('%') {
+            Some(share) => is_number(share),
+            None => inner.split_once('/').is_some_and(|(done, all)| is_number(done) && is_number(all)),
+        });
+        rest = inner.map_or(after, |(_, behind)| behind);
+        if inner.is_none() {
+            out.push('[');
+        }
+    }
+    out + rest
 }
 
 /// `:word:` alone on its line.

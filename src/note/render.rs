@@ -1,6 +1,5 @@
 //! A piece of a note as its reader sees it: the words without the marks that format them.
 
-mod inline;
 mod markdown;
 mod org;
 mod rst;

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::markdown::Pass;
+use super::marks::unmarked;
 use super::plain::lines;
 use super::{Block, BlockKind, Heading, outline};
 
@@ -33,7 +34,7 @@ pub(super) fn pass(text: &str, start: usize) -> Pass {
             });
             let span = lines[n].start..lines[n + length - 1].end;
             let level = (level + 1).min(DEEPEST) as u8;
-            let heading = Heading { level, text: outline::heading_text(shown.trim()), span: span.clone() };
+            let heading = Heading { level, text: outline::heading_text(&words(shown.trim())), span: span.clone() };
             pass.headings.push((heading, pass.blocks.len()));
             pass.blocks.push(Block { kind: BlockKind::Heading, span, cuts: Vec::new() });
             n += length;
@@ -86,6 +87,30 @@ fn adornment(line: &str) -> Option<char> {
 fn is_comment(line: &str) -> bool {
     let rest = line.strip_prefix(".. ").map(str::trim_start);
     line == ".." || rest.is_some_and(|rest| !rest.contains("::") && !rest.starts_with(['_', '[', '|']))
+}
+
+/// The text of a line without the marks in it.
+pub(super) fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        let marks = if after.starts_with('`') { "``" } else { "`" };
+        let after = &after[marks.len() - 1..];
+        let Some((inner, behind)) = after.split_once(marks).filter(|(inner, _)| !inner.is_empty()) else { break };
+        out.push_str(&unmarked(without_role(before), &['*']));
+        let text = inner.strip_suffix('>').and_then(|inner| inner.rsplit_once(" <")).map(|(text, _)| text);
+        out.push_str(text.filter(|_| marks.len() == 1).unwrap_or(inner));
+        rest = if marks.len() == 1 { behind.trim_start_matches('_') } else { behind };
+    }
+    out.push_str(&unmarked(rest, &['*']));
+    out
+}
+
+/// Without the `:role:` that says what the text behind it is.
+fn without_role(before: &str) -> &str {
+    let role = before.strip_suffix(':').and_then(|before| before.rsplit_once(':'));
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    role.filter(|(_, name)| is_name(name)).map_or(before, |(before, _)| before)
 }
 
 fn close(pass: &mut Pass, open: &mut Option<usize>, end: usize) {

@@ -37,7 +37,7 @@ fn headlines_tags_links_and_keywords_are_read_and_lines_stay() {
     let outline: Vec<(u8, &str, u32)> =
         note.outline.iter().map(|h| (h.level, h.text.as_str(), note.line_of(h.span.start))).collect();
     // A line with a star at its start ends the source block, as it does in Org.
-    assert_eq!(outline[..2], [(1, "Lanterns", 7), (2, "TODO Oil", 13)]);
+    assert_eq!(outline[..2], [(1, "Lanterns", 7), (2, "Oil", 13)]);
     assert_eq!(outline.last(), Some(&(1, "Buoys of the north", 20)));
     assert_eq!(note.tags, ["harbour", "winter", "light", "urgent"]);
     let links: Vec<(&str, Option<&str>)> = note.links.iter().map(|l| (l.target.as_str(), l.alias.as_deref())).collect();
@@ -134,4 +134,50 @@ fn all_lines_of_tags_count_and_tags_to_choose_from_do_not() {
         tags("#+TAGS: work(w) home(h)\n#+TAGS: { a b }\n#+FILETAGS: :x:y:\n#+FILETAGS: :y:z:\n"),
         ["x", "y", "z"]
     );
+}
+
+#[test]
+fn how_far_a_task_is_does_not_count_as_its_outline() {
+    let outline = |text: &str| note(text).outline.into_iter().map(|heading| heading.text).collect::<Vec<_>>();
+    for headline in [
+        "TODO [#A] Write the report [0/2]",
+        "DONE Write the report [100%]",
+        "[#1] Write the [1/2] report",
+        "CANCELLED Write the report [/] :work:",
+        "Write the report",
+        "CHECK Write the report",
+    ] {
+        let text = format!("#+TODO: TODO CHECK(c) | DONE(d!)\n* {headline}\nx\n");
+        assert_eq!(outline(&text), ["Write the report"], "{headline}");
+    }
+    let kept = [
+        "CHECK the report",
+        "TODO",
+        "[#A]",
+        "[1/2]",
+        "See [1] and [a/b]",
+        "TODOs of the week",
+        "<2026-11-03 Tue> Sailed",
+    ];
+    for headline in kept {
+        assert_eq!(outline(&format!("* {headline}\n")), [headline]);
+    }
+}
+
+#[test]
+fn titles_have_no_marks() {
+    let note = note("#+TITLE: Org *bold* title\n* The *bold* =verb= ~code~ heading\nw\n");
+    assert_eq!((note.title.as_str(), note.outline[0].text.as_str()), ("Org bold title", "The bold verb code heading"));
+}
+
+#[test]
+fn a_link_may_be_filled_over_lines() {
+    let text =
+        "* H\nSee [[file:d.org][the long\ndescription]] here, [[e]] and [[broken\n\nnext]] x\n* [[no\n* Next]]\n";
+    let note = note(text);
+    let links: Vec<_> = note.links.iter().map(|link| (link.target.as_str(), link.alias.as_deref())).collect();
+    assert_eq!(links, [("d.org", Some("the long description")), ("e", None)]);
+    let rendered = crate::render(crate::Format::Org, text).text.into_owned();
+    let lines: Vec<_> = rendered.lines().take(3).map(str::trim).collect();
+    assert_eq!(lines[1..], ["· See the long description", "here, e and [[broken"]);
 }

@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use super::inline::unmarked;
 use super::{Gap, Rendered, Writer};
 use crate::links::{self, Found};
-use crate::{BlockKind, org, plain};
-
-/// Marks around bold, italic, underlined and struck words, verbatim text and code.
-const MARKS: [char; 6] = ['*', '/', '_', '+', '=', '~'];
+use crate::marks::unmarked;
+use crate::org::{self, MARKS};
+use crate::{BlockKind, plain};
 
 /// Renders a piece of Org mode. Drawers, comments and settings are not shown.
 pub(super) fn render(source: &str) -> Rendered<'_> {
@@ -18,7 +16,8 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
     for block in pass.blocks {
         if block.kind == BlockKind::Heading {
             if let Some(heading) = headings.next() {
-                writer.heading(&heading, &unmarked(&heading.text, &MARKS), heading.span.start);
+                let shown = org::shown(&source[heading.span.clone()]);
+                writer.heading(&heading, &shown, heading.span.start);
             }
             continue;
         }
@@ -65,11 +64,14 @@ fn row(writer: &mut Writer<'_>, place: Range<usize>, found: &Found) {
 fn words(writer: &mut Writer<'_>, place: Range<usize>, found: &Found) {
     let source = writer.source;
     let first = found.links.partition_point(|link| link.span.start < place.start);
-    let mut at = place.start;
-    for link in found.links[first..].iter().take_while(|link| link.span.end <= place.end) {
+    // A link that begins on a line before is shown there.
+    let before = first.checked_sub(1).map_or(0, |before| found.links[before].span.end);
+    let mut at = place.start.max(before.min(place.end));
+    for link in found.links[first..].iter().take_while(|link| link.span.start < place.end) {
         writer.show(&unmarked(&source[at..link.span.start], &MARKS), at..link.span.start);
         writer.show(link.alias.as_deref().unwrap_or(&link.target), link.span.clone());
         at = link.span.end;
     }
-    writer.show(&unmarked(&source[at..place.end], &MARKS), at..place.end);
+    let end = at.max(place.end);
+    writer.show(&unmarked(&source[at..end], &MARKS), at..end);
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::inline::unmarked;
 use super::{Gap, Rendered, Writer, has_words};
-use crate::{BlockKind, links, plain, rst};
+use crate::rst::{self, words};
+use crate::{BlockKind, links, plain};
 
 /// Renders a piece of reStructuredText. Comments, targets, options of directives and drawn lines are not shown.
 pub(super) fn render(source: &str) -> Rendered<'_> {
@@ -17,7 +17,7 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
                 // A title may have a line above it.
                 let text = &source[heading.span.clone()];
                 let above = text.find(char::is_alphanumeric).unwrap_or(0);
-                writer.heading(&heading, &words(&heading.text), heading.span.start + above);
+                writer.heading(&heading, &heading.text, heading.span.start + above);
             }
             continue;
         }
@@ -59,28 +59,4 @@ fn shown(line: &str, indented: bool) -> Option<&str> {
         return None;
     }
     Some(line.strip_suffix("::").map_or(line, |before| &line[..=before.len()]))
-}
-
-/// The text of a line without the marks in it.
-fn words(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('`') {
-        let marks = if after.starts_with('`') { "``" } else { "`" };
-        let after = &after[marks.len() - 1..];
-        let Some((inner, behind)) = after.split_once(marks).filter(|(inner, _)| !inner.is_empty()) else { break };
-        out.push_str(&unmarked(without_role(before), &['*']));
-        let text = inner.strip_suffix('>').and_then(|inner| inner.rsplit_once(" <")).map(|(text, _)| text);
-        out.push_str(text.filter(|_| marks.len() == 1).unwrap_or(inner));
-        rest = if marks.len() == 1 { behind.trim_start_matches('_') } else { behind };
-    }
-    out.push_str(&unmarked(rest, &['*']));
-    out
-}
-
-/// Without the `:role:` that says what the text behind it is.
-fn without_role(before: &str) -> &str {
-    let role = before.strip_suffix(':').and_then(|before| before.rsplit_once(':'));
-    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    role.filter(|(_, name)| is_name(name)).map_or(before, |(before, _)| before)
 }

@@ -60,3 +60,9 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn titles_have_no_marks() {
+    let note = note("The **bold** and ``code`` title\n===============================\n\nx\n");
+    assert_eq!(note.outline[0].text, "The bold and code title");
+}
