@@ -97,7 +97,7 @@ pub(super) fn read(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Cut
             }
             let message = "front matter is not valid YAML and was read line by line".to_owned();
             warnings.push(Warning { line: line + 1, message });
-            (lenient::read(slice), Reading::Lenient)
+            (lenient::read(slice, is_name), Reading::Lenient)
         }
     };
     Cut { front: typed(properties), block: yaml.clone(), yaml, body, reading }
@@ -160,9 +160,13 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, u32> {
             return Err(1 + yaml.chars().take(before).filter(|c| *c == '\n').count() as u32);
         }
     };
-    let meant = |(key, value): (&String, &Value)| value.is_f64() || (is_tags(key) && holds_null(value));
+    let meant = |(key, value): (&String, &Value)| {
+        holds(value, Value::is_f64)
+            || (is_name(key) && holds(value, Value::is_number))
+            || (is_tags(key) && holds(value, Value::is_null))
+    };
     if properties.iter().any(meant) {
-        for (key, reading) in lenient::read(yaml) {
+        for (key, reading) in lenient::read(yaml, is_name) {
             if let Some(value) = properties.get_mut(&key).filter(|value| meant((&key, value))) {
                 *value = reading;
             }
@@ -192,8 +196,14 @@ pub(super) fn is_aliases(key: &str) -> bool {
     same_name(key, "aliases") || same_name(key, "alias")
 }
 
-fn holds_null(value: &Value) -> bool {
-    value.is_null() || value.as_array().is_some_and(|items| items.iter().any(Value::is_null))
+/// Whether a property of this name names something, so that a number is meant as it is written: `aliases: [1.10, 007]`.
+fn is_name(key: &str) -> bool {
+    same_name(key, "title") || is_tags(key) || is_aliases(key)
+}
+
+/// Whether it is true of a value, or of an item of a list.
+fn holds(value: &Value, is: impl Fn(&Value) -> bool) -> bool {
+    is(value) || value.as_array().is_some_and(|items| items.iter().any(is))
 }
 
 /// An unquoted `[[Note]]` is a list in a list to YAML; here it is a link again.

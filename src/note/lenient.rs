@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 /// The longest key in bytes; a longer text before a colon is a sentence.
 const LONGEST_KEY: usize = 100;
 
-/// The properties in `yaml`; later ones win over earlier ones of the same name.
-pub(super) fn read(yaml: &str) -> Map<String, Value> {
+/// The properties in `yaml`; later ones win over earlier ones of the same name. Properties that hold `names` keep numbers
+/// as they are written.
+pub(super) fn read(yaml: &str, names: impl Fn(&str) -> bool) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut open: Option<Property> = None;
     for line in yaml.lines() {
@@ -18,7 +19,7 @@ pub(super) fn read(yaml: &str) -> Map<String, Value> {
         let top = !line.starts_with([' ', '\t']) && !is_item(content);
         match property(content).filter(|_| top) {
             Some((key, rest)) => {
-                close(open.replace(Property::new(key, rest)), &mut properties);
+                close(open.replace(Property::new(key, rest, names(key))), &mut properties);
             }
             None => {
                 if let Some(property) = &mut open {
@@ -51,13 +52,16 @@ fn close(property: Option<Property>, properties: &mut Map<String, Value>) {
 struct Property<'a> {
     key: &'a str,
     rest: &'a str,
+    /// Reads one of its values.
+    scalar: fn(&str) -> Value,
     items: Vec<&'a str>,
     lines: Vec<&'a str>,
 }
 
 impl<'a> Property<'a> {
-    fn new(key: &'a str, rest: &'a str) -> Self {
-        Property { key, rest, items: Vec::new(), lines: Vec::new() }
+    fn new(key: &'a str, rest: &'a str, is_name: bool) -> Self {
+        let scalar = if is_name { as_written } else { scalar };
+        Property { key, rest, scalar, items: Vec::new(), lines: Vec::new() }
     }
 
     /// Takes a line that begins no property: an item of a list or more text.
@@ -73,16 +77,16 @@ impl<'a> Property<'a> {
         let block = matches!(self.rest, "|" | "|-" | "|+" | ">" | ">-" | ">+");
         if !self.items.is_empty() {
             // Text after items continues the list as far as a reader can tell.
-            return self.items.into_iter().chain(self.lines).map(scalar).collect();
+            return self.items.into_iter().chain(self.lines).map(self.scalar).collect();
         }
         if self.lines.is_empty() {
-            return if block { Value::Null } else { value(self.rest) };
+            return if block { Value::Null } else { value(self.rest, self.scalar) };
         }
         if block || self.rest.is_empty() {
             return Value::String(self.lines.join("\n"));
         }
         let joined = format!("{} {}", self.rest, self.lines.join(" "));
-        value(&joined)
+        value(&joined, self.scalar)
     }
 }
 
@@ -103,7 +107,7 @@ fn property(line: &str) -> Option<(&str, &str)> {
     (!key.is_empty()).then(|| (key, rest.trim()))
 }
 
-fn value(text: &str) -> Value {
+fn value(text: &str, scalar: fn(&str) -> Value) -> Value {
     let text = without_comment(text);
     // `[[Note]]` and `[[A]], [[B]]` are links; `[[[A]], [[B]]]` is a list of links.
     let is_link = text.starts_with("[[") && !text.starts_with("[[[");
@@ -152,6 +156,15 @@ pub(super) fn scalar(text: &str) -> Value {
         && (digits == "0" || !digits.starts_with('0') || digits.starts_with("0."));
     let number = numeric.then(|| serde_json::from_str::<serde_json::Number>(text).ok()).flatten();
     number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+/// A scalar that is a number only if it is written as the number is.
+fn as_written(text: &str) -> Value {
+    let told = without_comment(text);
+    match scalar(text) {
+        Value::Number(number) if number.to_string() != told => Value::String(told.to_owned()),
+        value => value,
+    }
 }
 
 /// A comment is ` # ` with spaces on both sides; ` #tag` is a tag.
