@@ -163,7 +163,10 @@ impl Reader<'_> {
             return;
         }
         let text = if ends_line { outline::without_block_id(text.trim_end()) } else { text };
-        self.show(&without_highlights(text), range);
+        let around = |at: Option<char>| at.filter(|_| text.contains("=="));
+        let before = around(self.source[..range.start].chars().next_back());
+        let after = around(self.source[range.end..].chars().next());
+        self.show(&without_highlights(text, before, after), range);
     }
 
     /// Shows HTML without its tags and comments. Tags of a `block` part words.
@@ -253,23 +256,26 @@ fn named(target: &str, heading: Option<&str>) -> String {
     }
 }
 
-/// Without Obsidian's `==highlights==`. Marks that stand alone, as in `a == b`, or within a word, stay.
-fn without_highlights(text: &str) -> Cow<'_, str> {
+/// Without Obsidian's `==highlights==`. Marks that stand alone, as in `a == b`, or within a word, stay. The characters
+/// around the text are given: a mark may stand at its end, beside bold words.
+fn without_highlights(text: &str, before: Option<char>, after: Option<char>) -> Cow<'_, str> {
     if !text.contains("==") {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("==") {
-        let (before, after) = (&rest[..at], &rest[at + 2..]);
-        out.push_str(before);
+        let (between, behind) = (&rest[..at], &rest[at + 2..]);
+        out.push_str(between);
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let opens = !is_word(out.chars().next_back()) && is_word(after.chars().next());
-        let closes = out.ends_with(|c: char| !c.is_whitespace()) && !is_word(after.chars().next());
+        let is_text = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && c != '=');
+        let (left, right) = (out.chars().next_back().or(before), behind.chars().next().or(after));
+        let opens = !is_word(left) && is_text(right);
+        let closes = is_text(left) && !is_word(right);
         if !(opens || closes) {
             out.push_str("==");
         }
-        rest = after;
+        rest = behind;
     }
     out.push_str(rest);
     Cow::Owned(out)

@@ -69,6 +69,8 @@ fn what_applications_hide() {
         ("> [a](b) stays", "a stays"),
         ("a line ^id-1\nb^2\n\n^table-id", "a line\nb^2"),
         ("a ==b c== d, ==e==. x == y, a==b", "a b c d, e. x == y, a==b"),
+        ("==“Quoted” text== x, ==(y)==, ==🎉 z==", "“Quoted” text x, (y), 🎉 z"),
+        ("==**b** c== d, ==c **b**== == =====x", "b c d, c b == =====x"),
         ("- block\n  id:: 64a0\n  collapsed:: true\n- say id:: here", "block\n\n\n· say id:: here"),
         ("a<br>b <b>c</b> <!-- no --> d", "a b c  d"),
         ("<div class=\"x\n y\"><p>one</p><p>two</p>\n<!-- no\nno --></div>\n\nthree", "\none two \n\n\n\n· three"),
