@@ -80,7 +80,7 @@ pub struct Note {
     pub block_ids: Vec<(String, usize)>,
     /// Whether there is front matter, or the beginning of one, that cannot be read.
     pub unread: bool,
-    /// Spans not to be indexed: `%%comments%%` and HTML comments.
+    /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
     pub hidden: Vec<Range<usize>>,
     /// An HTML comment that is never closed, which is read as text, with what a reader of the note does not see because of it.
     pub unclosed: Option<Range<usize>>,
@@ -254,8 +254,8 @@ impl NoteRules {
 /// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
 /// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
 /// quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own drawer in Org.
-/// 9: days in properties. 10: all of Org's lines of tags, its headlines without the states
-/// of tasks, titles of Org and reStructuredText without marks.
+/// 9: days in properties. 10: Org's headlines without the states of tasks, all of Org's lines of tags; titles of
+/// Org and reStructuredText without marks; files within addresses; numbers in lists of properties.
 const READING: &str = "notes/10";
 
 /// The warning about a note that is private because its front matter cannot be read.
@@ -268,12 +268,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = path.format();
     let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let hidden = if has_comments(path, rules) {
-        found.hidden(&text, &mut warnings)
-    } else {
-        found.unclosed = None;
-        Vec::new()
-    };
+    let hidden = found.hidden(has_comments(path, rules), &text, &mut warnings);
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)

@@ -37,8 +37,10 @@ pub(super) struct Found {
     pub(super) block_ids: Vec<Range<usize>>,
     /// Inline fields.
     pub(super) fields: Vec<Field>,
-    /// Spans of HTML comments.
+    /// Spans of HTML comments, and of definitions that serve as comments.
     pub(super) comments: Vec<Range<usize>>,
+    /// Spans of files that are written into the text, `data:image/png;base64,…`: nobody reads them.
+    pub(super) unseen: Vec<Range<usize>>,
     marks: Vec<Mark>,
     /// From the first HTML comment that is never closed to the end of its block.
     pub(super) unclosed: Option<Range<usize>>,
@@ -165,10 +167,15 @@ impl Found {
         }
     }
 
-    /// The spans of all comments, in order, not overlapping. `%%` pairs within a block; one that begins
+    /// The spans of what no reader sees, in order, not overlapping: files, and comments if they are `marked` here. `%%` pairs within a block; one that begins
     /// a line hides everything up to the next `%%` wherever that is; one without a partner hides nothing.
-    pub(super) fn hidden(&mut self, text: &str, warnings: &mut Vec<Warning>) -> Vec<Range<usize>> {
+    pub(super) fn hidden(&mut self, marked: bool, text: &str, warnings: &mut Vec<Warning>) -> Vec<Range<usize>> {
+        if !marked {
+            (self.unclosed, self.marks) = (None, Vec::new());
+            self.comments.clear();
+        }
         let mut hidden = std::mem::take(&mut self.comments);
+        hidden.append(&mut self.unseen);
         let mut marks = std::mem::take(&mut self.marks).into_iter().peekable();
         while let Some(open) = marks.next() {
             match marks.peek() {
@@ -198,8 +205,14 @@ impl Found {
         hidden
     }
 
-    /// Collects the HTML comments of an HTML block or tag.
+    /// Collects the HTML comments of an HTML block or tag, and the files in it.
     pub(super) fn html(&mut self, text: &str, span: Range<usize>) {
+        for (at, scheme) in text[span.clone()].match_indices("data:") {
+            let start = span.start + at + scheme.len();
+            let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | ')');
+            let end = start + text[start..span.end].find(ends).unwrap_or(span.end - start);
+            self.unseen.extend(holds_file(&text[start - scheme.len()..end]).then_some(start..end));
+        }
         let mut at = span.start;
         while let Some(open) = text[at..span.end].find("<!--").map(|step| at + step) {
             // From the second character on, for `<!-->` is a whole comment.
@@ -433,6 +446,12 @@ fn split_size(shown: &str, embed: bool) -> (Option<&str>, Option<&str>) {
     let size = last.trim();
     let is_size = size.split_once('x').map_or_else(|| digits(size), |(width, height)| digits(width) && digits(height));
     if is_size { (before.map(|before| before.trim_end_matches('\\')), Some(size)) } else { (Some(shown), None) }
+}
+
+/// Whether an address is no address but holds a whole file.
+pub(super) fn holds_file(dest: &str) -> bool {
+    let of = dest.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:")).map(|scheme| &dest[scheme.len()..]);
+    of.is_some_and(|of| of.find([',', '/']).is_some_and(|at| !of[..at].contains(' ')))
 }
 
 /// Splits `Note#Heading`, `Note#^block` and, in wikilinks, `Note^block`.

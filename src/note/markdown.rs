@@ -25,6 +25,9 @@ const DEEPEST_MARKER: usize = 200;
 /// Links nested deeper than this do not get the text they show: such a text is hostile.
 const DEEPEST_LINK: usize = 8;
 
+/// The beginning of an address that holds a file.
+const HELD: &str = "data:";
+
 /// What one pass finds; positions are those of the whole text.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
@@ -40,7 +43,11 @@ pub(super) struct Pass {
 pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
     let shallow = shallow(&text[body..]);
     let mut reader = Reader::new(text, body, found);
-    for (event, range) in Parser::new_ext(&shallow, OPTIONS).into_offset_iter() {
+    let parser = Parser::new_ext(&shallow, OPTIONS);
+    for (label, definition) in parser.reference_definitions().iter() {
+        reader.definition(label, &definition.dest, definition.span.start + body..definition.span.end + body);
+    }
+    for (event, range) in parser.into_offset_iter() {
         reader.event(&event, range.start + body..range.end + body);
     }
     reader.flush();
@@ -124,6 +131,15 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn new(text: &'t str, body: usize, found: Found) -> Self {
         Reader { text, body, pass: Pass { found, ..Pass::default() }, ..Reader::default() }
+    }
+
+    /// Notes a definition of a link's address that no reader sees: one that holds a file, or a comment.
+    fn definition(&mut self, label: &str, dest: &str, span: Range<usize>) {
+        if links::holds_file(dest) {
+            self.pass.found.unseen.push(span);
+        } else if label.starts_with("//") || label.eq_ignore_ascii_case("comment") || matches!(dest, "" | "#") {
+            self.pass.found.comments.push(span);
+        }
     }
 
     fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
@@ -262,6 +278,7 @@ impl<'t> Reader<'t> {
 
     fn open_link(&mut self, kind: LinkType, dest: &str, range: Range<usize>, embed: bool) {
         self.inline("", range.start);
+        let dest = if links::holds_file(dest) { self.held(kind, range.clone()) } else { dest };
         let mut open = OpenLink { index: None, shown: self.shown.len(), dest: String::new() };
         let found = &mut self.pass.found.links;
         match kind {
@@ -285,6 +302,25 @@ impl<'t> Reader<'t> {
             }
         }
         self.links.push(open);
+    }
+
+    /// Notes the file that the link at `range` holds as its address; returns what counts as the address instead.
+    fn held(&mut self, kind: LinkType, range: Range<usize>) -> &'static str {
+        if !matches!(kind, LinkType::Inline | LinkType::Autolink) {
+            return "";
+        }
+        let source = self.text.get(range.clone()).unwrap_or_default();
+        let shows_nothing = kind == LinkType::Autolink || source.starts_with("![](");
+        let address = source.rfind(HELD).filter(|_| !shows_nothing).map(|at| at + HELD.len());
+        let within = match address {
+            Some(at) => {
+                let ends = |c: char| c.is_whitespace() || matches!(c, '>' | ')');
+                at..at + source[at..].find(ends).unwrap_or(source.len() - at)
+            }
+            None => 0..source.len(),
+        };
+        self.pass.found.unseen.push(range.start + within.start..range.start + within.end);
+        ""
     }
 
     /// Gives the link its text. The text of one within counts for those around it, too.

@@ -62,7 +62,8 @@ pub struct Tools<'a> {
 /// Cuts a note. There is always at least one chunk, so that a note without text is found by its title.
 /// `index::chunk::cut` supplies the tools.
 pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk> {
-    let ruler = Ruler { token_starts: tools.token_starts };
+    let seen = seen_tokens(note, tools.token_starts);
+    let ruler = Ruler { token_starts: &seen };
     let pieces = match config.strategy {
         Strategy::Obsidian | Strategy::Markdown | Strategy::Semantic => pack::pack(note, config, &ruler, tools),
         Strategy::Sentence => sentence::pack(note, config, &ruler),
@@ -205,6 +206,20 @@ fn sections_of(note: &Note, start: usize, stop: usize) -> Range<usize> {
     let first = note.sections.partition_point(|s| s.span.end <= start).min(last);
     let end = note.sections.partition_point(|s| s.span.start < stop).max(first + 1);
     first..end.min(note.sections.len())
+}
+
+/// The tokens without those of what is hidden, which takes no room in a chunk.
+fn seen_tokens<'a>(note: &Note, starts: &'a [u32]) -> Cow<'a, [u32]> {
+    if note.hidden.is_empty() {
+        return Cow::Borrowed(starts);
+    }
+    let mut hidden = note.hidden.iter().peekable();
+    let is_seen = |start: &u32| {
+        let start = *start as usize;
+        while hidden.next_if(|span| span.end <= start).is_some() {}
+        hidden.peek().is_none_or(|span| start < span.start)
+    };
+    Cow::Owned(starts.iter().copied().filter(is_seen).collect())
 }
 
 /// Measures spans in tokens.

@@ -250,3 +250,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_picture_in_an_address_takes_no_room() {
+    let held = "iVBORw0KGgo+/A9".repeat(5_000);
+    let text = format!("# Trip\n\nWe saw an okapi.\n\n![p](data:image/png;base64,{held})\n\nThen a bongo.\n");
+    let (note, chunks) = cut("Trip.md", &text, &ChunkConfig::default());
+    assert_eq!(chunks.len(), 1);
+    assert_eq!(chunks[0].searchable(&note), "# Trip\n\nWe saw an okapi.\n\np\n\nThen a bongo.");
+    assert!(chunks[0].tokens < 50, "{}", chunks[0].tokens);
+}
