@@ -82,7 +82,7 @@ impl Found {
     /// Reads a tag whose `#` is at `at`; returns where to go on.
     fn tag(&mut self, text: &str, at: usize, end: usize) -> usize {
         let start = at + 1;
-        if !may_precede_tag(text, at) {
+        if !may_precede_tag(text, at) || is_priority(&text[at - usize::from(text[..at].ends_with('['))..]) {
             return start;
         }
         if let Some(tag) = linked_tag(text, start) {
@@ -251,6 +251,11 @@ fn may_precede_tag(text: &str, at: usize) -> bool {
         }
         Some(c) => !c.is_alphanumeric() && !is_tag_char(c),
     }
+}
+
+/// Whether a text begins with the priority of a task, `[#A]`, as Logseq writes it.
+fn is_priority(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'[', b'#', b'A'..=b'Z', b']', ..])
 }
 
 /// The tag whose `#` is followed by a link: `#[[two words]]`, as Logseq writes it.

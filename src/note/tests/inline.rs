@@ -253,3 +253,8 @@ fn definitions_that_serve_as_comments_are_not_read() {
     let plain = note_at("n.txt", b"a\n\n[//]: # (draft)\n");
     assert!(plain.hidden.is_empty());
 }
+
+#[test]
+fn a_priority_is_no_tag() {
+    assert_eq!(tags("- TODO [#A] buy milk\n- [#a] [#B-C] (#A)\n"), ["a", "B-C"]);
+}
