@@ -4,25 +4,30 @@ use std::collections::HashMap;
 
 use roxmltree::Node;
 
-use crate::package::Package;
+use crate::package::{Package, within};
 use crate::{Unreadable, front_matter, table_of};
 
 const FORMAT: &str = "Word document";
 
-/// Footnotes and endnotes: the part and the element that hold them, and what tells their numbers apart.
-const NOTES: [(&str, &str, &str); 2] = [("word/footnotes.xml", "footnote", ""), ("word/endnotes.xml", "endnote", "e")];
+/// Footnotes and endnotes: the kind of part and the element that hold them, and what tells their numbers apart.
+const NOTES: [(&str, &str, &str); 2] = [("footnotes", "footnote", ""), ("endnotes", "endnote", "e")];
 
-/// The styles of headings: id → level, 1 to 6.
+/// The most styles that a style is based on, one on the other.
+const MOST_BASES: usize = 16;
+
+/// The styles of headings: id → level, 1 to 6; [`TITLE`] is that of the document's title.
 type Levels = HashMap<String, usize>;
+
+/// The level of the document's title, which stands above all headings.
+const TITLE: usize = 0;
 
 /// The document as Markdown.
 pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> {
     let mut package = Package::open(bytes, FORMAT, most)?;
-    let levels = match package.part("word/styles.xml")? {
-        Some(styles) => {
-            let styles = super::html::decoded(&styles);
-            levels(package.xml("word/styles.xml", &styles)?.root_element())
-        }
+    let main = related(&mut package, "", "officeDocument", "word/document.xml")?;
+    let styles = related(&mut package, &main, "styles", "word/styles.xml")?;
+    let levels = match package.part(&styles)? {
+        Some(part) => levels(package.xml(&styles, &super::html::decoded(&part))?.root_element()),
         None => Levels::new(),
     };
     let core = package.part("docProps/core.xml")?.map(|core| super::html::decoded(&core));
@@ -36,15 +41,17 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
         }
         None => (None, None),
     };
-    let document = package.text("word/document.xml")?;
-    let document = package.xml("word/document.xml", &document)?;
-    let mut out = front_matter(title.as_deref(), author.as_deref());
+    let document = package.text(&main)?;
+    let document = package.xml(&main, &document)?;
     let body = document.descendants().find(|node| node.has_tag_name_local("body"));
+    let title = title.filter(|title| !title.trim().is_empty()).or_else(|| written_title(body?, &levels));
+    let mut out = front_matter(title.as_deref(), author.as_deref());
     body.into_iter().for_each(|body| blocks(body, &levels, &mut out));
-    for (part, kind, of_kind) in NOTES {
-        let Some(notes) = package.part(part)? else { continue };
+    for (kind_of_part, kind, of_kind) in NOTES {
+        let part = related(&mut package, &main, kind_of_part, &format!("word/{kind_of_part}.xml"))?;
+        let Some(notes) = package.part(&part)? else { continue };
         let notes = super::html::decoded(&notes);
-        let notes = package.xml(part, &notes)?;
+        let notes = package.xml(&part, &notes)?;
         end_list(&mut out);
         for note in notes.root_element().children().filter(|node| node.has_tag_name_local(kind)) {
             let text = text(note).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -54,6 +61,36 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
         }
     }
     Ok(out)
+}
+
+/// The name of the part that another one, or the package itself, relates to as that kind; `usual` if it says none.
+fn related(package: &mut Package<'_>, from: &str, kind: &str, usual: &str) -> Result<String, Unreadable> {
+    let (folder, name) = from.rsplit_once('/').unwrap_or(("", from));
+    let place = within(folder, &format!("_rels/{name}.rels"));
+    let Some(bytes) = package.part(&place)? else { return Ok(usual.to_owned()) };
+    let text = super::html::decoded(&bytes);
+    // A broken list of relations is no broken document.
+    let Ok(list) = package.xml(&place, &text) else { return Ok(usual.to_owned()) };
+    let of_kind = |node: &Node<'_, '_>| {
+        node.named("Type").and_then(|full| full.rsplit('/').next()) == Some(kind)
+            && node.named("TargetMode") != Some("External")
+    };
+    let target = list.descendants().find(of_kind).and_then(|node| node.named("Target").map(str::to_owned));
+    Ok(target.map_or_else(|| usual.to_owned(), |target| within(folder, &target)))
+}
+
+/// The document's title as its first paragraphs show it.
+fn written_title(body: Node<'_, '_>, levels: &Levels) -> Option<String> {
+    let style = |node: &Node<'_, '_>| node.child("pPr")?.child("pStyle")?.value().map(str::to_owned);
+    let paragraphs = body.children().filter(|node| node.has_tag_name_local("p"));
+    let mut told = paragraphs.filter(|node| style(node).and_then(|style| levels.get(&style)) == Some(&TITLE));
+    told.find_map(|node| Some(words(node)).filter(|words| !words.is_empty()))
+}
+
+/// The words of a paragraph, as they are written.
+fn words(node: Node<'_, '_>) -> String {
+    let texts = node.descendants().filter(|part| part.has_tag_name_local("t")).filter_map(|part| part.text());
+    texts.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Names without their namespace: strict and transitional documents have different ones.
@@ -94,19 +131,33 @@ impl Local for Node<'_, '_> {
 }
 
 fn levels(styles: Node<'_, '_>) -> Levels {
-    let style = |style: Node<'_, '_>| {
-        let id = style.named("styleId")?.to_owned();
-        // The name of a built-in style is English in every language; its id is not.
-        let name = style.child("name").and_then(|name| name.value().map(str::to_lowercase)).unwrap_or_default();
-        let by_name =
-            if name == "title" { Some(1) } else { name.strip_prefix("heading ").and_then(|n| n.parse().ok()) };
-        let outline = || {
-            let level = style.child("pPr")?.child("outlineLvl")?.value()?.parse::<usize>().ok()?;
-            (level < 9).then_some(level + 1)
-        };
-        by_name.or_else(outline).map(|level| (id, level.clamp(1, 6)))
+    let styles = styles.children().filter(|node| node.has_tag_name_local("style"));
+    let styles: HashMap<&str, Node<'_, '_>> = styles.filter_map(|style| Some((own_id(style)?, style))).collect();
+    let level = |id: &&str| {
+        let based_on = |style: &Node<'_, '_>| styles.get(style.child("basedOn")?.value()?).copied();
+        let mut line = std::iter::successors(styles.get(*id).copied(), based_on).take(MOST_BASES);
+        line.find_map(own_level)
     };
-    styles.children().filter(|node| node.has_tag_name_local("style")).filter_map(style).collect()
+    styles.keys().filter_map(|id| Some(((*id).to_owned(), level(id)?))).filter(|(_, level)| *level <= 6).collect()
+}
+
+fn own_id<'a>(style: Node<'a, '_>) -> Option<&'a str> {
+    style.attributes().find(|own| own.name() == "styleId").map(|own| own.value())
+}
+
+/// The level of headings that a style says itself; one over 6 says that they are none.
+fn own_level(style: Node<'_, '_>) -> Option<usize> {
+    // The name of a built-in style is English in every language; its id is not.
+    let name = style.child("name").and_then(|name| name.value().map(str::to_lowercase)).unwrap_or_default();
+    if name == "title" {
+        return Some(TITLE);
+    }
+    let by_name = name.strip_prefix("heading ").and_then(|n| n.parse::<usize>().ok());
+    let outline = || {
+        let level = style.child("pPr")?.child("outlineLvl")?.value()?.parse::<usize>().ok()?;
+        Some(if level < 9 { (level + 1).min(6) } else { usize::MAX })
+    };
+    by_name.map(|level| level.clamp(1, 6)).or_else(outline)
 }
 
 /// Writes paragraphs and tables in order, whatever they are wrapped in.
@@ -140,7 +191,7 @@ fn paragraph(node: Node<'_, '_>, levels: &Levels, out: &mut String) {
     }
     match level {
         Some(level) => {
-            out.push_str(&"#".repeat(level));
+            out.push_str(&"#".repeat(level.max(1)));
             out.push(' ');
             out.push_str(&text.replace('\n', " "));
         }
@@ -164,7 +215,11 @@ fn table(node: Node<'_, '_>, out: &mut String) {
     end_list(out);
     // Tables within its cells are read with the cells.
     let is_own = |row: &Node<'_, '_>| row.has_tag_name_local("tr") && row.within("tbl") == Some(node);
-    let cells = |row: Node<'_, '_>| row.children().filter(|node| node.has_tag_name_local("tc")).map(text).collect();
+    // A content control may be wrapped around a cell.
+    let cells = |row: Node<'_, '_>| {
+        let is_own = |cell: &Node<'_, '_>| cell.has_tag_name_local("tc") && cell.within("tr") == Some(row);
+        row.descendants().filter(is_own).map(text).collect()
+    };
     out.push_str(&table_of(node.descendants().filter(is_own).map(cells).collect()));
     out.push('\n');
 }
@@ -177,7 +232,8 @@ fn text(node: Node<'_, '_>) -> String {
     let mut waiting = vec![node];
     while let Some(part) = waiting.pop() {
         match part.tag_name().name() {
-            "Fallback" | "moveFrom" => continue,
+            "Fallback" | "moveFrom" | "rt" => continue,
+            "r" if is_vanished(part) => continue,
             "t" => {
                 // Paragraphs of a cell or a text box.
                 let own = part.within("p");
@@ -196,6 +252,12 @@ fn text(node: Node<'_, '_>) -> String {
         waiting.extend(part.children().rev());
     }
     out
+}
+
+/// Whether a run is hidden text.
+fn is_vanished(run: Node<'_, '_>) -> bool {
+    let vanish = run.child("rPr").and_then(|about| about.child("vanish"));
+    vanish.is_some_and(|vanish| !matches!(vanish.value(), Some("0" | "false" | "off")))
 }
 
 /// Appends text that is no Markdown, with a backslash before what would be some.

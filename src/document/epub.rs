@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use percent_encoding::percent_decode_str;
 use roxmltree::Node;
 
-use crate::package::Package;
+use crate::package::{Package, within};
 use crate::{Bounded, Remark, Unreadable, front_matter, html};
 
 const FORMAT: &str = "EPUB";
@@ -53,21 +52,6 @@ pub(super) fn write(bytes: &[u8], most: usize, out: &mut Bounded<'_>) -> Result<
         [(missing, "are not there"), (unreadable, "cannot be read")].into_iter().filter(|(pages, _)| *pages > 0);
     let parts: Vec<String> = parts.map(|(pages, what)| format!("{pages} of its pages {what}")).collect();
     Ok((!parts.is_empty()).then(|| parts.join(", ")))
-}
-
-/// The name in the archive of what the package in `folder` refers to by `href`.
-fn within(folder: &str, href: &str) -> String {
-    let path = href.split(['#', '?']).next().unwrap_or_default();
-    let path = percent_decode_str(path).decode_utf8_lossy();
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 fn broken(why: &str) -> Unreadable {

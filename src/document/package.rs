@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Read as _};
 
+use percent_encoding::percent_decode_str;
 use roxmltree::{Document, ParsingOptions};
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -60,6 +61,22 @@ impl<'a> Package<'a> {
             |error: roxmltree::Error| Unreadable::Broken { format: self.format, why: format!("`{name}`: {error}") };
         Document::parse_with_options(text, options).map_err(broken)
     }
+}
+
+/// The name in the archive of what a part in `folder` refers to by `href`.
+pub(super) fn within(folder: &str, href: &str) -> String {
+    let path = href.split(['#', '?']).next().unwrap_or_default();
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    let folder = if path.starts_with('/') { "" } else { folder };
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 fn failed(format: &'static str, what: &str, error: &ZipError) -> Unreadable {

@@ -336,3 +336,51 @@ proptest::proptest! {
         assert!(!line.contains(['\n', '\r']) && !line.contains("  "));
     }
 }
+
+#[test]
+fn a_word_document_is_found_by_its_relations() {
+    let relation = |kind: &str, target: &str| {
+        let of = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+        format!("<Relationships><Relationship Id=\"r\" Type=\"{of}/{kind}\" Target=\"{target}\"/></Relationships>")
+    };
+    let styles = format!(
+        r#"<w:styles {W}><w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>
+           <w:style w:styleId="Corp1"><w:name w:val="Corp 1"/><w:basedOn w:val="H1"/></w:style>
+           <w:style w:styleId="Toc"><w:name w:val="TOC Heading"/><w:basedOn w:val="H1"/><w:pPr><w:outlineLvl w:val="9"/></w:pPr></w:style>
+           <w:style w:styleId="Loop"><w:name w:val="loop"/><w:basedOn w:val="Loop"/></w:style>
+           <w:style w:styleId="T"><w:name w:val="Title"/></w:style></w:styles>"#
+    );
+    let paragraph = |style: &str, text: &str| {
+        format!(r#"<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#)
+    };
+    let body = [
+        paragraph("T", "My $ title"),
+        paragraph("Corp1", "Method"),
+        paragraph("Toc", "Contents"),
+        paragraph("Loop", "x"),
+    ];
+    let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
+    let bytes = archive(&[
+        ("_rels/.rels", &relation("officeDocument", "/word/document2.xml")),
+        ("word/_rels/document2.xml.rels", &relation("styles", "styles2.xml")),
+        ("word/styles2.xml", &styles),
+        ("word/document2.xml", &document),
+    ]);
+    let expected = "---\ntitle: \"My $ title\"\n---\n\n# My \\$ title\n\n# Method\n\nContents\n\nx\n\n";
+    assert_eq!(text(Format::Docx, &bytes), expected);
+}
+
+#[test]
+fn cells_in_controls_are_read_and_hidden_text_is_not() {
+    let cell = |text: &str| format!("<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>");
+    let run = |about: &str, text: &str| format!("<w:r><w:rPr>{about}</w:rPr><w:t>{text}</w:t></w:r>");
+    let body = [
+        format!("<w:tbl><w:tr>{}<w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt></w:tr></w:tbl>", cell("one"), cell("two")),
+        format!("<w:p>{}{}{}</w:p>", run("", "seen"), run("<w:vanish/>", "gone"), run("<w:vanish w:val=\"0\"/>", " too")),
+        "<w:p><w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p>"
+            .to_owned(),
+    ];
+    let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
+    let expected = "| one | two |\n|---|---|\n\nseen too\n\n東\n\n";
+    assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), expected);
+}
