@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pdf_extract::{Document, PlainTextOutput, output_doc_page};
+use pdf_extract::{Document, Object, PlainTextOutput, output_doc_page};
 
 use crate::{Bounded, Remark, Unreadable};
 
@@ -12,10 +12,13 @@ const FORMAT: &str = "PDF";
 pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unreadable> {
     let broken = |why: String| Unreadable::Broken { format: FORMAT, why };
     // The reader panics on many broken files.
-    let loaded = catch_unwind(|| Document::load_mem(bytes)).map_err(|_| broken("its reader gave up".to_owned()))?;
+    let loaded = catch_unwind(|| Document::load_mem(without_tail(bytes)))
+        .map_err(|_| broken("its reader gave up".to_owned()))?;
     let mut document = loaded.map_err(|error| broken(error.to_string()))?;
     // Many are encrypted with no password, so that they cannot be printed.
-    if document.is_encrypted() && document.decrypt("").is_err() {
+    let is_of_trailer = matches!(document.trailer.get(b"Encrypt"), Ok(Object::Dictionary(_)));
+    // The reader reads nothing of a file whose trailer itself says how it is encrypted.
+    if is_of_trailer || (document.is_encrypted() && document.decrypt("").is_err()) {
         return Err(Unreadable::Encrypted);
     }
     let pages = document.get_pages();
@@ -38,6 +41,14 @@ pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unrea
         (0, _) => None,
         (failed, all) => Some(format!("{failed} of its {all} pages cannot be read in full")),
     })
+}
+
+/// The file up to its end, if more follows that than the reader looks through: a server may have added to it.
+fn without_tail(bytes: &[u8]) -> &[u8] {
+    const END: &[u8] = b"%%EOF";
+    const LOOKED_THROUGH: usize = 500;
+    let end = bytes.windows(END.len()).rposition(|part| part == END).map_or(bytes.len(), |at| at + END.len());
+    if bytes.len() - end > LOOKED_THROUGH { &bytes[..end] } else { bytes }
 }
 
 /// A page in one line: white space folded, words that were split at the end of a line joined, ligatures spelt out.

@@ -83,7 +83,7 @@ fn a_pdf_without_text_says_so() {
 
 #[test]
 fn a_pdf_with_a_password_is_encrypted_and_one_that_only_must_not_be_printed_is_read() {
-    let encrypted = |password: &str| {
+    let encrypted = |password: &str, is_own_object: bool| {
         let mut pdf = pdf(&["secret words"]);
         let version = EncryptionVersion::V2 {
             document: &pdf,
@@ -94,10 +94,24 @@ fn a_pdf_with_a_password_is_encrypted_and_one_that_only_must_not_be_printed_is_r
         };
         let state = EncryptionState::try_from(version).unwrap();
         pdf.encrypt(&state).unwrap();
-        saved(pdf)
+        if !is_own_object {
+            let id = pdf.trailer.get(b"Encrypt").and_then(Object::as_reference).unwrap();
+            let own = pdf.objects.remove(&id).unwrap();
+            pdf.trailer.set("Encrypt", own);
+        }
+        pdf
     };
-    assert_eq!(read(Format::Pdf, &encrypted("no guess")), Err(Unreadable::Encrypted));
-    assert_eq!(text(Format::Pdf, &encrypted("")), "secret words\n");
+    assert_eq!(read(Format::Pdf, &saved(encrypted("no guess", true))), Err(Unreadable::Encrypted));
+    assert_eq!(text(Format::Pdf, &saved(encrypted("", true))), "secret words\n");
+    assert_eq!(read(Format::Pdf, &saved(encrypted("", false))), Err(Unreadable::Encrypted));
+}
+
+#[test]
+fn what_follows_the_end_of_a_pdf_is_passed_over() {
+    for tail in [100, 600, 5_000] {
+        let bytes = [saved(pdf(&["Page one."])), vec![0; tail]].concat();
+        assert_eq!(text(Format::Pdf, &bytes), "Page one.\n", "{tail}");
+    }
 }
 
 #[test]
