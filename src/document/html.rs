@@ -1,15 +1,20 @@
 //! Web pages, as Markdown.
 
+mod inline;
+mod source;
+
 use std::rc::Rc;
+use std::sync::Arc;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, HtmlToMarkdown, Node};
 
 use crate::{Unreadable, front_matter, table_of};
+use inline::Inline;
 
-/// Elements whose text nobody reads on the page.
-const SKIPPED: [&str; 9] = ["script", "style", "noscript", "template", "svg", "iframe", "object", "title", "nav"];
+/// Elements whose text nobody reads on the page; of text with its pronunciation above it, that.
+const SKIPPED: [&str; 10] = ["script", "style", "noscript", "template", "svg", "iframe", "object", "nav", "rt", "rp"];
 
 /// The deepest nesting of elements that is converted; the converter recurses as deep.
 const DEEPEST: usize = 500;
@@ -29,23 +34,33 @@ const ENCODING_WITHIN: usize = 1024;
 /// A whole web page as Markdown, with its title.
 pub(super) fn page(bytes: &[u8]) -> Result<String, Unreadable> {
     let text = decoded(bytes);
-    Ok(front_matter(title(&text).as_deref(), None) + &markdown(&text)?)
+    let (title, text) = converted(&text, source::is_xml(&text))?;
+    Ok(front_matter(title.as_deref(), None) + &text)
 }
 
-/// The text of a page.
-pub(super) fn markdown(html: &str) -> Result<String, Unreadable> {
+/// The text of a page of a book, which is XML.
+pub(super) fn markdown(xhtml: &str) -> Result<String, Unreadable> {
+    converted(xhtml, true).map(|(_, text)| text)
+}
+
+/// The title and the text of a page.
+fn converted(html: &str, is_xml: bool) -> Result<(Option<String>, String), Unreadable> {
     let broken = |why: String| Unreadable::Broken { format: "web page", why };
     let too_deep = || broken(format!("its elements stand more than {DEEPEST} deep in each other"));
-    if most_open(html) > MOST_OPEN {
+    let html = source::prepared(html, is_xml);
+    if most_open(&html) > MOST_OPEN {
         return Err(too_deep());
     }
     let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec());
-    let converter = converter.add_handler(vec!["tr", "th", "td"], marked).add_handler(vec!["table"], table).build();
-    let tree = converter.html_to_tree(html).map_err(|error| broken(error.to_string()))?;
+    let converter = converter.add_handler(vec!["tr", "th", "td"], marked).add_handler(vec!["table"], table);
+    let inline = Arc::new(Inline::default());
+    let converter = Inline::handle(&inline, converter).build();
+    let tree = converter.html_to_tree(&html).map_err(|error| broken(error.to_string()))?;
     if depth(&tree) > DEEPEST {
         return Err(too_deep());
     }
-    Ok(converter.tree_to_markdown(&tree).replace([ROW, HEAD, CELL], "") + "\n")
+    let text = source::finished(&converter.tree_to_markdown(&tree).replace([ROW, HEAD, CELL], ""));
+    Ok((inline.title(), text + "\n"))
 }
 
 /// A row or a cell, marked for [`table`].
@@ -114,23 +129,13 @@ pub(super) fn decoded(bytes: &[u8]) -> String {
     encoding.decode(bytes).0.into_owned()
 }
 
-/// The encoding that a page declares by `charset=` at its beginning.
+/// The encoding that a page declares at its beginning, by `charset=`, or as XML does.
 fn said(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(ENCODING_WITHIN)]).to_ascii_lowercase();
-    let (_, rest) = start.split_once("charset=")?;
-    let rest = rest.trim_start_matches(['"', '\'', ' ']);
+    let declaration = start.trim_start().strip_prefix("<?xml").and_then(|rest| rest.split_once("?>"));
+    let by_xml = declaration.and_then(|(declaration, _)| declaration.split_once("encoding"));
+    let (_, rest) = by_xml.or_else(|| start.split_once("charset="))?;
+    let rest = rest.trim_start_matches(['"', '\'', ' ', '=']);
     let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c))).unwrap_or(rest.len());
     Encoding::for_label(&rest.as_bytes()[..end])
-}
-
-/// What the page's `<title>` says.
-pub(super) fn title(html: &str) -> Option<String> {
-    let lower = html.to_ascii_lowercase();
-    let open = lower.find("<title")?;
-    let start = open + lower[open..].find('>')? + 1;
-    let end = start + lower[start..].find("</title")?;
-    // Entities are resolved by the converter.
-    let shown = markdown(&html[start..end]).ok()?;
-    let shown = shown.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ");
-    (!shown.is_empty()).then_some(shown)
 }

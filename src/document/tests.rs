@@ -351,6 +351,108 @@ proptest::proptest! {
     }
 }
 
+/// The text of a page's body.
+fn shown(body: &str) -> String {
+    text(Format::Html, format!("<html><body>{body}</body></html>").as_bytes()).trim().to_owned()
+}
+
+#[test]
+fn pages_that_are_xml_are_read_as_xml() {
+    let page = |head: &str| {
+        format!(
+            "<?xml version=\"1.0\"?>\n<html xmlns=\"http://www.w3.org/1999/xhtml\"><head>{head}</head><body><h1>One</h1>\
+             <p>All <i class='a>b'/>words</p><!-- <b/> --><img src=\"x.png\"/>{}<p>Last.</p></body></html>",
+            "<div class=\"sep\"/>".repeat(600)
+        )
+    };
+    for head in ["<title/>", "<script src=\"x.js\"/>", "<style/>", "<title>One</title>"] {
+        let read = text(Format::Html, page(head).as_bytes());
+        assert!(read.contains("# One\n\nAll words") && read.ends_with("Last.\n"), "{head}: {read}");
+    }
+    assert!(!shown("<p>a<i/>b</p>").contains("a</i>"));
+}
+
+#[test]
+fn pages_that_declare_their_encoding_as_xml_does_are_read() {
+    for (encoding, bytes) in [("windows-1251", b"\xec\xe8\xf0"), ("KOI8-R", b"\xcd\xc9\xd2")] {
+        let page = format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?><html><body><p>");
+        assert!(text(Format::Html, &[page.as_bytes(), bytes].concat()).contains("мир"), "{encoding}");
+    }
+}
+
+#[test]
+fn blocks_of_code_stay_as_they_are() {
+    let cases = [
+        ("<pre># apt update\n- item &lt;vector&gt;</pre><p>done", "```\n# apt update\n- item <vector>\n```\n\ndone"),
+        (
+            "<div class='highlight'><pre><span></span># a\n<span class='n'>x</span> = `y`</pre></div>",
+            "```\n# a\nx = `y`\n```",
+        ),
+        ("<pre>```\nx</pre>", "````\n```\nx\n````"),
+        (
+            "<pre><code class='language-rust'>use <a href='x'>HashMap</a>&lt;<b>K</b>, $V&gt;;<br>#[a]</code></pre>",
+            "```rust\nuse HashMap<K, $V>;\n#[a]\n```",
+        ),
+        ("<pre><code><a href='#cb1-1'></a>one\n<a href='#cb1-2'></a>two</code></pre>", "```\none\ntwo\n```"),
+        ("<p>Call <code>f(<a href='x'><b>T</b></a>, $1)</code>.</p>", "Call `f(T, $1)`."),
+        ("<pre> </pre><p>x", "x"),
+    ];
+    for (page, expected) in cases {
+        assert_eq!(shown(page), expected, "{page}");
+    }
+}
+
+#[test]
+fn signs_of_a_page_are_no_markdown() {
+    let cases = [
+        ("<p>Plans $10/$20 &#36;5", "Plans \\$10/\\$20 \\$5"),
+        ("<p>colour #fff000, C#, a # b, &#35;x &#228; &num;5", "colour \\#fff000, C#, a # b, \\#x ä \\#5"),
+        ("<p># five", "\\# five"),
+        ("<p><a href='/x?a=$b#c'>to</a>", "[to](/x?a=\\$b#c)"),
+    ];
+    for (page, expected) in cases {
+        assert_eq!(shown(page), expected, "{page}");
+    }
+}
+
+#[test]
+fn the_title_is_that_of_the_page() {
+    for (page, title) in [
+        ("<head><!-- <title>Old</title> --><title>Real &amp; new</title></head><p>x", "Real & new"),
+        ("<head><script>'<title>no</title>'</script><title>C# for $5</title></head><p>x", "C# for $5"),
+        ("<head></head><body><svg><title>Icon</title></svg><p>x", ""),
+    ] {
+        let read = text(Format::Html, format!("<!doctype html><html>{page}</body></html>").as_bytes());
+        let expected = if title.is_empty() { String::new() } else { format!("---\ntitle: \"{title}\"\n---\n\n") };
+        assert_eq!(read, format!("{expected}x\n"), "{page}");
+    }
+}
+
+#[test]
+fn what_a_page_hides_or_holds_is_not_read() {
+    let hidden = "<div hidden>a</div><p style='color:red; DISPLAY : none'>b</p><p hidden='until-found'>c <span hidden>d</span></p>";
+    assert_eq!(shown(hidden), "c");
+    assert_eq!(shown("<p><ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby>"), "東京");
+    let held = "<p>An <img src='data:image/png;base64,AAAA' alt='okapi'><img src='data:image/png;base64,AAAA'> <a href='data:text/plain,x'>here</a>";
+    assert_eq!(shown(held), "An okapi here");
+}
+
+#[test]
+fn headings_and_links_around_blocks_are_whole() {
+    let cases = [
+        ("<h1>Chapter 1<br/>The Long Title</h1><p>x", "# Chapter 1 The Long Title\n\nx"),
+        ("<h2><div>a</div><div>b</div></h2>", "## a b"),
+        ("<h2><a href='/n'><h3>inner</h3></a></h2>x", "## [inner](/n)\n\nx"),
+        ("<a href='/n'><h3>Card title</h3></a>x", "### [Card title](/n)\n\nx"),
+        ("<a href='/n'><div><h3>Card title</h3><p>Card text</p></div></a>", "### Card title\n\nCard text"),
+        ("<b><p>bold para</p><p>other</p></b>", "bold para\n\nother"),
+        ("<p><b>bold</b> <a href='/n'><i>it</i></a>", "**bold** [*it*](/n)"),
+    ];
+    for (page, expected) in cases {
+        assert_eq!(shown(page), expected, "{page}");
+    }
+}
+
 #[test]
 fn a_word_document_is_found_by_its_relations() {
     let relation = |kind: &str, target: &str| {
