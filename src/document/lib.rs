@@ -56,7 +56,7 @@ pub fn convert(format: Format, bytes: &[u8], most: usize, out: &mut dyn Write) -
         Format::Docx => out.text(&docx::markdown(bytes, most)?)?,
         Format::Epub => epub::write(bytes, most, &mut out)?,
         Format::Pdf => pdf::write(bytes, &mut out)?,
-        Format::Markdown | Format::Org | Format::Rst | Format::Base | Format::Attachment => {
+        Format::Markdown | Format::Text | Format::Org | Format::Rst | Format::Base | Format::Attachment => {
             return Err(Unreadable::NotConverted);
         }
     };

@@ -6,8 +6,10 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {
-    /// Markdown, and plain text, which is read as Markdown.
+    /// Markdown.
     Markdown,
+    /// Plain text, which is read as Markdown without HTML and comments.
+    Text,
     /// Emacs's Org mode.
     Org,
     /// reStructuredText.
@@ -43,7 +45,7 @@ pub enum Reading {
 const ENDINGS: [(&str, Format); 14] = [
     (".md", Format::Markdown),
     (".markdown", Format::Markdown),
-    (".txt", Format::Markdown),
+    (".txt", Format::Text),
     (".org", Format::Org),
     (".rst", Format::Rst),
     (".base", Format::Base),
@@ -127,7 +129,7 @@ impl Format {
     /// How it becomes text.
     pub fn reading(self) -> Reading {
         match self {
-            Format::Markdown | Format::Org | Format::Rst | Format::Base => Reading::AsItIs,
+            Format::Markdown | Format::Text | Format::Org | Format::Rst | Format::Base => Reading::AsItIs,
             Format::Canvas | Format::Html | Format::Epub | Format::Docx | Format::Pdf => Reading::Converted,
             Format::Attachment => Reading::NameOnly,
         }
@@ -135,7 +137,7 @@ impl Format {
 
     /// Whether its text is Markdown, as written or as converted.
     pub fn is_markdown(self) -> bool {
-        matches!(self, Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx)
+        matches!(self, Format::Markdown | Format::Text | Format::Canvas | Format::Html | Format::Epub | Format::Docx)
     }
 
     /// Whether a file of this name or path has to be converted.
@@ -162,7 +164,8 @@ pub(super) fn ends(name: &[u8], ending: &str) -> bool {
 
 /// A path without its ending, if its name may be written without it: that of Markdown and of other texts.
 pub fn without_ending(path: &str) -> &str {
-    let texts = ENDINGS.iter().filter(|(_, format)| matches!(format, Format::Markdown | Format::Org | Format::Rst));
+    let is_text = |format| matches!(format, Format::Markdown | Format::Text | Format::Org | Format::Rst);
+    let texts = ENDINGS.iter().filter(|(_, format)| is_text(*format));
     texts
         .map(|(ending, _)| ending)
         .find(|ending| ends(path.as_bytes(), ending))

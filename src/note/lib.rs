@@ -249,13 +249,13 @@ impl NoteRules {
 }
 
 /// The version of how notes are read, as part of how they are cut. Notes that another version read are read again,
-/// which buys no contexts, whatever became of their outlines, and embeds only what reads differently. 2: broken front matter and Logseq's `tags::` can be
-/// private. 3: names that are dates in words, and of weeks, months and quarters. 4: wikilinks whose text may stand
-/// first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no comments either. 7: Logseq's
-/// properties, `key:: value` in texts, names of files that stand for others, entities and marks within words, Org's
-/// quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own drawer in Org.
-/// 9: days in properties. 10: Org's headlines without the states of tasks, all of Org's lines of tags; titles of
-/// Org and reStructuredText without marks; files within addresses; numbers in lists of properties.
+/// which buys no contexts, whatever became of their outlines, and embeds only what reads differently. 2: broken front
+/// matter and Logseq's `tags::` can be private. 3: names that are dates in words, and of weeks, months and quarters. 4:
+/// wikilinks whose text may stand first. 5: embeds too; links whose text has brackets. 6: texts that are shown have no
+/// comments either. 7: Logseq's properties, `key:: value` in texts, names of files that stand for others, entities and
+/// marks within words, Org's quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own
+/// drawer in Org. 9: days in properties. 10: Org's headlines without the states of tasks, all of Org's lines of tags;
+/// titles of Org and reStructuredText without marks; files within addresses; numbers in lists of properties.
 const READING: &str = "notes/10";
 
 /// The warning about a note that is private because its front matter cannot be read.
@@ -326,7 +326,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
 /// canvas without the comments of its cards), their marks are text.
 fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
     match path.format() {
-        Format::Markdown => !rules.comments && !format::ends(path.as_str().as_bytes(), ".txt"),
+        Format::Markdown => !rules.comments,
         format => matches!(format, Format::Org | Format::Rst),
     }
 }
@@ -343,7 +343,7 @@ struct Structure {
 impl Structure {
     fn read(format: Format, text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {
         let pass = match format {
-            Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
+            Format::Markdown | Format::Text | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
                 return Structure::of_markdown(text, start, warnings);
             }
             Format::Org => {

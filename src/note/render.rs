@@ -45,7 +45,10 @@ const PUNCTUATION: [char; 15] = ['.', ',', ';', ':', '!', '?', '…', '·', '|',
 /// Renders a piece of a note of that format. The piece may begin and end anywhere; linear in its length.
 pub fn render(format: Format, source: &str) -> Rendered<'_> {
     match format {
-        Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx => markdown::render(source),
+        Format::Markdown | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
+            markdown::render(source, false)
+        }
+        Format::Text => markdown::render(source, true),
         Format::Org => org::render(source),
         Format::Rst => rst::render(source),
         Format::Base | Format::Pdf | Format::Attachment => {

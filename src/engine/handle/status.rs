@@ -7,7 +7,7 @@ use super::{CallError, Handle, contexts, vectors};
 use crate::VaultShared;
 use crate::host;
 use index::NoteEntry;
-use note::VaultPath;
+use note::{Format, VaultPath};
 use protocol::audience::Audience;
 use protocol::jobs::SkippedFile;
 use protocol::status::{ConfigStatus, EmbedStatus, Status, VaultStatus};
@@ -16,7 +16,8 @@ use protocol::status::{ConfigStatus, EmbedStatus, Status, VaultStatus};
 fn formats<'a>(notes: impl Iterator<Item = &'a Arc<NoteEntry>>) -> BTreeMap<String, u64> {
     let mut formats: BTreeMap<&str, u64> = BTreeMap::new();
     for note in notes {
-        let format = note.path.format();
+        // Plain text counts as what it is read as.
+        let format = Some(note.path.format()).filter(|format| *format != Format::Text).unwrap_or(Format::Markdown);
         *formats.entry(format.name()).or_default() += 1;
     }
     formats.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()

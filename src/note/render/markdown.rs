@@ -12,10 +12,11 @@ use crate::{links, markdown, outline, plain};
 /// Properties that Logseq keeps with a block and shows nobody.
 const UNSEEN: [&str; 2] = ["id:: ", "collapsed:: "];
 
-/// Renders a piece of Markdown.
-pub(super) fn render(source: &str) -> Rendered<'_> {
+/// Renders a piece of Markdown. In plain text tags are words.
+pub(super) fn render(source: &str, is_plain: bool) -> Rendered<'_> {
     let mut reader = Reader {
         source,
+        is_plain,
         writer: Writer::new(source),
         skip: 0,
         title_end: None,
@@ -30,6 +31,7 @@ pub(super) fn render(source: &str) -> Rendered<'_> {
 
 struct Reader<'s> {
     source: &'s str,
+    is_plain: bool,
     writer: Writer<'s>,
     /// What begins before this place is shown from there on, if it reaches so far.
     skip: usize,
@@ -73,6 +75,7 @@ impl Reader<'_> {
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) if range.start >= self.skip => {
                 self.show(text, range);
             }
+            Event::Html(text) | Event::InlineHtml(text) if self.is_plain => self.show(text, range),
             Event::Html(text) | Event::InlineHtml(text) => {
                 self.html(text, &range, matches!(event, Event::Html(_)));
             }

@@ -132,6 +132,18 @@ fn org_mode() {
 }
 
 #[test]
+fn plain_text_has_no_tags() {
+    let cases = [
+        (
+            "[10:01] <alice> hello\n#include <vector>\nx<y and y>z",
+            "[10:01] <alice> hello\n#include <vector>\nx<y and y>z",
+        ),
+        ("a\n\n<b>\nc <!-- d -->\n", "a\n\n· <b>\nc <!-- d -->\n"),
+    ];
+    check(Format::Text, &cases);
+}
+
+#[test]
 fn restructured_text() {
     let cases = [
         ("=====\nTitle\n=====\n\nSub ``x``\n---------\ntext", "\nTitle\n\n\n· Sub x\n\n· text"),
