@@ -261,3 +261,17 @@ fn at_the_terminal_it_prints_as_ripgrep_does() {
     );
     drop(daemon);
 }
+
+#[test]
+fn signs_in_converted_documents_are_found_as_they_are_seen() {
+    let place = Place::with(&[("q.html", "<p>call my_func_name and see [1] or a*b pangolin</p>\n")]);
+    place.configure("");
+    let mut daemon = start(&place);
+    for pattern in ["my_func_name", "see [1]", "a*b"] {
+        for audience in [Audience::default(), Audience::Assistant] {
+            let found = daemon.ask(&GrepRequest { fixed: true, audience, ..todo(pattern) });
+            let texts: Vec<&str> = found.notes.iter().flat_map(|note| note.lines.iter().map(|l| &*l.text)).collect();
+            assert_eq!(texts, ["call my_func_name and see [1] or a*b pangolin"], "{pattern}");
+        }
+    }
+}

@@ -1,6 +1,9 @@
 //! Finds lines that match a regular expression. The files decide: what was indexed only says which notes there are,
 //! whom they are hidden from, and which of them cannot match.
 
+mod converted;
+
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +14,7 @@ use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared};
 use crate::decide::NotePipeline;
 use crate::disk_access::{Hangs, Pending};
+use converted::as_shown;
 use index::grep::{Case, Context, Ended, Matched, Pattern, Rules, Signature};
 use index::search;
 use index::search::Filter;
@@ -180,7 +184,7 @@ impl Search<'_> {
                     }
                 };
                 found.answer.read += 1;
-                let text = note::text(&bytes);
+                let text = as_shown(candidate.path.format(), Cow::Owned(note::text(&bytes)));
                 if !vault.grep.knows(candidate.no, state) {
                     vault.grep.learn(candidate.no, state, Signature::of(&text));
                 }
@@ -245,7 +249,7 @@ impl Search<'_> {
         if hidden.is_some_and(|hidden| hidden.covers_now(&note, tags)) {
             return None;
         }
-        self.lines(&seen(&note), found)
+        self.lines(&as_shown(path.format(), seen(&note)), found)
     }
 }
 
