@@ -557,3 +557,18 @@ fn a_save_in_the_middle_of_typing_reaches_neither_assistant_nor_provider() {
     eventually("it is sent", || vectors.texts().iter().any(|text| text.contains("published")));
     assert_eq!(daemon.ask(&read_by_assistant("Diary.md")).path, "Diary.md");
 }
+
+#[test]
+fn a_private_tag_counts_wherever_a_format_has_it() {
+    let place = Place::with(&[
+        ("Diary.org", "#+TAGS: work(w)\n#+FILETAGS: :private:\n* Head\nAbout the heron.\n"),
+        ("Second.org", "#+FILETAGS: :journal:\n#+FILETAGS: :private:\n* Head\nAbout the heron.\n"),
+        ("Hugo.md", "{\n\"tags\": [\"private\"]\n}\n\nAbout the heron.\n"),
+        ("Open.org", "#+FILETAGS: :journal:\n* Head\nAbout the heron.\n"),
+    ]);
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let request = SearchRequest { audience: Audience::Assistant, ..query("heron") };
+    assert_eq!(paths(&daemon.ask(&request).hits), ["Open.org"]);
+}
