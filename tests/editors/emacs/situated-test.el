@@ -18,6 +18,7 @@
 (defvar test-clients nil)
 (defvar test-requests nil "Newest first.")
 (defvar test-count 0)
+(defvar test-vault "notes" "What the daemon calls its vault.")
 (make-directory test-root)
 (add-hook 'kill-emacs-hook (lambda () (delete-directory test-base t)))
 
@@ -56,7 +57,7 @@
                    (push request test-requests)
                    (pcase (alist-get 'method request)
                      ("hello" (test-send process `((id . ,(alist-get 'id request))
-                                                   (result . ((vaults . [((name . "notes") (path . ,test-root))]))))))
+                                                   (result . ((vaults . [((name . ,test-vault) (path . ,test-root))]))))))
                      ((or "ping" "subscribe") (test-send process `((id . ,(alist-get 'id request)) (result . ,(make-hash-table)))))
                      ("cancel")
                      (_ (funcall handle process request)))))))))
@@ -295,6 +296,51 @@
     (situated-related)
     (should-not (get-buffer situated-related--name))
     (should-not situated-related--client)))
+
+(ert-deftest situated-related-comes-back-after-it-was-hidden ()
+  (test-with-pane #'test-near
+    (test-paned "Near A.md 1 1")
+    (delete-other-windows)
+    (find-file (concat test-root "/B.md"))
+    (goto-char (point-min))
+    (situated-related--idle)            ; nobody would see the answer
+    (test-send (car test-clients) '((method . "event") (params . ((kind . "index") (seq . 2)))))
+    (accept-process-output nil 0.1)
+    (should (= 1 (length (test-asked "related"))))
+    (situated-related)
+    (should (get-buffer-window situated-related--name))
+    (test-paned "Near B.md 1 2")
+    (situated-related)
+    (should-not (get-buffer situated-related--name))))
+
+(ert-deftest situated-related-after-a-vault-was-renamed ()
+  (test-with-pane #'test-near
+    (test-paned "Near A.md 1 1")
+    (let ((test-vault "office"))
+      (mapc #'delete-process test-clients)
+      (test-wait "the end" (lambda () (not (situated-client-state situated-related--client))))
+      (find-file (concat test-root "/B.md"))
+      (goto-char (point-min))
+      (situated-related--idle)
+      (test-paned "Near B.md 1 2")
+      (should (equal "office" (test-param (cadr (test-asked "related")) 'vault))))))
+
+(ert-deftest situated-opens-no-new-file ()
+  (test-searching search
+    (test-serve #'ignore)
+    (setf (situated-client-roots (situated--search-client search)) `(("notes" . ,test-root)))
+    (should-error (situated--open (situated--search-client search) '((vault . "notes") (path . "gone\uf7ff.md")) nil)
+                  :type 'user-error)))
+
+(ert-deftest situated-hint-is-said-once ()
+  (test-serve (lambda (process request)
+                (test-send process `((id . ,(alist-get 'id request))
+                                     (error . ((message . "vault `x' is not known; there are: notes")
+                                               (data . ((hint . "there are: notes")))))))))
+  (test-searching search
+    (situated--ask search "heron")
+    (test-listed search "is not known")
+    (should (equal "vault `x' is not known; there are: notes\n" (test-list search)))))
 
 (ert-deftest situated-related-is-quietly-empty ()
   (test-with-pane

@@ -43,7 +43,7 @@ local function serve(handle)
   count = count + 1
   local listener, clients = uv.new_pipe(false), {}
   local path = base .. "/s" .. count
-  server = { path = path, requests = {} }
+  server = { path = path, requests = {}, vault = "notes" }
   function server.stop()
     for _, pipe in ipairs(clients) do
       if not pipe:is_closing() then
@@ -68,7 +68,7 @@ local function serve(handle)
         local request = vim.json.decode(line)
         server.requests[#server.requests + 1] = request
         if request.method == "hello" then
-          send({ id = request.id, result = { vaults = { { name = "notes", path = root, default = true } } } })
+          send({ id = request.id, result = { vaults = { { name = server.vault, path = root, default = true } } } })
         elseif request.method == "ping" or request.method == "subscribe" then
           send({ id = request.id, result = vim.empty_dict() })
         else
@@ -313,6 +313,35 @@ test("the preview shows the place", function()
   equal(api.nvim_win_get_cursor(state.windows.preview)[1], 3, "line")
 end)
 
+test("the preview of a note with the line ends of Windows has none of them", function()
+  serve(answer(hit("Odd.md", 2, "Odd", { window = "# Odd\r\n\r\nA heron\r\nat rest", window_lines = { 1, 4 } })))
+  vim.cmd("Situated odd")
+  listed("Odd.md:2")
+  equal(api.nvim_buf_get_lines(search.current.preview, 0, -1, false), { "# Odd", "", "A heron", "at rest" }, "preview")
+end)
+
+test("a message that holds its hint is said once", function()
+  serve(function(request, send)
+    local hint = "there are: My Notes, Work"
+    send({ id = request.id, error = { code = 1005, message = "vault `x` is not known; " .. hint, data = { hint = hint } } })
+  end)
+  vim.cmd("Situated heron")
+  listed("is not known")
+  equal(list(), "vault `x` is not known; there are: My Notes, Work")
+end)
+
+test("a name that is no UTF-8 is opened as it is on the disk", function()
+  write("bad\255\128name.md", { "one", "two" })
+  serve(answer(hit("bad\239\159\191\239\158\128name.md", 2)))
+  vim.cmd("Situated latin")
+  listed("snippet")
+  press("<CR>")
+  wait("the search to close", function()
+    return not search.current
+  end)
+  equal(api.nvim_get_current_line(), "two", "text")
+end)
+
 test("control characters in titles are harmless", function()
   serve(answer(hit("x\27]0;y\7.md", 1, "<b>&\27[2J\194\155\nnext\226\128\174rev\226\128\168\0")))
   vim.cmd("Situated x")
@@ -354,6 +383,49 @@ test("the related pane follows the buffer, and is refreshed after saving", funct
   equal({ vim.fn.expand("%:t"), api.nvim_win_get_cursor(0)[1], api.nvim_get_current_win() }, { "near.md", 2, main }, "opened")
   vim.cmd("SituatedRelated")
   equal(related.pane(), nil, "closed")
+end)
+
+test("a hit that is chosen while the cursor is in the pane opens beside the pane", function()
+  serve(function(request, send)
+    if request.method == "related" then
+      near(request, send)
+    else
+      answer(hit("B.md", 2))(request, send)
+    end
+  end)
+  vim.cmd("edit " .. vim.fn.fnameescape(root .. "/A.md"))
+  local main = api.nvim_get_current_win()
+  vim.cmd("SituatedRelated")
+  paned("Near A.md 1")
+  local pane = related.pane()
+  api.nvim_set_current_win(vim.fn.bufwinid(pane.buffer))
+  vim.cmd("Situated b")
+  listed("B.md:2")
+  press("<CR>")
+  wait("the search to close", function()
+    return not search.current
+  end)
+  equal({ vim.fn.expand("%:t"), api.nvim_get_current_win() }, { "B.md", main }, "opened")
+  equal(related.pane() == pane and api.nvim_buf_is_valid(pane.buffer), true, "the pane stays")
+end)
+
+test("vaults that are renamed are asked about by their new names", function()
+  local pipe
+  serve(function(request, send, of)
+    pipe = of
+    near(request, send)
+  end)
+  vim.cmd("edit " .. vim.fn.fnameescape(root .. "/A.md"))
+  vim.cmd("SituatedRelated")
+  paned("Near A.md 1 1")
+  server.vault = "office"
+  pipe:close()
+  wait("the end of the connection", function()
+    return not related.pane().client.ready
+  end)
+  vim.cmd("edit " .. vim.fn.fnameescape(root .. "/B.md"))
+  paned("Near B.md 2 2")
+  equal(asked("related")[2].params.vault, "office", "vault")
 end)
 
 test("an event of the index refreshes the pane", function()

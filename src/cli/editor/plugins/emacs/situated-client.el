@@ -240,8 +240,13 @@ The longest root wins, for vaults may lie in each other."
 (defun situated-client--receive (client line)
   "Act on LINE that the daemon sent to CLIENT."
   (let-alist (situated-client--parse line)
-    (let ((failure (and .error `((message . ,.error.message) (hint . ,.error.data.hint)
-                                 (kind . ,.error.data.kind)))))
+    (let ((failure (and .error
+                        `((message . ,.error.message)
+                          ;; The message may say it already.
+                          (hint . ,(and .error.data.hint
+                                        (not (string-suffix-p .error.data.hint (or .error.message "")))
+                                        .error.data.hint))
+                          (kind . ,.error.data.kind)))))
       (cond ((equal .method "event")
              (when (situated-client-on-event client)
                (funcall (situated-client-on-event client) .params)))

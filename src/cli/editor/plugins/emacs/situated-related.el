@@ -53,7 +53,7 @@
     (when situated-related--request
       (situated-client-cancel client situated-related--request)
       (setq situated-related--request nil))
-    (pcase (situated-client-locate client file)
+    (pcase (and (eq (situated-client-state client) 'ready) (situated-client-locate client file))
       (`(,vault . ,path)
        (setq situated-related--request
              (situated-client-request
@@ -61,8 +61,10 @@
               `((path . ,path) (vault . ,vault) ,@(and line `((line . ,line)))
                 (group . "note") (limit . ,situated-related-limit))
               (lambda (result failure) (situated-related--answered result failure line)))))
-      ((guard (situated-client-roots client)) (situated-related--show nil nil))
-      ;; Which vaults there are is known once the connection stands, as it does when `ping' is answered.
+      ((guard (and (eq (situated-client-state client) 'ready) (situated-client-roots client)))
+       (situated-related--show nil nil))
+      ;; Which vaults there are is known once the connection stands, as it does when `ping' is answered.  The daemon
+      ;; ends it when it serves others, or by other names.
       (_ (setq situated-related--request
                (situated-client-request
                 client "ping" nil
@@ -75,7 +77,9 @@
 (defun situated-related--follow (&optional anew)
   "Look at the selected buffer; ask about it again if ANEW.
 Buffers without a file leave the window as it is."
-  (when (and situated-related--client buffer-file-name (not (minibufferp)))
+  (when (and situated-related--client buffer-file-name (not (minibufferp))
+             ;; Nobody sees the answer of a hidden window.
+             (get-buffer-window situated-related--name t))
     (let ((asked (cons buffer-file-name (line-number-at-pos nil t))))
       (when (or anew (not (equal asked situated-related--asked)))
         (setq situated-related--asked asked)
@@ -93,8 +97,13 @@ Buffers without a file leave the window as it is."
 
 (defun situated-related--event (event)
   "Ask again when EVENT says that the index has changed."
-  (when (and (equal (alist-get 'kind event) "index") situated-related--asked)
+  (when (and (equal (alist-get 'kind event) "index") situated-related--asked
+             (get-buffer-window situated-related--name t))
     (situated-related--ask (car situated-related--asked) (cdr situated-related--asked))))
+
+(defun situated-related--display (buffer)
+  "Show BUFFER at the side."
+  (display-buffer buffer '(display-buffer-in-side-window (side . right) (window-width . 44))))
 
 (defun situated-related--stop ()
   "End what keeps the window current."
@@ -127,10 +136,15 @@ Buffers without a file leave the window as it is."
 (defun situated-related ()
   "Show or hide a window with the notes near the one that is edited."
   (interactive)
-  (if (get-buffer situated-related--name)
-      (let* ((buffer (get-buffer situated-related--name)) (window (get-buffer-window buffer t)))
-        (when window (delete-window window))
-        (kill-buffer buffer))
+  (cond
+   ((get-buffer-window situated-related--name t)
+    (delete-window (get-buffer-window situated-related--name t))
+    (kill-buffer situated-related--name))
+   ;; Another command, such as `delete-other-windows', has hidden it.
+   ((get-buffer situated-related--name)
+    (situated-related--display (get-buffer situated-related--name))
+    (situated-related--follow t))
+   (t
     (let ((client (situated-client-make)))
       (setf (situated-client-on-event client) #'situated-related--event
             ;; What was saved is found a moment later; the daemon says when.
@@ -139,11 +153,11 @@ Buffers without a file leave the window as it is."
               (situated-client-request client "subscribe" '((events . ["index"])) #'ignore)))
       (with-current-buffer (get-buffer-create situated-related--name)
         (situated-related-mode)
-        (display-buffer (current-buffer) '(display-buffer-in-side-window (side . right) (window-width . 44))))
+        (situated-related--display (current-buffer)))
       (setq situated-related--client client
             situated-related--timer (run-with-idle-timer 0.3 t #'situated-related--idle))
       (add-hook 'after-save-hook #'situated-related--saved)
-      (situated-related--follow t))))
+      (situated-related--follow t)))))
 
 (provide 'situated-related)
 ;;; situated-related.el ends here

@@ -85,8 +85,13 @@ around, would draw something else than what is there."
   (let ((root (cdr (assoc (alist-get 'vault hit) (situated-client-roots client)))))
     (unless root
       (user-error "The daemon did not say where this note's vault lies"))
-    ;; Without the argument WILDCARDS the name is taken as it is, whatever it holds.
-    (let ((buffer (find-file-noselect (concat (file-name-as-directory root) (alist-get 'path hit)))))
+    (let* ((file (concat (file-name-as-directory root) (alist-get 'path hit)))
+           (buffer (progn
+                     ;; It is gone, or its name is no UTF-8: a new file of that name would be none of the vault's notes.
+                     (unless (file-exists-p file)
+                       (user-error "There is no file %s" (situated--plain file)))
+                     ;; Without the argument WILDCARDS the name is taken as it is, whatever it holds.
+                     (find-file-noselect file))))
       (if other-window (switch-to-buffer-other-window buffer) (pop-to-buffer-same-window buffer))
       (push-mark nil t)
       (widen)

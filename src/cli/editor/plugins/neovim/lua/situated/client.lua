@@ -230,7 +230,11 @@ function M:receive(line)
   local failure = message.error
   if type(failure) == "table" then
     local data = type(failure.data) == "table" and failure.data or {}
-    failure = { message = failure.message, hint = data.hint, kind = data.kind }
+    local hint = data.hint
+    if hint and tostring(failure.message):sub(-#hint) == hint then
+      hint = nil -- the message says it already
+    end
+    failure = { message = failure.message, hint = hint, kind = data.kind }
   end
   if message.method == "event" and self.on_event then
     self.on_event(message.params or {})

@@ -59,13 +59,21 @@ function M.error_lines(failure)
   return lines
 end
 
+-- A path as the system has it: the daemon writes a byte that is no UTF-8 as the character U+F700 + byte, of which Neovim
+-- knows no file (U+F780 to U+F7FF, in UTF-8 EF 9E 80 to EF 9F BF).
+function M.on_disk(path)
+  return (path:gsub("\239([\158\159])([\128-\191])", function(second, third)
+    return string.char((second == "\158" and 0x80 or 0xC0) + third:byte() - 0x80)
+  end))
+end
+
 -- Shows a hit in the current window, after `before` (such as "split") if given. The name of a file may hold
 -- anything, so it never becomes part of a command: the buffer is made by name and shown by number.
 function M.open(hit, root, before)
   if not root then
     return vim.notify("situated: the daemon did not say where this note's vault lies", vim.log.levels.ERROR)
   end
-  local buffer = vim.fn.bufadd(root:gsub("/+$", "") .. "/" .. hit.path)
+  local buffer = vim.fn.bufadd(root:gsub("/+$", "") .. "/" .. M.on_disk(hit.path))
   vim.bo[buffer].buflisted = true
   vim.cmd("normal! m'") -- so that <C-o> leads back
   local fine, failure = pcall(vim.cmd, (before and before .. " | " or "") .. "buffer " .. buffer)

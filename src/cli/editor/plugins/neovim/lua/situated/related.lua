@@ -56,8 +56,8 @@ function request(line)
     pane.request = nil
   end
   -- Which vault the file lies in is known once the daemon has said which it serves: at the first request that is
-  -- after a `hello`, which `ping` brings about.
-  if not next(pane.client.roots) then
+  -- after a `hello`, which `ping` brings about. It ends the connection when it serves others, or by other names.
+  if not pane.client.ready then
     pane.request = pane.client:request("ping", nil, function(_, failure)
       if failure or not next(pane.client.roots) then
         return answered(nil)(failure and nil or {}, failure)
@@ -109,17 +109,25 @@ function M.close()
   end)
 end
 
+-- Goes from the pane to the window where notes are opened; anywhere else it stays.
+function M.leave()
+  if not pane or api.nvim_get_current_buf() ~= pane.buffer then
+    return
+  end
+  if api.nvim_win_is_valid(pane.window) then
+    api.nvim_set_current_win(pane.window)
+  else
+    vim.cmd("leftabove vsplit") -- never in the pane itself
+  end
+end
+
 local function open_hit(before)
   local hit = pane.hits[math.ceil(api.nvim_win_get_cursor(0)[1] / LINES)]
   if not hit then
     return
   end
   local root = pane.client.roots[hit.vault]
-  if api.nvim_win_is_valid(pane.window) then
-    api.nvim_set_current_win(pane.window)
-  else
-    vim.cmd("leftabove vsplit") -- never in the pane itself
-  end
+  M.leave()
   situated.open(hit, root, before)
 end
 

@@ -57,7 +57,7 @@ local function show_preview(state)
   local hit = state.hits[state.chosen]
   local lines = {}
   for line in ((hit and (hit.window or hit.text) or "") .. "\n"):gmatch("(.-)\n") do
-    lines[#lines + 1] = situated.plain(line)
+    lines[#lines + 1] = situated.plain((line:gsub("\r$", "")))
   end
   set_lines(state.preview, lines)
   local window = state.windows.preview
@@ -173,6 +173,7 @@ local function accept(state, before)
   if hit then
     local root = state.client.roots[hit.vault]
     close(state)
+    require("situated.related").leave()
     situated.open(hit, root, before)
   else
     state.query = nil
