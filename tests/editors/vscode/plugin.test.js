@@ -3,6 +3,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
+const fs = require("node:fs");
 const Module = require("node:module");
 const path = require("node:path");
 const test = require("node:test");
@@ -33,7 +34,11 @@ const vscode = {
   ThemeIcon: class {},
   Uri: { file: (name) => ({ scheme: "file", fsPath: name }) },
   ViewColumn: { Beside: -2 },
-  commands: { registered: {}, registerCommand: (name, run) => ((vscode.commands.registered[name] = run), { dispose() {} }) },
+  commands: {
+    ran: [],
+    executeCommand: async (...command) => vscode.commands.ran.push(command),
+    registered: {}, registerCommand: (name, run) => ((vscode.commands.registered[name] = run), { dispose() {} }),
+  },
   window: {
     activeTextEditor: undefined,
     createQuickPick: () => {
@@ -175,6 +180,30 @@ test("a hit is opened at its line, whatever its note is called", async () => {
   await end();
 });
 
+test("what is no text is opened by what takes it, and what cannot be opened is said", async () => {
+  const { daemon, end } = await searching((_, answer) => answer({ hits: [hit({ path: "Invoice.pdf" }), hit({ path: "gone.md" })] }));
+  pick.type("odd");
+  await until("the hits", () => pick.items.length === 2);
+  const { items } = pick;
+  const { openTextDocument } = vscode.workspace;
+  vscode.workspace.openTextDocument = async () => {
+    throw new Error("no such file");
+  };
+  warned.length = 0;
+  vscode.commands.ran.length = 0;
+  await pick.accept(items[0]);
+  assert.deepEqual(vscode.commands.ran[0].slice(0, 2).map((part) => part.fsPath ?? part), ["vscode.open", path.join(daemon.root, "Invoice.pdf")]);
+  await pick.accept(items[1]);
+  assert.match(warned[0], /gone\.md cannot be opened: no such file/);
+  vscode.workspace.openTextDocument = openTextDocument;
+  await end();
+});
+
+test("a message that holds its hint is said once", () => {
+  assert.equal(new Failure("vault `x` is not known; there are: a", "there are: a").hint, undefined);
+  assert.equal(new Failure("no such condition", "write tag:").hint, "write tag:");
+});
+
 test("text of notes is neither an icon nor a control character", () => {
   assert.equal(label("$(trash) \u001b[31mred\u202e\nnext"), "$\u200b(trash) ?[31mred? next");
   assert.equal(plain("<b>bold</b>"), "<b>bold</b>");
@@ -202,6 +231,15 @@ test("the related notes follow the note at hand", async () => {
   assert.deepEqual(shown(), ["near b.md all"]);
   await at("outside.md", 1);
   assert.deepEqual(shown(), []);
+  // However the note is reached, and whatever kind of text it is; files of no vault are not asked about.
+  const link = path.join(path.dirname(daemon.root), "link");
+  fs.symlinkSync(daemon.root, link);
+  fs.writeFileSync(path.join(daemon.root, "list.txt"), "");
+  await at("../link/list.txt", 4);
+  assert.deepEqual(shown(), ["near list.txt 5"]);
+  const before = daemon.requests.length;
+  await at("../elsewhere.md", 4);
+  assert.deepEqual([shown(), daemon.requests.length], [[], before]);
   vscode.window.activeTextEditor = undefined;
   await related.refresh();
   assert.deepEqual(shown(), []);

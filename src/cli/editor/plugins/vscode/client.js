@@ -4,6 +4,7 @@
 const childProcess = require("node:child_process");
 const fs = require("node:fs");
 const net = require("node:net");
+const nodePath = require("node:path");
 
 // What stands between these marks is alike in the plugins for VS Code and Obsidian; a test compares them.
 // >>> client
@@ -38,8 +39,18 @@ class Lines {
 class Failure extends Error {
   constructor(message, hint, kind) {
     super(message);
-    this.hint = hint;
+    // The message may say it already.
+    this.hint = hint && message?.endsWith(hint) ? undefined : hint;
     this.kind = kind;
+  }
+}
+
+// A path without symbolic links, as far as that can be told.
+function real(path) {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path;
   }
 }
 
@@ -81,15 +92,24 @@ class Client {
 
   // The vault whose folder this is.
   vaultAt(folder) {
-    const real = (path) => {
-      try {
-        return fs.realpathSync(path);
-      } catch {
-        return path;
-      }
-    };
     for (const [name, root] of this.roots) if (real(root) === real(folder)) return name;
     return undefined;
+  }
+
+  // The vault that a file lies in, and its path there; undefined if it lies in none. The longest root wins: vaults may nest.
+  locate(file) {
+    let best;
+    let length = -1;
+    for (const name of [file, real(file)]) {
+      for (const [vault, root] of this.roots) {
+        for (const start of [root, real(root)].map((folder) => folder.replace(/[\\/]*$/, nodePath.sep))) {
+          if (start.length <= length || !name.startsWith(start)) continue;
+          length = start.length;
+          best = { vault, path: name.slice(length).replaceAll(nodePath.sep, "/") };
+        }
+      }
+    }
+    return best;
   }
 
   settle(id, failure, result) {

@@ -55,8 +55,17 @@ class Related {
   async ask() {
     const editor = this.vscode.window.activeTextEditor;
     const document = editor?.document;
-    if (!document || document.uri.scheme !== "file" || document.languageId !== "markdown") return [];
-    const note = { path: document.uri.fsPath, group: "note", limit: this.limit };
+    if (!document || document.uri.scheme !== "file") return [];
+    let note;
+    try {
+      await this.client.connect();
+      const place = this.client.locate(document.uri.fsPath);
+      // A file outside of all vaults has no related notes.
+      if (!place) return [];
+      note = { ...place, group: "note", limit: this.limit };
+    } catch (failure) {
+      return [{ words: failure.message, hint: failure.hint }];
+    }
     try {
       return await this.hitsOf({ ...note, line: editor.selection.active.line + 1 });
     } catch (failure) {
@@ -65,7 +74,6 @@ class Related {
     try {
       return await this.hitsOf(note);
     } catch (failure) {
-      // A file outside of all vaults has no related notes.
       return UNKNOWN.includes(failure.kind) ? [] : [{ words: failure.message, hint: failure.hint }];
     }
   }

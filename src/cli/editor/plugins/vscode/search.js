@@ -6,6 +6,9 @@ const { lineOf, plain, titleOf } = require("./client.js");
 
 const DEBOUNCE_MS = 30;
 
+// Notes that are no text.
+const DOCUMENTS = /\.(pdf|docx|epub)$/i;
+
 // In labels VS Code shows `$(name)` as an icon: text of notes is no place for one.
 function label(text) {
   return plain(text).replaceAll("$(", "$\u200b(");
@@ -23,10 +26,17 @@ async function openHit(vscode, client, hit, beside) {
   const file = fileOf(hit, client.roots);
   if (!file) return vscode.window.showWarningMessage("Where this note lies is not known.");
   const line = lineOf(hit) - 1;
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
-  const place = { selection: new vscode.Range(line, 0, line, 0), preview: !beside };
+  const place = { preview: !beside };
   if (beside) place.viewColumn = vscode.ViewColumn.Beside;
-  return vscode.window.showTextDocument(document, place);
+  const uri = vscode.Uri.file(file);
+  try {
+    // No editor of text takes these; VS Code knows what does.
+    if (DOCUMENTS.test(file)) return await vscode.commands.executeCommand("vscode.open", uri, place);
+    const document = await vscode.workspace.openTextDocument(uri);
+    return await vscode.window.showTextDocument(document, { ...place, selection: new vscode.Range(line, 0, line, 0) });
+  } catch (failure) {
+    return vscode.window.showWarningMessage(plain(`${hit.path} cannot be opened: ${failure.message}`));
+  }
 }
 
 // Shows the list; ends with it.
