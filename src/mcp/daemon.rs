@@ -11,8 +11,11 @@ use protocol::audience::Audience;
 use protocol::client::{CALL_TIMEOUT, Client, ClientError, Discovery, Remote};
 use protocol::table::{Call, Deadline, Method};
 
-/// Calls at once. The daemon has 64 connections, and this is not its only client.
+/// Calls at once that no model is asked for. The daemon has 64 connections, and this is not its only client.
 const AT_ONCE: usize = 8;
+
+/// Calls at once that ask a model, which may take minutes: they have turns of their own, so that no search waits for one.
+const MODELS_AT_ONCE: usize = 4;
 
 /// How long a call that asks a model may be silent: as long as the slowest provider thinks before it begins.
 const MODEL_PATIENCE: Duration = Duration::from_mins(10);
@@ -38,11 +41,16 @@ pub(super) trait Listener: Send + Sync {
 pub(super) struct Daemon {
     discovery: Arc<Discovery>,
     turns: Arc<Semaphore>,
+    model_turns: Arc<Semaphore>,
 }
 
 impl Daemon {
     pub(super) fn new(discovery: Discovery) -> Self {
-        Daemon { discovery: Arc::new(discovery), turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        Daemon {
+            discovery: Arc::new(discovery),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            model_turns: Arc::new(Semaphore::new(MODELS_AT_ONCE)),
+        }
     }
 
     /// Makes a call; the error is a message for the assistant.
@@ -50,7 +58,8 @@ impl Daemon {
     where
         C: Call<Answer: Send>,
     {
-        let Ok(_turn) = self.turns.acquire().await else { return Err(Trouble::internal("the bridge is ending")) };
+        let turns = if asks_a_model::<C>() { &self.model_turns } else { &self.turns };
+        let Ok(_turn) = turns.acquire().await else { return Err(Trouble::internal("the bridge is ending")) };
         let daemon = self.clone();
         let asked = tokio::task::spawn_blocking(move || daemon.ask(&for_an_assistant(&call)?, &*listener));
         asked.await.unwrap_or_else(|_| Err(Trouble::internal("the call met a fault and was given up")))
@@ -85,8 +94,7 @@ impl Daemon {
                 welcome.server.version
             )));
         }
-        let asks_a_model = C::METHOD.deadline() == Deadline::Provider;
-        client.set_timeout(Some(if asks_a_model { MODEL_PATIENCE } else { CALL_TIMEOUT }));
+        client.set_timeout(Some(if asks_a_model::<C>() { MODEL_PATIENCE } else { CALL_TIMEOUT }));
         client.ask_with_text(call, &mut |piece| listener.text(piece), &|| listener.goes_on())?.read()
     }
 
@@ -114,6 +122,11 @@ fn for_an_assistant<C: Call>(call: &C) -> Result<C, Trouble> {
     let mut params = serde_json::to_value(call).map_err(odd)?;
     params["audience"] = json!(Audience::Assistant);
     serde_json::from_value(params).map_err(odd)
+}
+
+/// Whether the answer may take as long as a model does.
+fn asks_a_model<C: Call>() -> bool {
+    C::METHOD.deadline() == Deadline::Provider
 }
 
 fn is_opening(remote: &Remote) -> bool {

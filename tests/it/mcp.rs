@@ -7,7 +7,7 @@ use protocol::jobs::JobState;
 use serde_json::{Value, json};
 
 use crate::assistant::{Assistant, Era};
-use crate::model::Model;
+use crate::model::{Answer, Model};
 use crate::support::{Place, eventually};
 
 const HERON: &str = "# Heron\n\nHerons hunt in shallow water.\n\n## Nesting\n\nThe quibbleheron builds its nest high up in old alders. See [[Egret]].\n";
@@ -428,6 +428,28 @@ fn what_a_client_cancels_ends_and_is_not_answered() {
     while let Some(message) = assistant.line(Duration::from_millis(500)) {
         assert_ne!(message["id"], json!(id), "{message}");
     }
+}
+
+#[test]
+fn questions_that_wait_for_a_model_keep_no_search_waiting() {
+    let model = Model::start();
+    let place = birds();
+    place.configure(&format!(
+        "{}automatic = false\n[mcp]\nallow_spending = true\n",
+        model.config("openai", "model = \"m\"\nkey_command = \"echo k\"\n")
+    ));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    model.always(Some(Answer::Silence));
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    for _ in 0..12 {
+        assistant.ask("tools/call", json!({ "name": "ask", "arguments": { "question": "Where do herons nest?" } }));
+    }
+    eventually("the model is asked", || model.calls() > 0);
+    let began = Instant::now();
+    assert_eq!(assistant.data("search_notes", json!({ "query": "boat" }))["results"][0]["path"], "Plan.md");
+    assert!(assistant.text("read_note", json!({ "path": "Plan.md" })).contains("Buy a boat"));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[test]
