@@ -251,7 +251,10 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
         };
         let are = if contexts.old_generation == 1 { "is" } else { "are" };
         let old = counted(contexts.old_generation, "context");
-        out.add("", &format!("{old} {are} of an older model or prompt{cost}: `situated rebuild`"));
+        // A rebuild that ended early leaves what it did not come to, which may be by this very model. To rebuild would
+        // buy all contexts, those that are new included.
+        let than = "older than the model, the prompt or the last rebuild";
+        out.add("", &format!("{old} {are} {than}{cost}: `situated contexts start --replace`"));
     }
     if contexts.drifted > 0 {
         let wait = if contexts.drifted == 1 { "waits" } else { "wait" };

@@ -26,6 +26,26 @@ impl Interrupted {
     pub(super) fn ends_rebuild(&self) -> bool {
         matches!(self, Interrupted::Budget(OverBudget::Rebuild { .. } | OverBudget::RebuildTokens { .. }))
     }
+
+    /// Why a rebuild of contexts ends before all are bought, and what buys the rest alone. To rebuild again would buy
+    /// what this run has bought once more, unless what is built (`of_generation`) lacks the rest.
+    pub(super) fn end_of_rebuild(&self, of_generation: bool) -> String {
+        let (used, key) = match self {
+            Interrupted::Budget(refused @ OverBudget::Rebuild { .. }) => (used_up(refused), "budget.rebuild"),
+            Interrupted::Budget(refused @ OverBudget::RebuildTokens { .. }) => {
+                (used_up(refused), "budget.rebuild_tokens")
+            }
+            other => return other.to_string(),
+        };
+        if of_generation {
+            format!("{used}; raise `{key}` and build it again, which buys the rest")
+        } else {
+            format!(
+                "{used}; `situated contexts start --replace` buys the rest, within the budget of the day (to raise \
+                 `{key}` and rebuild again buys all anew)"
+            )
+        }
+    }
 }
 
 impl fmt::Display for Interrupted {
@@ -47,6 +67,19 @@ impl fmt::Display for Interrupted {
                 f.write_str("the daemon ends or is configured anew, or the contexts are not wanted any more")
             }
         }
+    }
+}
+
+/// That the budget of a rebuild is used up.
+fn used_up(refused: &OverBudget) -> String {
+    match refused {
+        OverBudget::Rebuild { limit, spent, .. } => {
+            format!("the rebuild has used up its budget ({}, {} spent)", dollars(*limit), dollars(*spent))
+        }
+        OverBudget::RebuildTokens { limit, spent, .. } => {
+            format!("the rebuild has used up its tokens ({limit}, {spent} used)")
+        }
+        other => budget_message(other),
     }
 }
 
@@ -74,20 +107,15 @@ pub(super) fn budget_message(refused: &OverBudget) -> String {
             dollars(*spent),
             dollars(*needed)
         ),
-        OverBudget::Rebuild { limit, spent, .. } => format!(
-            "the rebuild has used up its budget ({}, {} spent); raise `budget.rebuild` and rebuild again",
-            dollars(*limit),
-            dollars(*spent)
-        ),
+        OverBudget::Rebuild { .. } => format!("{}; raise `budget.rebuild` and rebuild again", used_up(refused)),
         OverBudget::DayTokens { limit, spent, needed } => format!(
             "today's tokens for models of unknown price ({limit}, {spent} used or reserved) leave too few for the next \
              call, which may take {needed}; it goes on when calls have taken less than they might, or tomorrow, or \
              raise `budget.day_tokens`, or give the model's price in `[context.models]`"
         ),
-        OverBudget::RebuildTokens { limit, spent, .. } => format!(
-            "the rebuild has used up its tokens ({limit}, {spent} used); raise `budget.rebuild_tokens` and rebuild \
-             again"
-        ),
+        OverBudget::RebuildTokens { .. } => {
+            format!("{}; raise `budget.rebuild_tokens` and rebuild again", used_up(refused))
+        }
         OverBudget::Io(message) => message.clone(),
     }
 }
@@ -95,6 +123,22 @@ pub(super) fn budget_message(refused: &OverBudget) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rebuild_that_ends_names_what_buys_the_rest_alone() {
+        for (refused, key) in [
+            (OverBudget::Rebuild { limit: 100, spent: 90, needed: 20 }, "`budget.rebuild`"),
+            (OverBudget::RebuildTokens { limit: 100, spent: 90, needed: 20 }, "`budget.rebuild_tokens`"),
+        ] {
+            let ended = Interrupted::Budget(refused);
+            let (said, of_generation) = (ended.end_of_rebuild(false), ended.end_of_rebuild(true));
+            assert!(
+                said.contains("; `situated contexts start --replace` buys the rest") && said.contains(key),
+                "{said}"
+            );
+            assert!(!of_generation.contains("--replace") && of_generation.contains(key), "{of_generation}");
+        }
+    }
 
     #[test]
     fn a_budget_says_used_up_and_tomorrow_only_where_that_is_so() {

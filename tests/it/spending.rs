@@ -173,7 +173,18 @@ fn a_rebuild_over_its_budget_says_so() {
     assert!(said.starts_with("failed: rebuild of all vaults after ") && talk.contains("budget"), "{said}{talk}");
     assert!(said.contains("9 of 18 contexts written"), "{said}");
     let (said, _) = ran(&place, &["jobs"], 0);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("budget") && said.contains("9/18 contexts"), "{said}");
+    // What is named buys the rest alone.
+    let (status, _) = ran(&place, &["status"], 0);
+    let status = status.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("`situated contexts start --replace` buys the rest"), "{said}");
+    assert!(status.contains("9 contexts are older") && !status.contains("`situated rebuild`"), "{status}");
+    let before = model.calls();
+    ran(&place, &["contexts", "start", "--replace", "--yes"], 0);
+    daemon.wait_for("the rest", |status| status.contexts.old_generation == 0 && status.contexts.waiting == 0);
+    let wanted: usize = model.asked()[before..].iter().map(|asked| asked.wanted.len()).sum();
+    assert_eq!(wanted, 9);
 }
 
 #[test]
@@ -188,8 +199,8 @@ fn another_model_is_told_with_what_it_would_cost() {
     daemon.wait_for("the old ones are counted", |status| status.contexts.old_generation == 3);
     let (said, _) = ran(&place, &["status"], 0);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("3 contexts are of an older model or prompt; new ones would cost about $0."), "{said}");
-    assert!(said.contains("(prices of 20") && said.contains("`situated rebuild`"), "{said}");
+    assert!(said.contains("3 contexts are older than the model, the prompt or the last rebuild; new ones"), "{said}");
+    assert!(said.contains("(prices of 20") && said.contains("`situated contexts start --replace`"), "{said}");
 }
 
 #[test]

@@ -100,8 +100,8 @@ fn contexts_of_a_model_are_told_in_words() {
     for expected in [
         "contexts anthropic own it is to write 5,678 contexts; 12 wait for it",
         "nothing is asked at present: today's budget is used up",
-        "1,234 contexts are of an older model or prompt; new ones would cost about $0.42 (prices of 2026-11-12): \
-         `situated rebuild`",
+        "1,234 contexts are older than the model, the prompt or the last rebuild; new ones would cost about $0.42 \
+         (prices of 2026-11-12): `situated contexts start --replace`",
         "3 chunks wait for the next sync: the text has become another than its context was written for, or the model \
          has not been asked yet; `situated sync --since all` asks now",
         "1 chunk got nothing usable from the model",
@@ -116,7 +116,7 @@ fn contexts_of_a_model_are_told_in_words() {
     assert!(told.contains("new ones: price unknown: 999 tokens") && !told.contains('$'), "{told}");
     let quiet = ContextStatus { provider: "ollama".into(), model: "m".into(), ..ContextStatus::default() };
     let told = shown(&Status { contexts: quiet, ..status() }, 80);
-    assert!(told.contains("none waits for it") && told.contains("not yet") && !told.contains("an older"), "{told}");
+    assert!(told.contains("none waits for it") && told.contains("not yet") && !told.contains("older than"), "{told}");
     // The template needs no words of its own.
     for provider in ["template", ""] {
         let contexts = ContextStatus { provider: provider.into(), ..contexts.clone() };

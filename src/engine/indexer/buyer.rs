@@ -133,19 +133,19 @@ impl Buyer {
             at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
         if let Some(held) = self.pending.take(at.pipeline, path, event, machine::now())? {
-            self.hold(&held);
+            self.hold(&held, at.actor.shared.is_inactive());
         }
         Ok(())
     }
 
     /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
-    fn hold(&mut self, held: &Interrupted) {
+    fn hold(&mut self, held: &Interrupted, of_generation: bool) {
         let now = machine::now();
         let until = match held {
             Interrupted::Changed | Interrupted::Draining => None,
             held if held.ends_rebuild() => {
                 if let Some(run) = &mut self.pending.run {
-                    run.over.get_or_insert_with(|| held.to_string());
+                    run.over.get_or_insert_with(|| held.end_of_rebuild(of_generation));
                 }
                 None
             }
