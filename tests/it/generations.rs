@@ -134,6 +134,31 @@ fn a_generation_is_built_beside_compared_switched_to_and_rolled_back() {
 }
 
 #[test]
+fn a_build_that_ended_at_its_budget_goes_on_when_it_is_begun_again() {
+    let model = Model::start();
+    let place = place(&model);
+    let file = place.dir.path().join("config.toml");
+    let config = std::fs::read_to_string(&file).unwrap().replace("settle =", "concurrency = 1\nsettle =");
+    let budget = |dollars: f64| std::fs::write(&file, format!("{config}\n[budget]\nrebuild = {dollars:.6}\n")).unwrap();
+    budget(5.0);
+    let mut daemon = start(&place);
+    let whole = daemon.ask(&bold(true)).estimate.unwrap().micro_dollars.unwrap() as f64 / 1e6;
+    budget(whole * 0.6);
+    daemon.reload();
+    let job = daemon.ask(&bold(false)).job;
+    eventually("the budget is used up", || daemon.job(job).state == JobState::Failed);
+    let problem = daemon.job(job).problem.unwrap();
+    assert!(problem.contains("raise `budget.rebuild` and build it again, which buys the rest"), "{problem}");
+    let bought = model.calls();
+    assert!(bought > 0 && bought < 4, "{bought}");
+    budget(5.0);
+    daemon.reload();
+    build(&mut daemon);
+    let wanted: usize = model.asked().iter().map(|asked| asked.wanted.len()).sum();
+    assert_eq!((model.calls(), wanted, of(&mut daemon, "bold").waiting), (4, 12, 0));
+}
+
+#[test]
 fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
     let model = Model::start();
     let place = place(&model);

@@ -244,6 +244,10 @@ impl Buyer {
         let run = Run { terms: self.consent.terms().cloned(), ..run };
         let remembered = run.remember(at.pipeline);
         self.pending.run = Some(run);
+        if at.actor.shared.is_inactive() {
+            // It buys what a former build left, whose notes have left the queue: only a build buys for them.
+            self.pending.queue_all(at.pipeline, machine::now())?;
+        }
         remembered
     }
 
