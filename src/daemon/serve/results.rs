@@ -74,11 +74,14 @@ pub struct WatchAnswer {
     pub decision: Option<Decision>,
 }
 
+/// A vault and a chunk of it: notes at the same path of two vaults have chunks of the same id.
+type ChunkOf = (String, String);
+
 /// The parts of results whose change a client hears of; scores and times are not among them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShownResults {
     /// Chunks in order, each with a digest of what is shown of it.
-    hits: Vec<(String, blake3::Hash)>,
+    hits: Vec<(ChunkOf, blake3::Hash)>,
     decided: Option<(u64, i64)>,
     error: Option<(ErrorKind, String)>,
 }
@@ -88,7 +91,7 @@ impl ShownResults {
     pub fn of(found: &Result<WatchAnswer, RpcError>) -> ShownResults {
         match found {
             Ok(WatchAnswer { answer, decision }) => ShownResults {
-                hits: answer.hits.iter().map(|hit| (hit.chunk.clone(), digest(hit))).collect(),
+                hits: answer.hits.iter().map(|hit| ((hit.vault.clone(), hit.chunk.clone()), digest(hit))).collect(),
                 decided: decision.as_ref().map(|decision| (decision.seq, decision.at)),
                 error: None,
             },
@@ -112,17 +115,18 @@ fn digest(hit: &Hit) -> blake3::Hash {
 /// Parameters of the event that tells a client, which has heard of `before`, what was found.
 pub fn event(token: &Id, found: Result<WatchAnswer, RpcError>, before: Option<&ShownResults>) -> Results {
     let now = ShownResults::of(&found);
-    let old: HashMap<&str, (usize, blake3::Hash)> = places(before.map_or(&[], |state| &state.hits));
+    let old = places(before.map_or(&[], |state| &state.hits));
     let new = places(&now.hits);
-    let of = |holds: &dyn Fn(&str, usize, blake3::Hash) -> bool| -> Vec<String> {
+    let of = |holds: &dyn Fn(&ChunkOf, usize, blake3::Hash) -> bool| -> Vec<String> {
         let hits = now.hits.iter().enumerate();
-        hits.filter(|(i, (chunk, digest))| holds(chunk, *i, *digest)).map(|(_, (chunk, _))| chunk.clone()).collect()
+        let held = hits.filter(|(i, (chunk, digest))| holds(chunk, *i, *digest));
+        held.map(|(_, ((_, chunk), _))| chunk.clone()).collect()
     };
     let came = of(&|chunk, _, _| !old.contains_key(chunk));
     let moved = of(&|chunk, i, _| old.get(chunk).is_some_and(|(place, _)| *place != i));
     let changed = of(&|chunk, _, digest| old.get(chunk).is_some_and(|(_, before)| *before != digest));
-    let gone = before.iter().flat_map(|state| &state.hits).filter(|(chunk, _)| !new.contains_key(chunk.as_str()));
-    let went = gone.map(|(chunk, _)| chunk.clone()).collect();
+    let gone = before.iter().flat_map(|state| &state.hits).filter(|(chunk, _)| !new.contains_key(chunk));
+    let went = gone.map(|((_, chunk), _)| chunk.clone()).collect();
     let (WatchAnswer { answer, decision }, error) = match found {
         Ok(found) => (found, None),
         Err(error) => (WatchAnswer::default(), Some(error.to_value())),
@@ -131,8 +135,8 @@ pub fn event(token: &Id, found: Result<WatchAnswer, RpcError>, before: Option<&S
     Results { token: token.clone(), seq, hits, truncated, warnings, came, went, moved, changed, decision, error }
 }
 
-fn places(hits: &[(String, blake3::Hash)]) -> HashMap<&str, (usize, blake3::Hash)> {
-    hits.iter().enumerate().map(|(i, (chunk, digest))| (chunk.as_str(), (i, *digest))).collect()
+fn places(hits: &[(ChunkOf, blake3::Hash)]) -> HashMap<&ChunkOf, (usize, blake3::Hash)> {
+    hits.iter().enumerate().map(|(i, (chunk, digest))| (chunk, (i, *digest))).collect()
 }
 
 #[cfg(all(test, unix))]

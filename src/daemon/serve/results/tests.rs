@@ -65,6 +65,27 @@ fn an_event_tells_what_came_went_moved_and_changed() {
 }
 
 #[test]
+fn notes_at_one_path_of_two_vaults_are_two() {
+    let token = Id::Text("t".into());
+    let mut both = found(&[("a", "one"), ("a", "two")]);
+    both.answer.hits[1].vault = "w".into();
+    let mut first = both.clone();
+    first.answer.hits.pop();
+    let mut second = both.clone();
+    second.answer.hits.remove(0);
+    let told = |now: &WatchAnswer, before: &WatchAnswer| {
+        let event = json!(event(&token, Ok(now.clone()), Some(&ShownResults::of(&Ok(before.clone())))));
+        ["came", "went", "moved", "changed"].map(|name| event[name].clone())
+    };
+    assert_eq!(told(&first, &both), [json!([]), json!(["a"]), json!([]), json!([])]);
+    assert_eq!(told(&both, &first), [json!(["a"]), json!([]), json!([]), json!([])]);
+    assert_eq!(told(&second, &both), [json!([]), json!(["a"]), json!(["a"]), json!([])]);
+    let mut changed = both.clone();
+    changed.answer.hits[1].text = "three".into();
+    assert_eq!(told(&changed, &both), [json!([]), json!([]), json!([]), json!(["a"])]);
+}
+
+#[test]
 fn scores_and_times_alone_are_no_news() {
     let first = found(&[("a", "one")]);
     let mut second = first.clone();
