@@ -215,6 +215,15 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     assert_eq!(note.warnings[0], "`Share.md` of vault `notes`; there is one in `work`, too");
     let near = daemon.ask(&RelatedRequest { path: Some("Share.md".to_owned()), ..RelatedRequest::default() });
     assert_eq!(near.warnings, note.warnings);
+    // Their chunks have one id, too.
+    let share = SearchRequest { vault: Some("work".to_owned()), ..by_words("how many shares") };
+    let chunk = Some(daemon.ask(&share).hits[0].chunk.clone());
+    let of_chunk = |vault: Option<&str>, audience| {
+        let (chunk, vault) = (chunk.clone(), vault.map(str::to_owned));
+        RelatedRequest { chunk, vault, audience, ..RelatedRequest::default() }
+    };
+    assert_eq!(daemon.ask(&of_chunk(None, Audience::Owner)).warnings, note.warnings);
+    assert_eq!(daemon.ask(&of_chunk(Some("work"), Audience::Owner)).warnings, [""; 0]);
     assert_eq!(daemon.ask(&get(Some("work"), Audience::Owner)).warnings, [""; 0]);
     let said = |arguments: &[&str]| out(&place.run(arguments));
     assert!(said(&["explain", "Share.md"]).starts_with("notes: Share.md  "));
@@ -224,6 +233,7 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     daemon.wait_holding("alone", &["Share.md"]);
     let note = daemon.ask(&get(None, Audience::Assistant));
     assert_eq!((note.vault.as_str(), note.warnings.len()), ("work", 0), "{note:?}");
+    assert_eq!(daemon.ask(&of_chunk(None, Audience::Assistant)).warnings, [""; 0]);
     assert_eq!(daemon.ask(&get(None, Audience::Owner)).vault, "notes");
 }
 

@@ -16,6 +16,7 @@ use index::search::{Near, Seed};
 use index::{ChunkRows, NoteEntry, Row, Snapshot};
 use note::VaultPath;
 use note::fingerprint::ChunkId;
+use protocol::audience::Audience;
 
 /// See [`Handle::related`].
 pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
@@ -114,19 +115,36 @@ fn seed(
         return Ok((Some(vault), seed, doubt));
     }
     if let Some(name) = &request.chunk {
-        let id: ChunkId =
-            name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-        for vault in vaults {
-            if let Some(row) = ready(vault)?.0.row_of(id) {
-                return Ok((Some(vault.clone()), Seed::Chunks(vec![row]), None));
-            }
-        }
-        return Err(no_chunk(name));
+        return seed_of_chunk(name, vaults, request.audience);
     }
     let vault = vaults.first().ok_or(CallError::NotReady)?;
     let text = request.text.as_deref().unwrap_or_default();
     let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
     Ok((None, Seed::Text(text.to_owned(), vector), None))
+}
+
+/// A chunk with this id that `audience` may know of. Notes at the same path of two vaults have chunks of the same id.
+fn seed_of_chunk(
+    name: &str,
+    vaults: &[Arc<VaultShared>],
+    audience: Audience,
+) -> Result<(Option<Arc<VaultShared>>, Seed, Option<String>), CallError> {
+    let id: ChunkId = name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
+    let mut holding = Vec::new();
+    for vault in vaults {
+        let (snapshot, pipeline) = ready(vault)?;
+        let Some(row) = snapshot.row_of(id) else { continue };
+        let (hidden, seed) = (hidden(&pipeline, audience), Seed::Chunks(vec![row]));
+        let note = seed.note(&snapshot).and_then(|no| snapshot.note(no));
+        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
+        if let Some(note) = note.filter(shown) {
+            holding.push((vault, note.path.clone(), seed));
+        }
+    }
+    let also_in = holding.iter().skip(1).map(|(vault, ..)| vault.name.clone()).collect();
+    let Some((vault, path, seed)) = holding.into_iter().next() else { return Err(no_chunk(name)) };
+    let doubt = Named { vault: vault.clone(), path, lines: None, also_in }.doubt();
+    Ok((Some(vault.clone()), seed, doubt))
 }
 
 /// The error for a chunk that is not there, or that is hidden from the caller.
