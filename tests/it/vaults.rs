@@ -224,6 +224,10 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     };
     assert_eq!(daemon.ask(&of_chunk(None, Audience::Owner)).warnings, note.warnings);
     assert_eq!(daemon.ask(&of_chunk(Some("work"), Audience::Owner)).warnings, [""; 0]);
+    // The name is known; what it lacks are lines as the method takes them.
+    let lines = GetRequest { path: "Share.md:2".to_owned(), ..get(Some("work"), Audience::Owner) };
+    let why = daemon.refused(&lines).message;
+    assert!(why.contains("`line` and `lines`") && !why.contains("counted from 1"), "{why}");
     assert_eq!(daemon.ask(&get(Some("work"), Audience::Owner)).warnings, [""; 0]);
     let said = |arguments: &[&str]| out(&place.run(arguments));
     assert!(said(&["explain", "Share.md"]).starts_with("notes: Share.md  "));

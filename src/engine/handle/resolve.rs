@@ -11,6 +11,7 @@ use crate::VaultShared;
 use index::{NoteEntry, Snapshot};
 use note::{Block, BlockKind, Heading, Note, VaultPath};
 use protocol::audience::Audience;
+use protocol::hit::split_lines;
 use vault::policy::EntryKind;
 
 /// Notes that an error offers if no note has the name, or several do.
@@ -105,7 +106,11 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
         }
         _ if is_gone => "its file is not there now; `situated status` says if that is in doubt".to_owned(),
         _ if by_lines(name).is_some_and(|note| by_name(vaults, note, audience).is_ok_and(|note| note.is_some())) => {
-            "lines are counted from 1, and the smaller comes first, as in `NOTE:4` or `NOTE:4-9`".to_owned()
+            if split_lines(name).is_some() {
+                "the note is there: give its lines beside its name (`line` and `lines`, or `end_line`)".to_owned()
+            } else {
+                "lines are counted from 1, and the smaller comes first, as in `NOTE:4` or `NOTE:4-9`".to_owned()
+            }
         }
         [] => "name it by path, title, alias or file name; a search shows paths".to_owned(),
         offered => format!("did you mean {}?", offered.join(" or ")),
