@@ -10,6 +10,7 @@ use crate::envelope::Id;
 use crate::hit::Hit;
 use crate::is_default;
 use crate::jobs::Job;
+use crate::params;
 use crate::search::{RelatedRequest, SearchRequest};
 use crate::status::RunState;
 
@@ -96,6 +97,15 @@ impl Watch {
             ),
         };
         let is_search = params.contains_key("query");
+        // What is known of a watch is known of either kind; one must not have what is the other's.
+        let unknown = if is_search {
+            params::unknown_of::<SearchRequest>(&params)
+        } else {
+            params::unknown_of::<RelatedRequest>(&params)
+        };
+        if let Some(unknown) = unknown {
+            return Err(format!("`watch[{i}]`: {unknown}"));
+        }
         let params = Value::Object(params);
         let shows = if is_search {
             serde_json::from_value(params).map(|request| Watched::Search(Box::new(request)))

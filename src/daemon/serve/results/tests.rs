@@ -38,6 +38,8 @@ fn wrong_watches_say_which_and_why() {
         (vec![json!({ "query": "x", "token": 1.5 })], "`watch[0].token`"),
         (vec![json!({ "query": "x", "token": 1 }), json!({ "query": "y" })], "the token of another"),
         (long, "17 watches are more than the 16"),
+        (vec![json!({ "query": "x", "path": "a.md" })], "`watch[0]`: `path` is not known"),
+        (vec![json!({ "path": "a.md", "mode": "dense" })], "`watch[0]`: `mode` is not known"),
     ];
     for (given, why) in table {
         let error = read(json!(given)).unwrap_err();
