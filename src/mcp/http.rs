@@ -1,4 +1,4 @@
-//! MCP over HTTP, for assistants that cannot start a program: in containers, in a browser. The SDK speaks the protocol
+//! MCP over HTTP, for assistants that cannot start a program, as in containers. The SDK speaks the protocol
 //! (Streamable HTTP, without sessions) and checks `Host` and `Origin`. This module adds access and limits: a client
 //! without the token learns nothing, and one that sends slowly or without end loses its place after a while.
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -69,7 +69,11 @@ pub fn serve(discovery: Discovery, door: Door, ready: impl FnOnce(SocketAddr)) -
     runtime.block_on(async {
         let listener = TcpListener::bind(door.address).await?;
         ready(listener.local_addr()?);
-        let gate = Arc::new(Gate { token: blake3::hash(door.token.as_bytes()), service: service(discovery, &door) });
+        let gate = Arc::new(Gate {
+            token: blake3::hash(door.token.as_bytes()),
+            every_address: door.address.ip().is_unspecified(),
+            service: service(discovery, &door),
+        });
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut guests = Guests::default();
         loop {
@@ -103,7 +107,10 @@ fn service(discovery: Discovery, door: &Door) -> Service {
         hosts.push(named(door.address.ip()));
     }
     hosts.extend(door.names.iter().cloned());
-    let origins = hosts.iter().flat_map(|host| [format!("http://{host}:*"), format!("https://{host}:*")]);
+    let origins = hosts.iter().flat_map(|host| {
+        let host = host.parse().map_or_else(|_| host.clone(), named);
+        [format!("http://{host}:*"), format!("https://{host}:*")]
+    });
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -156,6 +163,8 @@ async fn connection(stream: TcpStream, gate: Arc<Gate>, is_known: Arc<AtomicBool
 struct Gate {
     /// The hash of the token: hashes are compared in constant time.
     token: blake3::Hash,
+    /// Whether it listens at all addresses of the machine, which it cannot list: they come and go.
+    every_address: bool,
     service: Service,
 }
 
@@ -173,13 +182,25 @@ impl Gate {
         if request.uri().path() != PATH {
             return refusal(StatusCode::NOT_FOUND, "MCP is spoken at /mcp");
         }
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        // Whoever names an address has not been led here by a name that a stranger had made to mean this machine, which
+        // is what the check of `Host` is against.
+        if self.every_address && names_address(&head) {
+            head.headers.insert(HOST, HeaderValue::from_static("localhost"));
+        }
         match tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_LINE).collect()).await {
             Ok(Ok(body)) => {
                 let body = body.to_bytes();
                 match misfit(&head, &body) {
                     Some(refused) => refused,
-                    None => self.service.handle(Request::from_parts(head, Full::new(body))).await,
+                    None => match self.service.handle(Request::from_parts(head, Full::new(body))).await {
+                        answer if answer.status() == StatusCode::FORBIDDEN => refusal(
+                            StatusCode::FORBIDDEN,
+                            "the name in `Host` or `Origin` is not known to be this machine's: start `situated mcp \
+                             --http` with `--host NAME` for each name that clients use",
+                        ),
+                        answer => answer,
+                    },
                 }
             }
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
@@ -198,6 +219,13 @@ impl Gate {
         });
         token.is_some_and(|token| blake3::hash(token.as_bytes()) == self.token)
     }
+}
+
+/// Whether a request names an address of the machine it is for, and no name.
+fn names_address(head: &Parts) -> bool {
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host.parse::<SocketAddr>().is_ok() || address.parse::<IpAddr>().is_ok()
 }
 
 /// The answer to a body that the SDK cannot read: it would take the fault for one of the body's type.

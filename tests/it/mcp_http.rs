@@ -22,8 +22,12 @@ struct Server {
 
 impl Server {
     fn start(place: &Place) -> Self {
+        Server::at(place, "127.0.0.1:0")
+    }
+
+    fn at(place: &Place, address: &str) -> Self {
         let mut command = place.command();
-        let mut child = command.args(["mcp", "--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.args(["mcp", "--http", address]).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
         let address = said.split("http://").nth(1).unwrap_or_else(|| panic!("{said}"));
@@ -133,10 +137,35 @@ fn who_has_no_token_or_comes_from_elsewhere_is_refused() {
         (server.with_token().replace("POST /mcp", "POST /other"), 404),
         (server.with_token(), 200),
         (server.head(&format!("{bearer}Origin: http://localhost:6274\r\n")), 200),
+        (server.head(&format!("{bearer}Origin: http://[::1]:6274\r\n")), 200),
+        (server.with_token().replace(&format!("Host: {}", server.address), "Host: 192.0.2.7"), 403),
     ] {
         let (got, body) = server.send(&head, list.as_bytes());
         assert_eq!(got, status, "{head}\n{body}");
         assert!(got == 200 || !body.contains("search_notes"), "{body}");
+        assert!(got != 403 || body.contains("--host NAME"), "{body}");
+    }
+}
+
+#[test]
+fn a_server_at_every_address_is_reached_by_each_and_by_no_other_name() {
+    let place = place();
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let server = Server::at(&place, "0.0.0.0:0");
+    assert!(server.address.starts_with("127.0.0.1:"), "what is told can be reached: {}", server.address);
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }).to_string();
+    for (host, status) in [
+        ("0.0.0.0:80", 200),
+        ("192.0.2.7:7391", 200),
+        ("192.0.2.7", 200),
+        ("[2001:db8::7]:7391", 200),
+        ("evil.example", 403),
+        ("192.0.2.7.evil.example:80", 403),
+    ] {
+        let head = server.with_token().replace(&format!("Host: {}", server.address), &format!("Host: {host}"));
+        let (got, body) = server.send(&head, list.as_bytes());
+        assert_eq!(got, status, "{host}: {body}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use platform::files::{Private as _, is_open_to_others};
@@ -27,7 +27,18 @@ pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, Cl
     let (token, place) = token(args.token_file.as_deref(), &discovery.data_dir)?;
     let door = Door { address, token, names: args.host.clone() };
     let ready = |address: SocketAddr| {
-        session.say(format!("MCP over HTTP at http://{address}{PATH}; Ctrl-C ends it."));
+        let (at, elsewhere) = match address.ip() {
+            // No client can connect to "every address".
+            IpAddr::V4(any) if any.is_unspecified() => {
+                (SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()), true)
+            }
+            IpAddr::V6(any) if any.is_unspecified() => {
+                (SocketAddr::new(Ipv6Addr::LOCALHOST.into(), address.port()), true)
+            }
+            _ => (address, false),
+        };
+        let elsewhere = if elsewhere { " and at every other address of this machine" } else { "" };
+        session.say(format!("MCP over HTTP at http://{at}{PATH}{elsewhere}; Ctrl-C ends it."));
         session.say(format!("Clients send {}; the token is {place}.", dim("Authorization: Bearer TOKEN")));
         if !address.ip().is_loopback() {
             session.say(format!(
