@@ -18,6 +18,10 @@ use super::{confirm, exit, replace};
 use clients::Client;
 use edit::Refusal;
 pub(super) use http::TOKEN_FILE;
+use protocol::folders::Folders;
+
+/// Symbolic links that are followed to a file that is not there.
+const MOST_LINKS: usize = 8;
 
 /// Name of the entry.
 const NAME: &str = "situated";
@@ -104,13 +108,24 @@ fn known(name: &str) -> Result<&'static Client, CliFailure> {
 /// An assistant's file, and its text if it exists. A symbolic link (as dotfiles often are) stays one: its target is
 /// written.
 fn file_of(client: &Client, home: &Path) -> Result<(PathBuf, Option<String>), CliFailure> {
-    let file = client.file(home);
-    let file = file.canonicalize().unwrap_or(file);
+    let file = target_of(client.file(home));
     match std::fs::read_to_string(&file) {
         Ok(text) => Ok((file, Some(text))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok((file, None)),
         Err(error) => Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
     }
+}
+
+/// What a path leads to, whether or not it is there.
+fn target_of(mut file: PathBuf) -> PathBuf {
+    for _ in 0..MOST_LINKS {
+        if let Ok(file) = file.canonicalize() {
+            return file;
+        }
+        let Ok(target) = std::fs::read_link(&file) else { break };
+        file = file.parent().map_or_else(|| target.clone(), |folder| folder.join(&target));
+    }
+    file
 }
 
 /// Shows a change, asks, and writes it.
@@ -203,15 +218,28 @@ fn program() -> Result<PathBuf, CliFailure> {
 fn arguments(session: &Session) -> Vec<String> {
     let variables = ["SITUATED_CONFIG", "SITUATED_DATA_DIR", "SITUATED_SOCKET"];
     let mut arguments = Vec::new();
-    for ((flag, given), variable) in session.globals.places().into_iter().zip(variables) {
+    let elsewhere = elsewhere(session);
+    for (((flag, given), variable), elsewhere) in session.globals.places().into_iter().zip(variables).zip(elsewhere) {
         let variable = || std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        if let Some(path) = given.clone().or_else(variable) {
+        if let Some(path) = given.clone().or_else(variable).or(elsewhere) {
             let path = std::path::absolute(&path).unwrap_or(path);
             arguments.extend([flag.to_owned(), path.to_string_lossy().into_owned()]);
         }
     }
     arguments.push("mcp".to_owned());
     arguments
+}
+
+/// Configuration and data where a program would not find them for which no variable but `HOME` is set, as the one that
+/// an assistant starts.
+fn elsewhere(session: &Session) -> [Option<PathBuf>; 3] {
+    let here = Folders::here();
+    let Some(usual) = here.home.as_deref().map(Folders::without_variables) else { return [None, None, None] };
+    let (config, data) = (here.config_file.in_use(), here.data_dir.in_use());
+    let config = (!usual.config_file.is_usual(config) && config.exists()).then(|| config.to_owned());
+    // If the configuration names the folder, it is found by that.
+    let is_named = session.discovery().0.data_dir != data;
+    [config, (!is_named && !usual.data_dir.is_usual(data)).then(|| data.to_owned()), None]
 }
 
 fn show(
@@ -223,7 +251,9 @@ fn show(
 ) -> Result<(), CliFailure> {
     let replaced = old.filter(|_| entry.is_some()).and_then(|old| client.entered(old));
     let what = match (entry, old) {
-        (Some(_), Some(_)) if replaced.is_some() => format!("would get this in place of its entry `{NAME}`:"),
+        (Some(_), Some(_)) if replaced.is_some() => format!(
+            "would get this in place of its entry `{NAME}`, of which what is not named here stays (but no URL):"
+        ),
         (Some(_), Some(_)) => "would get this entry beside what is in it:".to_owned(),
         (Some(_), None) => "would be a new file with this entry:".to_owned(),
         (None, _) => format!("would lose its entry `{NAME}`; what else is in it stays."),

@@ -109,6 +109,40 @@ fn files_that_are_not_understood_are_left_alone() {
     assert!(place.run(&["mcp", "install", "cursor", "--yes"]).status.success());
     assert!(home.join(".cursor/mcp.json").symlink_metadata().unwrap().file_type().is_symlink());
     assert!(std::fs::read_to_string(&real).unwrap().contains("situated"));
+    // Also where its target is not there yet.
+    let link = home.join(".cursor/mcp.json");
+    for target in ["../later.json", home.join("latest.json").to_str().unwrap()] {
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        assert!(place.run(&["mcp", "install", "cursor", "--yes"]).status.success());
+        assert!(link.symlink_metadata().unwrap().file_type().is_symlink());
+        assert!(std::fs::read_to_string(&link).unwrap().contains("situated"));
+    }
+}
+
+#[test]
+fn a_program_without_the_shells_variables_finds_what_they_name() {
+    let place = Place::new();
+    let home = place.dir.path();
+    let (data, config) = (home.join("share"), home.join("etc"));
+    std::fs::create_dir_all(config.join("situated")).unwrap();
+    std::fs::write(config.join("situated/config.toml"), "").unwrap();
+    let entry = |variables: &[(&str, &std::path::Path)]| -> Vec<String> {
+        let mut command = place.command();
+        for variable in ["SITUATED_CONFIG", "SITUATED_DATA_DIR", "SITUATED_SOCKET"] {
+            command.env_remove(variable);
+        }
+        let output =
+            command.envs(variables.iter().copied()).args(["mcp", "install", "cursor", "--dry-run", "--json"]).output();
+        let told: Value = serde_json::from_str(&out(&output.unwrap())).unwrap();
+        let arguments = told["entry"]["args"].as_array().unwrap().iter();
+        arguments.map(|argument| argument.as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(entry(&[]), ["mcp"]);
+    let (config, file) = (config.as_path(), config.join("situated/config.toml"));
+    let (found, file) = (data.join("situated"), file.to_str().unwrap());
+    assert_eq!(entry(&[("XDG_DATA_HOME", &data)]), ["--data-dir", found.to_str().unwrap(), "mcp"]);
+    assert_eq!(entry(&[("XDG_CONFIG_HOME", config)]), ["--config", file, "mcp"]);
 }
 
 #[test]

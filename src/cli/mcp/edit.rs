@@ -29,6 +29,10 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// Members of an entry for a server that speaks HTTP, in any client: one that starts a program must have none of them.
+pub(super) const OF_HTTP: &[&str] =
+    &["url", "serverUrl", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers"];
+
 /// What the clients' own files may contain besides JSON.
 const COMMENTED: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -43,7 +47,8 @@ const COMMENTED: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// `text` with `entry` under `name` in the object `section` at the top; `None` if it has it already.
+/// `text` with `entry` under `name` in the object `section` at the top; `None` if it has it already. Of an existing entry
+/// all stays that `entry` does not have, except what is [`OF_HTTP`].
 pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -> Result<Option<String>, Refusal> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if body.trim().is_empty() {
@@ -56,11 +61,42 @@ pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -
         None => top.object_value_or_set(section),
     };
     match only(&servers, name)? {
-        Some(known) if value_of(&known).as_ref() == Some(entry) => return Ok(None),
-        Some(known) => known.set_value(input(entry)),
+        Some(known) => match known.object_value() {
+            Some(members) if !set(&members, entry)? => return Ok(None),
+            Some(_) => {}
+            None => known.set_value(input(entry)),
+        },
         None => drop(servers.append(name, input(entry))),
     }
     Ok(Some(format!("{}{root}", &text[..text.len() - body.len()])))
+}
+
+/// Gives an entry these members; whether it changed.
+fn set(known: &CstObject, entry: &Value) -> Result<bool, Refusal> {
+    let mut changed = false;
+    for key in OF_HTTP {
+        if let Some(member) = only(known, key)? {
+            member.remove();
+            changed = true;
+        }
+    }
+    // A client that needs no `type` for a program takes its absence for one.
+    if entry.get("type").is_none()
+        && let Some(member) = only(known, "type")?
+        && value_of(&member) != Some(json!("stdio"))
+    {
+        member.remove();
+        changed = true;
+    }
+    for (key, value) in entry.as_object().into_iter().flatten() {
+        match only(known, key)? {
+            Some(member) if value_of(&member).as_ref() == Some(value) => continue,
+            Some(member) => member.set_value(input(value)),
+            None => drop(known.append(key, input(value))),
+        }
+        changed = true;
+    }
+    Ok(changed)
 }
 
 /// `text` without the entry `name` in the object `section` at the top; `None` if there is none.

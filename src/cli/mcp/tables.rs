@@ -3,11 +3,11 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};
 
-use super::edit::Refusal;
+use super::edit::{OF_HTTP, Refusal};
 use crate::cli::toml_text;
 
 /// `text` with `entry` under `name` in the table `section`; `None` if it has it already. In an existing entry, keys
-/// that `entry` does not have stay.
+/// that `entry` does not have stay, except those that are [`OF_HTTP`]: Codex refuses an entry of both kinds.
 pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -> Result<Option<String>, Refusal> {
     let mut document = parsed(text)?;
     let servers = document.entry(section).or_insert_with(|| {
@@ -19,7 +19,7 @@ pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -
     let servers = servers.as_table_like_mut().ok_or_else(|| no_table(section))?;
     let known = servers.entry(name).or_insert_with(|| Item::Table(Table::new()));
     let known = known.as_table_like_mut().ok_or_else(|| no_table(&format!("{section}.{name}")))?;
-    let mut changed = false;
+    let mut changed = OF_HTTP.iter().filter(|key| known.remove(key).is_some()).count() > 0;
     for (key, value) in entry.as_object().into_iter().flatten() {
         if known.get(key).and_then(json).as_ref() != Some(value) {
             known.insert(key, Item::Value(toml(value)));

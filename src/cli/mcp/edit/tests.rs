@@ -30,6 +30,27 @@ fn what_stands_there_stays() {
 }
 
 #[test]
+fn an_entry_that_is_there_keeps_what_its_user_added() {
+    let text = |command: &str| {
+        format!(
+            "{{\"mcpServers\": {{\"situated\": {{\"command\": \"{command}\", \"args\": [\"mcp\"], \"disabled\": true, // mine\n \
+             \"env\": {{\"A\": \"b\"}}}}}}}}"
+        )
+    };
+    assert_eq!(set(&text("/old/situated")).unwrap().unwrap(), text("/bin/situated"));
+    assert_eq!(set(&text("/bin/situated")), Ok(None), "what is added to it is no reason to write it");
+    // An entry that speaks HTTP is none that starts a program.
+    let http =
+        json!({ "mcpServers": { "situated": { "type": "http", "url": "http://x", "headers": {}, "disabled": true } } });
+    let new: Value = serde_json::from_str(&set(&http.to_string()).unwrap().unwrap()).unwrap();
+    let kept = json!({ "command": "/bin/situated", "args": ["mcp"], "disabled": true });
+    assert_eq!(new["mcpServers"]["situated"], kept);
+    let odd = json!({ "mcpServers": { "situated": 3 } });
+    let new: Value = serde_json::from_str(&set(&odd.to_string()).unwrap().unwrap()).unwrap();
+    assert_eq!(new["mcpServers"]["situated"], ours());
+}
+
+#[test]
 fn sections_are_made() {
     for text in [
         "",

@@ -43,6 +43,11 @@ fn an_entry_that_is_there_keeps_what_its_user_added() {
     let new = set(&old).unwrap().unwrap();
     assert_eq!(new, old.replace("/old/situated", "/bin/situated"));
     assert_eq!(out(&new).unwrap().unwrap().trim(), "");
+    // An entry that speaks HTTP is none that starts a program.
+    let http = "[mcp_servers.situated]\nurl = \"http://127.0.0.1:7391/mcp\"\nbearer_token_env_var = \"T\"\nenv = { A = \"b\" }\n";
+    let new: toml::Table = set(http).unwrap().unwrap().parse().unwrap();
+    let keys: Vec<&String> = new["mcp_servers"]["situated"].as_table().unwrap().keys().collect();
+    assert_eq!(keys, ["args", "command", "env"]);
     // However a table may be written.
     for text in [
         "mcp_servers = { other = { command = \"x\" } }\n",
