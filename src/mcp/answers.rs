@@ -82,7 +82,7 @@ pub(super) async fn note(asked: params::Read, caller: &Caller) -> Result<NoteLin
         return Err(Trouble::invalid("`line` counts from 1, and `lines` is 1 or more"));
     }
     let limit = size::limit(max_chars)?;
-    let Named { vault, path, lines: of_hit } = resources::named(&path, of.as_ref());
+    let Named { vault, path, lines: of_hit } = resources::named_now(&path, of.as_ref(), caller).await?;
     let (from, lines) = match (from, of_hit) {
         (None, Some((first, last))) => (Some(first), lines.or(last.map(|last| last - first + 1))),
         _ => (from, lines),

@@ -4,9 +4,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
+use super::caller::Caller;
+use super::daemon::Trouble;
 use super::results::{NoteLines, TRUST};
 use super::{clean, size};
 use note::Format;
+use protocol::daemon::{HelloRequest, VaultInfo};
 use protocol::hit::{Lines, split_lines};
 use protocol::note::{RecentAnswer, RecentNote};
 
@@ -50,8 +53,8 @@ pub(super) struct Named {
 pub(super) fn named(typed: &str, vault: Option<&String>) -> Named {
     let uri = typed.trim();
     let of = place(uri).or_else(|| in_obsidian(uri)).map(|(vault, path)| (Some(vault), path));
-    let file = || uri.strip_prefix("file://").and_then(decode).map(|path| (None, path));
-    let (of, path) = of.or_else(file).unwrap_or_else(|| (None, clean::named(typed)));
+    let file = || uri.strip_prefix("file://").and_then(decode).or_else(|| obsidians(uri, "path"));
+    let (of, path) = of.or_else(|| Some((None, file()?))).unwrap_or_else(|| (None, clean::named(typed)));
     let vault = of.or_else(|| vault.map(|name| clean::named(name)));
     // Without an extension before the colon all of it may be a title: `John 3:16`.
     match split_lines(&path).filter(|(path, _)| Format::of(path).is_some()) {
@@ -62,9 +65,30 @@ pub(super) fn named(typed: &str, vault: Option<&String>) -> Named {
 
 /// Vault and name of `obsidian://open?vault=VAULT&file=NAME`.
 fn in_obsidian(uri: &str) -> Option<(String, String)> {
+    Some((obsidians(uri, "vault")?, obsidians(uri, "file")?))
+}
+
+/// A value of `obsidian://open?KEY=VALUE&…`.
+fn obsidians(uri: &str, key: &str) -> Option<String> {
     let query = uri.strip_prefix("obsidian://open?")?;
-    let value = |key: &str| query.split('&').find_map(|pair| decode(pair.strip_prefix(key)?.strip_prefix('=')?));
-    Some((value("vault")?, value("file")?))
+    query.split('&').find_map(|pair| decode(pair.strip_prefix(key)?.strip_prefix('=')?))
+}
+
+/// The name of a vault that Obsidian calls `name`, which is that of its folder.
+pub(super) fn of_obsidian(name: &str, vaults: &[VaultInfo]) -> Option<String> {
+    let of_folder = |vault: &&VaultInfo| vault.path.file_name().is_some_and(|folder| folder == name);
+    let known = vaults.iter().find(|vault| vault.name == name).or_else(|| vaults.iter().find(of_folder))?;
+    Some(known.name.clone())
+}
+
+/// As [`named`], where what names the vault may be Obsidian's name of it.
+pub(super) async fn named_now(typed: &str, vault: Option<&String>, caller: &Caller) -> Result<Named, Trouble> {
+    let mut named = named(typed, vault);
+    if let Some((name, _)) = in_obsidian(typed.trim()) {
+        let known = of_obsidian(&name, &caller.call(HelloRequest::default()).await?.vaults);
+        named.vault = known.or(named.vault);
+    }
+    Ok(named)
 }
 
 fn decode(text: &str) -> Option<String> {

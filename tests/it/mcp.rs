@@ -453,6 +453,39 @@ fn questions_that_wait_for_a_model_keep_no_search_waiting() {
 }
 
 #[test]
+fn notes_are_named_as_results_and_obsidian_name_them() {
+    let place = birds();
+    let clipped = "Web\u{ad}clip\u{200e}.md";
+    place.write(clipped, "# Clip\n\nA clipped quokka.\n");
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let found = assistant.data("search_notes", json!({ "query": "quokka" }));
+    let shown = found["results"][0]["path"].as_str().unwrap().to_owned();
+    assert_eq!(shown, "Web\\u{ad}clip\\u{200e}.md");
+    for arguments in [
+        json!({ "query": "quokka", "filters": { "path": shown } }),
+        json!({ "query": format!("quokka path:\"{shown}\"") }),
+    ] {
+        let found = assistant.data("search_notes", arguments);
+        assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+        assert_eq!(found["results"][0]["path"], shown);
+    }
+    let grep = json!({ "pattern": "quokka", "within": format!("path:\"{shown}\"") });
+    let lines = assistant.text("grep_notes", grep);
+    assert!(lines.contains("clipped quokka"), "{lines}");
+    // Obsidian names a vault by its folder, and a file by its path.
+    let renamed = place.run(&["vault", "rename", "notes", "My Notes"]);
+    assert!(renamed.status.success(), "{renamed:?}");
+    let file = place.vault.join("Plan.md").to_str().unwrap().replace('/', "%2F");
+    for address in ["obsidian://open?vault=notes&file=Plan".to_owned(), format!("obsidian://open?path={file}")] {
+        let text = assistant.text("read_note", json!({ "path": address }));
+        assert!(text.contains("vault My Notes, Plan.md") && text.contains("Buy a boat"), "{address}: {text}");
+    }
+}
+
+#[test]
 fn a_reindexing_tells_how_far_it_is_and_ends_when_it_is_cancelled() {
     let place = Place::new();
     for n in 0..400 {

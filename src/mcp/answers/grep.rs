@@ -28,7 +28,7 @@ pub(in crate::mcp) async fn lines(asked: params::Grep, caller: &Caller) -> Resul
     let asked = GrepRequest {
         pattern,
         fixed,
-        within,
+        within: clean::named(&within),
         before: context,
         after: context,
         vault: vault(of.as_ref()),

@@ -35,8 +35,11 @@ pub(in crate::mcp) fn without_settings(given: Map<String, Value>) -> Result<Map<
 
 pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<ToolResult, Trouble> {
     written_by(asked.llm_provider.as_deref(), caller).await?;
-    let (vault, path) = match asked.path.as_deref().map(|path| resources::named(path, asked.vault.as_ref())) {
-        Some(named) => (named.vault, Some(named.path)),
+    let (vault, path) = match asked.path.as_deref() {
+        Some(path) => {
+            let named = resources::named_now(path, asked.vault.as_ref(), caller).await?;
+            (named.vault, Some(named.path))
+        }
         None => (vault(asked.vault.as_ref()), None),
     };
     let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };

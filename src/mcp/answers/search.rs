@@ -27,7 +27,8 @@ const QUERY: usize = 300;
 /// Conditions as the daemon takes them.
 pub(super) fn filter(filters: Option<&Filters>) -> Option<SearchFilter> {
     let Filters { path, tag, note_type, after, before } = filters?.clone();
-    let tag = tag.map(|tag| clean::named(&tag));
+    // As a result shows them, with hidden characters written out.
+    let [path, tag, note_type] = [path, tag, note_type].map(|given| given.map(|given| clean::named(&given)));
     Some(SearchFilter { path, tag, note_type, after, before, ..SearchFilter::default() })
 }
 
@@ -72,7 +73,7 @@ pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<T
     let mut include = vec![Include::Quality];
     include.extend(asked.include.contains(&params::Include::Links).then_some(Include::Links));
     let request = SearchRequest {
-        query: asked.query,
+        query: clean::named(&asked.query),
         limit: Some(limit(asked.limit)?),
         per_note: asked.per_note,
         min_score: asked.score_threshold,
@@ -94,7 +95,10 @@ pub(in crate::mcp) async fn related(asked: Related, caller: &Caller) -> Result<T
         return Err(Trouble::invalid("give `path`, a note, or `text`, and not both"));
     }
     let style = Style { contexts: false, whole: 0, ..Style::of(&[], None, asked.max_chars)? };
-    let named = asked.path.as_deref().map(|path| resources::named(path, asked.vault.as_ref()));
+    let named = match asked.path.as_deref() {
+        Some(path) => Some(resources::named_now(path, asked.vault.as_ref(), caller).await?),
+        None => None,
+    };
     let (of_hit, path, vault) = match named {
         Some(named) => (named.lines, Some(named.path), named.vault),
         None => (None, None, vault(asked.vault.as_ref())),

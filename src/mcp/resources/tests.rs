@@ -29,6 +29,7 @@ fn a_note_is_named_as_a_model_comes_by_its_name() {
         ("note://my%20notes/a%20b.md", Some("my notes"), "a b.md", None),
         ("file:///home/me/a%20b.md", None, "/home/me/a b.md", None),
         ("obsidian://open?vault=A%20B&file=Boats%2FHarbour", Some("A B"), "Boats/Harbour", None),
+        ("obsidian://open?path=%2Fhome%2Fme%2FA%20b.md", None, "/home/me/A b.md", None),
         ("pub/Note 0.md:5-11", None, "pub/Note 0.md", Some((5, Some(11)))),
         ("note://A/Note.md:5", Some("A"), "Note.md", Some((5, None))),
         ("John 3:16", None, "John 3:16", None),
@@ -39,4 +40,9 @@ fn a_note_is_named_as_a_model_comes_by_its_name() {
         assert_eq!(named(typed, None), meant, "{typed}");
     }
     assert_eq!(named("a.md", Some(&"v".to_owned())).vault.as_deref(), Some("v"));
+    let vaults = [("My Notes", "/n/Notes"), ("Notes2", "/n/Work"), ("Work", "/n/other")]
+        .map(|(name, path)| VaultInfo { name: name.into(), path: path.into(), default: false });
+    for (name, known) in [("Notes", Some("My Notes")), ("Work", Some("Work")), ("Nowhere", None)] {
+        assert_eq!(of_obsidian(name, &vaults).as_deref(), known, "{name}");
+    }
 }
