@@ -103,11 +103,15 @@ impl Plugin {
     pub(super) fn next(&self, folder: &Path) -> String {
         match self.editor {
             EditorName::Neovim => {
-                "Start Neovim anew: `:Situated` searches, `:SituatedRelated` shows what lies near the note.\n\
-                                   A key for it, in your init.lua:\n  \
-                                   vim.keymap.set(\"n\", \"<leader>s\", \"<Cmd>Situated<CR>\")\n\
-                                   `:helptags ALL` once, and `:help situated` tells the rest."
-                    .to_owned()
+                format!(
+                    "Start Neovim anew: `:Situated` searches, `:SituatedRelated` shows what lies near the note.\n\
+                     With lazy.nvim, which looks into no packages, put this among its plugins:\n  \
+                     {{ dir = {:?} }}\n\
+                     A key for it, in your init.lua:\n  \
+                     vim.keymap.set(\"n\", \"<leader>s\", \"<Cmd>Situated<CR>\")\n\
+                     `:helptags ALL` once, and `:help situated` tells the rest.",
+                    folder.to_string_lossy()
+                )
             }
             EditorName::Emacs => format!(
                 "Put this into your init file, and start Emacs anew:\n  \

@@ -13,6 +13,9 @@ use crate::service::files::{Undo, Write};
 /// Name of the record in the plugin's folder.
 const RECORD: &str = ".situated.json";
 
+/// The folder of documentation in Neovim's plugin, where Neovim's `:helptags` leaves an index.
+const HELP: &str = "doc";
+
 /// What was written. It tells a file that somebody has changed from one of an older version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
@@ -123,6 +126,10 @@ impl Installed {
             }
         }
         fs::remove_file(self.folder.join(RECORD))?;
+        // The editor makes it of our documentation, as the user was told to have done, and can make it anew.
+        if record.files.keys().any(|path| Path::new(path).starts_with(HELP)) {
+            let _ = fs::remove_file(self.folder.join(HELP).join("tags"));
+        }
         for path in record.files.keys() {
             // The record's paths are the plugin's own: none leads out of its folder.
             for folder in Path::new(path).ancestors().skip(1) {
@@ -173,6 +180,9 @@ mod tests {
             fs::remove_file(folder.join(plugin.files[0].0)).unwrap();
             assert!(matches!(look().standing(plugin), Standing::Other(_)), "a part is missing");
             look().install(plugin).unwrap();
+            if folder.join(HELP).exists() {
+                fs::write(folder.join(HELP).join("tags"), "as `:helptags` makes it").unwrap();
+            }
             assert_eq!(look().uninstall(plugin).unwrap(), [""; 0]);
             assert!(tree(dir.path()).is_empty());
             assert!(!folder.exists());
