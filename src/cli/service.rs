@@ -332,13 +332,16 @@ pub(super) fn not_allowed(config: &Config) -> Option<String> {
         return None;
     }
     let found = service::inspect();
-    let closed = found.running && found.keeper == "systemd" && !found.network;
-    closed.then(|| {
-        format!(
-            "the service may not use the network, which {} needs: `situated service install` lets it",
-            network.join(", ")
-        )
-    })
+    lacks_network(&found, &network).filter(|_| found.running).map(|why| format!("{why}: {LETS_IT}"))
+}
+
+/// What to do about a unit that forbids the network.
+pub(super) const LETS_IT: &str = "`situated service install` lets it";
+
+/// That the unit forbids the network which these providers need. It was installed before they were configured.
+pub(super) fn lacks_network(found: &service::Inspection, providers: &[String]) -> Option<String> {
+    let closed = found.unit.is_some() && found.keeper == "systemd" && !found.network && !providers.is_empty();
+    closed.then(|| format!("the service may not use the network, which {} needs", providers.join(", ")))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use super::exit;
 use super::jobs::{is_free, paused};
 use super::money::{estimated, spent};
 use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
+use super::service::LETS_IT;
 use super::session::{CliFailure, Session, safe};
 use protocol::client::ClientError;
 use protocol::contexts::OfferedWork;
@@ -30,6 +31,9 @@ use rows::{Light, Rows};
 
 /// Most entries of a list; `--json` has all that the daemon reports.
 const SHOWN: usize = 3;
+
+/// How the system says that a socket of the network is forbidden to a service.
+const NO_NETWORK: &str = "(os error 97)";
 
 /// Most kinds of left-out files that are named.
 const LEFT_OUT: usize = 6;
@@ -117,6 +121,11 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     (out.light, out.health) = (light, health.to_owned());
     for problem in &status.problems {
         out.add("problem", &safe(problem));
+    }
+    // A unit that was installed before a provider was configured forbids it the network; the system says no more than this.
+    let unreached = status.problems.iter().chain(&status.contexts.held).any(|why| why.contains(NO_NETWORK));
+    if unreached && status.supervisor == "systemd" {
+        out.add("problem", &format!("the service may not use the network: {LETS_IT}"));
     }
     for vault in &status.vaults {
         out.gap();

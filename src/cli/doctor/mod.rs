@@ -17,6 +17,7 @@ use super::args::Doctor;
 use super::exit;
 use super::print::{Out, bold, counted, dim, green, padded, printable, red, wrap, yellow};
 use super::session::{CliFailure, Session};
+use crate::service::wanted::network;
 use redact::Redactor;
 
 /// Columns of a check's id.
@@ -110,7 +111,8 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
 fn look(full: bool, session: &Session) -> (facts::Facts, Vec<Check>) {
     let facts = facts::gather(session);
     let mut found = checks::checks(&facts, full);
-    found.extend(service::checks(&crate::service::inspect()));
+    let providers = session.config().map(|loaded| network(&loaded.config)).unwrap_or_default();
+    found.extend(service::checks(&crate::service::inspect(), &providers));
     (facts, found)
 }
 

@@ -1,6 +1,7 @@
 //! What the login service says of itself. Pure.
 
 use super::super::print::counted;
+use super::super::service::lacks_network;
 use super::Check;
 use crate::service::Inspection;
 
@@ -9,8 +10,8 @@ const ID: &str = "service";
 /// Rewrites the unit, whatever is wrong with it.
 const INSTALL: &str = "situated service install";
 
-/// Judges the service: whether there can be one, whether it is installed, and whether it runs.
-pub(super) fn checks(found: &Inspection) -> Vec<Check> {
+/// Judges the service: whether there can be one, whether it is installed and runs, and whether it can ask `providers`.
+pub(super) fn checks(found: &Inspection, providers: &[String]) -> Vec<Check> {
     if found.keeper == "none" {
         let what = "nothing here keeps services at login; whatever starts your programs can run `situated run --quiet`";
         return vec![Check::note(ID, what)];
@@ -42,6 +43,7 @@ pub(super) fn checks(found: &Inspection) -> Vec<Check> {
         let version = found.version.as_deref().unwrap_or("before 0.1");
         checks.push(Check::warn(ID, format!("its unit was written by situated {version}")).remedy(INSTALL));
     }
+    checks.extend(lacks_network(found, providers).map(|why| Check::warn(ID, why).remedy(INSTALL)));
     if let Some(hidden) = &found.hidden {
         checks.push(
             Check::note(ID, "a unit of your own hides the packaged one")

@@ -10,6 +10,7 @@ use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
 use crate::service::logs;
 use crate::service::logs::LogPlace;
+use crate::service::wanted::network;
 
 /// Columns of the names.
 const COLUMN: usize = 10;
@@ -33,12 +34,14 @@ pub(super) fn status(session: &mut Session) -> Result<u8, CliFailure> {
         }))?;
         return Ok(code);
     }
-    print(&found, daemon.as_ref(), log.as_ref(), now(), &mut session.out)?;
+    let providers = session.config().map(|loaded| network(&loaded.config)).unwrap_or_default();
+    print(&found, &providers, daemon.as_ref(), log.as_ref(), now(), &mut session.out)?;
     Ok(code)
 }
 
 fn print(
     found: &Inspection,
+    providers: &[String],
     daemon: Option<&(u32, String)>,
     log: Option<&LogPlace>,
     now: i64,
@@ -86,6 +89,9 @@ fn print(
         }
         program(found, daemon, &mut row)?;
         row("sandbox", sandbox(found))?;
+        if let Some(why) = super::lacks_network(found, providers) {
+            row("", yellow(format!("{why}: {}", super::LETS_IT)))?;
+        }
     }
     if let Some((pid, version)) = daemon.filter(|(pid, _)| found.pid != Some(*pid)) {
         row("daemon", format!("pid {pid} of version {} was started by hand", safe(version)))?;

@@ -110,6 +110,10 @@ fn contexts_of_a_model_are_told_in_words() {
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
     }
+    let refused =
+        ContextStatus { held: Some("openai: Address family not supported (os error 97)".into()), ..contexts.clone() };
+    let told = shown(&Status { contexts: refused, supervisor: "systemd".into(), ..status() }, 120);
+    assert!(told.contains("the service may not use the network: `situated service install` lets it"), "{told}");
     let unpriced = Estimate { micro_dollars: None, tokens_in: 900, tokens_out: 99, ..renewal };
     let told =
         shown(&Status { contexts: ContextStatus { renewal: Some(unpriced), ..contexts.clone() }, ..status() }, 120);

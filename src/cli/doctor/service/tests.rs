@@ -19,8 +19,18 @@ fn healthy() -> Inspection {
 }
 
 #[test]
+fn a_unit_without_the_network_that_a_provider_needs_is_told() {
+    let providers = ["[context] openai".to_owned()];
+    let told = |inspection: &Inspection| checks(inspection, &providers).pop().unwrap();
+    let found = told(&healthy());
+    assert_eq!((found.level, found.remedy.as_deref()), (Warn, Some(INSTALL)));
+    assert!(found.finding.contains("may not use the network, which [context] openai needs"), "{found:?}");
+    assert_eq!(told(&Inspection { network: true, ..healthy() }).level, Ok);
+}
+
+#[test]
 fn each_fault_has_its_remedy() {
-    assert_eq!(checks(&healthy()), [Check::new(ID, Ok, "systemd keeps it, in the strict sandbox")]);
+    assert_eq!(checks(&healthy(), &[]), [Check::new(ID, Ok, "systemd keeps it, in the strict sandbox")]);
     type Fault = fn(&mut Inspection);
     let faults: [(Fault, Level, &str, &str); 9] = [
         (|i| i.keeper = "none", Note, "situated run --quiet", ""),
@@ -36,7 +46,7 @@ fn each_fault_has_its_remedy() {
     for (fault, level, finding, remedy) in faults {
         let mut inspection = healthy();
         fault(&mut inspection);
-        let found = checks(&inspection);
+        let found = checks(&inspection, &[]);
         let worst = found.iter().max_by_key(|check| check.level).unwrap();
         assert_eq!(worst.level, level, "{found:?}");
         assert!(worst.finding.contains(finding) && worst.remedy.as_deref().unwrap_or("") == remedy, "{worst:?}");

@@ -2,9 +2,13 @@ use super::super::super::search::tests::Page;
 use super::*;
 
 fn shown_as(found: &Inspection, daemon: Option<&(u32, String)>) -> String {
+    shown_with(&[], found, daemon)
+}
+
+fn shown_with(providers: &[String], found: &Inspection, daemon: Option<&(u32, String)>) -> String {
     let page = Page::default();
     let log = LogPlace::File("/data/daemon.log".into());
-    print(found, daemon, Some(&log), 1_700_007_200, &mut Out::to(page.clone(), 90)).unwrap();
+    print(found, providers, daemon, Some(&log), 1_700_007_200, &mut Out::to(page.clone(), 90)).unwrap();
     page.text()
 }
 
@@ -43,6 +47,20 @@ fn it_says_how_the_service_stands() {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
     assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn a_unit_that_forbids_what_a_provider_needs_is_told() {
+    let providers = ["[context] openai".to_owned()];
+    let said =
+        |found: &Inspection| shown_with(&providers, found, None).split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = said(&running());
+    assert!(
+        told.contains("may not use the network, which [context] openai needs: `situated service install`"),
+        "{told}"
+    );
+    let told = said(&Inspection { network: true, ..running() });
+    assert!(!told.contains("may not use"), "{told}");
 }
 
 #[test]
