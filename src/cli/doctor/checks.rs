@@ -39,7 +39,7 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     found.push(leaves(facts));
     found.extend(watches(facts));
     for vault in &facts.vaults {
-        found.extend(vault_checks(vault, full));
+        found.extend(vault_checks(vault, full, !matches!(facts.writable, Some(Err(_)))));
     }
     found.extend(facts.orphans.iter().map(orphan));
     found.extend(told(facts));
@@ -94,9 +94,15 @@ fn version(facts: &Facts) -> Option<Check> {
 fn data(facts: &Facts) -> Check {
     let (id, dir) = ("data", facts.data_dir.display());
     if let Some(Err(why)) = &facts.writable {
-        return Check::fail(id, format!("nothing can be written in {dir}, where the index has to be"))
-            .because(why.clone())
-            .remedy("set `data_dir` in the configuration to a folder that can be written");
+        let check = Check::fail(id, format!("nothing can be written in {dir}, where the index has to be"));
+        let check = check.because(why.clone());
+        // Another folder would have none of what was paid for.
+        let is_closed =
+            |place: &&Place| place.path == facts.data_dir && place.uid == facts.uid && place.mode & 0o200 == 0;
+        return match facts.data.as_ref().filter(is_closed) {
+            Some(_) => check.remedy(format!("chmod -R u+w {}", typed(&facts.data_dir))),
+            None => check.remedy("set `data_dir` in the configuration to a folder that can be written"),
+        };
     }
     match &facts.data {
         Some(place) if place.path == facts.data_dir && place.uid != facts.uid => Check::fail(
@@ -225,7 +231,12 @@ fn disk(facts: &Facts) -> Check {
     match facts.disk {
         None => Check::note(id, "how much room there is cannot be told"),
         Some((free, _)) => {
-            let finding = format!("{} are free, the indexes take {}", bytes(free), bytes(store));
+            let finding = if facts.vaults.is_empty() && !facts.config_problems.is_empty() {
+                // Which indexes there are is not known.
+                format!("{} are free", bytes(free))
+            } else {
+                format!("{} are free, the indexes take {}", bytes(free), bytes(store))
+            };
             match free {
                 _ if free < LEAST_FREE => Check::fail(id, finding)
                     .because("what cannot be written is tried again when there is room; what was indexed is found")
@@ -332,6 +343,9 @@ fn leaves(facts: &Facts) -> Check {
         Daemon::Answers(status, _) => {
             Check::note(id, "text leaves this machine").because(status.leaves_machine.join("; "))
         }
+        _ if !facts.config_problems.is_empty() => {
+            Check::note(id, "what would leave this machine is not known: the configuration is wrong")
+        }
         _ if facts.providers.is_empty() => Check::ok(id, "no provider is configured: nothing will leave this machine"),
         _ => {
             let names: Vec<&str> = facts.providers.iter().map(|provider| provider.name).collect();
@@ -373,7 +387,7 @@ fn watches(facts: &Facts) -> Vec<Check> {
     found
 }
 
-fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
+fn vault_checks(vault: &VaultFacts, full: bool, writable: bool) -> Vec<Check> {
     let name = format!("`{}`", vault.name);
     if let Some(why) = &vault.unreadable {
         return vec![Check::fail("vault", format!("{name} cannot be read")).because(why.clone())];
@@ -413,11 +427,11 @@ fn vault_checks(vault: &VaultFacts, full: bool) -> Vec<Check> {
                 .remedy("situated --json status | jq '.vaults[].conflicts'"),
         );
     }
-    found.extend(index_checks(vault, &name));
+    found.extend(index_checks(vault, &name, writable));
     found
 }
 
-fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
+fn index_checks(vault: &VaultFacts, name: &str, writable: bool) -> Vec<Check> {
     if let Some(why) = &vault.index_unreadable {
         return vec![Check::warn("store", format!("{name}: its index cannot be read")).because(why.clone())];
     }
@@ -427,6 +441,11 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
     let mut found = Vec::new();
     let size = bytes(vault.store.bytes);
     found.push(match &vault.database {
+        // The daemon does not start, so it moves nothing aside.
+        Some(Err(why)) if !writable => {
+            let finding = format!("{name}: the database does not open, perhaps for nothing can be written there");
+            Check::warn("store", finding).because(why.clone())
+        }
         Some(Err(why)) => {
             let finding = format!(
                 "{name}: the database does not open; the next daemon moves it aside and makes it anew from the notes"
@@ -463,7 +482,13 @@ fn index_checks(vault: &VaultFacts, name: &str) -> Vec<Check> {
             }
         }
     }));
-    if !vault.words {
+    if let Some(why) = &vault.words_unreadable {
+        found.push(
+            Check::warn("words", format!("{name}: the index of words cannot be read, so nothing is found by words"))
+                .because(why.clone())
+                .remedy(format!("chmod -R u+rwX {}/lexical", typed(&vault.index))),
+        );
+    } else if !vault.words {
         found.push(Check::note("words", format!("{name}: the index of words is not there; the next daemon makes it")));
     }
     found

@@ -16,6 +16,9 @@ use vault::walk::Skip;
 /// Databases up to this size are copied to see whether they open.
 const MOST_TO_COPY: u64 = 512 << 20;
 
+/// A file that each index of words has.
+const WORDS: &str = "lexical/words/meta.json";
+
 /// Most paths that are named of each kind.
 const NAMED: usize = 3;
 
@@ -48,6 +51,8 @@ pub(super) struct VaultFacts {
     pub(super) database: Option<Result<u64, String>>,
     /// Whether the index of words is there.
     pub(super) words: bool,
+    /// Why it cannot be told whether it is.
+    pub(super) words_unreadable: Option<String>,
 }
 
 /// Looks at the vaults of the configuration, and at others that the daemon serves.
@@ -88,7 +93,8 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
         index_unreadable: index.try_exists().err().map(|error| error.to_string()),
         store: store::look(&index),
         database: if free { store::rehearse(&index, MOST_TO_COPY) } else { None },
-        words: index.join("lexical/words/meta.json").is_file(),
+        words: index.join(WORDS).is_file(),
+        words_unreadable: index.join(WORDS).try_exists().err().map(|error| error.to_string()),
         index,
         ..VaultFacts::default()
     };

@@ -216,6 +216,23 @@ fn each_fault_is_told_with_what_to_do() {
             f.orphans = vec![engine::Orphan { dir: "/data/vaults/old-1".into(), vault: Some("/home/a/Old".into()) }];
         }),
         ("words", Note, "not there", "", |f| f.vaults[0].words = false),
+        ("words", Warn, "cannot be read", "chmod -R u+rwX /data/vaults/n/lexical", |f| {
+            f.vaults[0].words = false;
+            f.vaults[0].words_unreadable = Some("Permission denied".into());
+        }),
+        ("privacy", Note, "is not known", "", |f| {
+            f.daemon = Daemon::Absent;
+            f.config_problems = vec!["wrong".into()];
+        }),
+        ("data", Fail, "nothing can be written", "chmod -R u+w /data", |f| {
+            f.data = Some(place("/data", 0o500));
+            f.writable = Some(Err("Permission denied".into()));
+        }),
+        ("store", Warn, "does not open, perhaps for nothing can be written", "", |f| {
+            f.daemon = Daemon::Absent;
+            f.writable = Some(Err("Permission denied".into()));
+            f.vaults[0].database = Some(Err("Permission denied".into()));
+        }),
         ("status", Warn, "is the disk full?", "", |f| {
             with_status(f, |s| s.problems = vec!["is the disk full?".into()]);
         }),
