@@ -290,9 +290,9 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
 fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: i64, out: &mut Rows) {
     let name = safe(&vault.name);
     out.vault(&name, &shown(&vault.path));
-    // Its first look may still be under way, or have failed.
-    let has_looked = problems.is_empty() && !matches!(state, RunState::Starting | RunState::Indexing);
-    let is_empty = is_empty(vault) && has_looked;
+    // Its first look may still be under way, or what it found could not be kept, as on a full disk.
+    let looks = matches!(state, RunState::Starting | RunState::Indexing);
+    let is_empty = is_empty(vault) && !looks && problems.is_empty();
     let unchanged = if is_empty { "nothing to index" } else { "not indexed yet" };
     let changed = vault.last_change.map_or(unchanged.to_owned(), |then| match age(now, then).as_str() {
         "now" => "changed just now".to_owned(),

@@ -152,6 +152,10 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
     assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
     let told = shown(&empty, 100);
     assert!(told.contains("is this the right folder") && !told.contains("not indexed yet"), "{told}");
+    // What was found could not be kept: that says nothing about the folder.
+    let full =
+        Status { state: RunState::Degraded, problems: vec!["the disk is full; make room".into()], ..empty.clone() };
+    assert!(!shown(&full, 100).contains("is this the right folder"));
     let looking = Status { state: RunState::Indexing, ..empty };
     assert!(!shown(&looking, 100).contains("is this the right folder"));
     assert_eq!(rows(&report(looking), 100).light, Light::Green);
