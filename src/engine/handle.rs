@@ -149,8 +149,15 @@ impl Handle {
     }
 
     /// What was spent: today, this month, on what.
-    pub fn cost(&self) -> CostReport {
-        self.0.spender.ledger().report(jiff::Zoned::now())
+    ///
+    /// # Errors
+    /// The ledger cannot be read: sums without what it says would be too low.
+    pub fn cost(&self) -> Result<CostReport, CallError> {
+        let ledger = self.0.spender.ledger();
+        match ledger.unread() {
+            Some(why) => Err(CallError::Storage(why)),
+            None => Ok(ledger.report(jiff::Zoned::now())),
+        }
     }
 
     /// Statistics of the contexts, counted from the store: a few milliseconds per thousand notes.

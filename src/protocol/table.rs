@@ -282,7 +282,7 @@ methods! {
         "Takes a team's collection away with all that is in it.";
     Stats "stats" StatsRequest => Stats, Engine, Daemon, [NotFound Storage],
         "How many chunks have which contexts, and what came of asking the model.";
-    Cost "cost" CostRequest => CostReport, Engine, Daemon, [],
+    Cost "cost" CostRequest => CostReport, Engine, Daemon, [Storage],
         "What contexts cost: today, this month, by reason, by note, by model.";
     Jobs "jobs" JobsRequest => JobList, Engine, Daemon, [],
         "Jobs that run and the last ones that ended.";

@@ -120,14 +120,24 @@ impl Ledger {
         ledger
     }
 
-    /// What is wrong with the files and what to do about it, in one line.
+    /// What is wrong with the files and what to do about it, in one line. Looks whether it has been mended.
     pub fn problem(&self) -> Option<String> {
+        let failed = self.book.lock().unread.is_some();
+        if failed {
+            // What comes of it is noted.
+            let _ = self.catch_up(&mut self.files.lock());
+        }
         let book = self.book.lock();
         let empty = |path: &PathBuf| {
             let path = path.display();
             format!("the ledger {path} holds nothing that can be read, so what was spent is not known; move it away")
         };
         book.unread.as_ref().map(unreadable).or_else(|| book.meaningless.as_ref().map(empty))
+    }
+
+    /// Why the ledger cannot be read now, so that its sums are too low.
+    pub fn unread(&self) -> Option<String> {
+        self.problem().filter(|_| self.book.lock().unread.is_some())
     }
 
     /// Reads what the start should have read.

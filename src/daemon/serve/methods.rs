@@ -192,7 +192,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::TeamVerify(asked) => done::<TeamVerifyRequest>(&handle.team_verify(&asked)?),
         AnyCall::TeamDrop(asked) => nothing::<TeamDropRequest>(handle.team_drop(&asked)),
         AnyCall::Stats(asked) => done::<StatsRequest>(&handle.stats(asked.vault.as_deref(), asked.audience)?),
-        AnyCall::Cost(_) => done::<CostRequest>(&handle.cost()),
+        AnyCall::Cost(_) => done::<CostRequest>(&handle.cost()?),
         AnyCall::Jobs(asked) => done::<JobsRequest>(&JobList { jobs: handle.jobs_for(asked.audience) }),
         AnyCall::Cancel(asked) => match asked.job {
             Some(job) => nothing::<CancelRequest>(handle.cancel(job)),

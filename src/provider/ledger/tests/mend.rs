@@ -120,8 +120,10 @@ fn a_ledger_that_cannot_be_read_buys_nothing_until_it_can() {
         assert!(ledger.reserve(ask(1), &limits, None, noon()).is_err());
         fs::remove_file(&file).unwrap();
     }
-    // As soon as it can be read what was spent counts.
+    // As soon as it can be read what was spent counts, and nothing is wrong any more.
     fs::rename(dir.path().join("kept"), &file).unwrap();
+    assert_eq!(ledger.problem(), None);
+    assert_eq!(ledger.report(noon()).today.micro_dollars, 70);
     assert_eq!(
         ledger.reserve(ask(31), &limits, None, noon()).map(drop),
         Err(OverBudget::Day { limit: 100, spent: 70, needed: 31 })
