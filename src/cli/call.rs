@@ -1,6 +1,7 @@
 //! The socket from a shell: `situated call`, `stop`, `schema`, `socket`.
 
 use std::io::Read as _;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -57,8 +58,16 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     if client.is_err() && !is_locked(&found.data_dir) {
         return session.done(json!({ "stopped": false, "running": false }), "no daemon runs");
     }
-    client?.call(&ShutdownRequest {})?;
-    let is_held = || is_locked(&found.data_dir) || session.client().is_ok();
+    let mut client = client?;
+    client.call(&ShutdownRequest {})?;
+    // To connect anew would start the next daemon where a service manager holds the socket.
+    let (serves, is_gone) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        let _serves = serves;
+        while client.next_event().is_ok() {}
+    });
+    let serves = || matches!(is_gone.try_recv(), Err(mpsc::TryRecvError::Empty));
+    let is_held = || is_locked(&found.data_dir) || serves();
     let soon = freed(is_held, STOPS_WITHIN);
     if !soon {
         session.say("the daemon waits for answers of a model that are under way, for 10 s at most");

@@ -82,6 +82,22 @@ fn over_two_restarts_with_a_socket_that_is_held_no_request_is_lost() {
 }
 
 #[test]
+fn a_daemon_is_stopped_whose_socket_goes_on_listening() {
+    let place = Place::with(&[("a.md", "# A\n")]);
+    let held = UnixListener::bind(place.socket_place()).unwrap();
+    let mut daemon = activated(&place, &held);
+    daemon.wait_idle();
+    let began = Instant::now();
+    let stopped = place.run(&["stop"]);
+    assert!(stopped.status.success(), "{stopped:?}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(daemon.wait_exit(), Some(0));
+    // Nobody has connected, which would start the next one.
+    held.set_nonblocking(true).unwrap();
+    assert!(held.accept().is_err());
+}
+
+#[test]
 fn what_cannot_be_served_is_told_and_not_tried_again() {
     let place = Place::with(&[("a.md", "# A\n")]);
     let file = std::fs::File::open("/dev/null").unwrap();
