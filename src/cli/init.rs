@@ -36,7 +36,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         if file.symlink_metadata().is_ok() {
             return Err(taken(&file, &[]));
         }
-        questions::ask(&here, &mut std::io::stdin().lock(), &mut std::io::stderr())?
+        questions::ask(&here, &mut std::io::stdin().lock(), &mut anstream::stderr())?
     } else {
         let vault = find::named(args.vault.as_deref(), &here)?;
         Answers { vaults: vec![vault], provider: Provider::Template, at_login: false }

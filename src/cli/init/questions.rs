@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use super::find::{self, Found};
-use crate::cli::print::{bold, columns, cut_front, dim, grouped, padded, printable};
+use crate::cli::print::{bold, columns, counted, cut_front, dim, padded, printable};
 use crate::cli::session::CliFailure;
 use context::settings::Provider;
 
@@ -60,7 +60,7 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
         for (i, vault) in found.iter().enumerate() {
             let path = padded(&cut_front(&shown(&vault.path, home), PATH_COLUMNS), widest(found, home));
             let more = if vault.more { "more than " } else { "" };
-            let about = dim(format!("{}, {more}{} notes", vault.kind, grouped(vault.notes)));
+            let about = dim(format!("{}, {more}{}", vault.kind, counted(vault.notes, "note")));
             self.say(&format!("  {}  {path}  {about}", bold((i + 1).to_string())))?;
         }
         let (question, default) = match (found, own) {
