@@ -75,6 +75,13 @@ fn drop_ins_are_known_again_and_hold_what_is_needed() {
 }
 
 #[test]
+fn a_unit_has_threads_for_many_vaults() {
+    let threads = TEMPLATE.lines().find_map(|line| line.strip_prefix("TasksMax=")?.parse::<usize>().ok());
+    // Beyond the limit the daemon cannot start the thread of a vault, and ends.
+    assert!(threads.is_some_and(|threads| threads >= 100 * 12), "{threads:?}");
+}
+
+#[test]
 fn the_trial_has_the_lines_that_could_fail() {
     let trial = trial(false);
     for line in ["PrivateUsers=yes", "PrivateDevices=yes", "CapabilityBoundingSet=", "PrivateNetwork=yes"] {
