@@ -244,10 +244,6 @@ impl Buyer {
         let run = Run { terms: self.consent.terms().cloned(), ..run };
         let remembered = run.remember(at.pipeline);
         self.pending.run = Some(run);
-        if at.actor.shared.is_inactive() {
-            // It buys what a former build left, whose notes have left the queue: only a build buys for them.
-            self.pending.queue_all(at.pipeline, machine::now())?;
-        }
         remembered
     }
 
@@ -255,7 +251,7 @@ impl Buyer {
     pub(super) fn begin_build(&mut self, at: &At<'_>, job: u64) -> Result<(), EngineError> {
         self.set_agreed(at, true)?;
         self.begin_run(at, Run::new(job, None, false))?;
-        // What a build before it left has not been queued since, for nothing is asked automatically there.
+        // What a former build left has left the queue, too: only a build buys for such a generation.
         self.pending.queue_all(at.pipeline, machine::now())
     }
 
