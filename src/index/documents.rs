@@ -46,8 +46,6 @@ const SMALL_FIELDS: usize = 512;
 const BLOCK: usize = 4 << 10;
 /// Blocks that a snapshot caches per segment.
 const CACHED_BLOCKS: usize = 64;
-/// Languages besides English that a query's words are looked up in: each may cost a lookup per word.
-const MOST_LANGUAGES: usize = 4;
 
 impl From<TantivyError> for LexicalError {
     fn from(error: TantivyError) -> Self {

@@ -11,7 +11,7 @@ use tantivy::termdict::TermDictionary;
 use tantivy::{DocAddress, DocId, DocSet as _, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
 
 use super::packs::Unpacked;
-use super::{Fields, MOST_LANGUAGES, guarded};
+use super::{Fields, guarded};
 use crate::outlines::Outlines;
 use crate::{Cancel, Language, LexicalError, NoteNo, Row};
 
@@ -110,7 +110,8 @@ impl View {
         Ok(View { searcher, fields, numbers, languages: Arc::default(), outlines })
     }
 
-    /// The languages that its words were stemmed in: English, and the others that most chunks have.
+    /// The languages that its words were stemmed in: English, and the others that chunks have, the most frequent first.
+    /// A language of few chunks counts as well: only its stems find their words.
     pub(crate) fn languages(&self) -> Result<&[Language], LexicalError> {
         let languages = once(&self.languages, || {
             let mut counted = Vec::new();
@@ -119,7 +120,7 @@ impl View {
                 counted.extend((count > 0).then_some((count, language)));
             }
             counted.sort_unstable_by(|a, b| b.cmp(a));
-            let others = counted.into_iter().take(MOST_LANGUAGES).map(|(_, language)| language);
+            let others = counted.into_iter().map(|(_, language)| language);
             Ok(std::iter::once(Language::English).chain(others).collect())
         })?;
         Ok(languages)

@@ -64,6 +64,22 @@ fn words_are_stemmed_as_their_notes_are_written() {
 }
 
 #[test]
+fn a_literal_word_is_found_in_a_language_of_a_single_note() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    for (no, code) in (1..).zip(["de", "de", "nl", "nl", "sv", "sv", "fr", "fr", "es", "es", "pt", "pt", "it"]) {
+        let texts = said(&no.to_string(), &format!(r#"{{"lang":"{code}"}}"#), &[]);
+        let text = if code == "it" { "Il perché di Barolo" } else { "Alba" };
+        index.put(NoteEntry { texts, ..note(no, 1, &format!("{no}.md")) }, chunks(no, &[text])).unwrap();
+    }
+    let snapshot = index.publish(1).unwrap();
+    assert_eq!(finds(&snapshot, "Barolo"), ["13:0"]);
+    let phrase = LexicalQuery { phrases: vec!["perché di Barolo".to_owned()], ..query("", false) };
+    assert_eq!(snapshot.lexical(&phrase, &|_| true, 9).unwrap().len(), 1);
+    assert_eq!(corrected(&snapshot, "Barolo"), []);
+}
+
+#[test]
 fn a_language_for_all_notes_makes_the_index_anew() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
