@@ -192,7 +192,8 @@ impl View {
 
     /// The words of a query that are looked up ([`Choice`]).
     fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
-        let asked = asked(&query.words, self.languages()?, query.prefix);
+        // In the languages of all vaults: a word that one of them corrects must be the same word in the others.
+        let asked = asked(&query.words, &corpus.languages()?, query.prefix);
         let (most, fewest_chunks) = match query.choice {
             Choice::Rarest(most) if most < asked.len() => (most, 0),
             Choice::Shared(most) if most < asked.len() => (most, 2),

@@ -99,6 +99,18 @@ fn a_word_is_nowhere_only_if_no_vault_has_it() {
 }
 
 #[test]
+fn a_word_is_looked_up_in_the_languages_of_all_vaults() {
+    let work = holding(&notes(&[("People.md", "Mail from Lüdenscheidt about the invoice of the boat house.\n")]));
+    let home = holding(&german());
+    for mode in [Mode::Hybrid, Mode::Lexical] {
+        // The German stem of the word is the English form of the name.
+        let options = Options { mode, ..Options::default() };
+        let together = answer(&parts(&[&work, &home], "Luedenscheidt", &options));
+        assert_eq!((found(&together)[0].1, together.warnings.len()), ("People.md", 0), "{mode:?}");
+    }
+}
+
+#[test]
 fn weak_matches_of_one_vault_do_not_bury_the_exact_hit_of_another() {
     let (large, small, german) = (holding(&large()), holding(&small()), holding(&german()));
     let all = [&large, &small, &german];
