@@ -33,6 +33,39 @@ pub fn is_stop_word(typed: &str) -> bool {
     STOP.binary_search(&typed.to_ascii_lowercase().as_str()).is_ok()
 }
 
+/// Tells the words of a query that it skips when it has others. A stop word in capitals is a name (`IT contact`), and so
+/// is a capitalised one within a sentence (`concert of The Who`), unless the whole query is written so.
+struct Stops<'a> {
+    text: &'a str,
+    /// Whether a word in capitals stands out.
+    capitals: bool,
+    /// Whether a capitalised word stands out.
+    capitalised: bool,
+}
+
+impl<'a> Stops<'a> {
+    fn of(text: &'a str) -> Self {
+        let is_low = |word: &str| word.starts_with(char::is_lowercase) && !is_stop_word(word);
+        let capitals = text.contains(char::is_lowercase);
+        Stops { text, capitals, capitalised: text.split_whitespace().any(is_low) }
+    }
+
+    fn is_stop(&self, word: &Word) -> bool {
+        let typed = &self.text[word.range.clone()];
+        word.kind == Kind::Word && is_stop_word(typed) && !self.is_name(typed, word.range.start)
+    }
+
+    fn is_name(&self, typed: &str, start: usize) -> bool {
+        // `I` and `A` are always written so.
+        if typed.len() < 2 || !typed.starts_with(char::is_uppercase) {
+            return false;
+        }
+        let is_within = || self.text[..start].trim_end().ends_with(|c: char| c.is_alphanumeric() || c == ',');
+        let in_capitals = typed.bytes().all(|b| b.is_ascii_uppercase());
+        (self.capitals && in_capitals) || (self.capitalised && is_within())
+    }
+}
+
 /// What the lexical lane is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LexicalQuery {
@@ -110,7 +143,8 @@ pub(super) struct AskedWord {
 pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
     let plain = words(text, None);
     let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
-    let stop = |word: &Word| word.kind == Kind::Word && is_stop_word(&text[word.range.clone()]);
+    let stops = Stops::of(text);
+    let stop = |word: &Word| stops.is_stop(word);
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
     let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();
@@ -153,7 +187,8 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
 /// The normal forms in these languages of a query's words, without those that say nothing beside others: what a reader
 /// looks for in a passage.
 pub(super) fn telling(text: &str, languages: &[Language]) -> HashSet<String> {
-    let is_stop = |word: &Word| word.kind == Kind::Word && is_stop_word(&text[word.range.clone()]);
+    let stops = Stops::of(text);
+    let is_stop = |word: &Word| stops.is_stop(word);
     let words: Vec<Word> = languages.iter().flat_map(|language| words(text, Some(*language))).collect();
     let all = words.iter().all(is_stop);
     words.into_iter().filter(|word| all || !is_stop(word)).map(|word| word.text).collect()

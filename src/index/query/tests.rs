@@ -45,3 +45,26 @@ fn words_that_say_nothing_are_shown_only_where_there_are_no_others() {
     assert_eq!(told("who inspects the fires?"), ["fire", "inspect"]);
     assert_eq!(told("To be"), ["be", "to"]);
 }
+
+#[test]
+fn a_stop_word_that_is_written_as_a_name_is_a_word() {
+    for (query, expected) in [
+        ("IT contact", "it contact"),
+        ("it contact", "contact"),
+        ("WHO guidelines", "who guidelin"),
+        ("AS number", "as number"),
+        ("birthday of Will", "birthday will"),
+        ("concert of The Who", "concert the who"),
+        ("The who concert", "concert"),
+        // The whole query is written so, or a sentence begins.
+        ("WHO IS THE PLUMBER", "plumber"),
+        ("What Is The Plan", "plan"),
+        ("the garden. It was late", "garden late"),
+        ("where do I find A plan", "find plan"),
+    ] {
+        let asked = asked(query, &[Language::English], false);
+        let forms: Vec<&str> = asked.iter().map(|word| word.forms[0].as_str()).collect();
+        assert_eq!(forms.join(" "), expected, "{query}");
+        assert!(asked.iter().all(|word| telling(query, &[Language::English]).contains(&word.forms[0])), "{query}");
+    }
+}
