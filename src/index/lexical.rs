@@ -4,10 +4,12 @@
 //! vault. A last word that is still being typed also stands for the words that begin with it; one that occurs nowhere
 //! may be taken for others that are spelt almost like it ([`super::meant`]).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use tantivy::postings::SegmentPostings;
-use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight};
+use tantivy::query::{
+    BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight,
+};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
 
@@ -176,17 +178,24 @@ impl View {
         for phrase in &query.phrases {
             clauses.extend(self.phrase(phrase, query.contextual)?.map(|phrase| (Occur::Must, phrase)));
         }
+        // Of each compound the clauses of the whole, and of its parts.
+        let mut compounds: BTreeMap<usize, [Clauses; 2]> = BTreeMap::new();
         for word in self.looked_up(query, corpus)? {
-            self.word(&word, query, corpus, &mut clauses)?;
+            let clauses = match &word.compound {
+                Some(whole) => &mut compounds.entry(whole.start).or_default()[usize::from(word.range != *whole)],
+                None => &mut clauses,
+            };
+            self.word(&word, query, corpus, clauses)?;
             match word.as_what {
-                As::Unfinished => self.completed(&word, query, meant, &mut clauses),
+                As::Unfinished => self.completed(&word, query, meant, clauses),
                 As::Name => {
-                    self.corrected(&word, query, meant, &mut clauses);
-                    self.ending(&word, query, meant, &mut clauses);
+                    self.corrected(&word, query, meant, clauses);
+                    self.ending(&word, query, meant, clauses);
                 }
                 As::Word | As::Beginning => {}
             }
         }
+        clauses.extend(compounds.into_values().flat_map(|[whole, parts]| best_of(whole, parts)));
         Ok((!clauses.is_empty()).then(|| Box::new(BooleanQuery::new(clauses)) as Box<dyn Query>))
     }
 
@@ -388,6 +397,16 @@ fn each_match(
         doc = scorer.advance();
     }
     Ok(())
+}
+
+/// The clauses of a compound, which count as the better of its two readings: summed, a note that has nothing but the
+/// compound as it was typed would outdo one that writes it together and has another word of the query, too.
+fn best_of(whole: Clauses, parts: Clauses) -> Clauses {
+    if whole.is_empty() || parts.is_empty() {
+        return whole.into_iter().chain(parts).collect();
+    }
+    let readings: Vec<Box<dyn Query>> = vec![Box::new(BooleanQuery::new(whole)), Box::new(BooleanQuery::new(parts))];
+    vec![(Occur::Should, Box::new(DisjunctionMaxQuery::new(readings)))]
 }
 
 fn scored(term: Term, weight: f32) -> Box<dyn Query> {

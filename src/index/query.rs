@@ -14,7 +14,8 @@ use super::{Cancel, Language};
 
 /// Weight of the context; the words of the chunk and its note have 1.
 pub(super) const CONTEXT: f32 = 0.5;
-/// Weight of a compound's part in a query that also has the whole.
+/// Weight of a compound's part in a query that also has the whole: of two parts. The parts together weigh what the whole
+/// does, so that of `2.0.1` a list of such numbers does not count for more than the version.
 const PART: f32 = 0.5;
 /// At most this many words of a query are looked up: a pasted page must not take seconds.
 const MOST_WORDS: usize = 64;
@@ -137,6 +138,8 @@ pub(super) struct AskedWord {
     /// Its normal form without a language.
     pub(super) plain: String,
     pub(super) weight: f32,
+    /// Where the compound stands that it is, or is a part of.
+    pub(super) compound: Option<Range<usize>>,
 }
 
 /// The words of a query with their weights, each once; `prefix` says that the last one is still being typed.
@@ -149,18 +152,28 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
     let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();
     let mut pair_end = None;
+    let mut compound: Option<Range<usize>> = None;
+    let mut part = PART;
     for (at, word) in plain.iter().enumerate() {
+        // A whole comes behind its first part.
+        let whole = plain.get(at + 1).filter(|next| next.kind == Kind::Whole && next.range.start == word.range.start);
+        if let Some(whole) = whole {
+            let within = plain[at..].iter().take_while(|word| word.range.start < whole.range.end);
+            part = 1.0 / within.filter(|word| word.kind == Kind::Part).count().max(2) as f32;
+        }
+        compound = whole.map(|whole| whole.range.clone()).or(compound.filter(|known| word.range.end <= known.end));
         let ends_a_pair = pair_end == Some(word.range.end);
+        let part = if compound.is_some() { part } else { PART };
         pair_end = (word.kind == Kind::Pair).then_some(word.range.end);
         let (as_what, weight) = match word.kind {
             Kind::Single if ends_a_pair => continue,
             Kind::Single => (As::Beginning, 1.0),
             Kind::Pair => (As::Word, 1.0),
-            Kind::Part if unfinished(word) => (As::Unfinished, PART),
+            Kind::Part if unfinished(word) => (As::Unfinished, part),
             Kind::Word | Kind::Whole if unfinished(word) => (As::Unfinished, 1.0),
             Kind::Word if stop(word) && !only_stops => continue,
             Kind::Word => (As::Name, 1.0),
-            Kind::Part => (As::Name, PART),
+            Kind::Part => (As::Name, part),
             Kind::Whole | Kind::Symbols => (As::Word, 1.0),
         };
         let mut forms: Vec<String> = Vec::new();
@@ -174,11 +187,14 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
         };
         if let Some(known) = asked.iter_mut().find(same) {
             known.weight = weight.max(known.weight);
+            // As a word by itself it counts beside the compound.
+            known.compound = known.compound.take().filter(|_| compound.is_some());
             if as_what == As::Unfinished {
                 (known.as_what, known.plain) = (as_what, word.text.clone());
             }
         } else if asked.len() < MOST_WORDS {
-            asked.push(AskedWord { range: word.range.clone(), as_what, forms, plain: word.text.clone(), weight });
+            let (range, compound) = (word.range.clone(), compound.clone());
+            asked.push(AskedWord { range, as_what, forms, plain: word.text.clone(), weight, compound });
         }
     }
     asked

@@ -353,6 +353,29 @@ fn names_with_symbols_are_words_of_their_own() {
 }
 
 #[test]
+fn a_compound_counts_as_the_better_of_its_readings() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts = [
+        "Router: the Wi-Fi box stands in the hall",
+        "wifi password of the hotel: sardinha22",
+        "the e-mail client",
+        "email from the bank",
+        "Follow up with the dentist, then the therapist",
+        "Follow-up: dentist",
+    ];
+    for (no, text) in (1..).zip(texts) {
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
+    }
+    let snapshot = index.publish(1).unwrap();
+    for (words, best) in [("wi-fi password", 2), ("wi-fi", 1), ("e-mail bank", 4), ("follow-up therapist", 5)] {
+        assert_eq!(find(&snapshot, words, false).0.first(), Some(&best), "{words}");
+    }
+    // What is also asked for by itself counts beside the compound.
+    assert_eq!(find(&snapshot, "e-mail mail client", false).0.first(), Some(&3));
+}
+
+#[test]
 fn a_note_too_short_to_tell_is_in_the_language_of_most() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
