@@ -12,11 +12,11 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use tantivy::query::Bm25StatisticsProvider;
+use tantivy::query::{Bm25StatisticsProvider, EnableScoring};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocSet, TERMINATED, Term};
+use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
-use super::documents::View;
+use super::documents::{Numbers, View};
 use super::statistics::{AskedTerm, WordStatistics, rarity};
 use super::{Language, LexicalError, NoteNo};
 
@@ -109,6 +109,21 @@ impl<'a> Corpus<'a> {
         Ok(false)
     }
 
+    /// Whether a chunk that the asker may see has these words in a row.
+    pub(super) fn shows_phrase(&self, text: &str) -> Result<bool, LexicalError> {
+        for (view, hidden) in self.views.iter().zip(&self.hidden) {
+            let Some(phrase) = view.phrase(text, false)? else { continue };
+            let weight = phrase.weight(EnableScoring::disabled_from_searcher(&view.searcher))?;
+            for (segment, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
+                let mut found = weight.scorer(segment, 1.0)?;
+                if is_shown((segment, numbers), hidden, &mut *found) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether a chunk of this snapshot has the term.
     pub(super) fn is_in(&self, view: &View, term: &Term) -> Result<bool, LexicalError> {
         let counted = self.counted(term)?;
@@ -146,15 +161,27 @@ fn is_outside(view: &View, hidden: &HashSet<NoteNo>, term: &Term) -> tantivy::Re
     for (segment, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
         let index = segment.inverted_index(term.field())?;
         let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-        while postings.doc() != TERMINATED {
-            let no = NoteNo::try_from(numbers.of(postings.doc()).0);
-            if no.is_ok_and(|no| !hidden.contains(&no)) && !segment.is_deleted(postings.doc()) {
-                return Ok(true);
-            }
-            postings.advance();
+        if is_shown((segment, numbers), hidden, &mut postings) {
+            return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether one of these chunks is of another note than the hidden ones.
+fn is_shown(
+    (segment, numbers): (&SegmentReader, &Numbers),
+    hidden: &HashSet<NoteNo>,
+    chunks: &mut (impl DocSet + ?Sized),
+) -> bool {
+    while chunks.doc() != TERMINATED {
+        let no = NoteNo::try_from(numbers.of(chunks.doc()).0);
+        if no.is_ok_and(|no| !hidden.contains(&no)) && !segment.is_deleted(chunks.doc()) {
+            return true;
+        }
+        chunks.advance();
+    }
+    false
 }
 
 impl Bm25StatisticsProvider for Corpus<'_> {

@@ -29,7 +29,7 @@ use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 use packs::Packer;
 use spellings::Spellings;
 use view::KnownOutlines;
-pub(super) use view::{Texts, View};
+pub(super) use view::{Numbers, Texts, View};
 pub(super) use writer::Bulk;
 use writer::writer;
 

@@ -297,7 +297,7 @@ impl View {
     }
 
     /// The words of `text` in a row, in any of the fields and languages; `None` if it has no words.
-    fn phrase(&self, text: &str, contextual: bool) -> Result<Option<Box<dyn Query>>, LexicalError> {
+    pub(super) fn phrase(&self, text: &str, contextual: bool) -> Result<Option<Box<dyn Query>>, LexicalError> {
         let mut rows: Vec<Vec<Word>> = Vec::new();
         for language in self.languages()? {
             let row = in_a_row(words(text, Some(*language)));

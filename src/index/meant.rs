@@ -301,8 +301,8 @@ impl Corpus<'_> {
         Ok(None)
     }
 
-    /// The two words that a word makes if a space was forgotten: of all pairs, the one whose rarer word is the most
-    /// frequent.
+    /// The two words that a word makes if a space was forgotten: of all pairs that stand together somewhere, the one whose
+    /// rarer word is the most frequent. Nearly any word has two others in it that never meet.
     fn split(&self, word: &str, languages: &[Language]) -> Result<Option<Reading>, LexicalError> {
         let mut best: Option<(u64, Reading)> = None;
         for (at, _) in word.char_indices().skip(PART) {
@@ -316,9 +316,10 @@ impl Corpus<'_> {
             }
             let (others, right_count) = self.forms(right, languages)?;
             let rarer = left_count.min(right_count);
-            if rarer > 0 && best.as_ref().is_none_or(|(count, _)| rarer > *count) {
+            let text = format!("{left} {right}");
+            if rarer > 0 && best.as_ref().is_none_or(|(count, _)| rarer > *count) && self.shows_phrase(&text)? {
                 forms.extend(others);
-                best = Some((rarer, Reading { text: format!("{left} {right}"), forms, score: 0.0 }));
+                best = Some((rarer, Reading { text, forms, score: 0.0 }));
             }
         }
         Ok(best.map(|(_, reading)| reading))

@@ -225,13 +225,15 @@ fn words_that_were_joined_or_split_by_a_slip_are_found() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
     index
-        .put(note(1, 1, "a.md"), chunks(1, &["The mindpalace of an engineer", "Some palace, some blueberry marmalade"]))
+        .put(note(1, 1, "a.md"), chunks(1, &["The mindpalace of an engineer", "Some palace marmalade, some blueberry"]))
         .unwrap();
     let snapshot = index.publish(1).unwrap();
     assert_eq!(corrected(&snapshot, "the mind palace"), pair("mind palace", "mindpalace"));
     assert_eq!(corrected(&snapshot, "blueb erry jam"), pair("blueb erry", "blueberry"));
     assert_eq!(corrected(&snapshot, "some palace"), []);
     assert_eq!(corrected(&snapshot, "palacemarmalade"), pair("palacemarmalade", "palace marmalade"));
+    // These never stand together.
+    assert_eq!(corrected(&snapshot, "engineerblueberry"), []);
 }
 
 #[test]
