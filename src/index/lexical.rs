@@ -191,6 +191,7 @@ impl View {
                 As::Name => {
                     self.corrected(&word, query, meant, clauses);
                     self.ending(&word, query, meant, clauses);
+                    self.glued(&word, query, meant, clauses)?;
                 }
                 As::Word | As::Beginning => {}
             }
@@ -279,6 +280,27 @@ impl View {
                 clauses.push((Occur::Should, scored(term, Endings::WEIGHT * word.weight * weight)));
             }
         }
+    }
+
+    /// Adds what a number is written as in notes.
+    fn glued(
+        &self,
+        word: &AskedWord,
+        query: &LexicalQuery,
+        meant: &Meant,
+        clauses: &mut Clauses,
+    ) -> Result<(), LexicalError> {
+        for glued in meant.glued.iter().filter(|glued| glued.plain == word.plain) {
+            let phrase = glued.phrase.as_deref().map(|phrase| self.phrase(phrase, query.contextual)).transpose()?;
+            let weighed = |phrase| (Occur::Should, Box::new(BoostQuery::new(phrase, word.weight)) as Box<dyn Query>);
+            clauses.extend(phrase.flatten().map(weighed));
+            for form in &glued.forms {
+                for (field, weight) in weighted(self.fields, query) {
+                    clauses.push((Occur::Should, scored(Term::from_field_text(field, form), word.weight * weight)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Matches what the query excludes; `None` if it excludes nothing. It is not a `MustNot` clause, because tantivy

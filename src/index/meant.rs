@@ -6,6 +6,7 @@
 //! price for each slip (the noisy channel of Kernighan, Church and Gale, COLING 1990, with one price for all slips).
 
 mod compound;
+mod glued;
 
 use std::ops::Range;
 
@@ -20,6 +21,7 @@ use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
 use super::{Language, LexicalError};
 use compound::Compound;
 pub(super) use compound::Endings;
+use glued::Glued;
 
 /// Most words that a beginning is looked up as.
 pub(super) const MOST_COMPLETED: usize = 32;
@@ -45,6 +47,8 @@ pub struct Meant {
     pub(super) completed: Vec<(String, Vec<String>)>,
     /// Words of a short query that other words end with.
     pub(super) endings: Vec<Endings>,
+    /// Numbers that notes write otherwise.
+    pub(super) glued: Vec<Glued>,
 }
 
 /// A word that no snapshot has, and its correction.
@@ -91,6 +95,11 @@ impl Meant {
     pub fn compounds(&self) -> impl Iterator<Item = &String> {
         self.endings.iter().flat_map(|endings| &endings.names)
     }
+
+    /// What numbers of the query are written as in notes.
+    pub fn numbers(&self) -> impl Iterator<Item = &String> {
+        self.glued.iter().flat_map(Glued::names)
+    }
 }
 
 /// One or two words that a typed word may mean.
@@ -116,6 +125,10 @@ impl Corpus<'_> {
         let asked = asked(&query.words, &languages, query.prefix);
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
+            let glued = if word.as_what == As::Name { self.glued(&asked, at, &query.words, &languages)? } else { None };
+            // As a phrase it is there.
+            let is_there = glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
+            meant.glued.extend(glued);
             match word.as_what {
                 As::Unfinished => {
                     let completed = self.complete(word, query, &languages)?;
@@ -127,18 +140,11 @@ impl Corpus<'_> {
                 As::Name
                     if meant.corrected.len() < MOST_CORRECTED
                         && tried < MOST_TRIED
+                        && !is_there
                         && !self.has_whole(word, &asked, query)? =>
                 {
                     tried += 1;
-                    let joined = self.joined(&asked, at, &query.words, &languages)?;
-                    let corrected = match joined {
-                        None => match self.within_others(word, &query.words, &languages)? {
-                            None => self.similar_to(word, &query.words, &languages)?,
-                            within => within,
-                        },
-                        joined => joined,
-                    };
-                    let Some(corrected) = corrected else { continue };
+                    let Some(corrected) = self.correction(&asked, at, &query.words, &languages)? else { continue };
                     // If this joins the word before, that may have been corrected by itself.
                     meant.corrected.retain(|known| known.range.end <= corrected.range.start);
                     meant.corrected.push(corrected);
@@ -147,6 +153,27 @@ impl Corpus<'_> {
             }
         }
         Ok(meant)
+    }
+
+    /// What a word is taken for that no snapshot has: the likeliest slip first.
+    fn correction(
+        &self,
+        asked: &[AskedWord],
+        at: usize,
+        typed: &str,
+        languages: &[Language],
+    ) -> Result<Option<Corrected>, LexicalError> {
+        let Some(word) = asked.get(at) else { return Ok(None) };
+        if let Some(joined) = self.joined(asked, at, typed, languages)? {
+            return Ok(Some(joined));
+        }
+        if let Some(within) = self.within_others(word, typed, languages)? {
+            return Ok(Some(within));
+        }
+        if let Some(numbered) = self.numbered(word, typed)? {
+            return Ok(Some(numbered));
+        }
+        self.similar_to(word, typed, languages)
     }
 
     /// Whether the asker may see any form of a word in any snapshot.

@@ -182,6 +182,7 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
                 forms.push(form.text.clone());
             }
         }
+        forms.extend(with_v(&text[word.range.clone()], word.kind));
         let same = |known: &&mut AskedWord| {
             known.forms == forms && (known.as_what == As::Beginning) == (as_what == As::Beginning)
         };
@@ -198,6 +199,12 @@ pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<Ask
         }
     }
     asked
+}
+
+/// What notes have that write a version with its letter: `v2.0.1` where the query has `2.0.1`.
+fn with_v(typed: &str, kind: Kind) -> Option<String> {
+    let is_version = kind == Kind::Whole && typed.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    is_version.then(|| format!("v{}", typed.replace('.', "")))
 }
 
 /// The normal forms in these languages of a query's words, without those that say nothing beside others: what a reader

@@ -9,13 +9,24 @@ fn the_stop_words_are_sorted() {
 
 #[test]
 fn a_query_asks_for_each_word_once() {
-    let table: [(&str, bool, &[(&str, As, f32)]); 13] = [
+    let table: [(&str, bool, &[(&str, As, f32)]); 14] = [
         ("How to plan the plans", false, &[("plan", As::Name, 1.0)]),
         ("Häuser", false, &[("hauser haus", As::Name, 1.0)]),
         ("plan plan", false, &[("plan", As::Name, 1.0)]),
         ("to be or not to be", false, &[("not", As::Name, 1.0)]),
         ("the who", false, &[("the", As::Name, 1.0), ("who", As::Name, 1.0)]),
         ("e-mail", false, &[("e", As::Name, 0.5), ("email", As::Word, 1.0), ("mail", As::Name, 0.5)]),
+        (
+            "2.3.4.5",
+            false,
+            &[
+                ("2", As::Name, 0.25),
+                ("2.3.4.5 v2345", As::Word, 1.0),
+                ("3", As::Name, 0.25),
+                ("4", As::Name, 0.25),
+                ("5", As::Name, 0.25),
+            ],
+        ),
         ("東京都", false, &[("東京", As::Word, 1.0), ("京都", As::Word, 1.0)]),
         ("猫", false, &[("猫", As::Beginning, 1.0)]),
         ("  !? ", false, &[]),

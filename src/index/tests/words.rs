@@ -237,6 +237,46 @@ fn words_that_were_joined_or_split_by_a_slip_are_found() {
 }
 
 #[test]
+fn numbers_are_found_however_their_notes_write_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts = [
+        "Took 400 mg of ibuprofen; screws 20 mm; baked at 350 °F",
+        "The stick has 16GB",
+        "As @solnit2000 [p. 12] says",
+        "1,299.00 € and 17.480,00 €, or 8 990 €, or 21'300 CHF, or 1_000_000",
+        "Released v2.0.1 today",
+        "The numbers 2, 0 and 1, 16, and 400 of them, and mg",
+        "Paint it in RAL 7016",
+    ];
+    for (no, text) in (1..).zip(texts) {
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
+    }
+    let snapshot = index.publish(1).unwrap();
+    for (words, best) in [
+        ("400mg", 1),
+        ("20mm", 1),
+        ("20mm screws", 1),
+        ("350F", 1),
+        ("16 GB stick", 2),
+        ("16 gb", 2),
+        ("solnit", 3),
+        ("1299", 4),
+        ("17480", 4),
+        ("8990 €", 4),
+        ("21300", 4),
+        ("1000000", 4),
+        ("2.0.1", 5),
+        ("RAL7016", 7),
+    ] {
+        assert_eq!(find(&snapshot, words, false).0.first(), Some(&best), "{words}");
+    }
+    assert_eq!(corrected(&snapshot, "solnit"), pair("solnit", "solnit2000"));
+    assert_eq!(corrected(&snapshot, "RAL7016 400mg"), []);
+    assert_eq!(find(&snapshot, "401mg", false).0, [0; 0]);
+}
+
+#[test]
 fn the_likelier_of_two_similar_words_counts_for_more() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());

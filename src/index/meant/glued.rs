@@ -1,0 +1,130 @@
+//! Numbers that notes write otherwise than a query: apart from their unit or together with it (`400mg`, `400 mg`), with
+//! separators of thousands (`17480`, `17.480`), or at the end of a name (`solnit`, `@solnit2000`).
+
+use std::ops::Range;
+
+use super::super::LexicalError;
+use super::super::corpus::Corpus;
+use super::super::nearly::beginning_with;
+use super::super::query::{As, AskedWord};
+use super::{Corrected, Language, MOST_COMPLETED};
+
+/// Most letters of a unit.
+const UNIT: usize = 4;
+/// Digits of a number that may have separators of thousands.
+const GROUPED: Range<usize> = 4..13;
+/// Least letters of a name that notes have with a number, and most digits of the number: a year.
+const NAME: usize = 3;
+const MOST_DIGITS: usize = 4;
+
+/// A word of a query, and how notes write it otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Glued {
+    /// The word's normal form without a language.
+    pub(crate) plain: String,
+    /// Its pieces as a phrase.
+    pub(crate) phrase: Option<String>,
+    /// The forms that it has together with the next word.
+    pub(crate) forms: Vec<String>,
+}
+
+impl Glued {
+    /// What notes have instead of the word, to be shown in passages.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.phrase.iter().chain(&self.forms)
+    }
+}
+
+impl Corpus<'_> {
+    /// How notes that the asker may see write a word otherwise; `None` if they do not.
+    pub(super) fn glued(
+        &self,
+        asked: &[AskedWord],
+        at: usize,
+        typed: &str,
+        languages: &[Language],
+    ) -> Result<Option<Glued>, LexicalError> {
+        let Some(word) = asked.get(at) else { return Ok(None) };
+        let phrase = match apart(&word.plain) {
+            Some(phrase) if self.shows_phrase(&phrase)? => Some(phrase),
+            _ => None,
+        };
+        let forms = match asked.get(at + 1) {
+            Some(unit) if is_unit(word, unit, typed) => {
+                self.forms(&format!("{}{}", word.plain, unit.plain), languages)?.0
+            }
+            _ => Vec::new(),
+        };
+        let is_found = phrase.is_some() || !forms.is_empty();
+        Ok(is_found.then(|| Glued { plain: word.plain.clone(), phrase, forms }))
+    }
+
+    /// The words that a word is together with a number, if no snapshot has it alone.
+    pub(super) fn numbered(&self, word: &AskedWord, typed: &str) -> Result<Option<Corrected>, LexicalError> {
+        let is_name = word.plain.chars().count() >= NAME && word.plain.chars().all(char::is_alphabetic);
+        let Some(fields) = self.views.first().map(|view| view.fields).filter(|_| is_name) else { return Ok(None) };
+        let mut forms = Vec::new();
+        for (text, _) in beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)? {
+            let number = &text[word.plain.len()..];
+            let is_number = (1..=MOST_DIGITS).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+            if is_number && self.shows(&tantivy::Term::from_field_text(fields.words, &text))? {
+                forms.push((text, 1.0));
+            }
+        }
+        let Some(name) = forms.first().map(|(name, _)| name.clone()) else { return Ok(None) };
+        self.count_as_one(forms.iter().map(|(form, _)| form))?;
+        Ok(Some(Corrected::new(word, word.range.clone(), typed, name, forms)))
+    }
+}
+
+/// Whether these are a number and its unit with a blank between them.
+fn is_unit(number: &AskedWord, unit: &AskedWord, typed: &str) -> bool {
+    number.plain.bytes().all(|b| b.is_ascii_digit())
+        && matches!(unit.as_what, As::Name | As::Unfinished)
+        && unit.plain.chars().count() <= UNIT
+        && unit.plain.chars().all(char::is_alphabetic)
+        && typed.get(number.range.end..unit.range.start) == Some(" ")
+}
+
+/// The pieces of a number with letters before it or behind it, or those between its separators of thousands.
+fn apart(plain: &str) -> Option<String> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    if plain.chars().all(is_digit) {
+        let first = (plain.len() + 2) % 3 + 1;
+        let groups = || std::iter::once(0..first).chain((first..plain.len()).step_by(3).map(|at| at..at + 3));
+        return (GROUPED.contains(&plain.len()) && !plain.starts_with('0'))
+            .then(|| groups().map(|range| &plain[range]).collect::<Vec<_>>().join(" "));
+    }
+    let begins = plain.starts_with(is_digit);
+    let at = plain.find(|c| is_digit(c) != begins)?;
+    let (left, right) = plain.split_at(at);
+    let are_pure =
+        |text: &str, digits: bool| text.chars().all(|c| if digits { is_digit(c) } else { c.is_alphabetic() });
+    (are_pure(left, begins) && are_pure(right, !begins)).then(|| format!("{left} {right}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_taken_apart() {
+        for (plain, expected) in [
+            ("400mg", Some("400 mg")),
+            ("ral7016", Some("ral 7016")),
+            ("350f", Some("350 f")),
+            ("1299", Some("1 299")),
+            ("17480", Some("17 480")),
+            ("210300", Some("210 300")),
+            ("1000000", Some("1 000 000")),
+            ("299", None),
+            ("0049", None),
+            ("a1b2", None),
+            ("word", None),
+            ("", None),
+            ("1234567890123", None),
+        ] {
+            assert_eq!(apart(plain).as_deref(), expected, "{plain}");
+        }
+    }
+}
