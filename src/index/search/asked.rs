@@ -3,6 +3,7 @@
 //!
 //! It is a wish and no condition: notes of that time rank higher, and none is left out.
 
+mod around;
 mod cjk;
 mod languages;
 mod lexicon;
@@ -62,6 +63,9 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
             continue;
         };
         next += count;
+        if reader.is_excluded(at) {
+            continue;
+        }
         let text = &question[words[at].start..words[at + count - 1].end];
         let asked = Asked { when, words: text.to_owned() };
         if when != When::Newest {
@@ -202,7 +206,8 @@ impl Reader<'_> {
         let languages =
             (0..LANGUAGES.len()).filter(move |of| digits && language.is_none_or(|language| language == *of));
         let counted = languages.filter_map(move |language| self.counted(at, language));
-        in_words.chain(self.named_behind(at, language)).chain(counted)
+        let all = in_words.chain(self.named_behind(at, language)).chain(counted);
+        all.filter(|(end, days)| !self.is_part(*end, *days))
     }
 
     /// The time that a phrase with this role begins, and where it ends; `next` is the index behind the phrase.
@@ -264,6 +269,9 @@ impl Reader<'_> {
 
     /// `3 days ago`, `3 derniers jours`; the number in words or digits, or left out where a language does so.
     fn counted(&self, at: usize, language: usize) -> Option<(usize, Days)> {
+        if self.is_share(at) {
+            return None;
+        }
         let one = || SINGULAR.contains(&self.word(at)?).then_some((at, 1));
         let (next, number) = self.number(at, language).map(|number| (at + 1, number)).or_else(one)?;
         if let Some(last) = self.role(next, language, Role::Last) {
@@ -303,6 +311,10 @@ impl Reader<'_> {
             // `el martes pasado`: not today.
             days = self.name(at, language, true).unwrap_or(days);
             end += count;
+        } else if let Some(month) = self.month(at, Some(language)).filter(|_| end == at + 1)
+            && let Some((behind, year)) = self.year_behind(end)
+        {
+            (end, days) = (behind, dates::month_of(year, month)?);
         }
         Some((end, When::of(days, self.today)?))
     }
@@ -336,7 +348,11 @@ impl Reader<'_> {
     /// by name.
     fn point(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
         let word = self.word(at)?;
-        let point = self.day_and_month(at).or_else(|| self.month_and_year(at)).or_else(|| self.quarter(at));
+        let point = self
+            .days_of_month(at)
+            .or_else(|| self.day_and_month(at))
+            .or_else(|| self.month_and_year(at))
+            .or_else(|| self.quarter(at));
         point.or_else(|| self.year(at)).or_else(|| {
             let days = if word.contains('-') { dates::calendar_days(word) } else { None };
             let days = days.or_else(|| self.name(at, language?, false))?;
@@ -355,8 +371,14 @@ impl Reader<'_> {
         };
         let month = self.month(month_at, None)?;
         let of = |year: i16| dates::running("day", Date::new(year, month, day).ok()?);
-        match self.a_year(self.behind(&FILLING, end)) {
-            Some(year) => Some((self.behind(&FILLING, end) + 1, of(year)?)),
+        self.in_year(end, of)
+    }
+
+    /// The days that `of` gives for the year behind a day and a month, or else the latest.
+    fn in_year(&self, end: usize, of: impl Fn(i16) -> Option<Days>) -> Option<(usize, Days)> {
+        let named = self.behind(&FILLING, end);
+        match self.a_year(named).map(|year| (named + 1, year)).or_else(|| self.year_behind(end)) {
+            Some((end, year)) => Some((end, of(year)?)),
             None => Some((end, dates::latest(self.today, of)?)),
         }
     }
@@ -400,11 +422,15 @@ impl Reader<'_> {
 
     /// A year by itself, unless it counts something, `RFC 2025`, or has a part of it before it, `second quarter of 2025`.
     fn year(&self, at: usize) -> Option<(usize, Days)> {
+        if let Some((first, last)) = self.word(at).and_then(years) {
+            return Some((at + 1, (Date::new(first, 1, 1).ok()?, Date::new(last.checked_add(1)?, 1, 1).ok()?)));
+        }
         let year = self.a_year(at).filter(|year| *year <= self.today.year())?;
         (at == 0 || !self.words[at - 1].capitals).then_some(())?;
         let is_of = |unit: usize| self.is_quarter(unit) && self.behind(&FILLING, unit + 1) == at;
         (!(at.saturating_sub(2)..at).any(is_of)).then_some(())?;
-        Some((at + 1, dates::running("year", Date::new(year, 1, 1).ok()?)?))
+        let (end, last) = self.up_to_year(at, year)?;
+        Some((end, (Date::new(year, 1, 1).ok()?, Date::new(last.checked_add(1)?, 1, 1).ok()?)))
     }
 
     fn a_year(&self, at: usize) -> Option<i16> {
@@ -425,6 +451,12 @@ fn bent(word: &str, names: impl Fn(&str) -> Option<i8>) -> Option<i8> {
 
 fn year(word: &str) -> Option<i16> {
     dates::number::<i16>(word, 4..=4).filter(|year| YEARS.contains(year))
+}
+
+/// `2024-2025`.
+fn years(word: &str) -> Option<(i16, i16)> {
+    let (first, last) = word.split_once(['-', '–'])?;
+    year(first).zip(year(last)).filter(|(first, last)| first < last)
 }
 
 fn quarter(word: &str) -> Option<i8> {

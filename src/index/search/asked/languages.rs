@@ -123,7 +123,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         at: "en|el|de|del",
         ago: ["hace", ""],
         between: ["entre", "y|e"],
-        from: ["de|desde", "a|al|hasta"],
+        from: ["de|del|desde", "a|al|hasta"],
         since: "desde",
         before: "antes de|antes del",
         until: "hasta",

@@ -16,6 +16,8 @@ pub(super) struct Word {
     pub(super) end: usize,
     /// Whether it is in capitals, as names of series are: `RFC 2025`.
     pub(super) capitals: bool,
+    /// Whether a dash stands before it, between blanks.
+    pub(super) dashed: bool,
 }
 
 /// What is a separate word before an apostrophe: `d'octobre`, `dell'anno`.
@@ -23,11 +25,17 @@ const ELIDED: [&str; 9] = ["d", "l", "qu", "dell", "nell", "all", "dall", "jusqu
 
 pub(super) fn words(question: &str) -> Vec<Word> {
     let mut words = Vec::new();
+    let mut dashed = false;
     for piece in question.split_whitespace() {
+        if matches!(piece, "-" | "–" | "—") {
+            dashed = true;
+            continue;
+        }
         let start = piece.as_ptr() as usize - question.as_ptr() as usize;
         let mut add = |from: usize, to: usize| {
             let text = &piece[from..to];
             let trimmed = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let shortened = text[..text.len() - trimmed.len()].ends_with(['\'', '’']);
             let from = from + text.len() - trimmed.len();
             let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
             if !trimmed.is_empty() {
@@ -35,10 +43,13 @@ pub(super) fn words(question: &str) -> Vec<Word> {
                 // Folded, `før` (before) would be `for`.
                 let text = match trimmed.to_lowercase() {
                     before if before == "før" => before,
+                    // `March '26`
+                    year if shortened && dates::number::<i16>(&year, 2..=2).is_some() => format!("20{year}"),
                     _ => note::fold(trimmed).replace('’', "'"),
                 };
                 let start = start + from;
-                words.push(Word { text, start, end: start + trimmed.len(), capitals });
+                let dashed = std::mem::take(&mut dashed);
+                words.push(Word { text, start, end: start + trimmed.len(), capitals, dashed });
             }
         };
         match piece.find(['\'', '’']) {

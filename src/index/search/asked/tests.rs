@@ -197,6 +197,63 @@ fn times_in_fourteen_languages() {
 }
 
 #[test]
+fn what_stands_around_a_time_counts() {
+    let mut wrong = Vec::new();
+    for (question, expected) in [
+        ("trip to the lake in March last year", "in March last year: 2025-03-01..2025-03-31"),
+        ("in March of last year", "in March of last year: 2025-03-01..2025-03-31"),
+        ("10 March last year", "10 March last year: 2025-03-10..2025-03-10"),
+        ("im März letzten Jahres", "im März letzten Jahres: 2025-03-01..2025-03-31"),
+        ("en marzo del año pasado", "en marzo del año pasado: 2025-03-01..2025-03-31"),
+        ("in May two years ago", "in May two years ago: 2024-05-01..2024-05-31"),
+        ("last week of October", "of October: 2026-10-01..2026-10-31"),
+        ("the last week of may", "of may: 2026-05-01..2026-05-31"),
+        ("last monday in june", "in june: 2026-06-01..2026-06-30"),
+        ("last day of april", "of april: 2026-04-01..2026-04-30"),
+        ("the last friday of may", "of may: 2026-05-01..2026-05-31"),
+        ("last week of last year", "last year: 2025-01-01..2025-12-31"),
+        ("last month of 2025", "of 2025: 2025-01-01..2025-12-31"),
+        ("last week on friday", "last week: 2026-11-09..2026-11-15"),
+        ("dinner not last week but yesterday", "yesterday: 2026-11-19..2026-11-19"),
+        ("10 to 14 march", "10 to 14 march: 2026-03-10..2026-03-14"),
+        ("10th - 14th march", "10th - 14th march: 2026-03-10..2026-03-14"),
+        ("10-14 March 2025", "10-14 March 2025: 2025-03-10..2025-03-14"),
+        ("March 10 to 14", "March 10 to 14: 2026-03-10..2026-03-14"),
+        ("10. bis 14. März", "10. bis 14. März: 2026-03-10..2026-03-14"),
+        ("del 3 al 17 de agosto", "del 3 al 17 de agosto: 2026-08-03..2026-08-17"),
+        ("du 3 au 17 août", "du 3 au 17 août: 2026-08-03..2026-08-17"),
+        ("2024 to 2025", "2024 to 2025: 2024-01-01..2025-12-31"),
+        ("2024-2025", "2024-2025: 2024-01-01..2025-12-31"),
+        ("in 2024 or 2025", "in 2024 or 2025: 2024-01-01..2025-12-31"),
+        ("roadmap 2025 and 2026", "2025 and 2026: 2025-01-01.."),
+        ("March '26", "March '26: 2026-03-01..2026-03-31"),
+        ("6 months ago", "6 months ago: 2026-05-01..2026-05-31"),
+    ] {
+        let read = read(question);
+        if read.as_deref() != Some(expected) {
+            wrong.push(format!("{question}: {read:?}, not {expected}"));
+        }
+    }
+    for none in [
+        "dentist half a year ago",
+        "a quarter of a year ago",
+        "not last week dinner",
+        "not in march",
+        "except in may",
+        "except for last week",
+        "nicht im März",
+        "hace un año y medio",
+        "2020 or 2025",
+        "2025 to 2020 steps",
+    ] {
+        if let Some(read) = read(none) {
+            wrong.push(format!("{none}: {read}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn the_newest_is_asked_for() {
     for (question, words) in [
         ("What's the status of Lr Agent?", "status"),
