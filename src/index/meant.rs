@@ -126,8 +126,9 @@ impl Corpus<'_> {
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
             let glued = if word.as_what == As::Name { self.glued(&asked, at, &query.words, &languages)? } else { None };
-            // As a phrase it is there.
-            let is_there = glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
+            // As a phrase it is there, and a time is meant as it was typed.
+            let of_time = query.time.as_ref().is_some_and(|time| time.contains(&word.range.start));
+            let is_there = of_time || glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
             meant.glued.extend(glued);
             match word.as_what {
                 As::Unfinished => {

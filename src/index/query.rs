@@ -85,6 +85,8 @@ pub struct LexicalQuery {
     pub prefix: bool,
     /// Which of many words are looked up.
     pub choice: Choice,
+    /// The bytes of the words that were read as a time: they are no slips of others.
+    pub time: Option<Range<usize>>,
     /// Once it is raised, the search ends with [`LexicalError::Cancelled`](super::LexicalError::Cancelled).
     pub cancel: Cancel,
 }

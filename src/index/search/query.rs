@@ -28,6 +28,8 @@ mod boolean;
 mod slashed;
 mod unknown;
 
+use std::ops::Range;
+
 use jiff::civil::Date;
 
 pub use self::boolean::Required;
@@ -58,6 +60,8 @@ pub struct Parsed {
     pub warnings: Vec<String>,
     /// What may be text that was pasted, and no condition.
     pub doubtful: Doubtful,
+    /// The bytes of the words that were read as a time ([`asked`](super::asked())). Set by [`Parsed::read_time`].
+    pub time: Option<Range<usize>>,
     /// Whether the last word is still being typed, so that words that begin with it are found too. Set by the caller.
     pub prefix: bool,
     /// What its words stand for, if [`Parsed::understand`] has looked it up.
@@ -126,6 +130,7 @@ impl Parsed {
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
             choice: Choice::Rarest(RAREST),
+            time: self.time.clone(),
             ..LexicalQuery::default()
         }
     }
@@ -147,7 +152,12 @@ impl Parsed {
     /// The same conditions with other free words, of which nothing is known yet.
     #[must_use]
     pub fn rephrased(&self, words: &str) -> Self {
-        Parsed { words: words.to_owned(), meant: None, warnings: Vec::new(), ..self.clone() }
+        Parsed { words: words.to_owned(), meant: None, time: None, warnings: Vec::new(), ..self.clone() }
+    }
+
+    /// Takes note of the words that name a time, as the query has them.
+    pub fn read_time(&mut self, words: &str) {
+        self.time = self.words.find(words).map(|start| start..start + words.len());
     }
 
     /// What the lexical lane is asked with these options.

@@ -195,6 +195,9 @@ fn a_word_is_found_in_spite_of_a_slip() {
     assert_eq!(corrected(&snapshot, "clustr-x"), pair("clustr", "cluster"));
     assert_eq!(corrected(&snapshot, "Get-ChlidItem"), pair("Chlid", "child"));
     // Never for a word that occurs, for a word of the language, for short ones, numbers, or two slips in a short word.
+    let time = LexicalQuery { time: Some(7..16), ..query("clustr obsidaiin", false) };
+    let taken = snapshot.find(&time, &|_| true, 9).unwrap().meant.corrected;
+    assert_eq!(taken.iter().map(|word| word.typed.as_str()).collect::<Vec<_>>(), ["clustr"], "a time is no slip");
     for words in ["obsidan", "clusters", "quality", "vlt", "clstr", "cluster9", "how teh", "クラスタ", "get-childitem"]
     {
         assert_eq!(corrected(&snapshot, words), [], "{words}");

@@ -106,6 +106,7 @@ impl Wanted {
         parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
         let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
         options.boosts.asked = time.as_ref().map(|time| time.when);
+        time.iter().for_each(|time| parsed.read_time(&time.words));
         Ok(Wanted { vaults, left_out, options, parsed, time, min_score, judge })
     }
 }
