@@ -39,7 +39,7 @@ use super::filter::{Filter, Key};
 use super::limits::{Counted, MAX_BYTES, TooMuch};
 use note::Private;
 
-use crate::{Choice, Corpus, LexicalError, LexicalQuery, Meant, Snapshot};
+use crate::{Choice, Corpus, LexicalError, LexicalQuery, Meant, Snapshot, is_stop_word};
 
 /// A query understood.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,6 +91,13 @@ pub struct AsWords {
 /// Words of a question that are looked up, the rarest. Common ones cost most and say least: no set of questions is answered
 /// worse by more than .001 than with all of them, and a pasted passage of 100 words in a quarter of the time.
 const RAREST: usize = 16;
+
+/// Words of a question about a time that ask for its notes, whatever they are about; prepositions and articles before a
+/// time.
+const ABOUT_NOTES: [&str; 28] = [
+    "au", "de", "den", "der", "det", "die", "du", "el", "em", "en", "happened", "het", "i", "il", "im", "la", "le",
+    "les", "na", "note", "notes", "op", "på", "wrote", "в", "во", "за", "на",
+];
 
 /// Further warnings say nothing new.
 const MAX_WARNINGS: usize = 8;
@@ -158,6 +165,18 @@ impl Parsed {
     /// Takes note of the words that name a time, as the query has them.
     pub fn read_time(&mut self, words: &str) {
         self.time = self.words.find(words).map(|start| start..start + words.len());
+    }
+
+    /// Whether its words say nothing but a time, so that the notes of that time are what is asked for. Numbers alone may be
+    /// meant as they are.
+    pub(super) fn asks_time_alone(&self) -> bool {
+        let Some(time) = self.time.as_ref().filter(|_| self.phrases.is_empty()) else { return false };
+        let outside = |c: char| !c.is_alphanumeric();
+        let says_nothing =
+            |word: &str| word.is_empty() || is_stop_word(word) || ABOUT_NOTES.contains(&&*word.to_lowercase());
+        let rest = [&self.words[..time.start], &self.words[time.end..]];
+        rest.iter().flat_map(|rest| rest.split(outside)).all(says_nothing)
+            && self.words[time.clone()].contains(char::is_alphabetic)
     }
 
     /// What the lexical lane is asked with these options.

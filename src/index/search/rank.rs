@@ -8,6 +8,7 @@ mod called;
 mod emptied;
 mod pasted;
 mod required;
+mod timed;
 mod together;
 mod wider;
 
@@ -125,20 +126,24 @@ fn ranked(
     let scale = Scale::of(found.iter().flatten().chain(outside));
     let asked = begun.iter().any(|begun| begun.lanes && begun.ranking.mode == Mode::Hybrid);
     let teller = begun.iter().position(|begun| begun.lanes);
-    let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
+    let of_time = parts.iter().zip(&begun).map(|(part, begun)| timed::rows(part, begun));
+    let of_time = of_time.collect::<Result<Vec<_>, _>>()?;
+    let has_time = of_time.iter().any(|rows| !rows.is_empty());
+    let ranked = parts.iter().zip(begun).zip(found).zip(of_time).map(|(((part, begun), candidates), of_time)| {
         let Begun { mut ranking, lanes, allowed } = begun;
         if lanes {
             fuse_into(&mut ranking, (part, allowed.as_ref()), candidates, scale, &meant);
-            if let Some(allowed) = allowed.filter(|_| part.query.is_all_required()) {
-                add_rest(&mut ranking, part, &allowed);
+            if let Some(allowed) = allowed.as_ref().filter(|_| part.query.is_all_required()) {
+                add_rest(&mut ranking, part, allowed);
             }
+            timed::put_first(part, &mut ranking, &of_time);
         }
         ranking
     });
     let mut rankings: Vec<Ranking> = ranked.collect();
     together::put_third(parts, &mut rankings, &having);
     let mut said = corrections(&meant.corrected);
-    if asked && scale.has_no_word() && !first.query.words.is_empty() {
+    if asked && !has_time && scale.has_no_word() && !first.query.words.is_empty() {
         let found = !outside.is_empty() || rankings.iter().any(|ranking| !ranking.ranked.is_empty());
         said.push(without_words(parts, found));
     }

@@ -5,6 +5,7 @@ mod pasted;
 mod patterns;
 mod properties;
 mod required;
+mod times;
 mod vaults;
 
 use std::sync::Arc;

@@ -1,0 +1,51 @@
+//! A query that says nothing but a time: the notes of that time come first, the newest before the others. The lanes would
+//! find notes that have the words, and few notes say of themselves that they are of last week.
+
+use super::{Begun, Part, newest};
+use crate::search::Mode;
+use crate::search::asked::When;
+use crate::search::filter::Filter;
+use crate::search::fuse::Ranked;
+use crate::search::hit::placed;
+use crate::search::ranking::Ranking;
+use crate::{LexicalError, Row};
+
+/// What a note's score is below that of the next newer one: whatever sorts them again leaves them in this order.
+const STEP: f32 = 1e-4;
+
+/// The first chunks of the notes of the time that a query is all about, the newest note first.
+pub(super) fn rows(part: &Part<'_>, begun: &Begun) -> Result<Vec<Row>, LexicalError> {
+    let Part { snapshot, query, options, .. } = part;
+    let asked = options.boosts.asked.filter(|_| options.boosts.date_weight > 0.0 && options.mode == Mode::Hybrid);
+    let Some(When::Days(start, end)) = asked.filter(|_| begun.lanes && query.asks_time_alone()) else {
+        return Ok(Vec::new());
+    };
+    let mut of_time = Filter::on_days(start, end, query.filter.zone.clone());
+    of_time.hidden.clone_from(&query.filter.hidden);
+    let Some(mut rows) = of_time.rows(snapshot, &options.cancel)? else { return Ok(Vec::new()) };
+    begun.allowed.iter().for_each(|allowed| rows.keep(allowed));
+    let mut newest = newest(snapshot, &rows, query);
+    newest.truncate(options.limit);
+    Ok(newest)
+}
+
+/// Puts them before all else but notes that are called so.
+pub(super) fn put_first(part: &Part<'_>, ranking: &mut Ranking, of_time: &[Row]) {
+    if of_time.is_empty() {
+        return;
+    }
+    let note_of = |row: Row| placed(part.snapshot, row).map(|(_, note)| note.no);
+    let (mut first, mut rest): (Vec<Ranked>, Vec<Ranked>) =
+        std::mem::take(&mut ranking.ranked).into_iter().partition(|hit| hit.boosted.name > 0.0);
+    let called: Vec<_> = first.iter().map(|hit| note_of(hit.candidate.row)).collect();
+    let mut score = 1.0;
+    for row in of_time.iter().copied().filter(|row| !called.contains(&note_of(*row))) {
+        let known = rest.iter().position(|hit| note_of(hit.candidate.row) == note_of(row));
+        let hit = known.map_or_else(|| Ranked::sure(row), |at| rest.remove(at));
+        first.push(Ranked { score, ..hit });
+        score -= STEP;
+    }
+    rest.iter_mut().for_each(|hit| hit.score = hit.score.min(score));
+    first.append(&mut rest);
+    ranking.ranked = first;
+}
