@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use note::Format;
+use note::{Format, PARTED};
 
 use super::filter::mtime_seconds;
 use super::gather::{Found, Limits, Source, gather};
@@ -103,9 +103,9 @@ impl<'a> Maker<'a> {
         };
         let mut passage = snippet(text, note.path.format(), &self.terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
-        if chunk.position == 0 && passage.highlights.is_empty() {
+        if chunk.position == 0 {
             // The properties stand at the top.
-            if let Some(property) = in_properties(note, &self.terms, &analyze) {
+            if let Some(property) = in_properties(note, &self.terms, &passage, &analyze) {
                 (passage, match_line) = (property, 1);
             }
         }
@@ -162,13 +162,33 @@ impl Maker<'_> {
     }
 }
 
-/// The first property of a note that has one of the words, as `name: text`.
-fn in_properties(note: &NoteEntry, terms: &HashSet<String>, analyze: Analyze) -> Option<Snippet> {
+/// The first property of a note that has most of the words that `passage` lacks, as `name: text`; before the passage, if
+/// that has words, too.
+fn in_properties(note: &NoteEntry, terms: &HashSet<String>, passage: &Snippet, analyze: Analyze) -> Option<Snippet> {
     if terms.is_empty() {
         return None;
     }
+    let mut lacks = terms.clone();
+    analyze(&passage.text, &mut |_, form| {
+        lacks.remove(form);
+    });
     let shown = properties::texts(note.properties()).into_iter().map(|(name, text)| format!("{name}: {text}"));
-    shown.map(|text| snippet(&text, Format::Base, terms, analyze)).find(|passage| !passage.highlights.is_empty())
+    let passages = shown.map(|text| snippet(&text, Format::Base, terms, analyze)).map(|shown| {
+        let mut known = HashSet::new();
+        analyze(&shown.text, &mut |_, form| known.extend(lacks.get(form)));
+        (known.len(), shown)
+    });
+    // `max_by_key` would take the last.
+    let (_, mut property) =
+        passages.filter(|(known, _)| *known > 0).reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    if !passage.highlights.is_empty() {
+        property.text.push_str(&format!(" {PARTED} "));
+        let shift = property.text.len() as u32;
+        property.text.push_str(&passage.text);
+        property.highlights.extend(passage.highlights.iter().map(|(start, end)| (start + shift, end + shift)));
+        property.headings.clone_from(&passage.headings);
+    }
+    Some(property)
 }
 
 /// Reads what windows are made of: each text once.

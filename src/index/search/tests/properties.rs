@@ -54,3 +54,21 @@ fn a_property_is_found_by_its_words_and_shown() {
     let own = ask(&vault, "lisbon", &Options::default());
     assert_eq!((own.hits[0].match_line, own.hits[0].snippet.as_str()), (6, "The person met in Lisbon."));
 }
+
+#[test]
+fn a_property_is_shown_beside_a_passage_that_lacks_its_words() {
+    let vault = with_properties(r#"{"email":"anna@example.org","phone":"+48 600 100 200","employer":"Quokka Works"}"#);
+    let lexical = Options { mode: Mode::Lexical, ..Options::default() };
+    let answer = ask(&vault, "lisbon quokka", &lexical);
+    let hit = &answer.hits[0];
+    let shown: Vec<&str> =
+        hit.highlights.iter().map(|(start, end)| &hit.snippet[*start as usize..*end as usize]).collect();
+    assert_eq!((hit.path.as_str(), hit.match_line, shown), ("Anna.md", 1, vec!["Quokka", "Lisbon"]));
+    assert!(hit.snippet.starts_with("employer: Quokka Works") && hit.snippet.ends_with("The person met in Lisbon."));
+    // A name of a property is a word, too.
+    let named = ask(&vault, "lisbon phone", &lexical);
+    assert!(named.hits[0].snippet.starts_with("phone: +48 600 100 200"), "{}", named.hits[0].snippet);
+    // A passage that has all words is enough.
+    let own = ask(&vault, "person lisbon", &lexical);
+    assert_eq!((own.hits[0].match_line, own.hits[0].snippet.as_str()), (6, "The person met in Lisbon."));
+}
