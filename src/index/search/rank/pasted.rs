@@ -56,22 +56,30 @@ pub fn settled<E: From<LexicalError>>(
         let (having, others) = (having_all(&words, vaults, options)?, asks_besides(&query));
         let (are, leave) = if excluded.len() > 1 { ("are", "leave") } else { ("is", "leaves") };
         let excluded = excluded.join(", ");
-        said.extend(match having {
-            0 if others => None,
-            0 => Some(format!("the query only leaves out {excluded}: of the other notes the newest are listed")),
-            _ if !others || having_all(&query, vaults, options)? == 0 => {
-                query = words;
-                let why = if others { "no note has the other words without" } else { "the query has no other words" };
-                Some(format!(
-                    "{excluded} {are} searched for as words, because {why}; what stands in quotes is left out: `-\"word\"`"
-                ))
+        said.extend(if having > 0 && (!others || having_all(&query, vaults, options)? == 0) {
+            query = words;
+            let why = if others { "no note has the other words without" } else { "the query has no other words" };
+            Some(format!(
+                "{excluded} {are} searched for as words, because {why}; what stands in quotes is left out: `-\"word\"`"
+            ))
+        } else if !others {
+            Some(format!("the query only leaves out {excluded}: of the other notes the newest are listed"))
+        } else {
+            match having_all(&without_operator(words), vaults, options)? {
+                0 => None,
+                1 => Some(format!("{excluded} {leave} out a note that has all other words")),
+                n => Some(format!("{excluded} {leave} out {n} notes that have all other words")),
             }
-            1 => Some(format!("{excluded} {leave} out a note that has all other words")),
-            n => Some(format!("{excluded} {leave} out {n} notes that have all other words")),
         });
     }
     query.warnings.extend(said);
     Ok(query)
+}
+
+/// The query without the operator, which a note need not have to be left out.
+fn without_operator(query: Parsed) -> Parsed {
+    let words: Vec<&str> = query.words.split(' ').filter(|word| *word != "NOT").collect();
+    Parsed { words: words.join(" "), ..query }
 }
 
 fn quoted(typed: &str) -> String {

@@ -57,6 +57,25 @@ fn what_the_notes_show_to_be_text_is_searched_for() {
 }
 
 #[test]
+fn what_is_left_out_is_counted_however_it_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let texts = ["Anna set the budget.\n", "Budget by Anna.\n", "Anna does not mind the budget.\n", "Anna sings.\n"];
+    for (no, text) in (1..).zip(texts) {
+        put(&mut index, no, &format!("{no}.md"), &["team"], None, &[], &[text]);
+    }
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, said) in [
+        ("Anna -budget", "`-budget` leaves out 3 notes that have all other words"),
+        ("Anna NOT budget", "`NOT budget` leaves out 3 notes that have all other words"),
+        ("tag:team NOT budget", "`NOT budget` leaves out 3 notes that have all other words"),
+    ] {
+        let parsed = settled_in(&vault, query, None);
+        assert_eq!((parsed.warnings, parsed.words.contains("budget")), (vec![said.to_owned()], false), "{query}");
+    }
+}
+
+#[test]
 fn what_may_be_a_condition_stays_one() {
     let vault = vault();
     for query in [
@@ -65,12 +84,14 @@ fn what_may_be_a_condition_stays_one() {
         "-[ERROR] refused",
         "rsync -\"avz\"",
         "rsync -heron",
-        "rsync NOT avz",
         "constraint NOT \"null\"",
     ] {
         let parsed = settled_in(&vault, query, None);
         assert_eq!(parsed, parse(query, TODAY).unwrap(), "{query}");
     }
+    let excluding = settled_in(&vault, "rsync NOT avz", None);
+    assert_eq!(excluding.warnings, ["`NOT avz` leaves out a note that has all other words"]);
+    assert_eq!(Parsed { warnings: Vec::new(), ..excluding }, parse("rsync NOT avz", TODAY).unwrap());
     // What is hidden from the asker shows nothing.
     let hidden = Arc::new(Private::new(&["Owned.md".to_owned(), "Rsync.md".to_owned()]));
     assert_eq!(settled_in(&vault, "[owner] refused", Some(hidden.clone())).words, "[owner] refused");
