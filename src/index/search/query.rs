@@ -66,6 +66,8 @@ pub struct Parsed {
     pub prefix: bool,
     /// What its words stand for, if [`Parsed::understand`] has looked it up.
     pub meant: Option<Meant>,
+    /// Whether it has signs (`->`) that were passed over.
+    pub signs: bool,
     /// What is counted against the limits. A caller that adds conditions to [`Parsed::filter`] counts them here.
     pub counted: Counted,
 }
@@ -124,6 +126,7 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
     } else {
         parser.tokens(query.trim_start())?;
     }
+    parser.signs_alone()?;
     Ok(parser.parsed)
 }
 
@@ -357,6 +360,7 @@ impl Parser<'_> {
     fn word<'a>(&mut self, negated: bool, body: &'a str) -> Result<&'a str, TooMuch> {
         let (word, after) = body.split_at(word_end(body));
         if is_noise(word) {
+            self.parsed.signs |= word.contains(SIGNS);
             return Ok(after);
         }
         if negated {
@@ -373,9 +377,21 @@ impl Parser<'_> {
         Ok(after)
     }
 
+    /// Where signs are all that is sought, they must occur: no lane knows any.
+    fn signs_alone(&mut self) -> Result<(), TooMuch> {
+        let Parsed { words, phrases, required, .. } = &self.parsed;
+        if phrases.is_empty() && required.is_none() && !crate::terms::has_words(words) {
+            for signs in std::mem::take(&mut self.parsed.words).split_whitespace() {
+                self.phrase(false, signs)?;
+            }
+        }
+        Ok(())
+    }
+
     fn phrase(&mut self, negated: bool, phrase: &str) -> Result<(), TooMuch> {
         let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
         if is_noise(&phrase) {
+            self.parsed.signs |= phrase.contains(SIGNS);
             return Ok(());
         }
         if !crate::terms::has_words(&phrase)
@@ -505,6 +521,9 @@ fn starts_blank(text: &str) -> bool {
 fn is_sign(c: char) -> bool {
     !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c)
 }
+
+/// Punctuation that is more than that, so that somebody may look for it.
+const SIGNS: [char; 12] = ['<', '>', '=', '%', '&', '#', '$', '@', '~', '^', '|', '\\'];
 
 /// Punctuation alone finds nothing, but would keep a query from being one of conditions only.
 fn is_noise(text: &str) -> bool {

@@ -28,6 +28,9 @@ use super::{Mode, Options, Parsed};
 use crate::{Allowed, Corpus, Corrected, LexicalError, LexicalQuery, Meant, NoteNo, Row, Snapshot};
 use vector::Vector;
 
+/// The warning if a query has nothing but punctuation.
+const SIGNS: &str = "signs alone are found by a regular expression: `/->/`";
+
 /// A vault that a query is asked of.
 #[derive(Clone)]
 pub struct Part<'a> {
@@ -179,6 +182,7 @@ impl Begun {
                 Some(allowed) => {
                     ranking.ranked = newest(snapshot, allowed, query).into_iter().map(Ranked::sure).collect();
                 }
+                None if query.signs => ranking.warnings.push(SIGNS.to_owned()),
                 None => ranking.warnings.push("the query is empty".to_owned()),
             }
         } else if mode == Mode::Dense && vector.is_none() {

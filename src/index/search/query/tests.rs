@@ -20,7 +20,7 @@ fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
 
 #[test]
 fn words_phrases_and_exclusions() {
-    let cases: [(&str, &str, &[&str], &[&str]); 24] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 25] = [
         ("", "", &[], &[]),
         ("  two   words ", "two words", &[], &[]),
         ("\"a phrase\"", "", &["a phrase"], &[]),
@@ -40,7 +40,8 @@ fn words_phrases_and_exclusions() {
         ("foo:\"bar baz\"", "foo:\"bar baz\"", &[], &[]),
         ("6\" nails", "6\" nails", &[], &[]),
         ("日本語 -中文", "日本語", &[], &["中文"]),
-        ("🎉", "🎉", &[], &[]),
+        ("🎉", "", &[], &[]),
+        ("party 🎉", "party 🎉", &[], &[]),
         ("a\u{3000}b", "a b", &[], &[]),
         (":x x:", ":x x:", &[], &[]),
         ("12:30 C:\\x", "12:30 C:\\x", &[], &[]),
@@ -241,4 +242,21 @@ fn a_condition_that_is_none_is_quoted_as_it_was_typed() {
         let warning = &parse(query, TODAY).warnings[0];
         assert!(warning.starts_with(&format!("`{query}` is searched for as words: ")), "{warning}");
     }
+}
+
+#[test]
+fn signs_alone_must_occur_as_they_are() {
+    for query in ["📅", "€", "→ €", "tag:x 📅"] {
+        let parsed = parse(query, TODAY);
+        assert_eq!(
+            (parsed.words.as_str(), parsed.patterns.len()),
+            ("", query.matches(['📅', '€', '→']).count()),
+            "{query}"
+        );
+    }
+    assert_eq!(parse("5 €", TODAY).words, "5 €");
+    assert_eq!(
+        ["->", "+->", "\"=>\"", "(((", "*"].map(|query| parse(query, TODAY).signs),
+        [true, true, true, false, false]
+    );
 }
