@@ -334,6 +334,7 @@ impl Parser<'_> {
     /// Takes a condition off the start of `body`; its value begins at `at`.
     fn field<'a>(&mut self, negated: bool, field: Field<'_>, body: &'a str, at: usize) -> Result<&'a str, TooMuch> {
         let typed = &body[at..];
+        let typed = if matches!(field, Field::Property(_)) { of_field(typed) } else { typed };
         let bare = strip_quote(typed);
         if let Some((value, after)) = bare.and_then(|inner| self.quoted(inner)) {
             self.condition(negated, field, value, &body[..body.len() - after.len()])?;
@@ -492,9 +493,14 @@ fn bracketed(body: &str, ends: impl Fn(&str) -> bool) -> Option<(&str, Option<&s
         return None;
     }
     match inner.split_once(':') {
-        Some((name, value)) => Some((name.trim(), Some(value.trim()), after)),
+        Some((name, value)) => Some((name.trim(), Some(of_field(value).trim()), after)),
         None => Some((inner.trim(), None, after)),
     }
+}
+
+/// The value without the second colon that a field has in a note's text: `[rating:: 8]`.
+fn of_field(value: &str) -> &str {
+    value.strip_prefix(':').unwrap_or(value)
 }
 
 fn unquoted(text: &str) -> &str {

@@ -245,6 +245,16 @@ fn a_condition_that_is_none_is_quoted_as_it_was_typed() {
 }
 
 #[test]
+fn a_field_may_be_asked_for_as_a_note_writes_it() {
+    let asked = |query: &str| parse(query, TODAY).filter;
+    let properties = |query: &str| asked(query).parts().len();
+    for query in ["[rating:: 8]", "prop.rating::8", "[rating::8]"] {
+        let parsed = parse(query, TODAY);
+        assert_eq!((parsed.words.as_str(), properties(query), parsed.warnings.len()), ("", 1, 0), "{query}");
+    }
+}
+
+#[test]
 fn signs_alone_must_occur_as_they_are() {
     for query in ["📅", "€", "→ €", "tag:x 📅"] {
         let parsed = parse(query, TODAY);
