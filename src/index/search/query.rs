@@ -372,7 +372,7 @@ impl Parser<'_> {
         } else {
             self.push_words(word);
         }
-        if let Some(hint) = unknown::hint(word) {
+        if let Some(hint) = unknown::hint(unknown::with_value(body)) {
             self.warn(hint);
         }
         Ok(after)

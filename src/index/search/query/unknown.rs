@@ -2,6 +2,7 @@
 
 use strum::VariantNames as _;
 
+use super::{CLOSING, strip_quote, word_end};
 use crate::search::filter::Key;
 
 /// Operators of other programs, and names that people try, with the one that is meant here.
@@ -13,8 +14,6 @@ const ALSO: &[(&str, &str)] = &[
     ("day", "on"),
     ("dir", "path"),
     ("directory", "path"),
-    ("file", "path"),
-    ("filename", "path"),
     ("folder", "path"),
     ("hashtag", "tag"),
     ("kind", "type"),
@@ -29,6 +28,9 @@ const ALSO: &[(&str, &str)] = &[
     ("year", "in"),
 ];
 
+/// Operators of other programs for the name of a file.
+const FILES: &[&str] = &["file", "filename"];
+
 /// Names that many vaults' properties have.
 const PROPERTIES: &[&str] = &[
     "author", "category", "due", "lang", "language", "owner", "priority", "project", "rating", "source", "state",
@@ -40,6 +42,14 @@ const PARTS: &[&str] = &["alias", "block", "content", "heading", "line", "name",
 
 /// Characters of a word that are shown.
 const SHOWN: usize = 60;
+
+/// The word that `body` begins with, with all of its value if that is in quotes.
+pub(super) fn with_value(body: &str) -> &str {
+    let word = &body[..word_end(body)];
+    let quoted = word.split_once(':').and_then(|(name, _)| strip_quote(&body[name.len() + 1..]));
+    let end = quoted.and_then(|value| Some(body.len() - value.split_once(CLOSING)?.1.len()));
+    end.map_or(word, |end| &body[..end])
+}
 
 /// What to write instead of a word that was meant as an operator; `None` for any other word.
 pub(super) fn hint(word: &str) -> Option<String> {
@@ -56,6 +66,18 @@ pub(super) fn hint(word: &str) -> Option<String> {
     } else if PARTS.contains(&name.as_str()) {
         "titles, headings and text are searched together".to_owned()
     } else {
+        // A path counts from the top of the vault, and a file's name does not say where it lies.
+        if FILES.contains(&name.as_str()) {
+            let (quote, value) = match strip_quote(value) {
+                Some(value) => ("\"", value.trim_end_matches(CLOSING)),
+                None => ("", value),
+            };
+            let value = shown(value.trim_matches('*'));
+            return Some(format!(
+                "`{}` is searched for as words; `path:{quote}*{value}*{quote}` is a condition",
+                shown(word)
+            ));
+        }
         let other = ALSO.iter().find(|(also, _)| *also == name).map(|(_, meant)| *meant);
         let meant = other.or_else(|| Key::VARIANTS.iter().copied().find(|key| is_slip(&name, key)))?;
         format!("`{meant}:{}` is a condition", shown(value))

@@ -3,7 +3,9 @@ use super::*;
 #[test]
 fn what_was_meant_is_said() {
     for (word, said) in [
-        ("file:todo.md", "`path:todo.md` is a condition"),
+        ("file:todo.md", "`path:*todo.md*` is a condition"),
+        ("filename:*Pancakes*", "`path:*Pancakes*` is a condition"),
+        ("file:\"Apple pie\"", "`path:\"*Apple pie*\"` is a condition"),
         ("Tags:#work", "`tag:#work` is a condition"),
         ("tga:work", "`tag:work` is a condition"),
         ("linkedfrom:Note", "`linked-from:Note` is a condition"),
