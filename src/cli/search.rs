@@ -194,7 +194,13 @@ fn show<C: Call<Answer = SearchAnswer>>(
     if hits.is_empty() {
         let has_words = query.and_then(|query| index::search::parse(query, Date::default()).ok());
         let has_words = has_words.is_some_and(|parsed| parsed.has_text());
-        let hint = if has_words { "; try fewer or other words, or `--mode dense` for meaning alone" } else { "" };
+        // What a condition leaves out is found in no other way either.
+        let is_left_out = warnings.iter().any(|warning| warning.starts_with("no note meets "));
+        let hint = if has_words && !is_left_out {
+            "; try fewer or other words, or `--mode dense` for meaning alone"
+        } else {
+            ""
+        };
         session.say(format!("nothing found{hint}"));
         let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));
         let pause = if is_told { None } else { pause_told(client)? };
