@@ -57,6 +57,11 @@ impl Key {
     fn name(self) -> &'static str {
         self.into()
     }
+
+    /// Whether its values are days.
+    pub(super) fn is_day(self) -> bool {
+        matches!(self, Key::After | Key::Before | Key::On | Key::Last | Key::Created | Key::Modified)
+    }
 }
 
 /// Days from `from` on, before `to`.

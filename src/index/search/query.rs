@@ -325,7 +325,7 @@ impl Parser<'_> {
             if !negated {
                 self.parsed.doubtful.brackets.push((name.to_owned(), typed.to_owned()));
             }
-            self.condition(negated, Field::Property(name), value.map_or("*", unquoted), typed)?;
+            self.condition(negated, Field::Property(name), value.map_or("*", unquoted), (typed, after))?;
             return Ok(after);
         }
         self.word(negated, body)
@@ -337,12 +337,12 @@ impl Parser<'_> {
         let typed = if matches!(field, Field::Property(_)) { of_field(typed) } else { typed };
         let bare = strip_quote(typed);
         if let Some((value, after)) = bare.and_then(|inner| self.quoted(inner)) {
-            self.condition(negated, field, value, &body[..body.len() - after.len()])?;
+            self.condition(negated, field, value, (&body[..body.len() - after.len()], after))?;
             return Ok(after);
         }
         let typed = bare.unwrap_or(typed);
         let (value, after) = typed.split_at(word_end(typed));
-        self.condition(negated, field, value, &body[..body.len() - after.len()])?;
+        self.condition(negated, field, value, (&body[..body.len() - after.len()], after))?;
         Ok(after)
     }
 
@@ -426,8 +426,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `raw` is the condition as typed.
-    fn condition(&mut self, negated: bool, field: Field<'_>, value: &str, raw: &str) -> Result<(), TooMuch> {
+    /// `raw` is the condition as typed, which `after` follows.
+    fn condition(
+        &mut self,
+        negated: bool,
+        field: Field<'_>,
+        value: &str,
+        (raw, after): (&str, &str),
+    ) -> Result<(), TooMuch> {
         match field {
             Field::Property(_) => self.parsed.counted.property(value)?,
             Field::Key(_) => self.parsed.counted.condition(value)?,
@@ -438,7 +444,11 @@ impl Parser<'_> {
             Field::Key(key) if negated => filter.add_not(key, value),
             Field::Key(key) => filter.add(key, value, self.today),
         };
-        if let Err(why) = added {
+        let is_missing = !negated && value.is_empty() && matches!(field, Field::Key(key) if key.is_day());
+        if added.is_err() && is_missing && raw.ends_with(':') && begins_prose(after.trim_start()) {
+            self.push_words(raw);
+        } else if let Err(why) = added {
+            let why = if is_missing { "a value is missing".to_owned() } else { why };
             let not = if negated { "-" } else { "" };
             let shown: String = raw.chars().take(60).collect();
             self.warn(format!("`{not}{shown}` is searched for as words: {why}"));
@@ -517,6 +527,12 @@ fn strip_quote(text: &str) -> Option<&str> {
 
 fn word_end(text: &str) -> usize {
     text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+/// Whether what follows a colon is no day that was meant as a condition's value: `we should focus on: the budget`.
+fn begins_prose(text: &str) -> bool {
+    let is_day = ["today", "yesterday"].iter().any(|day| text.starts_with(day));
+    !text.is_empty() && !is_day && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn starts_blank(text: &str) -> bool {

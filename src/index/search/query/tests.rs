@@ -270,3 +270,23 @@ fn signs_alone_must_occur_as_they_are() {
         [true, true, true, false, false]
     );
 }
+
+#[test]
+fn a_day_that_is_missing_is_said_unless_prose_follows() {
+    for (query, said) in [
+        ("budget on:", true),
+        ("after: 2026-03 Anna", true),
+        ("created: today", true),
+        ("last:", true),
+        ("we should focus on: the budget", false),
+        ("Created: October 1, 2026", false),
+    ] {
+        let warnings = parse(query, TODAY).warnings;
+        assert_eq!(
+            warnings.iter().any(|warning| warning.ends_with("a value is missing")),
+            said,
+            "{query}: {warnings:?}"
+        );
+        assert_eq!(warnings.len(), usize::from(said), "{query}: {warnings:?}");
+    }
+}
