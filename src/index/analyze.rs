@@ -399,7 +399,7 @@ impl Words<'_> {
             self.at += c.len_utf8();
         }
         let parts = self.pending.len() - first + 1;
-        if parts > 1 && (self.at - start > LONGEST || (self.at - start) < 3 * parts) {
+        if parts > 1 && (self.at - start > LONGEST || (self.at - start) <= 2 * parts) {
             // Case changes at every other letter: encoded data, not a name.
             self.position -= parts - 1;
             self.pending.truncate(first);

@@ -379,6 +379,33 @@ fn other_words_for_a_query_are_understood_by_themselves() {
 }
 
 #[test]
+fn names_of_short_parts_are_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let texts =
+        ["calls findById() and then userById()", "user_repository.find_by_id", "aGVsbG8 aBcDeF", "LaTeX, eBook"];
+    for (no, text) in (1..).zip(texts) {
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
+    }
+    let snapshot = index.publish(1).unwrap();
+    for (words, expected) in [
+        ("findById", &[1, 2][..]),
+        ("find by id", &[2, 1]),
+        ("latex", &[4]),
+        ("book", &[4]),
+        ("ebook", &[4]),
+        // Encoded data has no words.
+        ("bc", &[]),
+    ] {
+        let mut found = find(&snapshot, words, false).0;
+        found.sort_unstable();
+        let mut expected = expected.to_vec();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{words}");
+    }
+}
+
+#[test]
 fn names_with_symbols_are_words_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
