@@ -282,19 +282,6 @@ fn a_rebuild_that_is_cancelled_or_overtaken_takes_back_what_it_wants() {
 }
 
 #[test]
-fn contexts_of_the_model_in_force_are_not_called_outdated_by_a_rebuild_that_wrote_nothing() {
-    let mut bench = bench();
-    save_paid(&mut bench, "a.md");
-    bench.pass(SECOND);
-    let number = begin_rebuild(&mut bench, "a.md", false);
-    assert!(record(&bench, "a.md").chunks.iter().all(|chunk| chunk.due.is_some()));
-    bench.shared.jobs.cancel(number).unwrap();
-    buy(&mut bench, Buyer::stop_cancelled_run);
-    let left = record(&bench, "a.md");
-    assert!(left.chunks.iter().all(|chunk| (chunk.due, chunk.later) == (None, None)), "{left:?}");
-}
-
-#[test]
 fn a_build_goes_on_where_one_before_it_ended_early() {
     let mut bench = bench();
     bench.indexer.actor.shared.set_inactive(true);

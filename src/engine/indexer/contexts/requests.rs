@@ -66,16 +66,12 @@ impl PendingContexts {
     /// Takes back the requests of a rebuild: what was asked for before it is asked for again.
     pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
         for path in rebuilt(pipeline)? {
-            let contexts = pipeline.store.contexts(&path)?;
             self.amend(pipeline, &path, |record| {
-                let in_force = pipeline.contextualizer(record.kind.as_deref());
-                for (i, chunk) in record.chunks.iter_mut().enumerate() {
+                for chunk in &mut record.chunks {
                     let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild) else { continue };
-                    let is_in_force = contexts.get(i).is_some_and(|context| context.generation == in_force);
                     (chunk.due, chunk.later) = match chunk.later {
                         Some(reason) => (Some(PendingContext { reason, ..due }), None),
-                        // What the model in force wrote for it serves as before.
-                        None => (None, (!is_in_force).then_some(Reason::ContextualizerChanged)),
+                        None => (None, Some(Reason::ContextualizerChanged)),
                     };
                 }
             })?;
