@@ -207,11 +207,13 @@ impl Found {
 
     /// Collects the HTML comments of an HTML block or tag, and the files in it.
     pub(super) fn html(&mut self, text: &str, span: Range<usize>) {
-        for (at, scheme) in text[span.clone()].match_indices("data:") {
-            let start = span.start + at + scheme.len();
+        let mut at = span.start;
+        while let Some(step) = text[at..span.end].find("data:") {
+            let start = at + step + "data:".len();
             let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | ')');
             let end = start + text[start..span.end].find(ends).unwrap_or(span.end - start);
-            self.unseen.extend(holds_file(&text[start - scheme.len()..end]).then_some(start..end));
+            self.unseen.extend(holds_file(&text[at + step..end]).then_some(start..end));
+            at = end;
         }
         let mut at = span.start;
         while let Some(open) = text[at..span.end].find("<!--").map(|step| at + step) {

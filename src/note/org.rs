@@ -64,6 +64,9 @@ const STATES: [&str; 24] = [
 /// Keywords that declare more of these words.
 const DECLARING: [&str; 3] = ["todo", "seq_todo", "typ_todo"];
 
+/// The longest `1/2]` or `50%]`, in bytes.
+const LONGEST_COOKIE: usize = 16;
+
 /// How far the end of a link may be from its beginning, in bytes: an editor fills its text over several lines.
 const LONGEST_LINK: usize = 2_000;
 
@@ -245,7 +248,7 @@ impl<'t> Reader<'t> {
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let is_group =
             |word: &&str| matches!(*word, "{" | "}" | "[" | "]") || word.contains('(') && word.ends_with(')');
-        if may_be_choice && words.iter().any(|word| is_group(&word)) {
+        if may_be_choice && words.iter().any(is_group) {
             return;
         }
         let tags = words.iter().map(|word| Value::from(word.trim_matches(['[', ']'])));
@@ -261,7 +264,7 @@ impl<'t> Reader<'t> {
         let mut at = span.start.max(last);
         while let Some(open) = self.text.get(at..span.end).and_then(|rest| rest.find("[[")) {
             let start = at + open;
-            let Some(length) = self.text[start..self.link_within(start, span.end)].find("]]") else { return };
+            let Some(length) = self.text[start..self.link_within(start, &span)].find("]]") else { return };
             let end = start + length + 2;
             let inner = &self.text[start + 2..end - 2];
             let (target, shown) = inner.split_once("][").unwrap_or((inner, ""));
@@ -281,17 +284,16 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Where a link that begins at `start` ends at the latest: with its paragraph, of whose line the end is given.
-    fn link_within(&self, start: usize, line_end: usize) -> usize {
+    /// Where a link that begins at `start` ends at the latest: with its paragraph, of which `line` is a line.
+    fn link_within(&self, start: usize, line: &Range<usize>) -> usize {
+        if headline(&self.text[line.clone()]).is_some() {
+            return line.end;
+        }
         let ends =
             |line: &str| line.trim().is_empty() || headline(line).is_some() || line.trim_start().starts_with("#+");
-        let line = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
-        if headline(&self.text[line..]).is_some() {
-            return line_end;
-        }
-        let limit = self.text.floor_char_boundary(start + LONGEST_LINK).max(line_end);
-        let rest = lines(&self.text[..limit], line_end);
-        rest.take_while(|line| !ends(&self.text[line.clone()])).last().map_or(line_end, |line| line.end)
+        let limit = self.text.floor_char_boundary(start + LONGEST_LINK).max(line.end);
+        let rest = lines(&self.text[..limit], line.end);
+        rest.take_while(|line| !ends(&self.text[line.clone()])).last().map_or(line.end, |line| line.end)
     }
 
     /// Ends what is open at `end` without having been closed.
@@ -355,11 +357,12 @@ fn without_cookies(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('[') {
         out.push_str(before);
         let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-        let inner = after.split_once(']').filter(|(inner, _)| match inner.strip_suffix('%') {
+        let near = &after[..after.floor_char_boundary(LONGEST_COOKIE)];
+        let inner = near.split_once(']').map(|(inner, _)| inner).filter(|inner| match inner.strip_suffix('%') {
             Some(share) => is_number(share),
             None => inner.split_once('/').is_some_and(|(done, all)| is_number(done) && is_number(all)),
         });
-        rest = inner.map_or(after, |(_, behind)| behind);
+        rest = inner.map_or(after, |inner| &after[inner.len() + "]".len()..]);
         if inner.is_none() {
             out.push('[');
         }

@@ -213,6 +213,9 @@ fn hostile_shapes_finish() {
         format!("---\na: {}\n---\n", "[[".repeat(30_000)),
         format!("---\n{}---\n", "a: b: c\n".repeat(8_000)),
         "---\n".repeat(50_000),
+        format!("<p>\n{}", "data:a/".repeat(200_000)),
+        "![".repeat(20_000) + &"](data:a/)".repeat(20_000),
+        "[//]: # (a)\n".repeat(20_000),
     ];
     for shape in &shapes {
         note(shape);

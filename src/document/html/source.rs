@@ -59,13 +59,21 @@ fn closed(xml: &str) -> Cow<'_, str> {
     let (mut copied, mut at) = (0, 0);
     while let Some(open) = xml[at..].find('<').map(|step| at + step) {
         let rest = &xml[open..];
-        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].into_iter();
-        let skipped = skipped
-            .filter(|(begin, _)| rest.starts_with(begin))
-            .find_map(|(begin, end)| rest[begin.len()..].find(end).map(|length| begin.len() + length + end.len()));
-        let Some(length) = skipped.or_else(|| tag_length(rest)) else {
-            at = open + 1;
-            continue;
+        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        let skipped = skipped.into_iter().find(|(begin, _)| rest.starts_with(begin));
+        let length = match skipped {
+            // One that never ends hides all the rest.
+            Some((begin, end)) => match rest[begin.len()..].find(end) {
+                Some(length) => begin.len() + length + end.len(),
+                None => break,
+            },
+            None => match tag_length(rest) {
+                Some(length) => length,
+                None => {
+                    at = open + 1;
+                    continue;
+                }
+            },
         };
         at = open + length;
         let Some(tag) = xml[open + 1..at].strip_suffix("/>").filter(|_| skipped.is_none()) else { continue };

@@ -181,3 +181,11 @@ fn a_link_may_be_filled_over_lines() {
     let lines: Vec<_> = rendered.lines().take(3).map(str::trim).collect();
     assert_eq!(lines[1..], ["· See the long description", "here, e and [[broken"]);
 }
+
+#[test]
+fn hostile_links_finish() {
+    for text in ["[[a]]".repeat(20_000), "[[a\n".repeat(5_000), "[[".repeat(50_000), "[1/".repeat(50_000)] {
+        note(&text);
+        note(&format!("* {text}"));
+    }
+}
