@@ -67,13 +67,13 @@ fn closed(xml: &str) -> Cow<'_, str> {
                 Some(length) => begin.len() + length + end.len(),
                 None => break,
             },
-            None => match tag_length(rest) {
-                Some(length) => length,
-                None => {
+            None => {
+                let Some(length) = tag_length(rest) else {
                     at = open + 1;
                     continue;
-                }
-            },
+                };
+                length
+            }
         };
         at = open + length;
         let Some(tag) = xml[open + 1..at].strip_suffix("/>").filter(|_| skipped.is_none()) else { continue };
