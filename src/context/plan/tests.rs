@@ -198,7 +198,7 @@ fn a_text_that_is_read_otherwise_keeps_its_contexts() {
     };
 
     let again = planned(&with("n.org", old.hash), &after);
-    let steps: Vec<_> = again.steps.iter().map(|step| (step.context, step.due)).collect();
+    let steps: Vec<_> = again.steps.iter().take(cuts.len()).map(|step| (step.context, step.due)).collect();
     assert_eq!(steps, [0, 1, 2, 2].map(|from| (ContextSource::Stored(from), None)), "{again:?}");
     let converted = planned(&with("n.epub", text_hash(b"converted anew")), &after);
     assert_eq!(converted.count(Action::Regenerate), 0, "{converted:?}");
