@@ -330,7 +330,8 @@ impl Corpus<'_> {
     }
 
     /// The two words that a word makes if a space was forgotten: of all pairs that stand together somewhere, the one whose
-    /// rarer word is the most frequent. Nearly any word has two others in it that never meet.
+    /// rarer word is the most frequent. Nearly any word has two others in it that never meet; but a language that joins
+    /// nouns makes a word of any two.
     fn split(&self, word: &str, languages: &[Language]) -> Result<Option<Reading>, LexicalError> {
         let mut best: Option<(u64, Reading)> = None;
         for (at, _) in word.char_indices().skip(PART) {
@@ -344,8 +345,11 @@ impl Corpus<'_> {
             }
             let (others, right_count) = self.forms(right, languages)?;
             let rarer = left_count.min(right_count);
+            if rarer == 0 || best.as_ref().is_some_and(|(count, _)| rarer <= *count) {
+                continue;
+            }
             let text = format!("{left} {right}");
-            if rarer > 0 && best.as_ref().is_none_or(|(count, _)| rarer > *count) && self.shows_phrase(&text)? {
+            if self.makes_a_word((left, &forms), (right, &others))? || self.shows_phrase(&text)? {
                 forms.extend(others);
                 best = Some((rarer, Reading { text, forms, score: 0.0 }));
             }

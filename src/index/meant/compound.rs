@@ -18,6 +18,8 @@ const BEGINNING: f32 = 0.5;
 /// Least letters of a word that is looked for in others, and of what else they have.
 const SHORTEST: usize = 5;
 const LEAST_MORE: u8 = 3;
+/// Least letters of a word that is a part of another: shorter ones are mostly endings and prefixes.
+const SHORTEST_PART: usize = 4;
 /// Words that have a word in them and are looked up: the most frequent.
 const MOST_COMPOUNDS: usize = 16;
 /// Most words of a query that are looked for in others: who asks so little wants to see them all.
@@ -108,6 +110,16 @@ impl Corpus<'_> {
         let term = |form: &String| Term::from_field_text(fields.words, form);
         let together = forms.clone().map(|form| self.count(&term(form))).sum::<Result<u64, _>>()?;
         forms.map(term).try_for_each(|term| self.set(&term, together))
+    }
+
+    /// Whether two words, each with its forms, may be written as one.
+    pub(super) fn makes_a_word(
+        &self,
+        (left, left_forms): (&str, &[String]),
+        (right, right_forms): (&str, &[String]),
+    ) -> Result<bool, LexicalError> {
+        let are_long = [left, right].iter().all(|part| part.chars().count() >= SHORTEST_PART);
+        Ok(are_long && self.is_joined(left_forms)? && self.is_joined(right_forms)?)
     }
 
     /// Whether one of the forms is written in a language that joins nouns.
