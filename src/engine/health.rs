@@ -133,7 +133,7 @@ impl Shared {
 /// Vaults that a problem names at most.
 const MOST_NAMED: usize = 3;
 
-/// What vaults report, each text once. Of several vaults it says which ones report it.
+/// What vaults report, each text once. Of several vaults it says which ones report it, unless the text does.
 fn of_vaults(reported: &[(&str, &[String])]) -> Vec<String> {
     let mut told: Vec<(&String, Vec<&str>)> = Vec::new();
     for (vault, problem) in reported.iter().flat_map(|(vault, problems)| problems.iter().map(move |p| (*vault, p))) {
@@ -145,10 +145,13 @@ fn of_vaults(reported: &[(&str, &[String])]) -> Vec<String> {
     }
     let is_one = reported.iter().all(|(vault, _)| *vault == reported[0].0);
     let said = |(text, vaults): (&String, Vec<&str>)| {
+        if is_one || vaults.iter().all(|vault| text.contains(&format!("`{vault}`"))) {
+            return text.clone();
+        }
         let named: Vec<String> = vaults.iter().take(MOST_NAMED).map(|vault| format!("`{vault}`")).collect();
         let more = vaults.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        if is_one { text.clone() } else { format!("{}{more}: {text}", named.join(", ")) }
+        format!("{}{more}: {text}", named.join(", "))
     };
     told.into_iter().map(said).collect()
 }
@@ -165,6 +168,8 @@ mod tests {
         assert_eq!(of_vaults(&[("A", &both), ("A", &[])]), both, "there is no other vault");
         let of_two = of_vaults(&[("A", &both), ("B", std::slice::from_ref(&polled))]);
         assert_eq!(of_two, ["`A`, `B`: it is polled", "`A`: it is empty"]);
+        let named = ["vault `B` is polled".to_owned()];
+        assert_eq!(of_vaults(&[("A", &[]), ("B", &named)]), named, "it says so itself");
         let each: Vec<String> = (0..5).map(|n| format!("v{n}")).collect();
         let reported: Vec<(&str, &[String])> =
             each.iter().map(|name| (name.as_str(), std::slice::from_ref(&polled))).collect();
