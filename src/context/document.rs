@@ -222,12 +222,13 @@ fn shown(note: &Note, chunks: &[Chunk]) -> (String, Vec<Range<usize>>) {
 fn replaced(note: &Note, bounds: &[usize]) -> Vec<(Range<usize>, String)> {
     let mut replaced: Vec<(Range<usize>, String)> =
         note.hidden.iter().map(|span| (span.clone(), String::new())).collect();
-    // A link with a comment in it is left as written, without the comment.
+    // A link with a comment in it is left as written, without the comment. One without an address held a file there.
     let holds_hidden = |span: &Range<usize>| {
         let next = note.hidden.partition_point(|hidden| hidden.end <= span.start);
         note.hidden.get(next).is_some_and(|hidden| hidden.start < span.end)
     };
-    let links = note.links.iter().filter(|link| link.span.start >= note.body && !holds_hidden(&link.span));
+    let is_shown = |link: &&Link| link.target.is_empty() || !holds_hidden(&link.span);
+    let links = note.links.iter().filter(|link| link.span.start >= note.body).filter(is_shown);
     replaced.extend(links.map(|link| (link.span.clone(), words_of(link))));
     for block in note.blocks.iter().filter(|block| block.kind == BlockKind::Code) {
         let within = |at: &usize| block.span.start < *at && *at < block.span.end;

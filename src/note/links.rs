@@ -167,8 +167,9 @@ impl Found {
         }
     }
 
-    /// The spans of what no reader sees, in order, not overlapping: files, and comments if they are `marked` here. `%%` pairs within a block; one that begins
-    /// a line hides everything up to the next `%%` wherever that is; one without a partner hides nothing.
+    /// The spans of what no reader sees, in order, not overlapping: files, and comments if they are `marked` here. `%%` pairs
+    /// within a block; one that begins a line hides everything up to the next `%%` wherever that is; one without a partner
+    /// hides nothing.
     pub(super) fn hidden(&mut self, marked: bool, text: &str, warnings: &mut Vec<Warning>) -> Vec<Range<usize>> {
         if !marked {
             (self.unclosed, self.marks) = (None, Vec::new());
