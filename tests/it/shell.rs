@@ -286,7 +286,7 @@ fn a_beginning_with_three_questions() {
     assert!(code == Some(2) && text.contains("nothing was written") && !file.exists(), "{text}");
     let (text, code) = init("\nollama\nn\n");
     assert_eq!(code, Some(0), "{text}");
-    for expected in ["~/notes", "Obsidian, 1 notes", "~/Documents/zk", "for 2 vaults", "doctor --provider"] {
+    for expected in ["~/notes", "Obsidian, 1 note", "~/Documents/zk", "for 2 vaults", "doctor --provider"] {
         assert!(text.contains(expected), "no {expected:?} in\n{text}");
     }
     let config = std::fs::read_to_string(&file).unwrap();

@@ -282,25 +282,6 @@ fn a_rebuild_that_is_cancelled_or_overtaken_takes_back_what_it_wants() {
 }
 
 #[test]
-fn a_build_goes_on_where_one_before_it_ended_early() {
-    let mut bench = bench();
-    bench.indexer.actor.shared.set_inactive(true);
-    save(&mut bench, "a.md", 2);
-    let build = |bench: &mut Bench| {
-        let number = job(bench);
-        buy(bench, |buyer, at| buyer.begin_build(at, number));
-        ask(bench, IDLE)
-    };
-    assert_eq!(build(&mut bench), 1);
-    end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 1, spent: 1, needed: 1 })));
-    poll_run(&mut bench, IDLE);
-    assert_eq!(unfinished(&bench), None, "its budget is used up");
-    bench.pass(Duration::from_mins(1));
-    assert_eq!(ask(&mut bench, IDLE), 0, "nothing is bought automatically");
-    assert_eq!(build(&mut bench), 1);
-}
-
-#[test]
 fn a_rebuild_goes_on_after_a_restart_where_it_was_and_within_the_same_budget() {
     let mut bench = bench();
     bench.save("decided.md", &report(2));
