@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 
 use protocol::decision::Decision;
 use protocol::events::Notice;
@@ -19,13 +19,11 @@ const BEHIND: usize = 1024;
 pub(super) struct Feed {
     notices: broadcast::Sender<Arc<Notice>>,
     decisions: Mutex<VecDeque<Arc<Decision>>>,
-    /// How often names or folders of vaults have become others.
-    places: watch::Sender<u64>,
 }
 
 impl Default for Feed {
     fn default() -> Self {
-        Feed { notices: broadcast::channel(BEHIND).0, decisions: Mutex::default(), places: watch::Sender::default() }
+        Feed { notices: broadcast::channel(BEHIND).0, decisions: Mutex::default() }
     }
 }
 
@@ -53,15 +51,6 @@ impl Feed {
 
     pub(super) fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
         self.notices.subscribe()
-    }
-
-    /// Tells that names or folders of vaults have become others.
-    pub(super) fn moved(&self) {
-        self.places.send_modify(|times| *times += 1);
-    }
-
-    pub(super) fn places(&self) -> watch::Receiver<u64> {
-        self.places.subscribe()
     }
 
     /// The last decisions that are `wanted`, the newest first, `most` at most.

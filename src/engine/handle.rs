@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 
 pub use super::error::CallError;
 pub use super::questions::OnText;
@@ -356,11 +356,6 @@ impl Handle {
     /// What happens from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
         self.0.feed.subscribe()
-    }
-
-    /// How often names or folders of vaults have become others: what a client was told of them holds no more then.
-    pub fn places(&self) -> watch::Receiver<u64> {
-        self.0.feed.places()
     }
 
     /// Resolves when [`Handle::shutdown`] was called.

@@ -3,9 +3,8 @@
 
 pub(super) mod generations;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -323,14 +322,7 @@ impl Supervisor {
         let all = self.children.values().map(|child| child.shared.clone());
         let (inactive, mut vaults): (Vec<_>, Vec<_>) = all.partition(|shared| shared.is_inactive());
         vaults.sort_by_key(place);
-        let places = |vaults: &[Arc<VaultShared>]| -> BTreeSet<(String, PathBuf)> {
-            vaults.iter().map(|vault| (vault.name.clone(), vault.path.clone())).collect()
-        };
-        let now = places(&vaults);
-        let before = self.shared.vaults.swap(Arc::new(vaults));
-        if places(&before) != now {
-            self.shared.feed.moved();
-        }
+        self.shared.vaults.store(Arc::new(vaults));
         self.shared.indexers.inactive.store(Arc::new(inactive));
     }
 

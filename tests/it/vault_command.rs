@@ -229,30 +229,6 @@ fn vaults_are_renamed_and_read_by_other_rules_while_queries_run_and_none_of_them
 }
 
 #[test]
-fn a_client_that_was_told_of_a_vault_by_its_former_name_is_sent_away() {
-    use std::io::{BufRead as _, BufReader, Write as _};
-    let (place, _elsewhere, _) = place();
-    place.configure("");
-    let _daemon = start(&place);
-    let greeted = |hello: &str| {
-        let mut stream = std::os::unix::net::UnixStream::connect(place.socket()).unwrap();
-        stream.set_read_timeout(Some(crate::support::PATIENCE)).unwrap();
-        stream.write_all(hello.as_bytes()).unwrap();
-        let (mut reader, mut line) = (BufReader::new(stream), String::new());
-        reader.read_line(&mut line).unwrap();
-        (reader, line)
-    };
-    let hello = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\"}\n";
-    let (mut before, line) = greeted(hello);
-    assert!(line.contains("\"notes\""), "{line}");
-    well(&place, &["vault", "rename", "notes", "Office"]);
-    let mut rest = String::new();
-    assert_eq!(before.read_line(&mut rest).unwrap(), 0, "{rest}");
-    let (_after, line) = greeted(hello);
-    assert!(line.contains("\"Office\""), "{line}");
-}
-
-#[test]
 fn a_vault_whose_folder_is_gone_keeps_no_other_from_being_served_and_is_renamed_and_removed() {
     let (place, elsewhere, other) = place();
     place.configure(&format!("\n[[vault]]\nname = \"Other\"\npath = {other:?}\n"));

@@ -56,8 +56,6 @@ enum End {
     Draining,
     /// It is not a client of ours.
     Refused,
-    /// What it was told of the vaults holds no more.
-    Outdated,
 }
 
 struct Connection {
@@ -74,8 +72,6 @@ struct Connection {
     heard: bool,
     /// When reading ends at the latest; set once the daemon stops.
     read_until: Option<Instant>,
-    /// Since a `hello`: counts changes of the vaults' names and folders, and how many there were then.
-    told: Option<(u64, watch::Receiver<u64>)>,
 }
 
 /// A task that ends with its owner.
@@ -106,7 +102,6 @@ pub(super) async fn serve(stream: Stream, shared: Arc<Shared>, draining: watch::
         subscription: Vec::new(),
         heard: false,
         read_until: None,
-        told: None,
     };
     let end = connection.read().await;
     connection.finish(end).await;
@@ -153,7 +148,6 @@ impl Connection {
                 biased;
                 _ = &mut self.writer.0 => return Some(End::Gone),
                 readable = self.stream.readable() => return readable.is_err().then_some(End::Gone),
-                () = outdated(&mut self.told, &self.slots) => return Some(End::Outdated),
                 () = drained(&mut self.draining) => {}
             }
         }
@@ -224,12 +218,6 @@ impl Connection {
     }
 
     async fn start(&mut self, id: Option<Id>, call: RunningCall) -> Option<End> {
-        if call.what.method() == Method::Hello {
-            // Before it is answered: what changes meanwhile may be missing in the answer.
-            let places = self.shared.backend().places.clone();
-            let times = *places.borrow();
-            self.told = Some((times, places));
-        }
         let slot = tokio::select! {
             biased;
             slot = Arc::clone(&self.slots).acquire_owned() => slot.ok()?,
@@ -292,7 +280,7 @@ impl Connection {
         let gone = match end {
             End::Gone => true,
             End::HalfClosed => self.half_closed().await,
-            End::Draining | End::Refused | End::Outdated => self.drain().await,
+            End::Draining | End::Refused => self.drain().await,
         };
         self.subscription.clear();
         if gone {
@@ -371,17 +359,6 @@ async fn forward(outbox: Arc<Outbox>, kinds: Vec<&'static str>, mut notices: bro
 /// Returns when the daemon stops.
 async fn drained(draining: &mut watch::Receiver<bool>) {
     let _ = draining.wait_for(|draining| *draining).await;
-}
-
-/// Returns when the vaults have other names or folders than the client was told, and nothing runs for it.
-async fn outdated(told: &mut Option<(u64, watch::Receiver<u64>)>, slots: &Semaphore) {
-    let changed = match told {
-        Some((then, places)) => places.wait_for(|times| times != then).await.is_ok(),
-        None => false,
-    };
-    if !changed || slots.acquire_many(SLOTS).await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::broadcast;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{broadcast, watch};
 
 use super::pool::{self, Outside};
 use super::results::{MAX_RESULTS, WatchAnswer};
@@ -79,23 +79,19 @@ pub(super) struct Backend {
     pub(super) results: Arc<dyn Fn(&Watched, &Cancel) -> Result<WatchAnswer, RpcError> + Send + Sync>,
     /// Subscribes to notices from now on.
     pub(super) subscribe: Arc<dyn Fn() -> broadcast::Receiver<Arc<Notice>> + Send + Sync>,
-    /// Counts changes of the vaults' names and folders.
-    pub(super) places: watch::Receiver<u64>,
 }
 
 impl Backend {
     /// The real backend.
     pub(super) fn of(handle: Handle) -> Backend {
         let (calls, pools, waits) = (handle.clone(), handle.clone(), handle.clone());
-        let (watches, places) = (handle.clone(), handle.places());
-        let notices = handle;
+        let (watches, notices) = (handle.clone(), handle);
         Backend {
             dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
             pool: Arc::new(move |call| pool::of(call, outside(&pools))),
             wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
             results: Arc::new(move |shows, cancel| again_if_replaced(|| results(&watches, shows, cancel))),
             subscribe: Arc::new(move || notices.subscribe()),
-            places,
         }
     }
 }

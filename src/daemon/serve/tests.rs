@@ -54,8 +54,6 @@ pub(super) struct Fake {
     pub(super) notices: broadcast::Sender<Arc<Notice>>,
     /// What every watch shows.
     pub(super) found: Arc<Mutex<Result<WatchAnswer, RpcError>>>,
-    /// Changes of the vaults' names and folders.
-    places: watch::Sender<u64>,
 }
 
 impl Fake {
@@ -64,7 +62,6 @@ impl Fake {
             seen: Arc::default(),
             notices: broadcast::channel(4096).0,
             found: Arc::new(Mutex::new(Ok(WatchAnswer::default()))),
-            places: watch::Sender::default(),
         }
     }
 
@@ -105,7 +102,6 @@ impl Fake {
                 found.lock().unwrap().clone()
             }),
             subscribe: Arc::new(move || notices.subscribe()),
-            places: self.places.subscribe(),
         }
     }
 
@@ -316,28 +312,6 @@ async fn searches_over_their_deadline_give_their_places_back() {
     }
     client.ask("quick", "search", json!({ "query": "quick" })).await;
     assert_eq!(client.next().await.unwrap()["result"]["query"], "quick");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_was_told_of_vaults_is_sent_away_once_they_are_others_and_nothing_runs_for_it() {
-    let fake = Fake::new();
-    let (mut greeted, mut silent) = (fake.connect(), fake.connect());
-    greeted.ask(1, "hello", json!({})).await;
-    assert_eq!(greeted.next().await.unwrap()["id"], 1);
-    greeted.ask("slow", "search", json!({ "query": "slow" })).await;
-    fake.until("the search", |seen| seen.running.load(Ordering::SeqCst) == 1).await;
-    fake.places.send_modify(|times| *times += 1);
-    // It is served for as long as one of its requests runs.
-    greeted.expect_ping().await;
-    greeted.send("{\"jsonrpc\":\"2.0\",\"method\":\"cancel\",\"params\":{\"id\":\"slow\"}}\n").await;
-    assert_eq!(greeted.error().await, (json!("slow"), 1003));
-    assert_eq!(greeted.next().await, None);
-    silent.expect_ping().await;
-    // A new connection is told of them as they are now.
-    let mut anew = fake.connect();
-    anew.ask(1, "hello", json!({})).await;
-    assert_eq!(anew.next().await.unwrap()["id"], 1);
-    anew.expect_ping().await;
 }
 
 #[test]
