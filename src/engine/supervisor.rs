@@ -396,10 +396,9 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
         let config = config_of(config, name)?;
         let engine = Arc::downgrade(shared);
         let tell = move |vault, path, event| {
-            let Some(engine) = engine.upgrade() else { return };
-            // The indexer may have ended. The journal has what the event reports, or the one after it is to keep that.
-            if !engine.indexers.send(vault, indexer::Event::Context { path, event }) {
-                engine.indexers.send_all(|| indexer::Event::Wake);
+            if let Some(engine) = engine.upgrade() {
+                // The indexer may have ended; the journal has what the event reports.
+                engine.indexers.send(vault, indexer::Event::Context { path, event });
             }
         };
         let writer = Writer::start(&config, &shared.provider, &shared.spender, &shared.teams, tell);

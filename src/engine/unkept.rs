@@ -1,6 +1,5 @@
 //! Contexts that were paid for and could not be written to the disk. They wait in memory, also while the indexer is
-//! opened anew. When their note is asked about again, they are stored instead of being bought again; those that nobody
-//! asks for any more are stored as soon as there is room.
+//! opened anew. When their note is asked about again, they are stored instead of being bought again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +16,6 @@ const MOST: usize = 1000;
 
 /// The vault, the note, and the chunk's sections and text.
 type Place = (PathBuf, VaultPath, ContextKey);
-
-/// The note and the chunk that a context was written for, the context, and whether the note is known not to be private.
-type Unwanted = (VaultPath, ContextKey, ContextRecord, bool);
 
 /// The contexts, and whether each was written for a public note.
 #[derive(Debug, Default)]
@@ -51,17 +47,6 @@ impl Unkept {
         };
         let place = if waiting.contains_key(&place) { place } else { waiting.iter().find_map(moved)? };
         waiting.remove(&place).map(|(record, _)| record)
-    }
-
-    /// Takes the contexts of a vault that nobody asks for any more.
-    pub(super) fn take_unwanted(
-        &self,
-        vault: &Path,
-        is_wanted: impl Fn(&VaultPath, ContextKey) -> bool,
-    ) -> Vec<Unwanted> {
-        let mut waiting = self.0.lock();
-        let taken = waiting.extract_if(|(of, note, key), _| of == vault && !is_wanted(note, *key));
-        taken.map(|((_, note, key), (record, public))| (note, key, record, public)).collect()
     }
 }
 

@@ -174,7 +174,6 @@ impl Buyer {
         if work.troubled {
             return Ok(());
         }
-        self.pending.keep_unkept(at.pipeline)?;
         let inactive = at.actor.shared.is_inactive();
         let asking = Asking {
             vault: at.actor.shared.id,

@@ -319,32 +319,6 @@ impl PendingContexts {
         Ok(None)
     }
 
-    /// Keeps what a writer bought and could not keep, because the disk was full, or because the store was closed while
-    /// another indexer took the vault over. What is still asked for is left to whoever asks: the job may be on its way.
-    pub(crate) fn keep_unkept(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
-        let Some(writer) = &self.runtime.writer else { return Ok(()) };
-        let (unkept, store) = (&writer.author.unkept, &pipeline.store);
-        let is_due = |note: NoteRecord, key| {
-            note.chunks.iter().any(|chunk| chunk.due.is_some() && context_key(&chunk.keys, chunk.hash) == key)
-        };
-        let is_wanted = |note: &VaultPath, key| {
-            self.asked.values().any(|asked| asked.keys.contains(&key))
-                || store.note(note).map_or(true, |note| note.is_some_and(|note| is_due(note, key)))
-        };
-        let mut result = Ok(());
-        for (path, key, record, public) in unkept.take_unwanted(&pipeline.root, is_wanted) {
-            let tags = if public { Vec::new() } else { vec![PRIVATE_TAG.to_owned()] };
-            match store.keep_context_of(&path, &tags, key, &record) {
-                Ok(()) => drop(self.arrived.insert(path)),
-                Err(error) => {
-                    unkept.put(&pipeline.root, &path, key, record, public);
-                    result = Err(error.into());
-                }
-            }
-        }
-        result
-    }
-
     /// Notes for which contexts came: they are to be decided about again.
     pub(crate) fn take_arrived(&mut self) -> BTreeSet<VaultPath> {
         std::mem::take(&mut self.arrived)
