@@ -416,19 +416,23 @@ impl PendingContexts {
             let Some(due) = chunk.due else { continue };
             let key = context_key(&chunk.keys, chunk.hash);
             let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
+            let mut serving = || -> Result<Option<ContextRecord>, EngineError> {
+                if stored.is_none() {
+                    stored = Some(pipeline.store.contexts(&record.path)?);
+                }
+                Ok(stored.as_ref().and_then(|stored| stored.get(i).cloned()))
+            };
             let answers = match written {
                 Some(context) if context.written_at >= due.since => true,
                 // One for this very text answers what was asked for while another model was in force: so says the plan.
-                Some(context) if asks_anew(due.reason) && context.written_for == chunk.hash => true,
+                // If it serves already, the request is what a rebuild that ended early left.
+                Some(context) if asks_anew(due.reason) && context.written_for == chunk.hash => {
+                    due.reason != Reason::ContextualizerChanged
+                        || serving()?.is_none_or(|serving| serving.generation != generation)
+                }
                 // One that is older, for example an imported one, takes the place of a free context: the plan does the
                 // same. A rebuild wants a newer one, and so does a request in place of a paid context.
-                Some(_) if due.reason != Reason::Rebuild => {
-                    let stored = match &mut stored {
-                        Some(stored) => stored,
-                        None => stored.insert(pipeline.store.contexts(&record.path)?),
-                    };
-                    !stored.get(i).is_some_and(ContextRecord::is_paid)
-                }
+                Some(_) if due.reason != Reason::Rebuild => !serving()?.is_some_and(|serving| serving.is_paid()),
                 _ => false,
             };
             if answers {
