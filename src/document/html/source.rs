@@ -61,19 +61,16 @@ fn closed(xml: &str) -> Cow<'_, str> {
         let rest = &xml[open..];
         let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
         let skipped = skipped.into_iter().find(|(begin, _)| rest.starts_with(begin));
-        let length = match skipped {
+        let length = if let Some((begin, end)) = skipped {
             // One that never ends hides all the rest.
-            Some((begin, end)) => match rest[begin.len()..].find(end) {
-                Some(length) => begin.len() + length + end.len(),
-                None => break,
-            },
-            None => {
-                let Some(length) = tag_length(rest) else {
-                    at = open + 1;
-                    continue;
-                };
-                length
-            }
+            let Some(length) = rest[begin.len()..].find(end) else { break };
+            begin.len() + length + end.len()
+        } else {
+            let Some(length) = tag_length(rest) else {
+                at = open + 1;
+                continue;
+            };
+            length
         };
         at = open + length;
         let Some(tag) = xml[open + 1..at].strip_suffix("/>").filter(|_| skipped.is_none()) else { continue };
