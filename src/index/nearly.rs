@@ -6,6 +6,7 @@ use tantivy::schema::Field;
 
 use super::LexicalError;
 use super::documents::View;
+use super::outlines::Outlines;
 
 /// Most words of a segment's dictionary that are read for a beginning: all, unless it is one or two letters in a large
 /// vault. A word takes about 50 ns.
@@ -69,24 +70,35 @@ pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, Lexic
         return Ok(Vec::new());
     }
     let slips = if length < TWO_SLIPS { 1 } else { 2 };
-    let mut found: HashSet<String> = HashSet::new();
-    let mut spelling = Vec::new();
-    for view in views {
-        for (segment, reader) in view.searcher.segment_readers().iter().enumerate() {
-            let index = reader.inverted_index(view.fields.spellings)?;
-            for place in view.outlines(segment, index.terms())?.near(word, slips) {
-                if index.terms().ord_to_term(place, &mut spelling)?
-                    && let Ok(text) = std::str::from_utf8(&spelling)
-                {
-                    found.insert(text.to_owned());
-                }
-            }
-        }
-    }
+    let found = spelled(views, |outlines| outlines.near(word, slips), |_| true)?;
     let of = |text: String| Similar { slips: strsim::osa_distance(word, &text), text };
     let mut similar: Vec<Similar> = found.into_iter().map(of).collect();
     similar.retain(|other| other.slips <= usize::from(slips));
     similar.sort_unstable_by(|a, b| a.slips.cmp(&b.slips).then_with(|| a.text.cmp(&b.text)));
     similar.truncate(MOST_SIMILAR);
     Ok(similar)
+}
+
+/// The spellings in the views' dictionaries at the places that `places` chooses by their outlines, as far as they are
+/// wanted; each once.
+pub(super) fn spelled(
+    views: &[&View],
+    places: impl Fn(&Outlines) -> Vec<u64>,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<HashSet<String>, LexicalError> {
+    let (mut found, mut spelling) = (HashSet::new(), Vec::new());
+    for view in views {
+        for (segment, reader) in view.searcher.segment_readers().iter().enumerate() {
+            let index = reader.inverted_index(view.fields.spellings)?;
+            for place in places(view.outlines(segment, index.terms())?) {
+                if index.terms().ord_to_term(place, &mut spelling)?
+                    && let Ok(text) = std::str::from_utf8(&spelling)
+                    && is_wanted(text)
+                {
+                    found.insert(text.to_owned());
+                }
+            }
+        }
+    }
+    Ok(found)
 }

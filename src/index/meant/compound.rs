@@ -1,12 +1,12 @@
 //! Words that have another at their end: German, Dutch, Finnish and the languages of Scandinavia write a noun with what
 //! describes it as one word, so who asks for `Versicherung` means a passage about a `Haftpflichtversicherung`, too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tantivy::Term;
 
 use super::super::corpus::Corpus;
-use super::super::documents::View;
+use super::super::nearly::spelled;
 use super::super::query::AskedWord;
 use super::super::{Language, LexicalError};
 
@@ -86,7 +86,10 @@ impl Corpus<'_> {
         let ends = |form: &String| word.forms.iter().any(|asked| form.ends_with(asked.as_str()));
         let begins = |form: &String| word.forms.iter().any(|asked| form.starts_with(asked.as_str()));
         let mut found: HashMap<String, Compound> = HashMap::new();
-        for spelling in spellings_with(&self.views, stem)? {
+        let holding =
+            spelled(&self.views, |outlines| outlines.holding(stem, LEAST_MORE), |text| text.contains(stem.as_str()))?;
+        // In order: of two spellings of one form the first is named.
+        for spelling in BTreeSet::from_iter(holding) {
             let (mut forms, count) = self.forms(&spelling, &joining)?;
             forms.retain(|form| !word.forms.contains(form) && (ends(form) || begins(form)));
             let Some(first) = forms.first().cloned() else { continue };
@@ -133,25 +136,4 @@ impl Corpus<'_> {
         }
         Ok(false)
     }
-}
-
-/// The spellings in the views' dictionaries that have `stem` and some letters more.
-fn spellings_with(views: &[&View], stem: &str) -> Result<Vec<String>, LexicalError> {
-    let (mut found, mut spelling) = (Vec::new(), Vec::new());
-    for view in views {
-        for (segment, reader) in view.searcher.segment_readers().iter().enumerate() {
-            let index = reader.inverted_index(view.fields.spellings)?;
-            for place in view.outlines(segment, index.terms())?.holding(stem, LEAST_MORE) {
-                if index.terms().ord_to_term(place, &mut spelling)?
-                    && let Ok(text) = std::str::from_utf8(&spelling)
-                    && text.contains(stem)
-                {
-                    found.push(text.to_owned());
-                }
-            }
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
 }
