@@ -55,8 +55,10 @@ fn list_sample_vault(out: &Path) {
     }
     files.sort();
     let line = |file: &PathBuf| {
-        let name = file.strip_prefix(&vault).expect("it lies in the vault");
-        format!("    ({name:?}, include_str!({file:?})),\n")
+        let name = file.strip_prefix(&vault).expect("it lies in the vault").to_str().expect("its names are UTF-8");
+        // By the folder of the package as it is when this is compiled: a checkout may be moved with its target folder.
+        let path = format!("/tests/vault/{}", name.replace('\\', "/"));
+        format!("    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))),\n")
     };
     let lines: String = files.iter().map(line).collect();
     let list = format!("/// Path in the vault, and text.\npub(super) const FILES: &[(&str, &str)] = &[\n{lines}];\n");
