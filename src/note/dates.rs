@@ -40,6 +40,13 @@ pub(super) fn from_text(text: &str) -> Option<Date> {
     year_first(text).or_else(|| day_first(text)).map(|(date, _)| date).or_else(in_words)
 }
 
+/// The day that a whole text is, in digits and separators: `2026-11-20`, the same with `/`, `.` or `_`, `20.11.2026`, and an
+/// unambiguous `11/20/2026`.
+pub(super) fn in_figures(text: &str) -> Option<Date> {
+    let (date, length) = year_first(text).or_else(|| day_first(text))?;
+    (length == text.len()).then_some(date)
+}
+
 /// 8 digits: year, month, day; 12 or 14: the same with a time; else seconds or milliseconds since 1970 in UTC, told
 /// apart by the number of digits (10, and 11 to 13).
 fn from_digits(digits: &str) -> Option<Date> {

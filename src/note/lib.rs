@@ -82,6 +82,8 @@ pub struct Note {
     pub unread: bool,
     /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
     pub hidden: Vec<Range<usize>>,
+    /// Footnote references and tags between the words of a text, in order: `[^1]`, `<b>`. A reader sees no words there.
+    pub between: Vec<Range<usize>>,
     /// An HTML comment that is never closed, which is read as text, with what a reader of the note does not see because of it.
     pub unclosed: Option<Range<usize>>,
     /// What was odd.
@@ -255,8 +257,9 @@ impl NoteRules {
 /// comments either. 7: Logseq's properties, `key:: value` in texts, names of files that stand for others, entities and
 /// marks within words, Org's quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own
 /// drawer in Org. 9: days in properties. 10: Org's headlines without the states of tasks, all of Org's lines of tags;
-/// titles of Org and reStructuredText without marks; files within addresses; numbers in lists of properties.
-const READING: &str = "notes/10";
+/// titles of Org and reStructuredText without marks; files within addresses; numbers in lists of properties. 11: targets
+/// of wikilinks, footnote references and tags behind the words that they stand between.
+const READING: &str = "notes/11";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
@@ -313,6 +316,8 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         links: found.links,
         unread: guard.unread,
         front,
+        // In plain text they are text.
+        between: if format == Format::Text { Vec::new() } else { found.between },
         unclosed: found.unclosed,
         outline,
         blocks,
@@ -392,6 +397,12 @@ pub fn weekday(word: &str) -> Option<i8> {
 /// The day that the value of a property names, in any of the forms that people write.
 pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
+}
+
+/// The day that a whole text is, written in digits: `2026-11-20`, `2026/11/20`, `20.11.2026`; not `3/8/2026`, which
+/// some read as March.
+pub fn day_in_figures(text: &str) -> Option<jiff::civil::Date> {
+    dates::in_figures(text)
 }
 
 fn title(path: &VaultPath, format: Format, text: &str, top: usize, front: &FrontMatter, outline: &[Heading]) -> String {

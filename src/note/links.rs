@@ -41,6 +41,8 @@ pub(super) struct Found {
     pub(super) comments: Vec<Range<usize>>,
     /// Spans of files that are written into the text, `data:image/png;base64,…`: nobody reads them.
     pub(super) unseen: Vec<Range<usize>>,
+    /// Spans of footnote references and of inline tags, which stand between words without being any.
+    pub(super) between: Vec<Range<usize>>,
     marks: Vec<Mark>,
     /// From the first HTML comment that is never closed to the end of its block.
     pub(super) unclosed: Option<Range<usize>>,

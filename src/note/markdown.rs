@@ -158,9 +158,14 @@ impl<'t> Reader<'t> {
             }
             Event::InlineHtml(_) => {
                 self.inline("", range.start);
-                self.pass.found.html(self.text, range);
+                self.pass.found.html(self.text, range.clone());
+                // A comment is no tag.
+                self.pass.found.between.extend((!self.text[range.clone()].starts_with("<!")).then_some(range));
             }
-            Event::FootnoteReference(_) => self.inline("", range.start),
+            Event::FootnoteReference(_) => {
+                self.inline("", range.start);
+                self.pass.found.between.push(range);
+            }
             Event::SoftBreak | Event::HardBreak => {
                 self.show(" ");
                 self.line = None;

@@ -355,7 +355,7 @@ impl Reader<'_> {
             .or_else(|| self.quarter(at));
         point.or_else(|| self.year(at)).or_else(|| {
             let days = if word.contains('-') { dates::calendar_days(word) } else { None };
-            let days = days.or_else(|| self.name(at, language?, false))?;
+            let days = days.or_else(|| dates::in_figures(word)).or_else(|| self.name(at, language?, false))?;
             Some((at + 1, days))
         })
     }

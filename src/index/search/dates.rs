@@ -7,7 +7,7 @@ use jiff::civil::{Date, date};
 pub(super) const FORMS: &str =
     "2026, 2026-11, 2026-11-20, november, november-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
 
-/// The first day, and the day after the last one: a year, a month, a day, `today`, `yesterday`, a day back from today
+/// The first day, and the day after the last one: a year, a month, a day (`2026-11-20`, `20.11.2026`), `today`, `yesterday`, a day back from today
 /// (`7d`, `2w`, `3m`, `1y`), a month or a weekday by name, in any language that names are known in (the last one,
 /// today's included), `november-2026`, and `last` or `this` with `week` (from Monday on), `month`, `quarter` or `year`.
 pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
@@ -17,7 +17,7 @@ pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
         "yesterday" => ago("day", 1, today),
         _ => match counted(&text) {
             Some((count, unit)) => running("day", before(unit, count, today)?),
-            None => calendar_days(&text).or_else(|| named(&text, today)),
+            None => calendar_days(&text).or_else(|| in_figures(&text)).or_else(|| named(&text, today)),
         },
     }
 }
@@ -135,6 +135,11 @@ pub(super) fn calendar_days(text: &str) -> Option<(Date, Date)> {
     };
     // No day comes after the last one of 9999, which stands for "never".
     Some((start, last.tomorrow().unwrap_or(last)))
+}
+
+/// A whole day with other marks between its numbers: `20.11.2026`, `2026/11/20`.
+pub(super) fn in_figures(text: &str) -> Option<(Date, Date)> {
+    running("day", note::day_in_figures(text)?)
 }
 
 /// Digits only: a sign or a blank is no date.

@@ -76,10 +76,13 @@ pub fn chunk(note: &Note, config: &ChunkConfig, tools: &Tools<'_>) -> Vec<Chunk>
 const LONGEST_MARKED: usize = 200;
 
 impl Chunk {
-    /// The text of the chunk as words are found in it: as it is searched, and after it the words that are written with
-    /// entities or marks within them, as their reader sees them: `K&ouml;ln`, `un**believ**able`.
+    /// The text of the chunk as words are found in it: as a reader sees it, so that a sentence is found as it is read; then
+    /// what the source has between its words, as in `[[target|shown]]`, `[^footnote]` and `<tag>`; then the words that are
+    /// written with entities or marks within them, as they are seen: `K&ouml;ln`, `un**believ**able`.
     pub fn with_marked_words(&self, note: &Note) -> String {
-        let mut text = self.searchable(note);
+        let mut between = String::new();
+        let mut text = self.after_lead(|span| read(note, span, Some(&mut between)));
+        text.push_str(&between);
         if !note.path.format().is_markdown() {
             return text;
         }
@@ -103,11 +106,13 @@ impl Chunk {
 
     /// The text of the chunk as it is searched and embedded, after its lead if it has one. See [`searchable`].
     pub fn searchable(&self, note: &Note) -> String {
-        let own = searchable(note, &self.span);
-        match self.lead.as_ref().map(|lead| searchable(note, lead)) {
-            Some(lead) if !lead.trim().is_empty() => format!("{}\n{own}", lead.trim_end()),
-            _ => own,
-        }
+        self.after_lead(|span| searchable(note, span))
+    }
+
+    fn after_lead(&self, mut text_of: impl FnMut(&Range<usize>) -> String) -> String {
+        let lead = self.lead.as_ref().map(&mut text_of).filter(|lead| !lead.trim().is_empty());
+        let own = text_of(&self.span);
+        lead.map_or_else(|| own.clone(), |lead| format!("{}\n{own}", lead.trim_end()))
     }
 }
 
@@ -146,51 +151,69 @@ pub fn seen(note: &Note) -> Cow<'_, str> {
 
 /// The text of a span as it is searched and embedded: without comments, links as what they show.
 pub fn searchable(note: &Note, span: &Range<usize>) -> String {
+    read(note, span, None)
+}
+
+/// The same; `aside` gets what stands between the words without being seen, if it is given.
+fn read(note: &Note, span: &Range<usize>, mut aside: Option<&mut String>) -> String {
     let mut out = String::with_capacity(span.len());
     let mut at = span.start;
-    let after = |start: usize| start >= span.start && start < span.end;
+    let is_in = |range: &Range<usize>| range.start < span.end && range.end <= span.end;
     let mut links = note.links[note.links.partition_point(|l| l.span.start < span.start)..].iter().peekable();
     let mut hidden = note.hidden[note.hidden.partition_point(|h| h.end <= span.start)..].iter().peekable();
+    let between = if aside.is_some() { note.between.as_slice() } else { &[] };
+    let mut between = between[between.partition_point(|mark| mark.start < span.start)..].iter().peekable();
     loop {
-        let link = links.peek().filter(|l| after(l.span.start) && l.span.end <= span.end);
-        let comment = hidden.peek().filter(|h| h.start < span.end);
-        let next_comment = comment.map_or(usize::MAX, |h| h.start.max(span.start));
-        match link {
-            Some(link) if link.span.start < next_comment => {
-                if link.span.start >= at {
-                    out.push_str(&note.text[at..link.span.start]);
-                    // Two links side by side are two words.
-                    if link.span.start == at && !out.is_empty() {
-                        out.push(' ');
-                    }
-                    push_link(&mut out, link);
-                    at = link.span.end;
-                }
-                links.next();
+        let link = links.peek().filter(|link| is_in(&link.span)).map_or(usize::MAX, |link| link.span.start);
+        let mark = between.peek().filter(|mark| is_in(mark)).map_or(usize::MAX, |mark| mark.start);
+        let comment = hidden.peek().filter(|h| h.start < span.end).map_or(usize::MAX, |h| h.start.max(span.start));
+        let next = link.min(mark).min(comment);
+        if next == usize::MAX {
+            break;
+        }
+        // What lies in something that was passed already is passed over.
+        let is_new = next >= at;
+        if is_new {
+            out.push_str(&note.text[at..next]);
+        }
+        if next == comment {
+            at = at.max(hidden.next().map_or(at, |hidden| hidden.end.min(span.end)));
+        } else if next == link {
+            let Some(link) = links.next().filter(|_| is_new) else { continue };
+            // Two links side by side are two words.
+            if next == at && !out.is_empty() {
+                out.push(' ');
             }
-            _ => {
-                let Some(comment) = comment else { break };
-                if next_comment >= at {
-                    out.push_str(&note.text[at..next_comment]);
-                }
-                at = at.max(comment.end.min(span.end));
-                hidden.next();
+            push_link(&mut out, link, aside.as_deref_mut());
+            at = link.span.end;
+        } else {
+            let Some(mark) = between.next().filter(|_| is_new) else { continue };
+            let written = visible(note, mark);
+            if written.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("<br")) {
+                out.push(' ');
             }
+            put_aside(aside.as_deref_mut(), &written);
+            at = mark.end;
         }
     }
     out.push_str(&note.text[at.min(span.end)..span.end]);
     out
 }
 
-fn push_link(out: &mut String, link: &crate::Link) {
+fn push_link(out: &mut String, link: &crate::Link, aside: Option<&mut String>) {
     let shown = link.alias.as_deref().unwrap_or(&link.target);
     out.push_str(shown);
     // A wikilink's target is a name in the vault, worth finding even where the link shows another text.
     if link.kind == LinkKind::Wiki && link.alias.is_some() && !link.target.is_empty() {
-        out.push_str(" (");
-        out.push_str(&link.target);
-        out.push(')');
+        match aside {
+            Some(_) => put_aside(aside, &link.target),
+            None => out.extend([" (", &link.target, ")"]),
+        }
     }
+}
+
+fn put_aside(aside: Option<&mut String>, text: &str) {
+    aside.into_iter().for_each(|aside| aside.extend(["\n", text]));
 }
 
 /// A span with the sections it holds, before ids are given.

@@ -174,6 +174,18 @@ fn words_with_marks_within_them_are_found_as_they_are_read() {
 }
 
 #[test]
+fn a_sentence_has_its_words_in_a_row_as_they_are_read() {
+    let text = "The [[Speed|quick]]<br>brown[^n] fox, <mark class=\"x\">jum</mark>ps %%never%% <!-- no -->over <img \
+                src=\"data:image/png;base64,iVBORw0KGgo=\">it. [<b>site</b>](a.md) [[Dog|<i>dog</i>]]\n\n[^n]: Red.";
+    let read = "The quick brown fox, jumps  over it. site <i>dog</i>\n\n[^n]: Red.";
+    let between = "Speed\n<br>\n[^n]\n<mark class=\"x\">\n</mark>\n<img src=\"data:\">\nDog";
+    let (note, chunks) = cut("n.md", text, &ChunkConfig::default());
+    assert_eq!(chunks[0].with_marked_words(&note), format!("{read}\n{between}"));
+    let (note, chunks) = cut("n.txt", "a[^1] <b>c</b>", &ChunkConfig::default());
+    assert_eq!(chunks[0].with_marked_words(&note), "a[^1] <b>c</b>");
+}
+
+#[test]
 fn visible_text_has_no_comments_and_all_lines() {
     let text = "one %%a%% two\n<!-- b\r\nc --> three\n%%\nd\n%%\nfour\n";
     let (note, _) = cut("n.md", text, &ChunkConfig::default());
