@@ -55,6 +55,8 @@ pub trait Call: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync 
 pub enum Pool {
     /// A processor: it searches the published snapshot. As many at once as there are cores.
     Query,
+    /// A processor, for as long as it takes to look through the texts of all notes: never before a search for words.
+    Scan,
     /// A look at one note, or at a list that is there already: never behind searches.
     Look,
     /// The engine's loop, or its tables.
@@ -81,6 +83,7 @@ impl Pool {
     pub fn about(self) -> &'static str {
         match self {
             Pool::Query => "a processor",
+            Pool::Scan => "a processor, and all texts",
             Pool::Look => "a look at what is there",
             Pool::Engine => "the engine",
             Pool::Model => "the model",
@@ -228,7 +231,7 @@ methods! {
         "State of the daemon and of its vaults.";
     Search "search" SearchRequest => SearchAnswer, Query, Daemon, [NotFound Storage],
         "Finds chunks for a query.";
-    Grep "grep" GrepRequest => GrepAnswer, Query, Daemon, [NotFound Storage],
+    Grep "grep" GrepRequest => GrepAnswer, Scan, Daemon, [NotFound Storage],
         "Lines that match a regular expression, as the notes are on disk now.";
     Ask "ask" AskRequest => AskAnswer, Model, Provider, [NotFound NotConfigured Forbidden Provider Storage],
         "Answers a question from the notes, with citations; text comes as `text` notifications before the answer.";

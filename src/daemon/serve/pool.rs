@@ -2,7 +2,7 @@
 //! being answered.
 //!
 //! The table of methods ([`protocol::table`]) says which pool a call takes, except for a search, which may wait for
-//! other programs ([`of`]). A pool runs a number of calls at once and lets some more wait; the next call is told `busy`
+//! other programs or look through all texts ([`of`]). A pool runs a number of calls at once and lets some more wait; the next call is told `busy`
 //! at once, with when to try again.
 
 mod line;
@@ -37,7 +37,7 @@ const MOST_CORES: usize = 16;
 
 /// Most threads that the calls of all pools block together. The runtime has as many, so that each place in a pool has
 /// its thread: otherwise one full pool could keep the others waiting after all.
-pub(crate) const MOST_THREADS: usize = MOST_CORES + 8 + 8 + 12 + 12 + 8 + 2 + 8 + 1;
+pub(crate) const MOST_THREADS: usize = MOST_CORES + 2 + 8 + 8 + 12 + 12 + 8 + 2 + 8 + 1;
 
 /// How many calls of a pool run and wait.
 fn size(pool: Pool) -> Size {
@@ -52,6 +52,8 @@ fn size(pool: Pool) -> Size {
         // A query takes ten milliseconds: the last one of a burst waits for half a second, and those of a flood are
         // refused.
         Pool::Query => Size { patience: Some(PATIENCE), ..size("queries", cores(), 48 * cores(), 200) },
+        // One takes up to a second where there are many notes.
+        Pool::Scan => size("searches through all texts", 2, 24, 1_000),
         Pool::Look => size("requests for notes", 8, 256, 200),
         Pool::Engine => size("requests to the engine", 8, 256, 200),
         // A model that hangs holds its places until its deadline; calls behind it may wait for minutes.
@@ -94,6 +96,7 @@ pub(super) fn of(call: &AnyCall, outside: Outside) -> Pool {
     match () {
         () if search.fresh => Pool::Fresh,
         () if expands || reranks || outside.teams => Pool::Assisted,
+        () if index::search::reads_all_texts(&search.query) => Pool::Scan,
         () => Method::Search.pool(),
     }
 }

@@ -51,7 +51,7 @@ pub use fold::fold;
 pub use limits::TooMuch;
 pub use outside::{FoundOutside, Outside, OutsideRanking, keep_admitted, rank_beside};
 pub use printable::{printable, printable_lines};
-pub use query::{AsWords, Parsed, Required, parse, parse_as};
+pub use query::{AsWords, Parsed, Required, parse, parse_as, reads_all_texts};
 pub use rank::{Part, Shown, rank, rank_together, search, settled};
 pub use ranking::Ranking;
 pub use related::{Near, Seed, related};

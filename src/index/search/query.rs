@@ -130,6 +130,14 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
     Ok(parser.parsed)
 }
 
+/// Whether answering a query looks through the texts of all notes that its other conditions admit, for a regular
+/// expression or for signs, instead of looking words up.
+pub fn reads_all_texts(query: &str) -> bool {
+    // Nothing else needs to be read to know it of nearly all queries.
+    let may = query.contains('/') || !query.contains(char::is_alphanumeric);
+    may && parse(query, Date::ZERO).is_ok_and(|parsed| parsed.has_patterns())
+}
+
 impl Parsed {
     /// What the lexical lane is asked.
     pub fn lexical(&self, contextual: bool) -> LexicalQuery {
@@ -215,6 +223,10 @@ impl Parsed {
     pub(super) fn holds_text(&self) -> bool {
         let patterns_hold = self.patterns.iter().all(|(holds, _)| *holds);
         self.without.is_empty() && patterns_hold && !(self.phrases.is_empty() && self.patterns.is_empty())
+    }
+
+    fn has_patterns(&self) -> bool {
+        !self.patterns.is_empty() || self.required.as_ref().is_some_and(Required::has_patterns)
     }
 
     /// Whether it has conditions: notes may be left out that are not hidden from the asker.

@@ -22,6 +22,12 @@ fn each_kind_of_wait_has_a_pool_of_its_own() {
     assert_eq!(search(json!({ "query": "x", "expand": "off" }), expands), Pool::Query);
     assert_eq!(search(json!({ "query": "x" }), reranks), Pool::Assisted);
     assert_eq!(search(json!({ "query": "x", "rerank": false }), reranks), Pool::Query);
+    for (query, waits) in
+        [("/fo+/", Pool::Scan), ("a NOT /b/", Pool::Scan), ("→", Pool::Scan), ("path:a/b c", Pool::Query)]
+    {
+        assert_eq!(search(json!({ "query": query }), alone), waits, "{query}");
+    }
+    assert_eq!(pool(Method::Grep, json!({ "pattern": "x" }), alone), Pool::Scan);
     assert_eq!(pool(Method::Ask, json!({ "question": "x" }), alone), Pool::Model);
     assert_eq!(pool(Method::GenerateContext, json!({ "chunk": "x", "document": "x" }), alone), Pool::Model);
     assert_eq!(pool(Method::Graph, json!({}), alone), Pool::Graph);

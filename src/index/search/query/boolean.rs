@@ -76,6 +76,15 @@ impl Required {
         }
     }
 
+    /// As [`Parsed::has_patterns`].
+    pub(super) fn has_patterns(&self) -> bool {
+        match self {
+            Required::One { query, .. } => query.has_patterns(),
+            Required::Not(part) => part.has_patterns(),
+            Required::All(parts) | Required::Any(parts) => parts.iter().any(Required::has_patterns),
+        }
+    }
+
     /// As [`Parsed::patterns_shown`].
     pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
         match self {
