@@ -25,7 +25,11 @@ impl Private {
     /// The rules with these globs, in the syntax of `.gitignore`. The check of the configuration refuses a glob that is
     /// not a pattern; here such a glob covers every note, since leaving it out would show what was to be hidden.
     pub fn new(globs: &[String]) -> Self {
-        let compiled = Globs::new(globs.iter().map(|glob| folded_glob(glob)));
+        let compiled = Globs::new(globs.iter().flat_map(|glob| {
+            let glob = folded_glob(glob);
+            let named = as_named(&glob);
+            [Some(glob), named].into_iter().flatten()
+        }));
         Private { written: globs.to_vec(), globs: compiled.unwrap_or_else(|_| Globs::everything()) }
     }
 
@@ -80,6 +84,16 @@ impl fmt::Debug for Private {
 fn folded_glob(glob: &str) -> String {
     let glob = folded(glob);
     glob.strip_prefix("./").map(str::to_owned).unwrap_or(glob)
+}
+
+/// The glob with brackets and braces as signs: who has a folder `[Private] Diary` writes its name, and a class of letters
+/// would hide nothing. Not of an exception, which may only show what it names for sure.
+fn as_named(glob: &str) -> Option<String> {
+    let signs = ['[', ']', '{', '}'];
+    if !glob.contains(signs) || glob.starts_with('!') || glob.contains('\\') {
+        return None;
+    }
+    Some(glob.chars().flat_map(|c| signs.contains(&c).then_some('\\').into_iter().chain([c])).collect())
 }
 
 /// A name typed in another case, or another form of the same letters, means the same to the user who typed it.

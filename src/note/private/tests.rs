@@ -43,11 +43,17 @@ fn globs_are_those_of_gitignore() {
         ("*.secret.md", "deep/er/x.secret.md"),
         ("TÄGEBUCH/*", "Tägebuch/x.md"),
         ("Tägebuch/", "Ta\u{308}gebuch/x.md"),
+        // Written as the folder is called, not as a class of letters.
+        ("[Privat] Tagebuch/", "[Privat] Tagebuch/x.md"),
+        ("{drafts}/**", "{Drafts}/x.md"),
+        ("[jk]ournal", "Journal/a.md"),
+        ("\\[x\\]/", "[x]/a.md"),
     ] {
         assert!(covers(&[glob], path, "x"), "{glob} {path}");
     }
     assert!(!covers(&["/Journal/"], "Old/Journal/a.md", "x"));
     assert!(!covers(&["Journal/*", "!Journal/open.md"], "Journal/open.md", "x"));
+    assert!(!covers(&["[Privat] Tagebuch/", "!x.md"], "[Privat] Tagebuch/x.md", "x"));
     assert!(covers(&["Journal/*", "!Journal/open.md"], "Journal/open.md", "#private"));
     assert!(covers(&["a{b"], "anything.md", "x"), "a glob that cannot be read hides all");
     assert!(
