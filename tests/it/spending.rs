@@ -284,6 +284,22 @@ fn the_doctor_says_what_it_found() {
 }
 
 #[test]
+fn the_doctor_asks_nothing_beyond_the_budget_of_the_day_also_beside_a_daemon() {
+    let model = Model::start();
+    let place = place(&model, 1, "", "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    let spent = daemon.bought().micro_dollars;
+    let calls = model.calls();
+    let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    let budget = format!("\n[budget]\nday = 0.{spent:06}\n");
+    std::fs::write(place.dir.path().join("config.toml"), format!("{config}{budget}")).unwrap();
+    let (_, talk) = ran(&place, &["doctor", "--provider"], 75);
+    assert!(talk.contains("nobody was asked") && talk.contains("spent or reserved"), "{talk}");
+    assert_eq!(model.calls(), calls);
+}
+
+#[test]
 fn the_doctor_says_what_is_wrong_and_what_to_do() {
     let model = Model::start();
     let place = place(&model, 1, "deadline = \"2s\"\ntimeout = \"1s\"", "");
