@@ -121,6 +121,18 @@ fn a_ledger_beside_another_keeps_to_what_that_one_has_left_and_writes_nothing() 
 }
 
 #[test]
+fn a_report_says_how_many_notes_there_are_beside_the_dearest() {
+    let ledger = Ledger::in_memory();
+    for n in 0..31 {
+        let path = format!("{n}.md");
+        let call = reserve(&ledger, CallEstimate { path: &path, ..ask(Some(1), 1) }).unwrap();
+        ledger.settle(call, used(Some(1)), noon()).unwrap();
+    }
+    let report = ledger.report(noon());
+    assert_eq!((report.by_note.len(), report.note_count), (20, 31));
+}
+
+#[test]
 fn a_model_that_one_vault_has_asked_was_not_asked_by_another() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();
