@@ -24,7 +24,12 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
     let offers = client.call(&request)?;
     if !(args.dry_run && session.globals.json) {
         for offer in &offers.vaults {
-            session.say(described(offer, args.replace));
+            let terms = described(offer, args.replace);
+            if args.yes {
+                session.say(terms);
+            } else {
+                session.show_terms(terms);
+            }
         }
     }
     let asks = offers.vaults.iter().any(|offer| !offer.agreed || takes(offer, args.replace).any(|e| e.chunks > 0));

@@ -179,6 +179,13 @@ impl Session {
         }
     }
 
+    /// Prints what a person is asked about, or has asked for: also with `--quiet` and `--json`, for nobody agrees to what
+    /// was not shown.
+    pub(super) fn show_terms(&self, text: impl AsRef<str>) {
+        use io::Write as _;
+        let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
+    }
+
     /// The result as one JSON object: the members of `value` after `"schema": 1`.
     pub fn json(&mut self, value: Value) -> Result<(), CliFailure> {
         Ok(self.out.json(&with_schema(value))?)
