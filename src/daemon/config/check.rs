@@ -2,8 +2,10 @@
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::{iter, slice};
 
 use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
+use context::models::Model;
 use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -111,6 +113,27 @@ impl Check<'_> {
             self.relation(["context.expansion", &prompt], message);
         }
         self.one_key("context", &self.loaded.config.engine.context.key);
+        self.models();
+    }
+
+    /// What the user says about models, and about those that are asked: a daemon that cannot read it opens no vault.
+    fn models(&mut self) {
+        let engine = &self.loaded.config.engine;
+        let mut wrong: Vec<(String, String)> = Vec::new();
+        for said in &engine.context.models {
+            if let Err(message) = Model::find(Provider::Template, "", false, slice::from_ref(said)) {
+                let message = message.trim_start_matches(&format!("models \"{}\": ", said.model.trim())).to_owned();
+                wrong.push((format!("context.models.{}", said.model), message));
+            }
+        }
+        if wrong.is_empty() {
+            let asked = iter::once(("context.model".to_owned(), &engine.context));
+            let beside = engine.generations.iter().map(|(name, of)| (format!("generation.{name}.model"), of));
+            wrong.extend(asked.chain(beside).filter_map(|(key, of)| Some((key, provider::model(of).err()?))));
+        }
+        for (key, message) in wrong {
+            self.problem(&key, message);
+        }
     }
 
     fn one_key(&mut self, section: &str, key: &KeyConfig) {
@@ -298,6 +321,13 @@ impl Check<'_> {
                     );
                 }
             }
+        }
+        if let Some(socket) = self.loaded.config.serve.socket.as_deref().map(real_path)
+            && let Some((vault, _)) = vaults.iter().zip(&real).find(|(_, root)| socket.starts_with(root))
+        {
+            let (socket, name) = (socket.display(), &vault.name);
+            let message = format!("{socket} lies inside the vault `{name}`, and nothing is ever written there");
+            self.problem("serve.socket", message);
         }
         let data = real_path(&self.loaded.config.engine.data_dir);
         for (vault, root) in vaults.iter().zip(&real) {

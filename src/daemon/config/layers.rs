@@ -174,6 +174,10 @@ impl Merge {
             let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`".to_owned();
             return reader.problem_at(&full, line, column, message);
         }
+        if name == "default" {
+            let message = "`default` is the one that `[context]` describes; give this one another name".to_owned();
+            return reader.problem_at(&full, line, column, message);
+        }
         let mut config = self.config.clone();
         let plain = config.engine.context.clone();
         // First whom it asks: that decides what it takes from `[context]`.

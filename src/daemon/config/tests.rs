@@ -350,6 +350,20 @@ fn relations_are_checked() {
             "3:1 vault.Notes.path the vault lies inside the data folder",
         ),
         (&format!("[serve]\nsocket = \"/{}\"", "x".repeat(110)), "2:1 serve.socket the path has 111 bytes"),
+        ("[[vault]]\npath = \"NOTES\"\n[serve]\nsocket = \"DIR/link/inner/s\"", "4:1 serve.socket "),
+        (
+            "[context.models.\"m\"]\ninptu = 1\noutput = 2",
+            "1:1 context.models.m inptu: no such key; there are provider, id, price",
+        ),
+        (
+            "[context]\nprovider = \"openai\"\nmodel = \"m\"\n[context.models.m]\ninput = 1",
+            "3:1 context.model models \"m\": output: missing",
+        ),
+        (
+            "[context.models.m]\ninput = 1\n[generation.other]\nprovider = \"openai\"\nmodel = \"m\"",
+            "5:1 generation.other.model models \"m\": output: missing",
+        ),
+        ("[generation.default]\nmodel = \"m\"", "1:13 generation.default `default` is the one"),
     ] {
         let problems = bench.problems(text, &[]);
         assert!(
