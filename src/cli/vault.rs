@@ -323,10 +323,14 @@ fn bought(name: &str, session: &Session) -> String {
     if written > 0 { format!(", with {} that a model wrote", counted(written, "context")) } else { String::new() }
 }
 
-/// Deletes a folder. Retries, because the daemon may not have closed it yet though it no longer answers from it.
+/// Deletes a folder once the daemon has closed what is in it, which may be a while after it last answered from it.
 fn delete(folder: &Path) -> Result<(), CliFailure> {
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     while folder.is_dir() {
+        if store::is_in_use(folder) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+            continue;
+        }
         match std::fs::remove_dir_all(folder) {
             Err(error) if Instant::now() > until => {
                 let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
