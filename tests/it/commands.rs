@@ -409,7 +409,9 @@ fn init_writes_a_configuration_once() {
     assert!(written.contains(&format!("{:?}", place.vault)), "{written}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let (_, talk) = ran(&place, &["init", place.vault.to_str().unwrap()], 73);
-    assert!(talk.contains("left as it is") && talk.contains("[[vault]]"), "{talk}");
+    assert!(talk.contains("left as it is; it names this vault already: `notes`"), "{talk}");
+    let (_, talk) = ran(&place, &["init", place.dir.path().to_str().unwrap()], 73);
+    assert!(talk.contains("left as it is; to add the vault, append\n\n[[vault]]"), "{talk}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
     assert_eq!(ran(&place, &["config", "path"], 0).0.trim_end(), file.to_str().unwrap());
     assert_eq!(ran(&place, &["config", "check"], 0).0, "");
