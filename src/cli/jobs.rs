@@ -29,15 +29,15 @@ const LOOK: Duration = Duration::from_millis(100);
 const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
-pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, CliFailure> {
+pub(super) fn scope(what: Option<&Path>, vault: Option<&str>, client: &mut Client) -> Result<Scope, CliFailure> {
     let vaults = target::vaults(client)?;
-    Ok(target::scope(what, &vaults, &std::env::current_dir()?, |name| target::is_note(name, None, client)))
+    Ok(target::scope(what, vault, &vaults, &std::env::current_dir()?, |name| target::is_note(name, vault, client)))
 }
 
 /// `situated sync`.
 pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let scope = scope(args.what.as_deref(), &mut client)?;
+    let scope = scope(args.what.as_deref(), args.vault.as_deref(), &mut client)?;
     let (vault, path) = (scope.vault.clone(), scope.path.clone());
     let (accept_deletes, since) = (args.accept_deletes, args.since);
     let pause = pause_told(&mut client)?;

@@ -16,7 +16,7 @@ use protocol::status::{Status, StatusRequest};
 /// `situated rebuild`.
 pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let scope = scope(args.what.as_deref(), &mut client)?;
+    let scope = scope(args.what.as_deref(), args.vault.as_deref(), &mut client)?;
     let (vault, path, batch) = (scope.vault.clone(), scope.path.clone(), args.batch);
     let mut request = RebuildRequest { vault, path, dry_run: true, batch, ..RebuildRequest::default() };
     let job = client.call(&request)?;

@@ -90,7 +90,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
         let is_note = |name: &str| target::is_note(name, vault, &mut client);
         let (note, lines) = target::without_lines(note, &vaults, &here, is_note);
         let scope = target::path(&note, vault, &vaults, &here);
-        (request.path, request.vault) = (scope.path, scope.vault);
+        (request.path, request.vault) = (Some(target::note(&scope)?), scope.vault);
         (request.line, request.end_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
     } else {
         request.text = Some(text(args.text.as_deref().unwrap_or_default())?);

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::args::VaultAction;
 use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
-use super::target::served;
+use super::target::{self, served};
 use super::{confirm, exit, replace};
 use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
 use context::settings::Provider;
@@ -90,7 +90,7 @@ impl Written {
 
     /// The position of a vault in the file.
     fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
-        self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
+        target::position(name, self.vaults().iter().map(|vault| vault.name.as_str())).ok_or_else(|| {
             if let Some(vault) = served(session).iter().flatten().find(|vault| vault.name == name) {
                 return CliFailure::usage(format!(
                     "`{name}` was given to `situated run`, and no configuration names it yet: `situated vault add {}` has \
@@ -274,6 +274,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
 fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
     let at = written.position(name, session)?;
+    let name = written.vaults()[at].name.as_str();
     if written.vaults().len() == 1 {
         return Err(CliFailure::usage(format!(
             "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first, or \
@@ -355,6 +356,7 @@ fn size(folder: &Path) -> u64 {
 fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure> {
     let (written, new) = (Written::read(session)?, new.trim());
     let at = written.position(old, session)?;
+    let old = written.vaults()[at].name.as_str();
     if old == new {
         session.say("It is called that already.");
         return Ok(exit::OK);

@@ -187,7 +187,7 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
         daemon.status().vaults.into_iter().find(|vault| vault.name == name).map(|vault| (vault.notes, vault.seq))
     };
     let before = seq(&mut daemon, "Other").unwrap();
-    well(&place, &["vault", "rename", "Other", "Fruit"]);
+    well(&place, &["vault", "rename", "other", "Fruit"]);
     daemon.connect_anew();
     daemon.wait_idle();
     assert_eq!(seq(&mut daemon, "Fruit"), Some(before), "nothing was indexed anew");
