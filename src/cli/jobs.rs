@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::{Jobs, Pause, Sync};
 use super::exit;
@@ -315,14 +315,15 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, CliFailure> {
     session.call(&PauseRequest { seconds: args.seconds })?;
-    let until = args.seconds.map_or("until `situated resume`".to_owned(), |s| format!("for {s} s"));
-    session.done(Value::Null, format!("paused {until}, saves too; searches are answered"))
+    let until = args.seconds.map_or("until `situated resume`".to_owned(), |seconds| format!("for {}", span(seconds)));
+    let said = format!("paused {until}, saves too; searches are answered");
+    session.done(json!({ "paused": true, "seconds": args.seconds }), said)
 }
 
 /// `situated resume`.
 pub(super) fn resume(session: &mut Session) -> Result<u8, CliFailure> {
     session.call(&ResumeRequest {})?;
-    session.done(Value::Null, "going on")
+    session.done(json!({ "paused": false }), "going on")
 }
 
 #[cfg(test)]

@@ -133,6 +133,11 @@ const EXIT_STATUS: &[(&str, &str)] = &[
         "64, 75, 78",
         "run: wrong use, another instance is at work, a wrong configuration. A supervisor does not start it again.",
     ),
+    (
+        "75",
+        "Not now: work is paused (sync --wait, rebuild), the day's budget is used up (doctor --provider), or the other \
+         process that is at work has to end first (contexts export and import, compact).",
+    ),
     ("69", "No daemon answers, or a provider does not."),
     ("70", "A fault of the program."),
     ("73", "A file cannot be created."),

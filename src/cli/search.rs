@@ -20,7 +20,7 @@ use super::why::{reasons, why};
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
 use protocol::search::{
-    Attachment, BoostWeights, Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
+    Attachment, BoostWeights, Contextual, Group, Include, Mode, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
 };
 use protocol::table::Call;
 
@@ -55,7 +55,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         ..SearchRequest::default()
     };
     let reply = client.ask(&request)?;
-    show(reply, &args.show, format.as_ref(), Some(&query), &mut client, session)
+    show(reply, &args.show, format.as_ref(), Some((&query, args.mode)), &mut client, session)
 }
 
 /// The weights that differ from the configured ones.
@@ -158,12 +158,13 @@ fn show<C: Call<Answer = SearchAnswer>>(
     reply: Reply<C>,
     show: &Show,
     format: Option<&Format>,
-    query: Option<&str>,
+    asked: Option<(&str, Option<Mode>)>,
     client: &mut Client,
     session: &mut Session,
 ) -> Result<u8, CliFailure> {
     let SearchAnswer { hits, took_ms, truncated, warnings, expected, time, attachments, .. } = reply.read()?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
+    let query = asked.map(|(query, _)| query);
     if session.globals.json {
         session.json(reply.into_json())?;
         return Ok(code);
@@ -196,10 +197,11 @@ fn show<C: Call<Answer = SearchAnswer>>(
         let has_words = has_words.is_some_and(|parsed| parsed.has_text());
         // What a condition leaves out is found in no other way either.
         let is_left_out = warnings.iter().any(|warning| warning.starts_with("no note meets "));
-        let hint = if has_words && !is_left_out {
-            "; try fewer or other words, or `--mode dense` for meaning alone"
-        } else {
-            ""
+        let is_dense = asked.is_some_and(|(_, mode)| mode == Some(Mode::Dense));
+        let hint = match has_words && !is_left_out {
+            true if is_dense => "; try other words, or leave `--mode dense` out",
+            true => "; try fewer or other words, or `--mode dense` for meaning alone",
+            false => "",
         };
         session.say(format!("nothing found{hint}"));
         let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));

@@ -145,8 +145,11 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
         && (name.is_none() || name.as_deref() == Some(&vault.name))
         && written.vaults().contains(vault)
     {
-        session.say(format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))));
-        return Ok(exit::OK);
+        let taken = served.iter().any(|served| served.name == vault.name);
+        return session.done(
+            json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
+            format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))),
+        );
     }
     let own = unnamed.iter().find(|served| served.path == folder).map(|served| served.name.clone());
     let name = name.map(|name| name.trim().to_owned()).or(own).unwrap_or_else(|| free_name(&folder, known()));
@@ -277,8 +280,8 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     let name = written.vaults()[at].name.as_str();
     if written.vaults().len() == 1 {
         return Err(CliFailure::usage(format!(
-            "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first, or \
-             `situated stop`"
+            "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first; to \
+             have none searched, `situated stop` the daemon (`situated service uninstall`, if it starts at login)"
         )));
     }
     let folder = written.vaults()[at].path.clone();
@@ -358,8 +361,9 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     let at = written.position(old, session)?;
     let old = written.vaults()[at].name.as_str();
     if old == new {
-        session.say("It is called that already.");
-        return Ok(exit::OK);
+        let taken = served(session).iter().flatten().any(|served| served.name == new);
+        let same = json!({ "vault": new, "before": old, "taken_over": taken });
+        return session.done(same, "It is called that already.");
     }
     let text = written.text.as_deref().unwrap_or_default();
     let text = edit::renamed(text, at, new).map_err(|why| written.cannot(&why))?;

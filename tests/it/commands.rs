@@ -283,7 +283,10 @@ fn what_a_conflict_asks_for_can_be_typed() {
 #[test]
 fn nothing_waits_for_what_a_pause_keeps() {
     let (place, mut daemon) = sample();
-    ran(&place, &["pause", "300000"], 0);
+    let (_, talk) = ran(&place, &["pause", "2d"], 0);
+    assert!(talk.contains("paused for 2 days, saves too"), "{talk}");
+    let (said, _) = ran(&place, &["--json", "pause", "300000"], 0);
+    assert!(said.contains("\"paused\":true") && said.contains("\"seconds\":300000"), "{said}");
     let until = daemon.wait_for("paused", |status| status.paused_until.is_some()).paused_until;
     place.write("New.md", "# New\n\nyeti\n");
     let waits =

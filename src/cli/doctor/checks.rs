@@ -87,8 +87,13 @@ fn version(facts: &Facts) -> Option<Check> {
     Some(if ours == its {
         Check::ok(id, format!("program and daemon are {ours}"))
     } else {
-        Check::warn(id, format!("this program is {ours}, the daemon is {its}")).remedy("situated service restart")
+        Check::warn(id, format!("this program is {ours}, the daemon is {its}")).remedy(restarting(status))
     })
+}
+
+/// What starts a daemon that answers anew: no service manager knows one that was started by hand.
+fn restarting(status: &Status) -> &'static str {
+    if status.supervisor == "none" { "situated stop && situated run" } else { "situated service restart" }
 }
 
 fn data(facts: &Facts) -> Check {
@@ -543,11 +548,11 @@ fn told(facts: &Facts) -> Vec<Check> {
     }
     if !config.awaits_start.is_empty() {
         let finding = super::super::config::awaits_start(config);
-        found.push(Check::note("config", finding).remedy("situated service restart"));
+        found.push(Check::note("config", finding).remedy(restarting(status)));
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
         let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);
-        found.push(Check::warn("status", finding).remedy("situated service restart"));
+        found.push(Check::warn("status", finding).remedy(restarting(status)));
     }
     for vault in vaults {
         let is_document = |note: &&WarnedNote| Format::is_converted(&note.path);

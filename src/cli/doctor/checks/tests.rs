@@ -107,6 +107,12 @@ fn each_fault_is_told_with_what_to_do() {
         ("config", Note, "starts again: serve.socket", "service restart", |f| {
             with_status(f, |s| s.config.awaits_start = vec!["serve.socket".into()]);
         }),
+        ("config", Note, "starts again: serve.socket", "situated stop && situated run", |f| {
+            with_status(f, |s| {
+                s.supervisor = "none".into();
+                s.config.awaits_start = vec!["serve.socket".into()];
+            });
+        }),
         ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
         ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
         ("data", Fail, "nothing can be written", "data_dir", |f| {
