@@ -64,7 +64,7 @@ pub struct Globals {
     /// Configuration file [env: SITUATED_CONFIG]
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Folder of the indexes; isolates an instance [env: SITUATED_DATA_DIR]
+    /// Folder of the indexes; with a socket of its own, an instance of its own [env: SITUATED_DATA_DIR]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data_dir: Option<PathBuf>,
     /// Socket of the daemon [env: SITUATED_SOCKET]

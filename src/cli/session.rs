@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::Globals;
 use super::exit;
 use super::print::{Out, printable, printable_json, printable_lines, said_width, wrap};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides, Whereabouts};
 use protocol::client::{Client, ClientError, Discovery, Reply};
 use protocol::table::Call;
 
@@ -162,7 +162,8 @@ impl Session {
     pub(super) fn discovery(&self) -> (Discovery, Missed) {
         let found = Config::whereabouts(&self.overrides());
         let problems = found.problems.iter().map(ToString::to_string).collect();
-        (Discovery { socket: found.socket, data_dir: found.data_dir }, Missed { problems })
+        let Whereabouts { socket, data_dir, is_named, .. } = found;
+        (Discovery { socket, data_dir, is_named }, Missed { problems })
     }
 
     /// What opens a note for a person.

@@ -126,7 +126,7 @@ pub(super) fn gather(session: &Session) -> Facts {
     };
     let folders = Folders::here();
     let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
-    let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone() };
+    let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone(), is_named: false };
     let daemon = Daemon::ask(session, &data_dir);
     let socket = match &daemon {
         Daemon::Answers(status, _) => status.socket.clone(),

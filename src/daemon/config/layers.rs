@@ -120,8 +120,8 @@ pub(super) fn unnamed(loaded: &Loaded, overrides: &Overrides, environment: &Envi
 pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> Whereabouts {
     let (loaded, problems) = merge(overrides, environment);
     let Config { engine, serve, open } = loaded.config;
-    let data_dir = engine.data_dir;
-    Whereabouts { data_dir, socket: serve.socket, open, problems }
+    let is_named = matches!(loaded.origins.get("data_dir"), Some(ValueOrigin::Flag(_) | ValueOrigin::Env(_)));
+    Whereabouts { data_dir: engine.data_dir, socket: serve.socket, is_named, open, problems }
 }
 
 struct Merge {
