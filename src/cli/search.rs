@@ -214,7 +214,8 @@ fn show<C: Call<Answer = SearchAnswer>>(
     if show.open.is_some() || show.open_in.is_some() {
         return open_hit(&hits, show, client, session);
     }
-    let several_vaults = hits.iter().any(|hit| hit.vault != hits[0].vault);
+    let several_vaults =
+        hits.iter().any(|hit| hit.vault != hits[0].vault) || target::name_vaults(show.vault.as_deref(), client)?;
     let roots = if session.out.links(show.hyperlinks) { Some(Roots::ask(client)?) } else { None };
     for (i, hit) in hits.iter().enumerate() {
         if i > 0 {

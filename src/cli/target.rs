@@ -56,12 +56,20 @@ pub(super) fn scope(
     if let Some(vault) = vaults.iter().find(|of| vault.is_none() && Path::new(&of.name) == what) {
         return Scope { vault: Some(vault.name.clone()), path: None };
     }
+    let is_there = here.join(what).exists() || vaults.iter().any(|vault| vault.path.join(what).exists());
+    let names = vaults.iter().map(|vault| vault.name.as_str());
+    if let Some(at) = what.to_str().filter(|_| vault.is_none() && !is_there).and_then(|what| position(what, names)) {
+        return Scope { vault: Some(vaults[at].name.clone()), path: None };
+    }
     path(&without_lines(what, vaults, here, is_note).0, vault, vaults, here)
 }
 
 /// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
 /// neither is taken as one in a vault too: notes may be asked for after they are gone.
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
+    if let Some((of, path)) = as_in_answers(what, vaults).filter(|_| vault.is_none() && !here.join(what).exists()) {
+        return Scope { vault: Some(of.name.clone()), path: Some(as_printed(Path::new(path))) };
+    }
     let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
     if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
         return in_vault;
@@ -73,6 +81,20 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
         return in_vault;
     }
     on_disk(&here.join(what), vaults).unwrap_or(in_vault)
+}
+
+/// The vault and the path in it of `VAULT: PATH`, as answers over several vaults print places.
+fn as_in_answers<'a>(what: &'a Path, vaults: &'a [VaultInfo]) -> Option<(&'a VaultInfo, &'a str)> {
+    let text = what.to_str()?;
+    vaults.iter().find_map(|vault| {
+        let path = text.strip_prefix(vault.name.as_str())?.strip_prefix(": ")?;
+        vault.path.join(path).exists().then_some((vault, path))
+    })
+}
+
+/// Whether places name their vaults: an answer may be about any of several.
+pub(super) fn name_vaults(asked: Option<&str>, client: &mut Client) -> Result<bool, CliFailure> {
+    Ok(asked.is_none() && vaults(client)?.len() > 1)
 }
 
 /// Whether something is a note's name, or a link, rather than a path: the path of a file that is gone has an extension.

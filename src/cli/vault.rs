@@ -14,7 +14,7 @@ use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::{self, served};
 use super::{confirm, exit, replace};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, real_folder, sample_file_of};
 use context::settings::Provider;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
@@ -90,7 +90,9 @@ impl Written {
 
     /// The position of a vault in the file.
     fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
-        target::position(name, self.vaults().iter().map(|vault| vault.name.as_str())).ok_or_else(|| {
+        let named = target::position(name, self.vaults().iter().map(|vault| vault.name.as_str()));
+        let folder = || real_folder(Path::new(name));
+        named.or_else(|| self.vaults().iter().position(|vault| real_folder(&vault.path) == folder())).ok_or_else(|| {
             if let Some(vault) = served(session).iter().flatten().find(|vault| vault.name == name) {
                 return CliFailure::usage(format!(
                     "`{name}` was given to `situated run`, and no configuration names it yet: `situated vault add {}` has \

@@ -208,7 +208,8 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
     well(&place, &["vault", "add", other.to_str().unwrap()]);
     let data = |place: &Place| fs::read_dir(place.data().join("vaults")).unwrap().count();
     assert_eq!(data(&place), 2);
-    well(&place, &["vault", "remove", "Other", "--delete-data", "--yes"]);
+    well(&place, &["vault", "remove", other.to_str().unwrap(), "--delete-data", "--yes"]);
+    assert!(!daemon.log().contains("ERROR"), "{}", daemon.log());
     assert_eq!(data(&place), 1);
     assert!(other.join("b.md").exists());
 }
