@@ -15,7 +15,7 @@ use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
 use context::cost::dollars;
-use protocol::client::Client;
+use protocol::client::{Client, ClientError};
 use protocol::daemon::ResumeRequest;
 use protocol::jobs::{
     CancelRequest, ContextProgress, Job, JobKind, JobList, JobState, JobsRequest, PauseRequest, Scope, SyncRequest,
@@ -108,9 +108,10 @@ fn span(seconds: u64) -> String {
     counted(seconds / length, unit)
 }
 
-/// Shows a job's progress until it ends; Ctrl-C cancels it.
+/// Shows a job's progress until it ends; Ctrl-C cancels it. One that buys contexts has an estimate.
 pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, CliFailure> {
     let interrupt = Interrupt::listen();
+    let buys = job.estimate.is_some();
     let bar = bar(session.globals.quiet || session.globals.json);
     let mut cancelled = false;
     while job.is_running() {
@@ -122,7 +123,13 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
             let _ = client.call(&CancelRequest::of_job(job.job));
         }
         std::thread::sleep(LOOK);
-        let all = client.call(&JobsRequest::default())?;
+        let all = match client.call(&JobsRequest::default()) {
+            Err(ClientError::Closed | ClientError::NotRunning(_)) => {
+                bar.finish_and_clear();
+                return Err(CliFailure::new(exit::TEMPORARY, stopped(&job, buys)));
+            }
+            all => all?,
+        };
         let Some(now) = all.jobs.into_iter().find(|other| other.job == job.job) else {
             bar.finish_and_clear();
             let message = format!("the daemon knows nothing of job {} any more; was it restarted?", job.job);
@@ -156,6 +163,18 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
         session.say(dim(format!("  and {} more; --json lists them", grouped((alike.len() - SHOWN) as u64))));
     }
     Ok(code)
+}
+
+/// What becomes of a job that was followed when the daemon stopped; one that `buys` contexts is remembered.
+fn stopped(job: &Job, buys: bool) -> String {
+    let is_bought = job.kind == JobKind::Rebuild && (buys || job.contexts.is_some());
+    // A generation is built up to its end whatever it costs.
+    let goes_on = is_bought || job.kind == JobKind::Generation;
+    let then = match goes_on {
+        true => "goes on when it starts again: `situated jobs`, `situated jobs --cancel`",
+        false => "did not come to its end",
+    };
+    format!("the daemon has stopped; the {} of {} {then}", job.kind, place(job))
 }
 
 /// A progress bar on standard error; nothing at all if that is not a terminal.

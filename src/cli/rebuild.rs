@@ -10,7 +10,7 @@ use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::{confirm, exit};
 use protocol::contexts::Estimate;
-use protocol::jobs::RebuildRequest;
+use protocol::jobs::{Job, RebuildRequest};
 use protocol::status::{Status, StatusRequest};
 
 /// `situated rebuild`.
@@ -61,8 +61,8 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
         return Ok(exit::OK);
     }
     request.dry_run = false;
-    let job = client.call(&request)?;
-    follow(job, &mut client, session)
+    let begun = Job { estimate: job.estimate, ..client.call(&request)? };
+    follow(begun, &mut client, session)
 }
 
 /// What it takes to have a model write the contexts: work, money, time, and where the text goes.
