@@ -64,7 +64,7 @@ pub struct Globals {
     /// Configuration file [env: SITUATED_CONFIG]
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Folder of the indexes; isolates an instance [env: SITUATED_DATA_DIR]
+    /// Folder of the indexes; with a socket of its own, an instance of its own [env: SITUATED_DATA_DIR]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data_dir: Option<PathBuf>,
     /// Socket of the daemon [env: SITUATED_SOCKET]
@@ -317,6 +317,9 @@ pub(crate) struct Sync {
     /// A vault by name, or by a folder or note in it; all vaults if absent
     #[arg(value_hint = ValueHint::AnyPath)]
     pub what: Option<PathBuf>,
+    /// The vault, if what is named is in a vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
     /// Also have a model's stale and failed contexts made anew, of notes that changed in this time: 24h, 7d, all
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<u64>,
@@ -342,6 +345,9 @@ pub(crate) struct Rebuild {
     /// A vault by name, a folder or a note; everything if absent
     #[arg(value_hint = ValueHint::AnyPath)]
     pub what: Option<PathBuf>,
+    /// The vault, if what is named is in a vault
+    #[arg(long, value_name = "NAME")]
+    pub vault: Option<String>,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,

@@ -12,6 +12,10 @@ use super::session::{CliFailure, Session, safe};
 use context::cost::dollars;
 use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest, StopContextsRequest};
 
+/// What contexts are that `--replace` has written anew. A rebuild that ended early leaves what it did not come to, which
+/// may be by this very model.
+pub(super) const OLDER: &str = "older than the model, the prompt or the last rebuild";
+
 /// `situated contexts start`.
 pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
@@ -20,7 +24,12 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
     let offers = client.call(&request)?;
     if !(args.dry_run && session.globals.json) {
         for offer in &offers.vaults {
-            session.say(described(offer, args.replace));
+            let terms = described(offer, args.replace);
+            if args.yes {
+                session.say(terms);
+            } else {
+                session.show_terms(terms);
+            }
         }
     }
     let asks = offers.vaults.iter().any(|offer| !offer.agreed || takes(offer, args.replace).any(|e| e.chunks > 0));
@@ -164,12 +173,12 @@ fn contexts(offer: &Offer, replace: bool) -> String {
     }
     said.push('.');
     if let Some(replacing) = &offer.replacing {
-        let old = counted(offer.kept, "context");
+        let (old, are) = (counted(offer.kept, "context"), are(offer.kept));
         said.push_str(&if replace {
-            format!("\n{old} of another model {} written anew: {}.", are(offer.kept), work(replacing))
+            format!("\n{old}, {OLDER}, {are} written anew: {}.", work(replacing))
         } else {
             let cost = estimated(replacing);
-            format!("\n{old} of another model {} kept; `--replace` has them written anew ({cost}).", are(offer.kept))
+            format!("\n{old}, {OLDER}, {are} kept; `--replace` has them written anew ({cost}).")
         });
     }
     said

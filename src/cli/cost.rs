@@ -25,11 +25,11 @@ fn print(report: &CostReport, out: &mut Out) -> std::io::Result<()> {
         print_sums(name, sums, out)?;
     }
     let purposes = report.by_purpose.iter().map(|row| (purpose(&row.purpose), &row.sums));
-    print_list("This month on behalf of", purposes, out)?;
+    print_list("This month on behalf of", purposes, 0, out)?;
     let reasons = report.by_reason.iter().map(|row| (safe(&row.reason), &row.sums));
-    print_list("This month by reason", reasons, out)?;
+    print_list("This month by reason", reasons, 0, out)?;
     let models = report.by_model.iter().map(|row| (format!("{} {}", safe(&row.provider), safe(&row.model)), &row.sums));
-    print_list("This month by model", models, out)?;
+    print_list("This month by model", models, 0, out)?;
     let several = report.by_note.iter().any(|row| row.vault != report.by_note[0].vault);
     let note = |vault: &str, path: &str| match path {
         "" => "(no note of a vault)".to_owned(),
@@ -37,7 +37,7 @@ fn print(report: &CostReport, out: &mut Out) -> std::io::Result<()> {
         path => safe(path),
     };
     let notes = report.by_note.iter().map(|row| (note(&row.vault, &row.path), &row.sums));
-    print_list("This month by note", notes, out)?;
+    print_list("This month by note", notes, report.note_count, out)?;
     if !report.by_team.is_empty() {
         out.line("")?;
         out.line(dim("This month not bought, for a team had it"))?;
@@ -93,12 +93,16 @@ pub(super) fn saved(saving: &TeamSaving) -> String {
     format!("{money}{}, {}", counted(*calls, "call"), counted(*contexts, "context"))
 }
 
+/// Prints the first of the rows; `total` says how many there are if the daemon reports only the dearest.
 fn print_list<'a>(
     title: &str,
     rows: impl ExactSizeIterator<Item = (String, &'a Sums)>,
+    total: u64,
     out: &mut Out,
 ) -> std::io::Result<()> {
-    let more = rows.len().saturating_sub(SHOWN);
+    let reported = rows.len() as u64;
+    let total = total.max(reported);
+    let more = total.saturating_sub(SHOWN as u64);
     if rows.len() == 0 {
         return Ok(());
     }
@@ -119,7 +123,8 @@ fn print_list<'a>(
         })?;
     }
     if more > 0 {
-        out.line(dim(format!("  and {} more; --json lists them", grouped(more as u64))))?;
+        let listed = if reported < total { format!("the {reported} dearest") } else { "them".to_owned() };
+        out.line(dim(format!("  and {} more; --json lists {listed}", grouped(more))))?;
     }
     Ok(())
 }

@@ -17,6 +17,10 @@ pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Res
     let Some(path) = scope.path else {
         return Err(CliFailure::usage(format!("--expect {}: that is a vault; name a note", note.display())));
     };
+    // With a vault it is the name of a note there, which may be a title, an alias or a link.
+    if vault.is_some() {
+        return Ok(path);
+    }
     let root = vaults.iter().find(|vault| Some(&vault.name) == scope.vault.as_ref()).map(|vault| &vault.path);
     let whole = root.zip(VaultPath::parse(&path)).map(|(root, path)| root.join(path.to_relative()));
     Ok(whole.and_then(|whole| whole.to_str().map(str::to_owned)).unwrap_or(path))

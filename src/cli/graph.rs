@@ -1,10 +1,11 @@
 //! `situated graph`: which notes are central, which stand alone, which links lead nowhere; or all of it as a picture.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::args::Graph as Args;
 use super::exit;
-use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, yellow};
+use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, typed, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::target;
 use protocol::client::Client;
@@ -27,8 +28,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
         if let [first, others @ ..] = &vaults[..]
             && !others.is_empty()
         {
-            let others: Vec<String> =
-                others.iter().map(|name| format!("`situated graph --dot {}`", safe(name))).collect();
+            let others: Vec<String> = others.iter().map(|name| format!("`{}`", picture_of(name))).collect();
             session.say(format!("this is `{}`; {} shows another", safe(first), others.join(", ")));
         }
         let request = GraphRequest { vault: args.vault.name(), by, limit: Some(limit), edges: args.dot };
@@ -44,6 +44,13 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
         code = code.min(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));
     }
     Ok(code)
+}
+
+/// The command that prints the picture of a vault, to be copied.
+fn picture_of(vault: &str) -> String {
+    // A name that begins like an option has to be told from one.
+    let dashes = if vault.starts_with('-') { "-- " } else { "" };
+    format!("situated graph --dot {dashes}{}", typed(Path::new(&safe(vault))))
 }
 
 /// Shows the graph of one vault; returns the exit code, unless it printed JSON.

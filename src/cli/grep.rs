@@ -9,6 +9,7 @@ use super::open;
 use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, pieces, printable, yellow};
 use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
+use super::target;
 use protocol::client::{Client, ClientError};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat};
 
@@ -26,7 +27,7 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     };
     let request = GrepRequest {
         pattern: args.pattern,
-        vault: args.vault,
+        vault: args.vault.clone(),
         within: args.within.join(" "),
         case,
         fixed: args.fixed,
@@ -58,7 +59,8 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     if args.open.is_some() || args.open_in.is_some() {
         return open_line(&answer, args.open.unwrap_or(1), args.open_in, &mut client, session);
     }
-    let several = answer.notes.iter().any(|note| note.vault != answer.notes[0].vault);
+    let several = answer.notes.iter().any(|note| note.vault != answer.notes[0].vault)
+        || target::name_vaults(args.vault.as_deref(), &mut client)?;
     let is_read = session.out.is_terminal();
     let links = session.out.links(args.hyperlinks);
     let roots = if links || !is_read { Roots::ask(&mut client)? } else { Roots::default() };

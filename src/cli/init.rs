@@ -20,7 +20,7 @@ use super::money::estimated;
 use super::print::{bold, counted, dim, printable, shown};
 use super::replace;
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{config_file, free_name, quoted, sample_file_of};
+use crate::daemon::config::{Config, config_file, free_name, quoted, real_folder, sample_file_of};
 use context::settings::{ContextConfig, Provider};
 use provider::settings::BudgetConfig;
 use questions::Answers;
@@ -34,7 +34,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
     let answers = if args.vault.is_none() && !args.yes && !session.globals.json && somebody {
         // Checked first, so that nobody answers in vain.
         if file.symlink_metadata().is_ok() {
-            return Err(taken(&file, &[]));
+            return Err(taken(&file, &[], &[]));
         }
         questions::ask(&here, &mut std::io::stdin().lock(), &mut anstream::stderr())?
     } else {
@@ -44,10 +44,13 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
     let vaults = configured(&answers.vaults);
     let text = sample_file_of(&vaults, answers.provider);
     // Of a file that exists it is said that it does.
-    if file.symlink_metadata().is_err() {
+    let named = if file.symlink_metadata().is_ok() {
+        Config::read(&session.overrides()).0.config.engine.vaults
+    } else {
         super::vault::check(&file, &text, session)?;
-    }
-    write(&file, &text, &vaults)?;
+        Vec::new()
+    };
+    write(&file, &text, &vaults, &named)?;
     if session.globals.json {
         let listed: Vec<_> = vaults.iter().map(|vault| json!({ "name": vault.name, "path": vault.path })).collect();
         session.json(json!({ "file": file, "vault": listed.first(), "vaults": listed }))?;
@@ -55,8 +58,12 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
     }
     tell(&file, &vaults, session)?;
     if answers.provider != Provider::Template {
+        let first = match answers.provider {
+            Provider::Ollama => "\n",
+            _ => " say where its key is in [context] (`key_file` or `key_command`),\nthen ",
+        };
         session.say(format!(
-            "\nContexts are going to be written by {}: say where its key is in [context] (`key_file` or `key_command`;\nollama needs none), then ask it one tiny question with {}",
+            "\nContexts are going to be written by {}:{first}ask it one tiny question with {}",
             answers.provider.name(),
             bold("situated doctor --provider")
         ));
@@ -146,30 +153,33 @@ fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
     vaults
 }
 
-fn write(file: &Path, text: &str, vaults: &[VaultConfig]) -> Result<(), CliFailure> {
+fn write(file: &Path, text: &str, vaults: &[VaultConfig], named: &[VaultConfig]) -> Result<(), CliFailure> {
     let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
     replace::folder_of(file).map_err(failed)?;
     // `create_new` neither follows a link nor loses a race against another `init`.
     match OpenOptions::new().write(true).create_new(true).private().open(file) {
         Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file, vaults)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file, vaults, named)),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// The error for a configuration that exists: it stays as it is, and the message says what to add.
-fn taken(file: &Path, vaults: &[VaultConfig]) -> CliFailure {
-    let tables: String = vaults
-        .iter()
-        .map(|vault| {
-            let (name, path) = (quoted(&vault.name), quoted(&vault.path.to_string_lossy()));
-            format!("\n\n[[vault]]\nname = {name}\npath = {path}")
-        })
-        .collect();
-    let add = if vaults.is_empty() {
-        "add a [[vault]] with `name` and `path` to it, or move it away first".to_owned()
-    } else {
-        format!("to add the vault, append{tables}")
+/// The error for a configuration that exists: it stays as it is, and the message says what to add to the vaults that it
+/// has `named`.
+fn taken(file: &Path, vaults: &[VaultConfig], named: &[VaultConfig]) -> CliFailure {
+    let known = |vault: &VaultConfig| named.iter().find(|named| real_folder(&named.path) == real_folder(&vault.path));
+    let tables = vaults.iter().filter(|vault| known(vault).is_none()).map(|vault| {
+        let (name, path) = (quoted(&free_name(&vault.path, named.iter())), quoted(&vault.path.to_string_lossy()));
+        format!("\n\n[[vault]]\nname = {name}\npath = {path}")
+    });
+    let tables: String = tables.collect();
+    let add = match vaults {
+        [] => "add a [[vault]] with `name` and `path` to it, or move it away first".to_owned(),
+        [vault, ..] if tables.is_empty() => {
+            let name = known(vault).map_or(&vault.name, |named| &named.name);
+            format!("it names this vault already: `{name}`")
+        }
+        _ => format!("to add the vault, append{tables}"),
     };
     CliFailure::new(exit::CANNOT_CREATE, format!("{} exists and is left as it is; {add}", file.display()))
 }

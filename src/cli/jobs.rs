@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::{Jobs, Pause, Sync};
 use super::exit;
@@ -15,7 +15,7 @@ use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
 use super::target;
 use context::cost::dollars;
-use protocol::client::Client;
+use protocol::client::{Client, ClientError};
 use protocol::daemon::ResumeRequest;
 use protocol::jobs::{
     CancelRequest, ContextProgress, Job, JobKind, JobList, JobState, JobsRequest, PauseRequest, Scope, SyncRequest,
@@ -29,15 +29,15 @@ const LOOK: Duration = Duration::from_millis(100);
 const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
-pub(super) fn scope(what: Option<&Path>, client: &mut Client) -> Result<Scope, CliFailure> {
+pub(super) fn scope(what: Option<&Path>, vault: Option<&str>, client: &mut Client) -> Result<Scope, CliFailure> {
     let vaults = target::vaults(client)?;
-    Ok(target::scope(what, &vaults, &std::env::current_dir()?, |name| target::is_note(name, None, client)))
+    Ok(target::scope(what, vault, &vaults, &std::env::current_dir()?, |name| target::is_note(name, vault, client)))
 }
 
 /// `situated sync`.
 pub(super) fn sync(args: Sync, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let scope = scope(args.what.as_deref(), &mut client)?;
+    let scope = scope(args.what.as_deref(), args.vault.as_deref(), &mut client)?;
     let (vault, path) = (scope.vault.clone(), scope.path.clone());
     let (accept_deletes, since) = (args.accept_deletes, args.since);
     let pause = pause_told(&mut client)?;
@@ -108,9 +108,10 @@ fn span(seconds: u64) -> String {
     counted(seconds / length, unit)
 }
 
-/// Shows a job's progress until it ends; Ctrl-C cancels it.
+/// Shows a job's progress until it ends; Ctrl-C cancels it. One that buys contexts has an estimate.
 pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, CliFailure> {
     let interrupt = Interrupt::listen();
+    let buys = job.estimate.is_some();
     let bar = bar(session.globals.quiet || session.globals.json);
     let mut cancelled = false;
     while job.is_running() {
@@ -122,7 +123,13 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
             let _ = client.call(&CancelRequest::of_job(job.job));
         }
         std::thread::sleep(LOOK);
-        let all = client.call(&JobsRequest::default())?;
+        let all = match client.call(&JobsRequest::default()) {
+            Err(ClientError::Closed | ClientError::NotRunning(_)) => {
+                bar.finish_and_clear();
+                return Err(CliFailure::new(exit::TEMPORARY, stopped(&job, buys)));
+            }
+            all => all?,
+        };
         let Some(now) = all.jobs.into_iter().find(|other| other.job == job.job) else {
             bar.finish_and_clear();
             let message = format!("the daemon knows nothing of job {} any more; was it restarted?", job.job);
@@ -156,6 +163,18 @@ pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -
         session.say(dim(format!("  and {} more; --json lists them", grouped((alike.len() - SHOWN) as u64))));
     }
     Ok(code)
+}
+
+/// What becomes of a job that was followed when the daemon stopped; one that `buys` contexts is remembered.
+fn stopped(job: &Job, buys: bool) -> String {
+    let is_bought = job.kind == JobKind::Rebuild && (buys || job.contexts.is_some());
+    // A generation is built up to its end whatever it costs.
+    let goes_on = is_bought || job.kind == JobKind::Generation;
+    let then = match goes_on {
+        true => "goes on when it starts again: `situated jobs`, `situated jobs --cancel`",
+        false => "did not come to its end",
+    };
+    format!("the daemon has stopped; the {} of {} {then}", job.kind, place(job))
 }
 
 /// A progress bar on standard error; nothing at all if that is not a terminal.
@@ -315,14 +334,15 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
 /// `situated pause`.
 pub(super) fn pause(args: Pause, session: &mut Session) -> Result<u8, CliFailure> {
     session.call(&PauseRequest { seconds: args.seconds })?;
-    let until = args.seconds.map_or("until `situated resume`".to_owned(), |s| format!("for {s} s"));
-    session.done(Value::Null, format!("paused {until}, saves too; searches are answered"))
+    let until = args.seconds.map_or("until `situated resume`".to_owned(), |seconds| format!("for {}", span(seconds)));
+    let said = format!("paused {until}, saves too; searches are answered");
+    session.done(json!({ "paused": true, "seconds": args.seconds }), said)
 }
 
 /// `situated resume`.
 pub(super) fn resume(session: &mut Session) -> Result<u8, CliFailure> {
     session.call(&ResumeRequest {})?;
-    session.done(Value::Null, "going on")
+    session.done(json!({ "paused": false }), "going on")
 }
 
 #[cfg(test)]

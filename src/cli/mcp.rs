@@ -15,6 +15,7 @@ use super::args::{Mcp, McpAction, McpEntry};
 use super::print::{bold, dim, printable_lines, shown};
 use super::session::{CliFailure, Session};
 use super::{confirm, exit, replace};
+use crate::service::program::choose;
 use clients::Client;
 use edit::Refusal;
 pub(super) use http::TOKEN_FILE;
@@ -209,9 +210,10 @@ fn list(home: &Path, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// The absolute path of this program: an assistant that starts it may have a short `PATH`, or none.
+/// The absolute path of this program that lasts longest: an assistant that starts it may have a short `PATH`, or none.
 fn program() -> Result<PathBuf, CliFailure> {
-    Ok(std::env::current_exe()?)
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    Ok(choose(&std::env::current_exe()?, &search).path)
 }
 
 /// `mcp`, with the options that say where this run finds the daemon: the assistant's program has another environment.

@@ -48,9 +48,8 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
     let vaults = &loaded.config.engine.vaults;
     let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
-        (Some(name), _) => vaults
-            .iter()
-            .find(|vault| vault.name == name)
+        (Some(name), _) => target::position(name, vaults.iter().map(|vault| vault.name.as_str()))
+            .map(|at| &vaults[at])
             .or_else(|| vaults.iter().find(|vault| real_folder(&vault.path) == real_folder(Path::new(name))))
             .cloned()
             .or_else(|| of_folder(name, loaded))

@@ -10,13 +10,13 @@ use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::{confirm, exit};
 use protocol::contexts::Estimate;
-use protocol::jobs::RebuildRequest;
+use protocol::jobs::{Job, RebuildRequest};
 use protocol::status::{Status, StatusRequest};
 
 /// `situated rebuild`.
 pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
-    let scope = scope(args.what.as_deref(), &mut client)?;
+    let scope = scope(args.what.as_deref(), args.vault.as_deref(), &mut client)?;
     let (vault, path, batch) = (scope.vault.clone(), scope.path.clone(), args.batch);
     let mut request = RebuildRequest { vault, path, dry_run: true, batch, ..RebuildRequest::default() };
     let job = client.call(&request)?;
@@ -27,17 +27,26 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
     }
     let place = target::named(&scope);
     let work = format!("{} of {place} will be read, cut and embedded anew.", bold(counted(notes, "note")));
-    match &job.estimate {
+    let mut terms = match &job.estimate {
         Some(estimate) => {
             let status = client.call(&StatusRequest::default())?;
-            session.say(format!("{work}\n{}\nSearches are answered meanwhile.", taken(estimate, args.batch, &status)));
+            format!("{work}\n{}\nSearches are answered meanwhile.", taken(estimate, args.batch, &status))
         }
-        None => session.say(format!(
-            "{work} Contexts come from the note itself: it costs nothing.\nSearches are answered meanwhile."
-        )),
-    }
+        None => {
+            format!("{work} Contexts come from the note itself: it costs nothing.\nSearches are answered meanwhile.")
+        }
+    };
     if let Some(problem) = &job.problem {
-        session.say(safe(problem));
+        terms.push('\n');
+        terms.push_str(&safe(problem));
+    }
+    // One note that costs nothing is done before anybody has read the question.
+    let is_trifle = notes == 1 && job.estimate.as_ref().is_none_or(|estimate| estimate.chunks == 0);
+    let asks = !args.yes && !is_trifle && notes > 0;
+    if args.dry_run || asks {
+        session.show_terms(terms);
+    } else {
+        session.say(terms);
     }
     if args.dry_run {
         return Ok(exit::OK);
@@ -47,15 +56,13 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
         session.say("there is nothing to do");
         return Ok(exit::NOTHING);
     }
-    // One note that costs nothing is done before anybody has read the question.
-    let is_trifle = notes == 1 && job.estimate.as_ref().is_none_or(|estimate| estimate.chunks == 0);
-    if !args.yes && !is_trifle && !confirm::go_on()? {
+    if asks && !confirm::go_on()? {
         session.say("nothing was done");
         return Ok(exit::OK);
     }
     request.dry_run = false;
-    let job = client.call(&request)?;
-    follow(job, &mut client, session)
+    let begun = Job { estimate: job.estimate, ..client.call(&request)? };
+    follow(begun, &mut client, session)
 }
 
 /// What it takes to have a model write the contexts: work, money, time, and where the text goes.

@@ -11,11 +11,12 @@ use super::logging;
 use super::note::{clock, counts, named};
 use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{Config, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::strange::Strange;
 use crate::daemon::{Claimed, RunOptions, daemon};
 use engine::handle::Handle;
+use protocol::daemon::Problem;
 use protocol::decision::Decision;
 use protocol::events::Notice;
 use protocol::status::{RunState, Status};
@@ -34,7 +35,7 @@ const FEWEST_FILES: u64 = 64;
 /// `situated run [VAULT]...`.
 pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     let overrides = Overrides { vaults: args.vaults, ..session.overrides() };
-    let loaded = Config::load(&overrides)?;
+    let loaded = Config::load(&overrides).map_err(|errors| refused(errors, &overrides))?;
     if loaded.config.engine.vaults.is_empty() {
         let file =
             loaded.file.map_or("there is no configuration".to_owned(), |file| format!("{} names none", file.display()));
@@ -69,6 +70,17 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     };
     daemon(claimed, options).map_err(failed)?;
     Ok(exit::OK)
+}
+
+/// The command line is wrong, not the configuration, if all that is wrong is about the folders that it names.
+fn refused(errors: ConfigErrors, overrides: &Overrides) -> CliFailure {
+    let is_typed =
+        |problem: &Problem| problem.file.is_none() && problem.key.as_ref().is_some_and(|key| key.starts_with("vault."));
+    if overrides.vaults.is_empty() || !errors.problems.iter().all(is_typed) {
+        return errors.into();
+    }
+    let said: Vec<String> = errors.problems.into_iter().map(|problem| problem.message).collect();
+    CliFailure::new(exit::WRONG_USE, said.join("\n"))
 }
 
 /// The exit code tells a supervisor whether starting again can help.

@@ -20,7 +20,7 @@ use super::why::{reasons, why};
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
 use protocol::search::{
-    Attachment, BoostWeights, Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
+    Attachment, BoostWeights, Contextual, Group, Include, Mode, RelatedRequest, SearchAnswer, SearchRequest, TimeAsked,
 };
 use protocol::table::Call;
 
@@ -55,7 +55,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         ..SearchRequest::default()
     };
     let reply = client.ask(&request)?;
-    show(reply, &args.show, format.as_ref(), Some(&query), &mut client, session)
+    show(reply, &args.show, format.as_ref(), Some((&query, args.mode)), &mut client, session)
 }
 
 /// The weights that differ from the configured ones.
@@ -90,7 +90,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
         let is_note = |name: &str| target::is_note(name, vault, &mut client);
         let (note, lines) = target::without_lines(note, &vaults, &here, is_note);
         let scope = target::path(&note, vault, &vaults, &here);
-        (request.path, request.vault) = (scope.path, scope.vault);
+        (request.path, request.vault) = (Some(target::note(&scope)?), scope.vault);
         (request.line, request.end_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
     } else {
         request.text = Some(text(args.text.as_deref().unwrap_or_default())?);
@@ -158,12 +158,13 @@ fn show<C: Call<Answer = SearchAnswer>>(
     reply: Reply<C>,
     show: &Show,
     format: Option<&Format>,
-    query: Option<&str>,
+    asked: Option<(&str, Option<Mode>)>,
     client: &mut Client,
     session: &mut Session,
 ) -> Result<u8, CliFailure> {
     let SearchAnswer { hits, took_ms, truncated, warnings, expected, time, attachments, .. } = reply.read()?;
     let code = if hits.is_empty() { exit::NOTHING } else { exit::OK };
+    let query = asked.map(|(query, _)| query);
     if session.globals.json {
         session.json(reply.into_json())?;
         return Ok(code);
@@ -196,10 +197,11 @@ fn show<C: Call<Answer = SearchAnswer>>(
         let has_words = has_words.is_some_and(|parsed| parsed.has_text());
         // What a condition leaves out is found in no other way either.
         let is_left_out = warnings.iter().any(|warning| warning.starts_with("no note meets "));
-        let hint = if has_words && !is_left_out {
-            "; try fewer or other words, or `--mode dense` for meaning alone"
-        } else {
-            ""
+        let is_dense = asked.is_some_and(|(_, mode)| mode == Some(Mode::Dense));
+        let hint = match has_words && !is_left_out {
+            true if is_dense => "; try other words, or leave `--mode dense` out",
+            true => "; try fewer or other words, or `--mode dense` for meaning alone",
+            false => "",
         };
         session.say(format!("nothing found{hint}"));
         let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));
@@ -212,7 +214,8 @@ fn show<C: Call<Answer = SearchAnswer>>(
     if show.open.is_some() || show.open_in.is_some() {
         return open_hit(&hits, show, client, session);
     }
-    let several_vaults = hits.iter().any(|hit| hit.vault != hits[0].vault);
+    let several_vaults =
+        hits.iter().any(|hit| hit.vault != hits[0].vault) || target::name_vaults(show.vault.as_deref(), client)?;
     let roots = if session.out.links(show.hyperlinks) { Some(Roots::ask(client)?) } else { None };
     for (i, hit) in hits.iter().enumerate() {
         if i > 0 {

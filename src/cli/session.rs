@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::Globals;
 use super::exit;
 use super::print::{Out, printable, printable_json, printable_lines, said_width, wrap};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, Opener, Overrides, Whereabouts};
 use protocol::client::{Client, ClientError, Discovery, Reply};
 use protocol::table::Call;
 
@@ -162,7 +162,8 @@ impl Session {
     pub(super) fn discovery(&self) -> (Discovery, Missed) {
         let found = Config::whereabouts(&self.overrides());
         let problems = found.problems.iter().map(ToString::to_string).collect();
-        (Discovery { socket: found.socket, data_dir: found.data_dir }, Missed { problems })
+        let Whereabouts { socket, data_dir, is_named, .. } = found;
+        (Discovery { socket, data_dir, is_named }, Missed { problems })
     }
 
     /// What opens a note for a person.
@@ -177,6 +178,13 @@ impl Session {
             // This is no result, so a failure to print it does not fail the command.
             let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
         }
+    }
+
+    /// Prints what a person is asked about, or has asked for: also with `--quiet` and `--json`, for nobody agrees to what
+    /// was not shown.
+    pub(super) fn show_terms(&self, text: impl AsRef<str>) {
+        use io::Write as _;
+        let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
     }
 
     /// The result as one JSON object: the members of `value` after `"schema": 1`.

@@ -32,8 +32,8 @@ fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {
         let left = stats.remaining_s.map_or(String::new(), |s| format!(", about {} to go", millis(s * 1000.0)));
         row("rebuild", format!("for {}{left}", millis(elapsed * 1000.0)))?;
     }
-    let model = if stats.provider == "template" { String::new() } else { format!(" {}", safe(&stats.model)) };
-    row("written by", format!("{}{model}", safe(&stats.provider)))?;
+    let written_by = format!("{} {}", safe(&stats.provider), safe(&stats.model));
+    row("written by", written_by.trim_end().to_owned())?;
     if stats.contextualized > 0 {
         row("by a model", grouped(stats.contextualized))?;
         row(

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::args::Status as StatusArgs;
 use super::config;
-use super::consent;
+use super::consent::{self, OLDER};
 use super::doctor;
 use super::exit;
 use super::jobs::{is_free, paused};
@@ -260,10 +260,8 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
         };
         let are = if contexts.old_generation == 1 { "is" } else { "are" };
         let old = counted(contexts.old_generation, "context");
-        // A rebuild that ended early leaves what it did not come to, which may be by this very model. To rebuild would
-        // buy all contexts, those that are new included.
-        let than = "older than the model, the prompt or the last rebuild";
-        out.add("", &format!("{old} {are} {than}{cost}: `situated contexts start --replace`"));
+        // To rebuild would buy all contexts, those that are new included.
+        out.add("", &format!("{old} {are} {OLDER}{cost}: `situated contexts start --replace`"));
     }
     if contexts.drifted > 0 {
         let wait = if contexts.drifted == 1 { "waits" } else { "wait" };

@@ -25,6 +25,12 @@ pub(super) fn served(session: &Session) -> Option<Vec<VaultInfo>> {
     vaults(&mut session.client().ok()?).ok()
 }
 
+/// The place of the vault that a user calls so: as its name is written, or else as searches compare names.
+pub(super) fn position<'a>(called: &str, mut names: impl Iterator<Item = &'a str> + Clone) -> Option<usize> {
+    let written = names.clone().position(|name| name == called);
+    written.or_else(|| names.position(|name| index::search::filter::is_vault(called, name)))
+}
+
 /// The configuration; if it names no vault, with those that a running daemon was given by hand.
 pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     if loaded.config.engine.vaults.is_empty() {
@@ -35,26 +41,35 @@ pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     loaded
 }
 
-/// A vault by name, a folder or note on the disk, or a path in a vault; of a hit's `NOTE:LINE` the note. `is_note` is
-/// that of [`without_lines`].
+/// A vault by name, a folder or note on the disk, or a path in a vault, which may be given; of a hit's `NOTE:LINE` the
+/// note. `is_note` is that of [`without_lines`].
 pub(super) fn scope(
     what: Option<&Path>,
+    vault: Option<&str>,
     vaults: &[VaultInfo],
     here: &Path,
     is_note: impl FnOnce(&str) -> bool,
 ) -> Scope {
     let Some(what) = what else {
-        return Scope::default();
+        return Scope { vault: vault.map(str::to_owned), path: None };
     };
-    if let Some(vault) = vaults.iter().find(|vault| Path::new(&vault.name) == what) {
+    if let Some(vault) = vaults.iter().find(|of| vault.is_none() && Path::new(&of.name) == what) {
         return Scope { vault: Some(vault.name.clone()), path: None };
     }
-    path(&without_lines(what, vaults, here, is_note).0, None, vaults, here)
+    let is_there = here.join(what).exists() || vaults.iter().any(|vault| vault.path.join(what).exists());
+    let names = vaults.iter().map(|vault| vault.name.as_str());
+    if let Some(at) = what.to_str().filter(|_| vault.is_none() && !is_there).and_then(|what| position(what, names)) {
+        return Scope { vault: Some(vaults[at].name.clone()), path: None };
+    }
+    path(&without_lines(what, vaults, here, is_note).0, vault, vaults, here)
 }
 
 /// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
 /// neither is taken as one in a vault too: notes may be asked for after they are gone.
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
+    if let Some((of, path)) = as_in_answers(what, vaults).filter(|_| vault.is_none() && !here.join(what).exists()) {
+        return Scope { vault: Some(of.name.clone()), path: Some(as_printed(Path::new(path))) };
+    }
     let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
     if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
         return in_vault;
@@ -66,6 +81,20 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
         return in_vault;
     }
     on_disk(&here.join(what), vaults).unwrap_or(in_vault)
+}
+
+/// The vault and the path in it of `VAULT: PATH`, as answers over several vaults print places.
+fn as_in_answers<'a>(what: &'a Path, vaults: &'a [VaultInfo]) -> Option<(&'a VaultInfo, &'a str)> {
+    let text = what.to_str()?;
+    vaults.iter().find_map(|vault| {
+        let path = text.strip_prefix(vault.name.as_str())?.strip_prefix(": ")?;
+        vault.path.join(path).exists().then_some((vault, path))
+    })
+}
+
+/// Whether places name their vaults: an answer may be about any of several.
+pub(super) fn name_vaults(asked: Option<&str>, client: &mut Client) -> Result<bool, CliFailure> {
+    Ok(asked.is_none() && vaults(client)?.len() > 1)
 }
 
 /// Whether something is a note's name, or a link, rather than a path: the path of a file that is gone has an extension.
@@ -128,13 +157,24 @@ pub(super) fn without_lines(
     here: &Path,
     is_note: impl FnOnce(&str) -> bool,
 ) -> (PathBuf, Option<Lines>) {
-    let exists = || here.join(what).exists() || vaults.iter().any(|vault| vault.path.join(what).exists());
-    match what.to_str().and_then(|text| Some((text, split_lines(text)?))) {
-        Some((text, (path, lines))) if !exists() && (Format::of(path).is_some() || !is_note(text)) => {
-            (PathBuf::from(path), Some(lines))
-        }
-        _ => (what.to_path_buf(), None),
+    let exists = |name: &Path| here.join(name).exists() || vaults.iter().any(|vault| vault.path.join(name).exists());
+    let whole = || (what.to_path_buf(), None);
+    let Some((text, (path, lines))) = what.to_str().and_then(|text| Some((text, split_lines(text)?))) else {
+        return whole();
+    };
+    if exists(what) {
+        return whole();
     }
+    // Compilers and editors write a column behind the line.
+    if let Some((file, line)) = line_in_file(path).filter(|_| lines.1.is_none() && !exists(Path::new(path))) {
+        return (PathBuf::from(file), Some(line));
+    }
+    if Format::of(path).is_some() || !is_note(text) { (PathBuf::from(path), Some(lines)) } else { whole() }
+}
+
+/// The file and the line, of a path with an extension and one line behind it.
+fn line_in_file(path: &str) -> Option<(&str, Lines)> {
+    split_lines(path).filter(|(file, lines)| lines.1.is_none() && Format::of(file).is_some())
 }
 
 /// Whether a note has this name, or several have; what is wrong otherwise, the next request says.

@@ -226,7 +226,8 @@ impl Tour {
 
     /// Waits until the sample vault is indexed.
     fn ready(&mut self) -> Result<(Client, Status), CliFailure> {
-        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
+        let discovery =
+            Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data"), is_named: false };
         let deadline = Instant::now() + READY_PATIENCE;
         loop {
             self.go_on()?;
@@ -282,7 +283,8 @@ impl Tour {
         let Some(mut daemon) = self.daemon.take() else {
             return;
         };
-        let discovery = Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data") };
+        let discovery =
+            Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data"), is_named: false };
         let asked =
             politely && Client::connect(&discovery).is_ok_and(|mut client| client.call(&ShutdownRequest {}).is_ok());
         let deadline = Instant::now() + STOP_PATIENCE;

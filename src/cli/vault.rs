@@ -12,9 +12,9 @@ use serde_json::json;
 use super::args::VaultAction;
 use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
-use super::target::served;
+use super::target::{self, served};
 use super::{confirm, exit, replace};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, real_folder, sample_file_of};
 use context::settings::Provider;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
@@ -90,7 +90,9 @@ impl Written {
 
     /// The position of a vault in the file.
     fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
-        self.vaults().iter().position(|vault| vault.name == name).ok_or_else(|| {
+        let named = target::position(name, self.vaults().iter().map(|vault| vault.name.as_str()));
+        let folder = || real_folder(Path::new(name));
+        named.or_else(|| self.vaults().iter().position(|vault| real_folder(&vault.path) == folder())).ok_or_else(|| {
             if let Some(vault) = served(session).iter().flatten().find(|vault| vault.name == name) {
                 return CliFailure::usage(format!(
                     "`{name}` was given to `situated run`, and no configuration names it yet: `situated vault add {}` has \
@@ -145,8 +147,11 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
         && (name.is_none() || name.as_deref() == Some(&vault.name))
         && written.vaults().contains(vault)
     {
-        session.say(format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))));
-        return Ok(exit::OK);
+        let taken = served.iter().any(|served| served.name == vault.name);
+        return session.done(
+            json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
+            format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))),
+        );
     }
     let own = unnamed.iter().find(|served| served.path == folder).map(|served| served.name.clone());
     let name = name.map(|name| name.trim().to_owned()).or(own).unwrap_or_else(|| free_name(&folder, known()));
@@ -274,10 +279,11 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
 fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
     let at = written.position(name, session)?;
+    let name = written.vaults()[at].name.as_str();
     if written.vaults().len() == 1 {
         return Err(CliFailure::usage(format!(
-            "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first, or \
-             `situated stop`"
+            "`{name}` is the only vault, and a daemon without one has nothing to do: `situated vault add` another first; to \
+             have none searched, `situated stop` the daemon (`situated service uninstall`, if it starts at login)"
         )));
     }
     let folder = written.vaults()[at].path.clone();
@@ -323,10 +329,14 @@ fn bought(name: &str, session: &Session) -> String {
     if written > 0 { format!(", with {} that a model wrote", counted(written, "context")) } else { String::new() }
 }
 
-/// Deletes a folder. Retries, because the daemon may not have closed it yet though it no longer answers from it.
+/// Deletes a folder once the daemon has closed what is in it, which may be a while after it last answered from it.
 fn delete(folder: &Path) -> Result<(), CliFailure> {
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     while folder.is_dir() {
+        if store::is_in_use(folder) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+            continue;
+        }
         match std::fs::remove_dir_all(folder) {
             Err(error) if Instant::now() > until => {
                 let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
@@ -351,9 +361,11 @@ fn size(folder: &Path) -> u64 {
 fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure> {
     let (written, new) = (Written::read(session)?, new.trim());
     let at = written.position(old, session)?;
+    let old = written.vaults()[at].name.as_str();
     if old == new {
-        session.say("It is called that already.");
-        return Ok(exit::OK);
+        let taken = served(session).iter().flatten().any(|served| served.name == new);
+        let same = json!({ "vault": new, "before": old, "taken_over": taken });
+        return session.done(same, "It is called that already.");
     }
     let text = written.text.as_deref().unwrap_or_default();
     let text = edit::renamed(text, at, new).map_err(|why| written.cannot(&why))?;

@@ -70,15 +70,18 @@ impl fmt::Display for Interrupted {
     }
 }
 
-/// That the budget of a rebuild is used up.
+/// That the budget of a rebuild is used up. Nothing is reserved of it any more when it ends the rebuild.
 fn used_up(refused: &OverBudget) -> String {
     match refused {
-        OverBudget::Rebuild { limit, spent, .. } => {
-            format!("the rebuild has used up its budget ({}, {} spent)", dollars(*limit), dollars(*spent))
-        }
-        OverBudget::RebuildTokens { limit, spent, .. } => {
-            format!("the rebuild has used up its tokens ({limit}, {spent} used)")
-        }
+        OverBudget::Rebuild { limit, spent, needed } => format!(
+            "the rebuild's budget ({}, {} spent) leaves too little for its next call, which may take {}",
+            dollars(*limit),
+            dollars(*spent),
+            dollars(*needed)
+        ),
+        OverBudget::RebuildTokens { limit, spent, needed } => format!(
+            "the rebuild's tokens ({limit}, {spent} used) leave too few for its next call, which may take {needed}"
+        ),
         other => budget_message(other),
     }
 }

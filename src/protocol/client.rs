@@ -186,11 +186,17 @@ pub struct Discovery {
     pub socket: Option<PathBuf>,
     /// Where the daemon keeps its data, and its lock.
     pub data_dir: PathBuf,
+    /// Whether only a daemon over these data is meant: the folder was named, and no socket.
+    pub is_named: bool,
 }
 
 impl Discovery {
-    /// The socket at which to ask now.
+    /// The socket at which to ask now. Where only a daemon over named data is meant and none holds them, that is one at
+    /// which nobody answers: what others answer, and what is done at others, is not about these data.
     pub fn socket(&self) -> PathBuf {
+        if self.is_named && self.socket.is_none() && !locate::is_locked(&self.data_dir) {
+            return self.data_dir.join(locate::SOCKET);
+        }
         Surroundings::here().find(self.socket.as_deref(), &self.data_dir)
     }
 }

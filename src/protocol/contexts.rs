@@ -59,7 +59,7 @@ pub struct StartContextsRequest {
     /// Only tell what it would take.
     #[serde(skip_serializing_if = "is_default")]
     pub dry_run: bool,
-    /// Have contexts of another model written anew too, which serve otherwise.
+    /// Also have contexts written anew that are older than the model, the prompt or the last rebuild; they serve otherwise.
     #[serde(skip_serializing_if = "is_default")]
     pub replace: bool,
     /// Who asks: an assistant cannot agree for the user.
@@ -118,7 +118,7 @@ pub struct Offer {
     /// Days that it takes within the day's budget; absent if that does not bind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u64>,
-    /// Contexts that another model wrote: they serve on.
+    /// Contexts that are older than the model, the prompt or the last rebuild: they serve on.
     #[serde(default)]
     pub kept: u64,
     /// What writing these anew takes, as `replace` has it.

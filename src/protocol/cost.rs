@@ -20,6 +20,9 @@ pub struct CostReport {
     pub by_purpose: Vec<PurposeCost>,
     /// This month by note, the 20 dearest.
     pub by_note: Vec<NoteCost>,
+    /// Notes that calls were made for this month; 0 from a daemon that is older than this field.
+    #[serde(default)]
+    pub note_count: u64,
     /// This month by model, dearest first.
     pub by_model: Vec<ModelCost>,
     /// This month by team: contexts that somebody else had paid for, in order of name.

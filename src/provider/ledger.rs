@@ -101,9 +101,20 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// A ledger in memory only: for a process that spends while another one keeps the ledger, and that says so.
+    /// A ledger in memory only.
     pub fn in_memory() -> Self {
         Ledger::new(Files::new(None))
+    }
+
+    /// A ledger in memory that begins with what is written in the folder `dir`: for a process that spends while another
+    /// one keeps that ledger, and that says so. It keeps to what is left of the budget.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`].
+    pub fn beside(dir: &Path) -> Result<Self, LedgerError> {
+        let ledger = Ledger::open(dir)?;
+        *ledger.files.lock() = Files::new(None);
+        Ok(ledger)
     }
 
     fn new(files: Files) -> Self {

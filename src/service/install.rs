@@ -78,7 +78,7 @@ pub fn plan(wanted: &Wanted, places: &Places, exe: &Path, force: bool) -> Result
         notes,
         before: Inspection::default(),
         data_dir: wanted.data_dir.clone(),
-        discovery: Discovery { socket: wanted.socket.clone(), data_dir: wanted.data_dir.clone() },
+        discovery: Discovery { socket: wanted.socket.clone(), data_dir: wanted.data_dir.clone(), is_named: false },
         places: places.clone(),
     };
     match ServiceManager::HERE {

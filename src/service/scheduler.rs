@@ -86,7 +86,7 @@ pub(super) fn unload(places: &Places) -> Result<(), String> {
     if !state(places).running {
         return Ok(());
     }
-    let discovery = Discovery { socket: None, data_dir: Folders::here().data_dir.path };
+    let discovery = Discovery { socket: None, data_dir: Folders::here().data_dir.path, is_named: false };
     let _ = Client::connect_to(&discovery.socket()).and_then(|mut client| client.call(&ShutdownRequest::default()));
     let until = Instant::now() + DRAINING;
     while state(places).running {

@@ -63,7 +63,7 @@ pub use exchange::ImportReport;
 pub use journal::Holder;
 pub use keep::ArchivedAll;
 pub use opening::{Opened, ReadInputs};
-pub use peek::{Looked, journaled, look, rehearse};
+pub use peek::{Looked, is_in_use, journaled, look, rehearse};
 pub use reclaim::Reclaimed;
 pub use version::version;
 

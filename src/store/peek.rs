@@ -2,6 +2,7 @@
 //! journal only grows, and a frame that is being written just now is passed over.
 
 use std::collections::HashMap;
+use std::fs::TryLockError;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use platform::files::{Private as _, open_at_once};
 use super::journal::{HEAD, scan};
 use super::tree::Trees;
 use super::v1::Entry;
-use super::{JOURNAL, StoreError, codec};
+use super::{JOURNAL, LOCK, StoreError, codec};
 use context::ContextRecord;
 use note::fingerprint::ContextKey;
 
@@ -33,6 +34,19 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Whether a process has a store open in `dir`, or in a folder below it.
+pub fn is_in_use(dir: &Path) -> bool {
+    let is_locked = |path: &Path| {
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(path);
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    };
+    std::fs::read_dir(dir).into_iter().flatten().flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => is_in_use(&entry.path()),
+        Ok(_) => entry.file_name() == LOCK && is_locked(&entry.path()),
+        Err(_) => false,
+    })
 }
 
 /// Looks at the store in `dir`.
@@ -68,7 +82,7 @@ pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
     let looked = made.map_err(|error| format!("it cannot be copied to {}: {error}", copy.display())).and_then(|()| {
         let scanned = Trees::open_scanned(&copy.join("db"), |_, _| true, &|| true, &mut drop)
             .map_err(|fault| format!("{fault:?}"));
-        let expected = std::fs::File::open(dir.join(super::LOCK)).map_or(0, |lock| super::mark::read(&lock));
+        let expected = std::fs::File::open(dir.join(LOCK)).map_or(0, |lock| super::mark::read(&lock));
         let (_, scan) = scanned?;
         if scan.counters.seq < expected {
             return Err(format!("it ends at change {}, {expected} had been on the disk", scan.counters.seq));

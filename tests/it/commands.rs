@@ -283,7 +283,10 @@ fn what_a_conflict_asks_for_can_be_typed() {
 #[test]
 fn nothing_waits_for_what_a_pause_keeps() {
     let (place, mut daemon) = sample();
-    ran(&place, &["pause", "300000"], 0);
+    let (_, talk) = ran(&place, &["pause", "2d"], 0);
+    assert!(talk.contains("paused for 2 days, saves too"), "{talk}");
+    let (said, _) = ran(&place, &["--json", "pause", "300000"], 0);
+    assert!(said.contains("\"paused\":true") && said.contains("\"seconds\":300000"), "{said}");
     let until = daemon.wait_for("paused", |status| status.paused_until.is_some()).paused_until;
     place.write("New.md", "# New\n\nyeti\n");
     let waits =
@@ -409,7 +412,9 @@ fn init_writes_a_configuration_once() {
     assert!(written.contains(&format!("{:?}", place.vault)), "{written}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let (_, talk) = ran(&place, &["init", place.vault.to_str().unwrap()], 73);
-    assert!(talk.contains("left as it is") && talk.contains("[[vault]]"), "{talk}");
+    assert!(talk.contains("left as it is; it names this vault already: `notes`"), "{talk}");
+    let (_, talk) = ran(&place, &["init", place.dir.path().to_str().unwrap()], 73);
+    assert!(talk.contains("left as it is; to add the vault, append\n\n[[vault]]"), "{talk}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
     assert_eq!(ran(&place, &["config", "path"], 0).0.trim_end(), file.to_str().unwrap());
     assert_eq!(ran(&place, &["config", "check"], 0).0, "");

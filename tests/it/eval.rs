@@ -417,6 +417,12 @@ fn a_note_says_why_it_is_not_found() {
     assert!(new.contains("Expected: New.md") && new.contains("It is on the disk but not in the index"), "{new}");
     let soup = why("Soup.md");
     assert!(soup.contains("It is hit no. 1.") && soup.contains("It has changed on disk since"), "{soup}");
+    // With the vault's name a note is known by its other names, too.
+    for note in ["Moorings.md", "moorings", "[[Moorings|the gear]]", "MOORINGS.MD", absolute.to_str().unwrap()] {
+        let output = place.run(&["search", "buoy", "--vault", "notes", "--expect", note]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("Expected: Moorings.md"), "{note}: {said}");
+    }
     let typed = why(place.vault.join("Batteries.md").to_str().unwrap());
     assert!(typed.contains("Expected: Batteries.md") && typed.contains("onions"), "{typed}");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
-use crate::support::Place;
+use crate::support::{Place, eventually};
 
 /// A command that nothing but variables of the platform tells where its files are.
 fn bare(place: &Place) -> Command {
@@ -53,6 +53,31 @@ fn an_empty_or_relative_variable_counts_as_unset() {
     assert_eq!(named, ("/c/situated/config.toml".into(), "/d/situated".into()));
     let one = places(&place, &[("XDG_DATA_HOME", "/d")]);
     assert_eq!(one, (usual.0, "/d/situated".into()));
+}
+
+#[test]
+#[cfg(not(target_os = "macos"))]
+fn a_command_for_other_data_asks_nothing_of_the_daemon_that_runs() {
+    let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
+    let session = place.dir.path().join("session");
+    std::fs::create_dir(&session).unwrap();
+    let ran = |arguments: &[&str]| bare(&place).env("XDG_RUNTIME_DIR", &session).args(arguments).output().unwrap();
+    let mut daemon = bare(&place).env("XDG_RUNTIME_DIR", &session).arg("run").arg(&place.vault).spawn().unwrap();
+    eventually("it serves", || ran(&["search", "--fresh", "aardvark"]).status.code() == Some(0));
+    let other = place.dir.path().join("other");
+    let other = ["--data-dir", other.to_str().unwrap()];
+    assert_eq!(ran(&[&other[..], &["search", "aardvark"]].concat()).status.code(), Some(69));
+    assert_eq!(ran(&[&other[..], &["status"]].concat()).status.code(), Some(3));
+    let stopped = ran(&[&other[..], &["stop", "--json"]].concat());
+    assert_eq!(serde_json::from_slice::<Value>(&stopped.stdout).unwrap()["stopped"], false);
+    // Its own data may be named; and a socket leads to the one that serves it.
+    let own = place.dir.path().join(".local/share/situated");
+    assert_eq!(ran(&["--data-dir", own.to_str().unwrap(), "search", "aardvark"]).status.code(), Some(0));
+    let socket = session.join("situated/sock");
+    let named = [&other[..], &["--socket", socket.to_str().unwrap(), "search", "aardvark"]].concat();
+    assert_eq!(ran(&named).status.code(), Some(0));
+    assert_eq!(ran(&["stop"]).status.code(), Some(0));
+    assert!(daemon.wait().unwrap().success());
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What a user sees of contexts by a model at a terminal: what they cost, how they are, what a rebuild would
 //! take, whether the provider answers. A real daemon, a real HTTP server.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
 use crate::contexts::{ATLAS, SMALL_CHUNKS, wait_written};
 use crate::model::{Answer, Model};
-use crate::support::{Daemon, Place};
+use crate::support::{Daemon, Place, eventually};
 
 const KEY: &str = "sk-test-key-of-nobody";
 
@@ -134,6 +134,12 @@ fn a_rebuild_says_what_it_takes_and_what_failed() {
     ] {
         assert!(talk.contains(expected), "no {expected:?} in\n{talk}");
     }
+    let (_, quiet) = ran(&place, &["-q", "rebuild", "--dry-run"], 0);
+    assert_eq!(quiet, talk, "what is asked for is a result");
+    let mut command = place.command();
+    command.args(["-q", "rebuild"]);
+    let (asked, _) = crate::terminal::on_terminal(command, 100, "n\n");
+    assert!(asked.contains("About $0.") && asked.contains("Go on? [y/N]"), "{asked}");
     let estimate = json_of(&place, &["rebuild", "--dry-run"], 0);
     assert_eq!(estimate["estimate"]["estimate"]["chunks"], 9, "{estimate}");
     let (_, talk) = ran(&place, &["rebuild"], 2);
@@ -243,6 +249,21 @@ fn a_context_is_generated_for_any_text() {
 }
 
 #[test]
+fn a_rebuild_that_is_followed_while_the_daemon_stops_is_said_to_go_on() {
+    let model = Model::start();
+    let place = place(&model, 3, "", "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    model.always(Some(Answer::Silence));
+    let follower = place.command().args(["rebuild", "--yes"]).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("the rebuild asks", || daemon.jobs().iter().any(|job| job.is_running() && job.contexts.is_some()));
+    daemon.kill();
+    let output = follower.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(75), "{}", err(&output));
+    assert!(err(&output).contains("the rebuild of all vaults goes on when it starts again"), "{}", err(&output));
+}
+
+#[test]
 fn the_doctor_says_what_it_found() {
     let model = Model::start();
     let place = place(&model, 1, "", "");
@@ -281,6 +302,22 @@ fn the_doctor_says_what_it_found() {
     // While a daemon holds the ledger the doctor goes without it.
     let (said, _) = ran(&place, &["doctor", "--provider"], 0);
     assert!(said.contains("a daemon keeps it"), "{said}");
+}
+
+#[test]
+fn the_doctor_asks_nothing_beyond_the_budget_of_the_day_also_beside_a_daemon() {
+    let model = Model::start();
+    let place = place(&model, 1, "", "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    let spent = daemon.bought().micro_dollars;
+    let calls = model.calls();
+    let config = std::fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    let budget = format!("\n[budget]\nday = 0.{spent:06}\n");
+    std::fs::write(place.dir.path().join("config.toml"), format!("{config}{budget}")).unwrap();
+    let (_, talk) = ran(&place, &["doctor", "--provider"], 75);
+    assert!(talk.contains("nobody was asked") && talk.contains("spent or reserved"), "{talk}");
+    assert_eq!(model.calls(), calls);
 }
 
 #[test]

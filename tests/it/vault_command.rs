@@ -111,6 +111,10 @@ fn a_vault_is_added_while_queries_run_and_none_of_them_fails() {
     assert!(text.contains("# mine") && text.contains("limit = 7 # few") && text.contains("name = \"Other\""), "{text}");
     assert_eq!(listed(&place), [("notes".to_owned(), true), ("Other".to_owned(), true)]);
     assert!(well(&place, &["vault", "add", other.to_str().unwrap()]).contains("is a vault already"));
+    let again = well(&place, &["--json", "vault", "add", other.to_str().unwrap()]);
+    assert!(again.contains("\"vault\":\"Other\"") && again.contains("\"taken_over\":true"), "{again}");
+    let same = well(&place, &["--json", "vault", "rename", "Other", "Other"]);
+    assert!(same.contains("\"before\":\"Other\""), "{same}");
     assert_eq!(daemon.stop(), Some(0));
     assert!(!place.socket().exists(), "what it inherited it removes");
 }
@@ -187,7 +191,7 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
         daemon.status().vaults.into_iter().find(|vault| vault.name == name).map(|vault| (vault.notes, vault.seq))
     };
     let before = seq(&mut daemon, "Other").unwrap();
-    well(&place, &["vault", "rename", "Other", "Fruit"]);
+    well(&place, &["vault", "rename", "other", "Fruit"]);
     daemon.connect_anew();
     daemon.wait_idle();
     assert_eq!(seq(&mut daemon, "Fruit"), Some(before), "nothing was indexed anew");
@@ -200,11 +204,12 @@ fn a_vault_that_is_renamed_keeps_its_index_and_one_that_is_removed_its_notes() {
     assert_eq!(daemon.holding("bananas"), [""; 0]);
     assert!(other.join("b.md").exists());
     let (code, told) = said(&place, &["vault", "remove", "notes"]);
-    assert!(code == 2 && told.contains("only vault"), "{told}");
+    assert!(code == 2 && told.contains("only vault") && told.contains("service uninstall"), "{told}");
     well(&place, &["vault", "add", other.to_str().unwrap()]);
     let data = |place: &Place| fs::read_dir(place.data().join("vaults")).unwrap().count();
     assert_eq!(data(&place), 2);
-    well(&place, &["vault", "remove", "Other", "--delete-data", "--yes"]);
+    well(&place, &["vault", "remove", other.to_str().unwrap(), "--delete-data", "--yes"]);
+    assert!(!daemon.log().contains("ERROR"), "{}", daemon.log());
     assert_eq!(data(&place), 1);
     assert!(other.join("b.md").exists());
 }
@@ -273,6 +278,15 @@ fn a_configuration_that_the_running_daemon_does_not_read_is_left_as_it_is() {
         assert_eq!(fs::read_to_string(&unread).unwrap(), text);
     }
     assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_no_fault_of_the_configuration() {
+    let (place, _elsewhere, _) = place();
+    place.configure("");
+    let (code, told) = said(&place, &["run", "/nonexistent/notes"]);
+    assert!(code == 64 && told.contains("there is no folder /nonexistent/notes"), "{code} {told}");
+    assert!(!told.contains("config check"), "{told}");
 }
 
 #[test]

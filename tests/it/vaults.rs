@@ -232,6 +232,28 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     let said = |arguments: &[&str]| out(&place.run(arguments));
     assert!(said(&["explain", "Share.md"]).starts_with("notes: Share.md  "));
     assert!(said(&["plan", "--vault", "work", "Share.md"]).starts_with("work: Share.md  "));
+    // A place is printed with its vault, and understood so.
+    let hit = said(&["search", "how many shares", "-n", "1"]);
+    assert!(hit.contains("work: Share.md:3"), "{hit}");
+    assert!(said(&["search", "how many shares", "--vault", "work", "-n", "1"]).contains("    Share.md:3"));
+    assert_eq!(said(&["get", "work: Share.md:3"]), "Who has how many shares.\n");
+    assert!(said(&["explain", "work: Share.md:3"]).starts_with("work: Share.md  "));
+    let whole = err(&place.run(&["rebuild", "--dry-run", "WORK"]));
+    assert!(whole.contains("4 notes of work "), "{whole}");
+    // A name that is in two vaults is not told apart by the path.
+    let why = daemon.refused(&GetRequest { path: "share".to_owned(), ..get(None, Audience::Owner) }).message;
+    assert!(why.ends_with("; give the vault, and the path"), "{why}");
+    let expect = Some("Nowhere.md".to_owned());
+    let missing = daemon.ask(&SearchRequest { expect, ..by_words("shares") }).expected.unwrap();
+    assert_eq!(missing.why, ["There is no such note in the vaults `notes`, `work`, `heim`."]);
+    let absolute = place.vault.join("Share.md");
+    let elsewhere = place.run(&["related", "--vault", "work", absolute.to_str().unwrap()]);
+    assert!(err(&elsewhere).contains("it does not lie in the vault `work`"), "{}", err(&elsewhere));
+    let whole = place.run(&["related", place.vault.to_str().unwrap()]);
+    assert!(err(&whole).contains("notes is a vault; name a note in it"), "{}", err(&whole));
+    let dry = |arguments: &[&str]| err(&place.run(&[&["rebuild", "--dry-run", "Share.md"], arguments].concat()));
+    assert!(dry(&[]).contains("2 notes of Share.md"), "{}", dry(&[]));
+    assert!(dry(&["--vault", "Work"]).contains("1 note of Work/Share.md"), "{}", dry(&["--vault", "Work"]));
     // What an assistant may not know of takes no other vault's place.
     place.write("Share.md", "---\ntags: private\n---\n# Share\n\nMine alone.\n");
     daemon.wait_holding("alone", &["Share.md"]);

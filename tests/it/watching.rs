@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use protocol::daemon::PingRequest;
-use protocol::decision::Reason;
+use protocol::decision::{ExplainRequest, Reason};
 use protocol::envelope::Id;
 use protocol::events::{Event, Notice, Results, SubscribeRequest, Subscribed, Watch, Watched};
 use protocol::search::{Group, Include, RelatedRequest, SearchRequest};
@@ -133,9 +133,12 @@ fn a_query_is_followed_through_a_notes_life() {
     watcher.until("a moved note", |r| {
         paths(&r.hits).contains(&"Little egret.md") && !paths(&r.hits).contains(&"Egret.md")
     });
+    let before = daemon.status().vaults[0].seq;
     std::fs::remove_file(place.vault.join("Little egret.md")).unwrap();
     let went = watcher.until("a removed note", |r| paths(&r.hits) == ["Heron.md"]);
     assert_eq!(went.went.len(), 1);
+    let removed = daemon.ask(&ExplainRequest { path: "Little egret.md".to_owned(), vault: None }).decisions;
+    assert_eq!((removed[0].reason, removed[0].seq), (Reason::NoteRemoved, before + 1), "the snapshot without it");
 
     // What does not show is not told.
     for round in 0..5 {

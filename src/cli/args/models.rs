@@ -46,7 +46,7 @@ pub(crate) struct StartContexts {
     /// Only this vault
     #[arg(long, value_name = "NAME")]
     pub vault: Option<String>,
-    /// Also have contexts written anew that another model wrote
+    /// Also have contexts written anew that are older than the model, the prompt or the last rebuild
     #[arg(long)]
     pub replace: bool,
     /// Only say what it takes

@@ -48,9 +48,17 @@ fn contexts_of_another_model_are_kept_unless_they_are_to_be_replaced() {
     let mut offer = offer(0, Some(0));
     (offer.kept, offer.replacing) = (12, Some(super::tests::offer(12, Some(20_000)).estimate));
     let kept = described(&offer, false);
-    assert!(kept.contains("12 contexts of another model are kept; `--replace`") && kept.contains("$0.02"), "{kept}");
+    assert!(
+        kept.contains("12 contexts, older than the model, the prompt or the last rebuild, are kept; `--replace`")
+            && kept.contains("$0.02"),
+        "{kept}"
+    );
     let replaced = described(&offer, true);
-    assert!(replaced.contains("12 contexts of another model are written anew: 12 chunks"), "{replaced}");
+    assert!(
+        replaced
+            .contains("12 contexts, older than the model, the prompt or the last rebuild, are written anew: 12 chunks"),
+        "{replaced}"
+    );
 }
 
 #[test]

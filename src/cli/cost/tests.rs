@@ -31,6 +31,7 @@ fn report() -> CostReport {
         by_note: (0..7)
             .map(|i| NoteCost { vault: "notes".into(), path: format!("a\u{1b}[2J{i}.md"), sums: priced })
             .collect(),
+        note_count: 0,
         by_model: vec![ModelCost { provider: "openai".into(), model: "own".into(), sums: sums() }],
         by_team: vec![TeamSaving { team: "handbook".into(), contexts: 9, calls: 3, micro_dollars: 52_000 }],
         damaged_lines: 1,
@@ -70,4 +71,15 @@ fn nothing_is_said_as_nothing() {
     print(&CostReport::default(), &mut Out::to(page.clone(), 80)).unwrap();
     assert_eq!(page.text().matches("nothing").count(), 3);
     assert!(!page.text().contains('$'));
+}
+
+#[test]
+fn what_json_lists_of_many_notes_is_no_more_than_the_daemon_reports() {
+    let shown = |note_count| {
+        let page = Page::default();
+        print(&CostReport { note_count, ..report() }, &mut Out::to(page.clone(), 80)).unwrap();
+        page.text()
+    };
+    assert!(shown(7).contains("  and 2 more; --json lists them\n"), "{}", shown(7));
+    assert!(shown(1040).contains("  and 1,035 more; --json lists the 7 dearest\n"), "{}", shown(1040));
 }

@@ -4,7 +4,7 @@ use super::super::print::{bytes, counted, millis, typed};
 use super::daemon::Daemon;
 use super::facts::{Facts, FormerFacts, Place, ProviderFacts};
 use super::vaults::{UNREADABLE, VaultFacts};
-use super::{Check, Level};
+use super::{Check, Level, redact};
 use note::Format;
 use protocol::contexts::OfferedWork;
 use protocol::status::{Enforcement, RunState, Status, WarnedNote};
@@ -23,7 +23,7 @@ const AHEAD: i64 = 300;
 
 /// Judges all facts; with `full`, findings name the first few notes.
 pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
-    let mut found = vec![config(facts), daemon(facts)];
+    let mut found = vec![config(facts, full), daemon(facts)];
     found.extend(version(facts));
     found.push(data(facts));
     found.extend(facts.former.iter().map(|found| former(found, facts)));
@@ -46,7 +46,7 @@ pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     found
 }
 
-fn config(facts: &Facts) -> Check {
+fn config(facts: &Facts, full: bool) -> Check {
     let id = "config";
     match (facts.config_problems.as_slice(), &facts.config_file) {
         ([], Some(file)) => Check::ok(id, format!("{} says what to do", file.display())),
@@ -58,7 +58,7 @@ fn config(facts: &Facts) -> Check {
         ([first, rest @ ..], _) => {
             let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
             Check::fail(id, format!("the configuration is wrong{more}"))
-                .because(first.clone())
+                .because(if full { first.to_string() } else { redact::problem(first) })
                 .remedy("situated config check")
         }
     }
@@ -87,8 +87,13 @@ fn version(facts: &Facts) -> Option<Check> {
     Some(if ours == its {
         Check::ok(id, format!("program and daemon are {ours}"))
     } else {
-        Check::warn(id, format!("this program is {ours}, the daemon is {its}")).remedy("situated service restart")
+        Check::warn(id, format!("this program is {ours}, the daemon is {its}")).remedy(restarting(status))
     })
+}
+
+/// What starts a daemon that answers anew: no service manager knows one that was started by hand.
+fn restarting(status: &Status) -> &'static str {
+    if status.supervisor == "none" { "situated stop && situated run" } else { "situated service restart" }
 }
 
 fn data(facts: &Facts) -> Check {
@@ -520,7 +525,13 @@ fn told(facts: &Facts) -> Vec<Check> {
         facts.vaults.iter().any(|vault| vault.unreadable.as_ref().is_some_and(|why| problem.contains(why)))
     };
     let of_daemon = problems.iter().filter(|problem| !unreadable(problem));
-    let mut found: Vec<Check> = of_daemon.map(|problem| Check::warn("status", problem.clone())).collect();
+    let check = |problem: &String| {
+        // A vault that is not served answers no search.
+        let is_fatal = problem.contains("` cannot be served: ");
+        let level = if is_fatal { Level::Fail } else { Level::Warn };
+        Check::new("status", level, problem.clone())
+    };
+    let mut found: Vec<Check> = of_daemon.map(check).collect();
     found.extend(held.iter().map(|held| Check::note("status", held.clone())));
     let waiting = contexts.offers.iter().map(|offer| {
         let by = format!("by {} {}", offer.provider, offer.model);
@@ -543,11 +554,11 @@ fn told(facts: &Facts) -> Vec<Check> {
     }
     if !config.awaits_start.is_empty() {
         let finding = super::super::config::awaits_start(config);
-        found.push(Check::note("config", finding).remedy("situated service restart"));
+        found.push(Check::note("config", finding).remedy(restarting(status)));
     }
     for vault in facts.vaults.iter().filter(|vault| !vaults.iter().any(|served| served.path == vault.path)) {
         let finding = format!("the daemon does not serve `{}`, which the configuration names", vault.name);
-        found.push(Check::warn("status", finding).remedy("situated service restart"));
+        found.push(Check::warn("status", finding).remedy(restarting(status)));
     }
     for vault in vaults {
         let is_document = |note: &&WarnedNote| Format::is_converted(&note.path);

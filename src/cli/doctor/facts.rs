@@ -19,6 +19,7 @@ use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use protocol::client::Discovery;
+use protocol::daemon::Problem;
 use protocol::folders::Folders;
 
 /// Everything that `doctor` judges.
@@ -31,7 +32,7 @@ pub(super) struct Facts {
     pub(super) user: Option<String>,
     pub(super) hostname: Option<String>,
     /// What is wrong with the configuration.
-    pub(super) config_problems: Vec<String>,
+    pub(super) config_problems: Vec<Problem>,
     /// The configuration file, if there is one.
     pub(super) config_file: Option<PathBuf>,
     pub(super) daemon: Daemon,
@@ -122,11 +123,11 @@ pub(super) fn gather(session: &Session) -> Facts {
     let found = Config::whereabouts(&session.overrides());
     let (config, config_file, config_problems) = match Config::load(&session.overrides()) {
         Ok(loaded) => (Some(loaded.config), loaded.file, Vec::new()),
-        Err(ConfigErrors { problems }) => (None, None, problems.iter().map(ToString::to_string).collect()),
+        Err(ConfigErrors { problems }) => (None, None, problems),
     };
     let folders = Folders::here();
     let data_dir = if found.data_dir.as_os_str().is_empty() { default_data_dir() } else { found.data_dir.clone() };
-    let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone() };
+    let discovery = Discovery { socket: found.socket, data_dir: data_dir.clone(), is_named: false };
     let daemon = Daemon::ask(session, &data_dir);
     let socket = match &daemon {
         Daemon::Answers(status, _) => status.socket.clone(),

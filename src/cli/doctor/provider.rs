@@ -151,7 +151,9 @@ fn examine(config: &Config) -> Result<Report, CliFailure> {
         Ok((ledger, lock)) => (ledger, Some(lock)),
         Err(why) => {
             report.not_in_ledger = Some(why);
-            (Ledger::in_memory(), None)
+            // What the budget has left is known even so, unless nobody can read it.
+            let beside = Ledger::beside(&ledger::folder(&config.engine.data_dir));
+            (beside.unwrap_or_else(|_| Ledger::in_memory()), None)
         }
     };
     let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };

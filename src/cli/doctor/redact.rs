@@ -5,6 +5,23 @@ use std::path::Path;
 
 use super::facts::Facts;
 use crate::cli::print::typed;
+use protocol::daemon::Problem;
+
+/// A problem of the configuration for others: where it is, and of which setting. What is wrong with a value may repeat
+/// it, and keys hold names that the user gave.
+pub(super) fn problem(problem: &Problem) -> String {
+    let key = problem.key.as_deref().map(|key| match key.split_once('.') {
+        Some((section @ ("vault" | "generation" | "team"), named)) => {
+            format!("{section}.….{}", named.rsplit('.').next().unwrap_or_default())
+        }
+        Some(("context", named)) if named.starts_with("models.") || named.starts_with("prompt.") => {
+            format!("context.{}.…", named.split('.').next().unwrap_or_default())
+        }
+        Some(("chunk", named)) if named.starts_with("types.") => "chunk.types.…".to_owned(),
+        _ => key.to_owned(),
+    });
+    Problem { key, message: "what is wrong may name notes".to_owned(), ..problem.clone() }.to_string()
+}
 
 /// Replaces names.
 pub(super) struct Redactor {
@@ -53,7 +70,7 @@ impl Redactor {
         if self.names.is_empty() && self.words.is_empty() {
             return text.to_owned();
         }
-        let mut text = self.names.iter().fold(text.to_owned(), |text, (name, by)| text.replace(name.as_str(), by));
+        let mut text = self.names.iter().fold(text.to_owned(), |text, (name, by)| replace_name(&text, name, by));
         for (name, by) in &self.words {
             text = replace_word(&text, name, by);
         }
@@ -63,6 +80,18 @@ impl Redactor {
         };
         text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`").replace("`<note>`", "<note>")
     }
+}
+
+/// Replaces a name, but not where it begins a longer one: a part of that would tell the rest.
+fn replace_name(text: &str, name: &str, by: &str) -> String {
+    let mut parts = text.split(name);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let goes_on = part.starts_with(|c: char| c.is_alphanumeric());
+        out.push_str(if goes_on { name } else { by });
+        out.push_str(part);
+    }
+    out
 }
 
 fn replace_word(text: &str, word: &str, by: &str) -> String {

@@ -13,7 +13,8 @@ fn what_is_meant() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(&notes, dir.path().join("link")).unwrap();
     let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
-    let scope = |what: &str, here: &Path| scope(Some(Path::new(what)), &vaults, here, |_| panic!("a path: {what}"));
+    let scope =
+        |what: &str, here: &Path| scope(Some(Path::new(what)), None, &vaults, here, |_| panic!("a path: {what}"));
 
     std::fs::create_dir(notes.join("Notes")).unwrap();
     std::fs::write(notes.join("Notes/Deep.md"), "x").unwrap();
@@ -57,6 +58,8 @@ fn line_suffix() {
         ("a.md:9-3", "a.md:9-3", None),
         ("a.md:3-b", "a.md:3-b", None),
         ("a.md:3-4-5", "a.md:3-4-5", None),
+        ("a.md:3:7", "a.md", Some((3, None))),
+        ("a.md:3:7-9", "a.md:3", Some((7, Some(9)))),
         // A note may have such a name.
         ("John 3:16", "John 3:16", None),
         ("John 3:17", "John 3", Some((17, None))),

@@ -2,12 +2,15 @@
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::{iter, slice};
 
 use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
+use context::models::Model;
 use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
+use note::{Private, VaultPath};
 use provider::hub::ModelId;
 
 /// A problem for each relation that does not hold.
@@ -111,6 +114,27 @@ impl Check<'_> {
             self.relation(["context.expansion", &prompt], message);
         }
         self.one_key("context", &self.loaded.config.engine.context.key);
+        self.models();
+    }
+
+    /// What the user says about models, and about those that are asked: a daemon that cannot read it opens no vault.
+    fn models(&mut self) {
+        let engine = &self.loaded.config.engine;
+        let mut wrong: Vec<(String, String)> = Vec::new();
+        for said in &engine.context.models {
+            if let Err(message) = Model::find(Provider::Template, "", false, slice::from_ref(said)) {
+                let message = message.trim_start_matches(&format!("models \"{}\": ", said.model.trim())).to_owned();
+                wrong.push((format!("context.models.{}", said.model), message));
+            }
+        }
+        if wrong.is_empty() {
+            let asked = iter::once(("context.model".to_owned(), &engine.context));
+            let beside = engine.generations.iter().map(|(name, of)| (format!("generation.{name}.model"), of));
+            wrong.extend(asked.chain(beside).filter_map(|(key, of)| Some((key, provider::model(of).err()?))));
+        }
+        for (key, message) in wrong {
+            self.problem(&key, message);
+        }
     }
 
     fn one_key(&mut self, section: &str, key: &KeyConfig) {
@@ -211,6 +235,12 @@ impl Check<'_> {
             for (name, glob) in vault.exclude.iter().map(|glob| ("exclude", glob)).chain(private) {
                 if let Some(why) = matches_nothing(glob, &vault.path) {
                     self.problem(&key_of(vault, name), format!("`{}` matches nothing: {why}", glob.escape_debug()));
+                } else if name == "private" && leaves_its_own_name_out(glob, &vault.path) {
+                    let message = format!(
+                        "`{}` is there, and is not private by this: `[` begins a set of characters; write `\\[`",
+                        glob.escape_debug()
+                    );
+                    self.problem(&key_of(vault, name), message);
                 }
             }
         }
@@ -299,6 +329,13 @@ impl Check<'_> {
                 }
             }
         }
+        if let Some(socket) = self.loaded.config.serve.socket.as_deref().map(real_path)
+            && let Some((vault, _)) = vaults.iter().zip(&real).find(|(_, root)| socket.starts_with(root))
+        {
+            let (socket, name) = (socket.display(), &vault.name);
+            let message = format!("{socket} lies inside the vault `{name}`, and nothing is ever written there");
+            self.problem("serve.socket", message);
+        }
         let data = real_path(&self.loaded.config.engine.data_dir);
         for (vault, root) in vaults.iter().zip(&real) {
             if data.starts_with(root) {
@@ -342,6 +379,20 @@ fn matches_nothing(glob: &str, root: &Path) -> Option<String> {
     }
     let leads_out = pattern.split('/').any(|part| part == "..");
     leads_out.then(|| "nothing in a vault has `..` in its path".to_owned())
+}
+
+/// Whether there is a file or folder of just this name, in brackets, which the pattern does not mean.
+fn leaves_its_own_name_out(glob: &str, root: &Path) -> bool {
+    let name = glob.trim_matches('/');
+    if !name.contains('[') || name.contains(['\\', '*', '?']) {
+        return false;
+    }
+    let inside = match std::fs::metadata(root.join(name)) {
+        Ok(meta) if meta.is_dir() => format!("{name}/a.md"),
+        Ok(_) => name.to_owned(),
+        Err(_) => return false,
+    };
+    VaultPath::parse(&inside).is_some_and(|path| !Private::new(&[glob.to_owned()]).covers_path(&path))
 }
 
 fn bad_name(name: &str) -> Option<&'static str> {

@@ -120,8 +120,8 @@ pub(super) fn unnamed(loaded: &Loaded, overrides: &Overrides, environment: &Envi
 pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> Whereabouts {
     let (loaded, problems) = merge(overrides, environment);
     let Config { engine, serve, open } = loaded.config;
-    let data_dir = engine.data_dir;
-    Whereabouts { data_dir, socket: serve.socket, open, problems }
+    let is_named = matches!(loaded.origins.get("data_dir"), Some(ValueOrigin::Flag(_) | ValueOrigin::Env(_)));
+    Whereabouts { data_dir: engine.data_dir, socket: serve.socket, is_named, open, problems }
 }
 
 struct Merge {
@@ -172,6 +172,10 @@ impl Merge {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 32 || !name.chars().all(allowed) {
             let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`".to_owned();
+            return reader.problem_at(&full, line, column, message);
+        }
+        if name == "default" {
+            let message = "`default` is the one that `[context]` describes; give this one another name".to_owned();
             return reader.problem_at(&full, line, column, message);
         }
         let mut config = self.config.clone();

@@ -183,6 +183,8 @@ pub struct Whereabouts {
     pub data_dir: PathBuf,
     /// Its socket, if a layer names one.
     pub socket: Option<PathBuf>,
+    /// Whether an option or a variable names the data folder.
+    pub is_named: bool,
     /// What opens a note for a person: the daemon does not need it, but clients read it here too.
     pub open: Opener,
     /// What is wrong with the configuration, if anything: worth telling if no daemon is found.

@@ -350,12 +350,35 @@ fn relations_are_checked() {
             "3:1 vault.Notes.path the vault lies inside the data folder",
         ),
         (&format!("[serve]\nsocket = \"/{}\"", "x".repeat(110)), "2:1 serve.socket the path has 111 bytes"),
+        ("[[vault]]\npath = \"NOTES\"\n[serve]\nsocket = \"DIR/link/inner/s\"", "4:1 serve.socket "),
+        (
+            "[context.models.\"m\"]\ninptu = 1\noutput = 2",
+            "1:1 context.models.m inptu: no such key; there are provider, id, price",
+        ),
+        (
+            "[context]\nprovider = \"openai\"\nmodel = \"m\"\n[context.models.m]\ninput = 1",
+            "3:1 context.model models \"m\": output: missing",
+        ),
+        (
+            "[context.models.m]\ninput = 1\n[generation.other]\nprovider = \"openai\"\nmodel = \"m\"",
+            "5:1 generation.other.model models \"m\": output: missing",
+        ),
+        ("[generation.default]\nmodel = \"m\"", "1:13 generation.default `default` is the one"),
     ] {
         let problems = bench.problems(text, &[]);
         assert!(
             problems.iter().any(|p| p.starts_with(expected)),
             "{text}\nexpected {expected}\nfound    {problems:#?}"
         );
+    }
+    // A name in brackets is a set of characters, of which nothing says that it leaves out what is called so.
+    std::fs::create_dir(bench.path("Notes/[Own] diary")).unwrap();
+    for (pattern, is_wrong) in
+        [("[Own] diary/", true), ("/[Own] diary", true), ("\\\\[Own] diary/", false), ("[Own]*/", false)]
+    {
+        let text = format!("[[vault]]\npath = \"NOTES\"\nprivate = [\"{pattern}\"]");
+        let wrong = bench.load(&text, &[]).err().map(|errors| errors.to_string()).unwrap_or_default();
+        assert_eq!(wrong.contains("is there, and is not private by this"), is_wrong, "{pattern}: {wrong}");
     }
     let whole = "[[vault]]\npath = \"NOTES\"\nprivate = [\"Own/\", \"NOTES/Journal/\"]";
     let problems = bench.problems(whole, &[]);

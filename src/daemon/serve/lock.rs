@@ -21,7 +21,7 @@ const TRIES: u32 = 3;
 pub enum BindError {
     /// Another daemon works on the same data.
     #[error(
-        "another situated is running{}{}: it holds {}; `situated vault add FOLDER` has it search another folder too, `situated stop` ends it, and another `--data-dir` lets both run",
+        "another situated is running{}{}: it holds {}; `situated vault add FOLDER` has it search another folder too, `situated stop` ends it, and another `--data-dir` with a `--socket` of its own lets both run",
         .running.as_ref().map(|r| format!(" (pid {})", r.pid)).unwrap_or_default(),
         .running.as_ref().and_then(|r| r.socket.as_ref()).map(|s| format!(" at {}", s.display())).unwrap_or_default(),
         .data_dir.display()

@@ -55,7 +55,7 @@ pub(super) fn context_status(engine: &Handle, vaults: &[Arc<VaultShared>]) -> Co
     let renewal = if sum.old > 0 { renewal(engine, vaults, sum.old) } else { None };
     ContextStatus {
         provider: context.provider.name().to_owned(),
-        model: context.model().to_owned(),
+        model: if context.costs() { context.model().to_owned() } else { String::new() },
         wanted: if context.costs() { sum.wanted } else { 0 },
         waiting: sum.due,
         old_generation: sum.old,
@@ -111,7 +111,7 @@ pub(super) fn stats(engine: &Handle, vault: Option<&str>, audience: Audience) ->
     let context = settings(engine);
     let mut stats = Stats {
         provider: context.provider.name().to_owned(),
-        model: context.model().to_owned(),
+        model: if context.costs() { context.model().to_owned() } else { String::new() },
         status: "idle".to_owned(),
         ..Stats::default()
     };

@@ -95,7 +95,11 @@ fn pattern(request: &GrepRequest) -> Result<Pattern, CallError> {
     };
     let rules = Rules { case, fixed: request.fixed, word: request.word, context };
     Pattern::new(&request.pattern, rules).map_err(|error| {
-        let hint = if request.fixed { "" } else { "; `fixed` takes a pattern as it stands, signs and all" };
+        let hint = if request.fixed || request.pattern.is_empty() {
+            ""
+        } else {
+            "; `fixed` takes a pattern as it stands, signs and all"
+        };
         CallError::Invalid(format!("`pattern`: {error}{hint}"))
     })
 }

@@ -145,7 +145,7 @@ fn by_path(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Resul
         return match vaults.iter().find_map(inside) {
             // A link that begins at the vault's root (`/Note`) looks like an absolute path.
             None if !name[1..].contains('/') => Ok(None),
-            None => Err(not_found("note", name, "it lies in no vault")),
+            None => Err(not_found("note", name, &lies_elsewhere(vaults))),
             found => Ok(found),
         };
     }
@@ -165,6 +165,14 @@ fn by_path(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Resul
     Ok(Some(Named { also_in, ..Named::new(first, path) }))
 }
 
+/// That a path on the disk leads into none of these vaults; others may be served that were not asked.
+fn lies_elsewhere(vaults: &[Arc<VaultShared>]) -> String {
+    match vaults {
+        [only] => format!("it does not lie in the vault `{}`", only.name),
+        _ => "it lies in no vault".to_owned(),
+    }
+}
+
 fn by_name(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Result<Option<Named>, CallError> {
     let mut meant = Vec::new();
     for (vault, snapshot) in published(vaults) {
@@ -179,7 +187,10 @@ fn by_name(vaults: &[Arc<VaultShared>], name: &str, audience: Audience) -> Resul
                 several.iter().take(MOST_OFFERED).map(|(vault, path)| shown(vaults, vault, path)).collect();
             let more = if several.len() > shown.len() { ", …" } else { "" };
             let count = several.len();
-            Err(CallError::Invalid(format!("`{name}` names {count} notes: {}{more}; give the path", shown.join(", "))))
+            let of_one_vault = several.iter().all(|(vault, _)| vault.id == several[0].0.id);
+            // Notes of two vaults may have the same path.
+            let advice = if of_one_vault { "give the path" } else { "give the vault, and the path" };
+            Err(CallError::Invalid(format!("`{name}` names {count} notes: {}{more}; {advice}", shown.join(", "))))
         }
     }
 }

@@ -182,7 +182,11 @@ impl Committer {
             let decision = decision(&self.shared.name, path, &plan, &record, &before, began);
             removed.push(Removed { path: path.clone(), no, decision: Some(decision) });
         }
-        self.pipeline.store.apply_many(writes)?;
+        // The record of a removed note comes back under the sequence number of the removal.
+        let gone = self.pipeline.store.apply_many(writes)?;
+        for (decision, record) in removed.iter_mut().filter_map(|note| note.decision.as_mut()).zip(&gone) {
+            decision.seq = record.seq;
+        }
         for path in paths {
             if let Some(no) = self.number(path) {
                 self.warned.remove(&no);

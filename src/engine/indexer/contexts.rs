@@ -92,6 +92,10 @@ impl Allowed {
 struct Asked {
     keys: HashSet<ContextKey>,
     purpose: Purpose,
+    /// [`Run::answered`] when it was asked.
+    answered_before: u64,
+    /// Whether an answer has come.
+    is_answered: bool,
     /// Tells the writer where the note is. It goes on asking as long as this is here.
     wanted: Option<watch::Sender<VaultPath>>,
 }
@@ -259,6 +263,11 @@ impl PendingContexts {
             ContextEvent::End(_) => self.moved.remove(&path).unwrap_or(path),
             _ => self.moved.get(&path).cloned().unwrap_or(path),
         };
+        if !matches!(event, ContextEvent::End(_))
+            && let Some(asked) = self.asked.get_mut(&path)
+        {
+            asked.is_answered = true;
+        }
         match event {
             ContextEvent::Written(_, None) => {
                 self.runtime.wrote();
@@ -297,6 +306,7 @@ impl PendingContexts {
             ContextEvent::End(result) => {
                 let asked = self.asked.remove(&path);
                 self.too_dear.remove(&path);
+                let may_have_room = asked.as_ref().is_some_and(|asked| self.ended_for_run(asked, &result));
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
                     Interrupted::Budget(refused) if refused.never_fits() => {
@@ -304,6 +314,7 @@ impl PendingContexts {
                         TOO_DEAR_AGAIN
                     }
                     Interrupted::Changed => self.settle,
+                    held if held.ends_rebuild() => BUSY_AGAIN,
                     Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
                     Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,
                 };
@@ -313,10 +324,38 @@ impl PendingContexts {
                 // The budget of a rebuild that another one has replaced meanwhile is nothing to that one.
                 let run = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
                 let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != run);
+                if held.ends_rebuild() && !of_another && may_have_room {
+                    self.run.iter_mut().for_each(|run| run.is_short = true);
+                    return Ok(None);
+                }
                 return Ok(Some(held).filter(|_| !of_another));
             }
         }
         Ok(None)
+    }
+
+    /// The writer is done with a note. Whether the budget of the rebuild that goes on, if it is what refused the last
+    /// call, may have room again: other calls are under way, or were answered meanwhile, and took less than they might.
+    fn ended_for_run(&mut self, asked: &Asked, result: &Result<(), Interrupted>) -> bool {
+        let others = self.asks_for(asked.purpose);
+        let Some(run) = self.run.as_mut().filter(|run| Purpose::Rebuild(run.id) == asked.purpose) else { return false };
+        let may_have_room = others || run.answered > asked.answered_before;
+        let refused = result.as_ref().is_err_and(Interrupted::ends_rebuild);
+        run.answered += u64::from(asked.is_answered || !refused);
+        may_have_room
+    }
+
+    /// Whether the rebuild waits for its calls under way, because its budget has refused another.
+    fn waits_for_budget(&mut self) -> bool {
+        let waits = self.is_short();
+        if let Some(run) = &mut self.run {
+            run.is_short = waits;
+        }
+        waits
+    }
+
+    fn is_short(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.is_short && self.asks_for(Purpose::Rebuild(run.id)))
     }
 
     /// Notes for which contexts came: they are to be decided about again.
@@ -356,9 +395,14 @@ impl PendingContexts {
             (true, true) => Allowed::All,
         };
         let deciding = self.is_deciding(asking.inactive);
+        let waits = self.waits_for_budget();
+        if waits && asking.inactive {
+            return Ok(Vec::new());
+        }
+        let answered = self.run.as_ref().map_or(0, |run| run.answered);
         let mut jobs = Vec::new();
         while self.asked.len() < writer.room()
-            && let Some(path) = self.queue.pop(asking.now, deciding)
+            && let Some(path) = self.queue.pop(asking.now, deciding || waits)
         {
             // The note is being decided about or asked about already, or the writer knows by its name a note that has
             // moved away. It goes back to the queue until that is over.
@@ -386,7 +430,8 @@ impl PendingContexts {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
                 let (wanted, ours) = watch::channel(path.clone());
                 let job = self.job(pipeline, asking, path.clone(), pending, ours);
-                self.asked.insert(path, Asked { keys, purpose: job.purpose, wanted: Some(wanted) });
+                let (answered_before, is_answered, wanted) = (answered, false, Some(wanted));
+                self.asked.insert(path, Asked { keys, purpose: job.purpose, answered_before, is_answered, wanted });
                 jobs.push(job);
             }
         }
@@ -491,8 +536,10 @@ impl PendingContexts {
     /// When something may be asked next.
     pub(crate) fn next_question(&self, inactive: bool, agreed: bool) -> Option<Instant> {
         let may_ask = agreed || self.run.is_some();
+        let waits = self.is_short();
+        let may_ask = may_ask && !(waits && inactive);
         let writer = self.runtime.writer.as_ref().filter(|writer| may_ask && self.asked.len() < writer.room());
-        let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive)));
+        let next = writer.and_then(|_| self.queue.next_ready(self.is_deciding(inactive) || waits));
         let held = self.runtime.held_until(!self.spares_day());
         let next = next.map(|next| held.map_or(next, |until| until.max(next)));
         next.into_iter().chain(self.draining).min()

@@ -83,6 +83,12 @@ pub(crate) struct Run {
     /// Chunks processed and failed, as last announced.
     #[serde(skip)]
     pub(crate) announced: Option<(u64, u64)>,
+    /// Whether its budget refused a call while others were under way, which may yet give back what they reserved.
+    #[serde(skip)]
+    pub(crate) is_short: bool,
+    /// Notes with which the writer came further for it.
+    #[serde(skip)]
+    pub(crate) answered: u64,
     /// Why it asks for nothing more: it ends once the calls under way are answered.
     #[serde(skip)]
     pub(crate) over: Option<String>,
@@ -104,6 +110,8 @@ impl Run {
             since: machine::now(),
             done_before: 0,
             announced: None,
+            is_short: false,
+            answered: 0,
             over: None,
         }
     }

@@ -93,7 +93,7 @@ fn what_to_do_stands_behind_what_is_wrong() {
 fn nobody_there_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("s");
-    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned(), is_named: false };
     let start = Instant::now();
     let error = Client::connect(&discovery).unwrap_err();
     assert_eq!(error.exit_code(), 69);
@@ -109,7 +109,7 @@ fn a_daemon_that_is_starting_is_waited_for() {
     let lock = File::create(dir.path().join("lock")).unwrap();
     lock.try_lock().unwrap();
     let socket = dir.path().join("s");
-    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned() };
+    let discovery = Discovery { socket: Some(socket.clone()), data_dir: dir.path().to_owned(), is_named: false };
     let connecting = thread::spawn(move || Client::connect(&discovery).is_ok());
     thread::sleep(Duration::from_millis(100));
     let _listener = UnixListener::bind(&socket).unwrap();
@@ -137,7 +137,7 @@ fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
     lock.try_lock().unwrap();
     let running = json!({ "pid": 77, "version": "1", "started": 1 });
     std::fs::write(dir.path().join(locate::DAEMON), running.to_string()).unwrap();
-    let discovery = Discovery { socket: Some(path), data_dir: dir.path().to_owned() };
+    let discovery = Discovery { socket: Some(path), data_dir: dir.path().to_owned(), is_named: false };
     let mut client = Client::connect(&discovery).unwrap();
     client.set_timeout(Some(Duration::from_millis(50)));
     let error = client.call_raw("slow", Value::Null).unwrap_err();

@@ -21,7 +21,7 @@ impl Book {
         let month = self.months.get(&month_of(day)).unwrap_or(&empty);
         let last = self.months.get(&month_of(before)).unwrap_or(&empty);
         let day = day.to_string();
-        let notes = dearest(&month.notes).into_iter().take(NOTES);
+        let notes = dearest(&month.notes);
         CostReport {
             today: month.days.get(&day).copied().unwrap_or_default(),
             day,
@@ -32,7 +32,12 @@ impl Book {
                 .into_iter()
                 .map(|(purpose, sums)| PurposeCost { purpose: purpose.to_owned(), sums })
                 .collect(),
-            by_note: notes.map(|((vault, path), sums)| NoteCost { vault, path, sums }).collect(),
+            note_count: notes.len() as u64,
+            by_note: notes
+                .into_iter()
+                .take(NOTES)
+                .map(|((vault, path), sums)| NoteCost { vault, path, sums })
+                .collect(),
             by_model: dearest(&month.models)
                 .into_iter()
                 .map(|((provider, model), sums)| ModelCost { provider, model, sums })

@@ -105,6 +105,34 @@ fn a_call_is_reserved_settled_and_reported() {
 }
 
 #[test]
+fn a_ledger_beside_another_keeps_to_what_that_one_has_left_and_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Ledger::open(dir.path()).unwrap();
+    let spent = reserve(&kept, ask(Some(600), 300)).unwrap();
+    kept.settle(spent, used(Some(600)), noon()).unwrap();
+    let before = fs::read_to_string(dir.path().join("2026-11.jsonl")).unwrap();
+    let beside = Ledger::beside(dir.path()).unwrap();
+    let refused = reserve(&beside, ask(Some(500), 300)).unwrap_err();
+    assert_eq!(refused, OverBudget::Day { limit: 1000, spent: 600, needed: 500 });
+    let call = reserve(&beside, ask(Some(400), 300)).unwrap();
+    beside.settle(call, used(Some(400)), noon()).unwrap();
+    assert!(reserve(&beside, ask(Some(1), 1)).is_err(), "its own calls count too");
+    assert_eq!(fs::read_to_string(dir.path().join("2026-11.jsonl")).unwrap(), before);
+}
+
+#[test]
+fn a_report_says_how_many_notes_there_are_beside_the_dearest() {
+    let ledger = Ledger::in_memory();
+    for n in 0..31 {
+        let path = format!("{n}.md");
+        let call = reserve(&ledger, CallEstimate { path: &path, ..ask(Some(1), 1) }).unwrap();
+        ledger.settle(call, used(Some(1)), noon()).unwrap();
+    }
+    let report = ledger.report(noon());
+    assert_eq!((report.by_note.len(), report.note_count), (20, 31));
+}
+
+#[test]
 fn a_model_that_one_vault_has_asked_was_not_asked_by_another() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();

@@ -26,6 +26,16 @@ fn a_store_is_looked_at_and_rehearsed_without_a_trace() {
     assert_eq!((damaged.moved_aside.len(), damaged.journal.is_some()), (1, true));
 }
 
+#[test]
+fn a_store_that_is_open_is_in_use_and_so_is_the_folder_above_it() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(!is_in_use(&dir.path().join("nothing")));
+    let (opened, _) = crate::Store::open(&dir.path().join("a/store"), "e", 4).unwrap();
+    assert!(is_in_use(dir.path()) && is_in_use(&dir.path().join("a/store")));
+    drop(opened);
+    assert!(!is_in_use(dir.path()));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_place_of_the_journal_is_told_of_and_not_waited_for() {

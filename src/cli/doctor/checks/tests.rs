@@ -4,6 +4,7 @@ use super::super::Level::{Fail, Note, Ok, Warn};
 use super::*;
 use crate::cli::doctor::host::Host;
 use crate::cli::doctor::provider::Key;
+use protocol::daemon::Problem;
 use protocol::status::{Enforcement, RunState, Sandbox};
 use store::Looked;
 
@@ -81,6 +82,10 @@ fn nothing_is_wrong_with_a_healthy_one() {
     }
 }
 
+fn problem(message: &str) -> Problem {
+    Problem { file: None, line: None, column: None, key: None, message: message.to_owned() }
+}
+
 /// What a change of the healthy facts must be told as: id, level, words of the finding, words of the remedy.
 type Row = (&'static str, Level, &'static str, &'static str, fn(&mut Facts));
 
@@ -93,7 +98,9 @@ fn with_status(facts: &mut Facts, change: impl FnOnce(&mut Status)) {
 #[test]
 fn each_fault_is_told_with_what_to_do() {
     let rows: &[Row] = &[
-        ("config", Fail, "wrong (and 1 more)", "config check", |f| f.config_problems = vec!["a".into(), "b".into()]),
+        ("config", Fail, "wrong (and 1 more)", "config check", |f| {
+            f.config_problems = vec![problem("a"), problem("b")]
+        }),
         ("config", Warn, "no configuration", "situated init", |f| {
             (f.config_file, f.daemon) = (None, Daemon::Absent);
             f.vaults.clear();
@@ -106,6 +113,15 @@ fn each_fault_is_told_with_what_to_do() {
         }),
         ("config", Note, "starts again: serve.socket", "service restart", |f| {
             with_status(f, |s| s.config.awaits_start = vec!["serve.socket".into()]);
+        }),
+        ("config", Note, "starts again: serve.socket", "situated stop && situated run", |f| {
+            with_status(f, |s| {
+                s.supervisor = "none".into();
+                s.config.awaits_start = vec!["serve.socket".into()];
+            });
+        }),
+        ("status", Fail, "cannot be served: no such key", "", |f| {
+            with_status(f, |s| s.problems = vec!["vault `n` cannot be served: no such key".into()]);
         }),
         ("daemon", Note, "none runs", "situated run", |f| f.daemon = Daemon::Absent),
         ("version", Warn, "the daemon is 1.0.0", "restart", |f| f.version = "1.1.0".into()),
@@ -222,7 +238,7 @@ fn each_fault_is_told_with_what_to_do() {
         }),
         ("privacy", Note, "is not known", "", |f| {
             f.daemon = Daemon::Absent;
-            f.config_problems = vec!["wrong".into()];
+            f.config_problems = vec![problem("wrong")];
         }),
         ("data", Fail, "nothing can be written", "chmod -R u+w /data", |f| {
             f.data = Some(place("/data", 0o500));

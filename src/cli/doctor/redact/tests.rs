@@ -20,6 +20,7 @@ fn names_go_and_the_rest_stays() {
         ("chmod 600 /home/ada/.keys/a", "chmod 600 ~/.keys/a"),
         ("the vault /home/ada/Notes/Divorce is gone", "the vault <vault 1> is gone"),
         ("vault `Divorce` cannot be read", "vault <vault 1> cannot be read"),
+        ("/home/ada/Notes/DivorceAgain is gone", "~/Notes/DivorceAgain is gone"),
         ("/home/ada/.local/share/situated/vaults/Divorce-1234abcd/sled", "<index 1>/sled"),
         ("ada's engine, Canada, /srv/ada/x", "<user>'s <host>, Canada, /srv/<user>/x"),
         ("Letters/To/lawyer.md, and b.txt: too large", "<note> and <note> too large"),
@@ -32,6 +33,26 @@ fn names_go_and_the_rest_stays() {
         assert_eq!(redactor.redact(text), expected);
     }
     assert_eq!(Redactor::none().redact("/home/ada/a.md"), "/home/ada/a.md");
+}
+
+#[test]
+fn a_problem_of_the_configuration_shows_neither_value_nor_name() {
+    for (key, shown) in [
+        (Some("vault.Divorce. No.private"), "c.toml:4:1: vault.….private: what is wrong may name notes"),
+        (Some("chunk.types.letters to ada.min"), "c.toml:4:1: chunk.types.…: what is wrong may name notes"),
+        (Some("context.models.gpt"), "c.toml:4:1: context.models.…: what is wrong may name notes"),
+        (Some("search.limit"), "c.toml:4:1: search.limit: what is wrong may name notes"),
+        (None, "c.toml:4:1: what is wrong may name notes"),
+    ] {
+        let told = Problem {
+            file: Some("c.toml".into()),
+            line: Some(4),
+            column: Some(1),
+            key: key.map(str::to_owned),
+            message: "`~/Divorce from Alice/` matches nothing".to_owned(),
+        };
+        assert_eq!(problem(&told), shown);
+    }
 }
 
 #[test]

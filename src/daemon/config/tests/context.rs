@@ -46,11 +46,11 @@ version = 3
 kind = "*"
 instructions = "Be brief."
 [context.models."some/model:7b"]
-context_size = 8192
-sampling = true
-[context.models."some/model:7b".price]
 input = 0.1
 output = 0.5
+[context.models."some/model:7b".above]
+tokens = 8192
+input = 0.2
 [context.models.other]
 price = "free"
 [sync]
@@ -109,7 +109,7 @@ fn every_value_arrives_and_is_shown_so_that_it_arrives_again() {
     let models: Vec<_> =
         config.engine.context.models.iter().map(|m| (m.model.as_str(), m.table.parse().unwrap())).collect();
     let table = |text: &str| text.parse::<toml::Table>().unwrap();
-    let known = "context_size = 8192\nsampling = true\nprice = { input = 0.1, output = 0.5 }";
+    let known = "input = 0.1\noutput = 0.5\nabove = { tokens = 8192, input = 0.2 }";
     assert_eq!(models, [("some/model:7b", table(known)), ("other", table("price = \"free\""))]);
     assert_eq!(
         config.engine.budget,
@@ -398,10 +398,14 @@ fn a_generation_that_asks_elsewhere_takes_neither_key_nor_consent() {
 fn what_is_kept_of_a_model_does_not_depend_on_how_it_is_written() {
     let bench = Bench::new();
     let models = |text: &str| bench.load(text, &[]).unwrap().config.engine.context.models;
-    let expected = [ModelOverride { model: "a.b".into(), table: "input = 1.5\nname = \"x # y\"\n".into() }];
-    assert_eq!(models("[context.models.\"a.b\"]\nname = 'x # y'\ninput = 1.5 # dear"), expected);
-    assert_eq!(models("[context]\nmodels = { \"a.b\" = { input = 1.5, name = \"x # y\" } }"), expected);
-    assert_eq!(models("context.models.'a.b'.input = 1.5\ncontext.models.'a.b'.name = \"x # y\""), expected);
+    let expected =
+        [ModelOverride { model: "a.b".into(), table: "context_size = 8192\noutput_cap = \"x # y\"\n".into() }];
+    assert_eq!(models("[context.models.\"a.b\"]\noutput_cap = 'x # y'\ncontext_size = 8192 # small"), expected);
+    assert_eq!(models("[context]\nmodels = { \"a.b\" = { context_size = 8192, output_cap = \"x # y\" } }"), expected);
+    assert_eq!(
+        models("context.models.'a.b'.context_size = 8192\ncontext.models.'a.b'.output_cap = \"x # y\""),
+        expected
+    );
 }
 
 proptest! {
@@ -411,7 +415,7 @@ proptest! {
         let bench = Bench::new();
         let mut loaded = bench.load("", &[]).unwrap();
         let prompt = KindPrompt { kind: kind.trim().into(), instructions: text.trim().into(), own: None, version: 2 };
-        let table = toml::Table::from_iter([("note".to_owned(), toml::Value::String(text.clone()))]);
+        let table = toml::Table::from_iter([("output_cap".to_owned(), toml::Value::String(text.clone()))]);
         let model = ModelOverride { model: kind.clone(), table: toml::to_string(&table).unwrap() };
         loaded.config.engine.context.prompts.push(prompt);
         loaded.config.engine.context.models.push(model);

@@ -51,10 +51,13 @@ pub(super) fn expected(
     let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
     let mut found: Vec<_> = lies.map(|(vault, path)| (vault, path, state(vault, path))).collect();
     found.sort_by_key(|(.., state)| *state == OnDisk::Nothing);
-    match found.first() {
-        Some((vault, path, state)) => Ok(unindexed(vault, path, state)),
-        None => Err(CallError::NotReady),
+    let Some((vault, path, state)) = found.first() else { return Err(CallError::NotReady) };
+    let mut expected = unindexed(vault, path, state);
+    if *state == OnDisk::Nothing && found.len() > 1 {
+        let names: Vec<String> = found.iter().map(|(vault, ..)| format!("`{}`", vault.name)).collect();
+        expected.why = vec![format!("There is no such note in the vaults {}.", names.join(", "))];
     }
+    Ok(expected)
 }
 
 /// Where a note may be: in each vault, or in the one that an absolute path leads to; the vaults by their index.

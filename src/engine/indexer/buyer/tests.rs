@@ -10,6 +10,8 @@ use context::settings::Consent;
 use protocol::jobs::{Job, JobState, Scope};
 use store::record::{ChunkRecord, NoteRecord};
 
+mod budget;
+
 const IDLE: Work = Work { deciding: false, landing: false, troubled: false };
 
 const SECOND: Duration = Duration::from_secs(1);
