@@ -119,6 +119,8 @@ pub(crate) struct PendingContexts {
     settle: Duration,
     /// The deadline for answers of a writer that was replaced.
     draining: Option<Instant>,
+    /// Whether another generation answered searches when jobs were asked for last.
+    was_inactive: bool,
 }
 
 impl PendingContexts {
@@ -137,6 +139,7 @@ impl PendingContexts {
             run: None,
             settle,
             draining: None,
+            was_inactive: false,
         }
     }
 
@@ -344,6 +347,11 @@ impl PendingContexts {
         } else {
             runtime.config.context.automatic
         };
+        if self.was_inactive && !asking.inactive {
+            // What saves wanted meanwhile has left the queue.
+            self.queue_all(pipeline, asking.now)?;
+        }
+        self.was_inactive = asking.inactive;
         // All that a generation asks for that is being built is within the budget of that.
         let spares_day = self.spares_day();
         let day = runtime.held_until(true).filter(|_| !(asking.inactive && spares_day));

@@ -160,3 +160,13 @@ fn before_the_user_agrees_nothing_is_asked_but_a_rebuild_that_was_confirmed() {
     machine.pending.queue_all(&machine.bench.pipeline(), machine::now()).unwrap();
     assert!(machine.asks().contains(&("a.md".to_owned(), 2)));
 }
+
+#[test]
+fn what_a_generation_beside_another_wants_for_saves_is_asked_for_once_it_answers() {
+    let mut machine = Machine::new();
+    machine.inactive = true;
+    machine.saved("a.md", 2);
+    assert_eq!((machine.asks(), machine.next_question()), (vec![], None), "only a build buys for it");
+    machine.inactive = false;
+    assert_eq!(machine.asks(), of("a.md", 2));
+}
