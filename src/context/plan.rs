@@ -7,6 +7,7 @@
 mod moves;
 mod pending;
 mod reuse;
+mod shift;
 #[cfg(test)]
 mod tests;
 
@@ -64,6 +65,8 @@ pub struct StoredChunk {
     pub keys: Vec<SectionKey>,
     /// See [`note::chunk::Chunk::ordinal`].
     pub ordinal: u32,
+    /// The headings above its first section, that one's own included, outermost first.
+    pub heading_path: Vec<String>,
     /// Hash of its raw text.
     pub hash: TextHash,
     /// Hash of its context's text as it was embedded.
@@ -104,6 +107,8 @@ pub struct CurrentChunk<'a> {
     pub keys: Vec<SectionKey>,
     /// See [`note::chunk::Chunk::ordinal`].
     pub ordinal: u32,
+    /// See [`StoredChunk::heading_path`].
+    pub heading_path: Vec<&'a str>,
     /// Hash of its raw text.
     pub hash: TextHash,
     /// Its raw text, to measure drift.
@@ -239,6 +244,8 @@ struct Comparison<'a> {
     same_embedder: bool,
     /// If the text is the same and only read otherwise: for each current chunk the stored one that it was.
     counterparts: Vec<usize>,
+    /// See [`shift::shifted`].
+    shifted: HashMap<usize, Option<usize>>,
 }
 
 impl<'a> Comparison<'a> {
@@ -259,6 +266,7 @@ impl<'a> Comparison<'a> {
         let read_otherwise = same_source && !same_chunker && stored.structure != now.structure;
         Comparison {
             counterparts: if read_otherwise { counterparts(stored, now) } else { Vec::new() },
+            shifted: if same_text || !same_chunker { HashMap::new() } else { shift::shifted(stored, now) },
             stored,
             now,
             places,
@@ -370,10 +378,12 @@ struct Decision<'a> {
 impl Decision<'_> {
     fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
         let chunk = &self.now.chunks[index];
-        let donor = notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
-        let Some(donor) = donor.or_else(|| notes.counterpart(index)) else {
-            return self.fresh(index, Reason::StructureChanged);
+        let by_place = || notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
+        let donor = match notes.shifted.get(&index) {
+            Some(was) => *was,
+            None => by_place().or_else(|| notes.counterpart(index)),
         };
+        let Some(donor) = donor else { return self.fresh(index, Reason::StructureChanged) };
         let old = &notes.stored.chunks[donor];
         // If nothing was paid for this chunk, it has a template. A context that was bought for this very text, at
         // another time or for a note that came and went, is better and must not be bought again. If a paid context
