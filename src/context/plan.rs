@@ -481,22 +481,33 @@ impl Decision<'_> {
             return None;
         }
         let chunk = &self.now.chunks[index];
-        let (context, found) = self.bought(chunk, donor)?;
-        let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
-        let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
-        if paid && !answers {
-            return None;
+        let taken = |(context, found): (ContextSource, Archived)| {
+            let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
+            let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
+            if paid && !answers {
+                return None;
+            }
+            // A context of another model serves, but does not answer the request.
+            let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
+            let drifted = answers && found.sketch.left_in(chunk.text) < DRIFT_BELOW;
+            let later = if drifted { Some(Reason::Drifted) } else { outdated.then_some(Reason::ContextualizerChanged) };
+            Some(Step {
+                action: Action::Reembed,
+                reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
+                chunk: index,
+                context,
+                later: later.filter(|_| due.is_none()),
+                due,
+            })
+        };
+        let own = self.bought(chunk, donor).and_then(taken);
+        if own.as_ref().is_some_and(|own| own.due.is_none()) {
+            return own;
         }
-        // A context of another model serves, but does not answer the request.
-        let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
-        Some(Step {
-            action: Action::Reembed,
-            reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
-            chunk: index,
-            context,
-            later: (outdated && due.is_none()).then_some(Reason::ContextualizerChanged),
-            due,
-        })
+        // The text has changed while the model wrote: as a context that was there before the edit, the answer serves on.
+        let key = old.filter(|old| old.due.is_some()).map(|old| context_key(&old.keys, old.hash));
+        let answer = key.and_then(|key| taken((ContextSource::Archive(key), (self.archived)(key)?)));
+        answer.filter(|answer| answer.reason == Reason::ContextWritten).or(own)
     }
 
     /// The step for a chunk that got a context for another text meanwhile and is back at a text that a context was
