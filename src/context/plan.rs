@@ -414,8 +414,10 @@ impl Decision<'_> {
             due.or(later),
             Some(Reason::Drifted | Reason::ContextualizerChanged | Reason::NewNote | Reason::StructureChanged)
         );
+        // A text that is only further down in its section than before goes with its context.
+        let moved = old.paid && !same_text && due.is_none() && self.twin(chunk, Some(donor)).is_some();
         if old.paid
-            && outlived
+            && (outlived || moved)
             && let Some(found) = self.returned(index, donor)
         {
             return found;
@@ -465,6 +467,11 @@ impl Decision<'_> {
         if let Some(found) = (self.archived)(key) {
             return Some((ContextSource::Archive(key), found));
         }
+        self.twin(chunk, donor)
+    }
+
+    /// The context of a stored chunk of the note, other than `donor`, with a chunk's sections and text.
+    fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
         let stored = self.stored?.stored.chunks.iter().enumerate();
         let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
         let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
