@@ -300,6 +300,10 @@ impl PendingContexts {
             ContextEvent::End(result) => {
                 let asked = self.asked.remove(&path);
                 self.too_dear.remove(&path);
+                let purpose = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
+                if let Some(run) = self.run.as_mut().filter(|_| asked.as_ref().map(|asked| asked.purpose) == purpose) {
+                    run.short = false;
+                }
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
                     Interrupted::Budget(refused) if refused.never_fits() => {
@@ -314,8 +318,12 @@ impl PendingContexts {
                     self.put(&record, (again, again), now);
                 }
                 // The budget of a rebuild that another one has replaced meanwhile is nothing to that one.
-                let run = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
-                let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != run);
+                let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != purpose);
+                let others = purpose.is_some_and(|purpose| self.asks_for(purpose));
+                if let Some(run) = self.run.as_mut().filter(|_| held.ends_rebuild() && !of_another && others) {
+                    run.short = true;
+                    return Ok(None);
+                }
                 return Ok(Some(held).filter(|_| !of_another));
             }
         }
@@ -339,6 +347,11 @@ impl PendingContexts {
         asking: &Asking<'_>,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<Vec<ContextJob>, EngineError> {
+        if self.was_inactive && !asking.inactive {
+            // What saves wanted meanwhile has left the queue.
+            self.queue_all(pipeline, asking.now)?;
+        }
+        self.was_inactive = asking.inactive;
         let runtime = self.runtime.clone();
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
         // A generation beside the one in force buys nothing automatically, except during a run.
@@ -347,11 +360,6 @@ impl PendingContexts {
         } else {
             runtime.config.context.automatic
         };
-        if self.was_inactive && !asking.inactive {
-            // What saves wanted meanwhile has left the queue.
-            self.queue_all(pipeline, asking.now)?;
-        }
-        self.was_inactive = asking.inactive;
         // All that a generation asks for that is being built is within the budget of that.
         let spares_day = self.spares_day();
         let day = runtime.held_until(true).filter(|_| !(asking.inactive && spares_day));
@@ -386,7 +394,9 @@ impl PendingContexts {
                 self.arrived.insert(path.clone());
             }
             let rank = rank(&record).unwrap_or(Rank::Bulk);
-            if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
+            let of_run = self.run_of(asking, &pending).filter(|run| run.short);
+            let is_short = of_run.is_some_and(|run| self.asks_for(Purpose::Rebuild(run.id)));
+            if is_short || self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
                 self.queue.put(path, rank, asking.now + BUSY_AGAIN);
             } else if let Some(until) = day.filter(|_| pending.is_empty()) {
                 self.queue.put(path, rank, until);
@@ -457,6 +467,12 @@ impl PendingContexts {
         due.reason == Reason::Rebuild && self.run.as_ref().is_none_or(|run| run.batch || run.over.is_some())
     }
 
+    /// The rebuild on whose behalf these are asked for.
+    fn run_of(&self, asking: &Asking<'_>, pending: &[(ContextKey, PendingContext)]) -> Option<&Run> {
+        let is_its = asking.inactive || pending.first().is_some_and(|(_, due)| due.reason == Reason::Rebuild);
+        self.run.as_ref().filter(|_| is_its)
+    }
+
     fn job(
         &self,
         pipeline: &Arc<NotePipeline>,
@@ -467,7 +483,7 @@ impl PendingContexts {
     ) -> ContextJob {
         let budget = &self.runtime.config.budget;
         let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);
-        let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || asking.inactive);
+        let run = self.run_of(asking, &pending);
         let purpose = match (reason, run) {
             (_, Some(run)) => Purpose::Rebuild(run.id),
             (reason, None) if is_save(reason) => Purpose::Change,

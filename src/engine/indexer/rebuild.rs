@@ -86,6 +86,10 @@ pub(crate) struct Run {
     /// Why it asks for nothing more: it ends once the calls under way are answered.
     #[serde(skip)]
     pub(crate) over: Option<String>,
+    /// Whether its budget refused a call while others were under way, which may take less than they reserved: it asks
+    /// for nothing more until one of them is over.
+    #[serde(skip)]
+    pub(crate) short: bool,
 }
 
 impl Run {
@@ -105,6 +109,7 @@ impl Run {
             done_before: 0,
             announced: None,
             over: None,
+            short: false,
         }
     }
 
