@@ -139,6 +139,8 @@ fn an_assistant_that_may_spend_has_no_model_asked_before_the_user_agrees() {
     daemon.ask(&StartContextsRequest::default());
     wait_written(&mut daemon);
     daemon.ask(&generate);
+    // Nor is it asked about each letter of a query that is being typed.
+    daemon.ask(&SearchRequest { prefix: true, ..query("roll") });
     assert_eq!(model.calls(), 2);
     let job = daemon.ask(&rebuild).job;
     eventually("the rebuild ends", || daemon.job(job).state == JobState::Done);
