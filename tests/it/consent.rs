@@ -173,8 +173,10 @@ fn another_model_asks_again_and_keeps_what_the_first_one_wrote() {
     let mut daemon = started(&place);
 
     place.configure(&asking(&model, "claude-haiku-5-5"));
-    let reloaded = String::from_utf8(place.run(&["config", "reload"]).stderr).unwrap();
+    let reload = || String::from_utf8(place.run(&["config", "reload"]).stderr).unwrap();
+    let reloaded = reload();
     assert!(reloaded.contains("has read its configuration again"), "{reloaded}");
+    assert!(reloaded.contains("waits for your yes") && reloaded.contains("3 contexts of another model"), "{reloaded}");
     daemon.wait_for("the other model", |status| {
         status.contexts.old_generation == 3 && status.contexts.offers.iter().any(|offer| offer.kept == 3)
     });
@@ -187,6 +189,11 @@ fn another_model_asks_again_and_keeps_what_the_first_one_wrote() {
     daemon.ask(&StartContextsRequest { replace: true, ..StartContextsRequest::default() });
     daemon.wait_for("new contexts", |status| status.contexts.old_generation == 0 && status.contexts.waiting == 0);
     assert_eq!(model.calls(), 2);
+
+    // What the first one wrote is there, and its yes too.
+    place.configure(&asking(&model, "claude-haiku-4-5"));
+    let back = reload();
+    assert!(!back.contains("of another model") && !back.contains("waits"), "{back}");
 }
 
 #[test]
