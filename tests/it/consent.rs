@@ -315,6 +315,8 @@ fn an_embedder_that_costs_is_shown_no_note_before_the_user_agrees() {
     assert_eq!(place.run(&["contexts", "start", "--yes"]).status.code(), Some(0));
     served_by(&mut daemon, "openai m 24");
     assert!(server.texts().iter().any(|text| text.contains("Hermes")));
+    // Each process has asked once how long the vectors are, before the yes.
+    assert_eq!(server.asked().iter().filter(|asked| asked.texts == ["dimensions"]).count(), 2);
     assert!(daemon.status().contexts.offers.is_empty());
     // What serves goes on after a start, and for what is saved.
     daemon.stop();
