@@ -91,6 +91,14 @@ fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
     daemon.wait_for("a request that waits", |status| status.contexts.waiting > 0 && status.state == RunState::Idle);
     assert!(!offered(&mut daemon).agreed);
     assert_eq!(model.calls(), 1);
+
+    // A rebuild is bought all the same, and what changes afterwards is not.
+    let job = daemon.ask(&RebuildRequest::default()).job;
+    eventually("the rebuild ends", || daemon.job(job).state == JobState::Done);
+    assert_eq!((offered(&mut daemon).agreed, model.calls()), (false, 2));
+    place.write("Atlas rollout.md", ATLAS.replace("## Budget", "## Cash"));
+    daemon.wait_for("a request that waits", |status| status.contexts.waiting > 0 && status.state == RunState::Idle);
+    assert_eq!(model.calls(), 2);
 }
 
 #[test]
