@@ -1,5 +1,7 @@
 //! `situated config show | check | path | reload`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::args::ConfigAction;
@@ -14,7 +16,7 @@ use crate::daemon::config::{Config, Loaded, config_file};
 use context::settings::{KeyConfig, Provider};
 use index::search::rerank::RerankProvider;
 use protocol::daemon::{Problem, Problems, ReloadRequest};
-use protocol::status::{ConfigStatus, ContextStatus, Status, StatusRequest};
+use protocol::status::{ConfigStatus, ContextStatus, RunState, Status, StatusRequest};
 
 /// `situated config`.
 pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, CliFailure> {
@@ -94,7 +96,7 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     });
     if problems.is_empty() {
         // A client that connects while the daemon restarts waits until it listens.
-        let Status { contexts: now, config, .. } = match session.call(&StatusRequest::default()) {
+        let Status { contexts: now, config, state, .. } = match counted_for(&before, session) {
             // It may be at another socket now.
             Err(_) if restarts => return Ok(code),
             asked => asked?,
@@ -102,7 +104,7 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
         if !config.awaits_start.is_empty() {
             session.say(printable(&awaits_start(&config)));
         }
-        for line in changed_model(&before, &now) {
+        for line in changed_model(&before, &now, is_counting(state)) {
             session.say(line);
         }
     }
@@ -114,6 +116,28 @@ fn reload(session: &mut Session) -> Result<u8, CliFailure> {
     Ok(code)
 }
 
+/// How long a reload waits until the contexts are counted for another model.
+const COUNTED_WITHIN: Duration = Duration::from_secs(5);
+
+/// The status after a reload, once the notes have been looked at for another model if there is one: before that it counts
+/// for the model of before.
+fn counted_for(before: &ContextStatus, session: &mut Session) -> Result<Status, CliFailure> {
+    let until = Instant::now() + COUNTED_WITHIN;
+    loop {
+        let status = session.call(&StatusRequest::default())?;
+        let now = &status.contexts;
+        let is_same = (&before.provider, &before.model) == (&now.provider, &now.model);
+        if is_same || !is_counting(status.state) || Instant::now() >= until {
+            return Ok(status);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn is_counting(state: RunState) -> bool {
+    matches!(state, RunState::Starting | RunState::Indexing)
+}
+
 /// Which settings the daemon has read and not put in force.
 pub(super) fn awaits_start(config: &ConfigStatus) -> String {
     format!("taken only when the daemon starts again: {}", config.awaits_start.join(", "))
@@ -122,8 +146,9 @@ pub(super) fn awaits_start(config: &ConfigStatus) -> String {
 /// What to say of a configuration that the daemon has not read.
 pub(super) const CHANGED: &str = "the file has changed since the daemon read it";
 
-/// The offers that wait for a yes, and what a change of the model means for the contexts that exist.
-fn changed_model(before: &ContextStatus, now: &ContextStatus) -> Vec<String> {
+/// The offers that wait for a yes, and what a change of the model means for the contexts that exist; `counting`: nobody
+/// knows yet.
+fn changed_model(before: &ContextStatus, now: &ContextStatus, counting: bool) -> Vec<String> {
     let mut lines: Vec<String> = now.offers.iter().map(consent::waiting).collect();
     if (&before.provider, &before.model) == (&now.provider, &now.model) {
         return lines;
@@ -133,6 +158,10 @@ fn changed_model(before: &ContextStatus, now: &ContextStatus) -> Vec<String> {
             "contexts that a model wrote serve on, and new ones are free; `situated rebuild` has all of them free"
                 .into(),
         );
+    } else if counting {
+        let later = "the notes are being looked at for the other model: `situated status` says what waits for your yes, and \
+                     which contexts are older";
+        return vec![later.to_owned()];
     } else if now.old_generation > 0 {
         let cost = now.renewal.as_ref().map_or_else(String::new, |renewal| format!(" ({})", estimated(renewal)));
         lines.push(format!(

@@ -136,7 +136,7 @@ fn purpose(name: &str) -> String {
         "sync" => "the look after stale contexts",
         "rebuild" => "rebuilds",
         "asked" => "contexts that were asked for",
-        "probe" => "`situated doctor`",
+        "probe" => "`situated doctor`, and how long an embedder's vectors are",
         "rerank" => "the order of searches",
         "ask" => "questions",
         "expand" => "other words for queries",

@@ -7,6 +7,7 @@
 mod moves;
 mod pending;
 mod reuse;
+mod shift;
 #[cfg(test)]
 mod tests;
 
@@ -64,6 +65,8 @@ pub struct StoredChunk {
     pub keys: Vec<SectionKey>,
     /// See [`note::chunk::Chunk::ordinal`].
     pub ordinal: u32,
+    /// The headings above its first section, that one's own included, outermost first.
+    pub heading_path: Vec<String>,
     /// Hash of its raw text.
     pub hash: TextHash,
     /// Hash of its context's text as it was embedded.
@@ -104,6 +107,8 @@ pub struct CurrentChunk<'a> {
     pub keys: Vec<SectionKey>,
     /// See [`note::chunk::Chunk::ordinal`].
     pub ordinal: u32,
+    /// See [`StoredChunk::heading_path`].
+    pub heading_path: Vec<&'a str>,
     /// Hash of its raw text.
     pub hash: TextHash,
     /// Its raw text, to measure drift.
@@ -239,6 +244,8 @@ struct Comparison<'a> {
     same_embedder: bool,
     /// If the text is the same and only read otherwise: for each current chunk the stored one that it was.
     counterparts: Vec<usize>,
+    /// See [`shift::shifted`].
+    shifted: HashMap<usize, Option<usize>>,
 }
 
 impl<'a> Comparison<'a> {
@@ -259,6 +266,7 @@ impl<'a> Comparison<'a> {
         let read_otherwise = same_source && !same_chunker && stored.structure != now.structure;
         Comparison {
             counterparts: if read_otherwise { counterparts(stored, now) } else { Vec::new() },
+            shifted: if same_text || !same_chunker { HashMap::new() } else { shift::shifted(stored, now) },
             stored,
             now,
             places,
@@ -370,10 +378,12 @@ struct Decision<'a> {
 impl Decision<'_> {
     fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
         let chunk = &self.now.chunks[index];
-        let donor = notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
-        let Some(donor) = donor.or_else(|| notes.counterpart(index)) else {
-            return self.fresh(index, Reason::StructureChanged);
+        let by_place = || notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
+        let donor = match notes.shifted.get(&index) {
+            Some(was) => *was,
+            None => by_place().or_else(|| notes.counterpart(index)),
         };
+        let Some(donor) = donor else { return self.fresh(index, Reason::StructureChanged) };
         let old = &notes.stored.chunks[donor];
         // If nothing was paid for this chunk, it has a template. A context that was bought for this very text, at
         // another time or for a note that came and went, is better and must not be bought again. If a paid context
@@ -404,8 +414,10 @@ impl Decision<'_> {
             due.or(later),
             Some(Reason::Drifted | Reason::ContextualizerChanged | Reason::NewNote | Reason::StructureChanged)
         );
+        // A text that is only further down in its section than before goes with its context.
+        let moved = old.paid && !same_text && due.is_none() && self.twin(chunk, Some(donor)).is_some();
         if old.paid
-            && outlived
+            && (outlived || moved)
             && let Some(found) = self.returned(index, donor)
         {
             return found;
@@ -455,6 +467,11 @@ impl Decision<'_> {
         if let Some(found) = (self.archived)(key) {
             return Some((ContextSource::Archive(key), found));
         }
+        self.twin(chunk, donor)
+    }
+
+    /// The context of a stored chunk of the note, other than `donor`, with a chunk's sections and text.
+    fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
         let stored = self.stored?.stored.chunks.iter().enumerate();
         let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
         let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
@@ -471,22 +488,33 @@ impl Decision<'_> {
             return None;
         }
         let chunk = &self.now.chunks[index];
-        let (context, found) = self.bought(chunk, donor)?;
-        let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
-        let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
-        if paid && !answers {
-            return None;
+        let taken = |(context, found): (ContextSource, Archived)| {
+            let outdated = self.generation.costs && found.contextualizer != self.generation.contextualizer;
+            let answers = due.is_some_and(|due| found.written_at >= due.since) && !outdated;
+            if paid && !answers {
+                return None;
+            }
+            // A context of another model serves, but does not answer the request.
+            let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
+            let drifted = answers && found.sketch.left_in(chunk.text) < DRIFT_BELOW;
+            let later = if drifted { Some(Reason::Drifted) } else { outdated.then_some(Reason::ContextualizerChanged) };
+            Some(Step {
+                action: Action::Reembed,
+                reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
+                chunk: index,
+                context,
+                later: later.filter(|_| due.is_none()),
+                due,
+            })
+        };
+        let own = self.bought(chunk, donor).and_then(taken);
+        if own.as_ref().is_some_and(|own| own.due.is_none()) {
+            return own;
         }
-        // A context of another model serves, but does not answer the request.
-        let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
-        Some(Step {
-            action: Action::Reembed,
-            reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
-            chunk: index,
-            context,
-            later: (outdated && due.is_none()).then_some(Reason::ContextualizerChanged),
-            due,
-        })
+        // The text has changed while the model wrote: as a context that was there before the edit, the answer serves on.
+        let key = old.filter(|old| old.due.is_some()).map(|old| context_key(&old.keys, old.hash));
+        let answer = key.and_then(|key| taken((ContextSource::Archive(key), (self.archived)(key)?)));
+        answer.filter(|answer| answer.reason == Reason::ContextWritten).or(own)
     }
 
     /// The step for a chunk that got a context for another text meanwhile and is back at a text that a context was

@@ -56,7 +56,8 @@ impl Service {
             return Ok(open);
         }
         let models = shared.config.load().data_dir.join("models");
-        let embedder = Embedder::open(config, dimensions, &models, &shared.provider, &shared.spender)?;
+        let known = dimensions.or_else(|| shared.services.dimensions(config));
+        let embedder = Embedder::open(config, known, &models, &shared.provider, &shared.spender)?;
         if matches!(embedder, Embedder::Builtin) {
             return Ok(Service::builtin());
         }
@@ -104,6 +105,8 @@ fn on_event(shared: &Arc<Shared>) -> OnEvent {
 #[derive(Default)]
 pub(super) struct Services {
     open: Mutex<Vec<(EmbedConfig, Weak<Service>)>>,
+    /// How many dimensions the vectors have of those that were asked.
+    dimensions: Mutex<Vec<(EmbedConfig, usize)>>,
     /// Vectors of queries.
     pub(super) queries: queries::Queries,
 }
@@ -113,6 +116,12 @@ impl Services {
         let open = self.open.lock();
         let same = open.iter().filter(|(of, _)| of == config).filter_map(|(_, service)| service.upgrade());
         same.into_iter().find(|service| dimensions.is_none_or(|wanted| wanted == service.embedder.dimensions()))
+    }
+
+    /// How many dimensions an embedder on a server has, if it was asked before: it charges for being asked.
+    fn dimensions(&self, config: &EmbedConfig) -> Option<usize> {
+        let known = self.dimensions.lock();
+        known.iter().find(|(of, _)| of == config).map(|(_, dimensions)| *dimensions)
     }
 
     /// Shares an embedder that was opened. Returns the same one if another vault has opened it meanwhile, because
@@ -127,6 +136,11 @@ impl Services {
         }
         let service = Arc::new(service);
         open.push((config.clone(), Arc::downgrade(&service)));
+        if service.price != Some(0) {
+            let mut known = self.dimensions.lock();
+            known.retain(|(of, _)| of != config);
+            known.push((config.clone(), service.embedder.dimensions()));
+        }
         service
     }
 }

@@ -25,6 +25,7 @@ pub mod host;
 mod indexer;
 mod interrupted;
 mod jobs;
+mod late;
 mod outcomes;
 mod own_text;
 mod patience;

@@ -190,7 +190,8 @@ pub struct SearchRequest {
     /// Whether hits carry their lanes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub explain: bool,
-    /// Whether the last word is still being typed: words that begin with it are found too.
+    /// Whether the last word is still being typed: words that begin with it are found too, and nothing is paid for each
+    /// letter: a reranker that costs judges, and a model adds other words, only if the request says so.
     #[serde(default, skip_serializing_if = "is_default")]
     pub prefix: bool,
     /// Characters of a hit with its neighbours.

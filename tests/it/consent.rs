@@ -91,6 +91,14 @@ fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
     daemon.wait_for("a request that waits", |status| status.contexts.waiting > 0 && status.state == RunState::Idle);
     assert!(!offered(&mut daemon).agreed);
     assert_eq!(model.calls(), 1);
+
+    // A rebuild is bought all the same, and what changes afterwards is not.
+    let job = daemon.ask(&RebuildRequest::default()).job;
+    eventually("the rebuild ends", || daemon.job(job).state == JobState::Done);
+    assert_eq!((offered(&mut daemon).agreed, model.calls()), (false, 2));
+    place.write("Atlas rollout.md", ATLAS.replace("## Budget", "## Cash"));
+    daemon.wait_for("a request that waits", |status| status.contexts.waiting > 0 && status.state == RunState::Idle);
+    assert_eq!(model.calls(), 2);
 }
 
 #[test]
@@ -139,6 +147,8 @@ fn an_assistant_that_may_spend_has_no_model_asked_before_the_user_agrees() {
     daemon.ask(&StartContextsRequest::default());
     wait_written(&mut daemon);
     daemon.ask(&generate);
+    // Nor is it asked about each letter of a query that is being typed.
+    daemon.ask(&SearchRequest { prefix: true, ..query("roll") });
     assert_eq!(model.calls(), 2);
     let job = daemon.ask(&rebuild).job;
     eventually("the rebuild ends", || daemon.job(job).state == JobState::Done);
@@ -171,8 +181,10 @@ fn another_model_asks_again_and_keeps_what_the_first_one_wrote() {
     let mut daemon = started(&place);
 
     place.configure(&asking(&model, "claude-haiku-5-5"));
-    let reloaded = String::from_utf8(place.run(&["config", "reload"]).stderr).unwrap();
+    let reload = || String::from_utf8(place.run(&["config", "reload"]).stderr).unwrap();
+    let reloaded = reload();
     assert!(reloaded.contains("has read its configuration again"), "{reloaded}");
+    assert!(reloaded.contains("waits for your yes") && reloaded.contains("3 contexts of another model"), "{reloaded}");
     daemon.wait_for("the other model", |status| {
         status.contexts.old_generation == 3 && status.contexts.offers.iter().any(|offer| offer.kept == 3)
     });
@@ -185,6 +197,11 @@ fn another_model_asks_again_and_keeps_what_the_first_one_wrote() {
     daemon.ask(&StartContextsRequest { replace: true, ..StartContextsRequest::default() });
     daemon.wait_for("new contexts", |status| status.contexts.old_generation == 0 && status.contexts.waiting == 0);
     assert_eq!(model.calls(), 2);
+
+    // What the first one wrote is there, and its yes too.
+    place.configure(&asking(&model, "claude-haiku-4-5"));
+    let back = reload();
+    assert!(!back.contains("of another model") && !back.contains("waits"), "{back}");
 }
 
 #[test]
@@ -306,6 +323,8 @@ fn an_embedder_that_costs_is_shown_no_note_before_the_user_agrees() {
     assert_eq!(place.run(&["contexts", "start", "--yes"]).status.code(), Some(0));
     served_by(&mut daemon, "openai m 24");
     assert!(server.texts().iter().any(|text| text.contains("Hermes")));
+    // Each process has asked once how long the vectors are, before the yes.
+    assert_eq!(server.asked().iter().filter(|asked| asked.texts == ["dimensions"]).count(), 2);
     assert!(daemon.status().contexts.offers.is_empty());
     // What serves goes on after a start, and for what is saved.
     daemon.stop();

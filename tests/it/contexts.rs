@@ -267,7 +267,7 @@ fn a_busy_provider_is_asked_again_and_never_by_more_than_allowed() {
 }
 
 #[test]
-fn an_edit_during_a_call_sends_its_result_to_the_archive() {
+fn an_edit_during_a_call_is_served_by_its_result() {
     let model = Model::start();
     let place = place(&model, "");
     model.latency(Duration::from_millis(400));
@@ -276,14 +276,14 @@ fn an_edit_during_a_call_sends_its_result_to_the_archive() {
     place.write("Atlas rollout.md", ATLAS.replace("every clause", "each single clause"));
     daemon.wait_holding("single", &["Atlas rollout.md"]);
     wait_written(&mut daemon);
-    // Two of the three chunks read as they did; the third one is asked for as it reads now.
-    assert_eq!(model.calls(), 2, "{:?}", model.asked().iter().map(|a| a.wanted.clone()).collect::<Vec<_>>());
-    assert_eq!(model.asked()[1].wanted, [2]);
+    // Two of the three chunks read as they did, and the third has the context of its section.
+    assert_eq!(model.calls(), 1, "{:?}", model.asked().iter().map(|a| a.wanted.clone()).collect::<Vec<_>>());
+    assert_eq!(daemon.contextualized(), 3);
     // Undo: what was answered for the old text is there.
     place.write("Atlas rollout.md", ATLAS);
     daemon.wait_holding("every", &["Atlas rollout.md"]);
     wait_written(&mut daemon);
-    assert_eq!(model.calls(), 2);
+    assert_eq!((model.calls(), daemon.contextualized()), (1, 3));
 }
 
 #[test]

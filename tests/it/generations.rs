@@ -123,6 +123,8 @@ fn a_generation_is_built_beside_compared_switched_to_and_rolled_back() {
     assert_eq!(contexts(&mut daemon, None).len(), bold.len());
     assert!(contexts(&mut daemon, None).iter().any(|context| context.contains("when the water is highest")));
     assert!(of(&mut daemon, "bold").active);
+    eventually("what the save wanted is bought", || model.calls() == 5);
+    eventually("nothing waits", || of(&mut daemon, "bold").waiting == 0);
     daemon.stop();
     let mut daemon = start(&place);
     assert!(of(&mut daemon, "bold").active, "the choice outlives a restart");

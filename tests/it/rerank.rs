@@ -78,6 +78,20 @@ fn every_provider_changes_the_order() {
 }
 
 #[test]
+fn the_letters_of_a_query_that_is_being_typed_are_not_paid_for() {
+    let reranker = Reranker::start("lagoon");
+    let place = configured(&reranker, "cohere", "");
+    let mut daemon = start(&place);
+    let typed = |text: &str| SearchRequest { prefix: true, ..query(text) };
+    for text in ["h", "he", "hero", "heron"] {
+        assert_eq!(warnings(&daemon.ask(&typed(text))), "");
+    }
+    assert_eq!(reranker.asked().len(), 0);
+    let asked = daemon.ask(&SearchRequest { rerank: Some(true), ..typed("heron") });
+    assert_eq!((paths(&asked.hits)[0], reranker.asked().len()), ("c.md", 1));
+}
+
+#[test]
 fn what_was_asked_is_not_asked_again() {
     let reranker = Reranker::start("lagoon");
     let place = configured(&reranker, "jina", "");

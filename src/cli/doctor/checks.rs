@@ -303,7 +303,10 @@ fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
         });
     }
     let key = key.as_ref()?;
-    let ask = "situated doctor --provider";
+    let (ask, tells) = match *section {
+        "embed" | "rerank" => ("situated search WORDS", "whether it works a search tells"),
+        _ => ("situated doctor --provider", "whether it works only asking tells"),
+    };
     Some(match key.found {
         Some(true) if key.place.starts_with("the variable") => {
             Check::note(id, format!("{whose} is in {} here; a service does not see what a shell sets", key.place))
@@ -314,9 +317,7 @@ fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
             Check::warn(id, format!("{whose} is not in {}; a server of this machine may need none", key.place))
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
         }
-        None => {
-            Check::note(id, format!("{whose} comes from {}; whether it works only asking tells", key.place)).remedy(ask)
-        }
+        None => Check::note(id, format!("{whose} comes from {}; {tells}", key.place)).remedy(ask),
     })
 }
 

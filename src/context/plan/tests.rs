@@ -17,6 +17,7 @@ type Draft = Vec<Section>;
 struct Cut {
     keys: Vec<SectionKey>,
     ordinal: u32,
+    heading: Option<u8>,
     text: String,
 }
 
@@ -38,7 +39,7 @@ fn cut(draft: &Draft) -> Vec<Cut> {
         for (ordinal, part) in
             words.chunks(8).map(|w| w.join(" ")).chain(words.is_empty().then(String::new)).enumerate()
         {
-            chunks.push(Cut { keys: vec![key], ordinal: ordinal as u32, text: part });
+            chunks.push(Cut { keys: vec![key], ordinal: ordinal as u32, heading: section.heading, text: part });
         }
     }
     chunks
@@ -56,6 +57,7 @@ fn current<'a>(path: &str, draft: &Draft, cuts: &'a [Cut]) -> CurrentNote<'a> {
         id: chunk_id(path, c.keys[0], c.ordinal),
         keys: c.keys.clone(),
         ordinal: c.ordinal,
+        heading_path: c.heading.map(|heading| HEADINGS[heading as usize]).into_iter().collect(),
         hash: text_hash(c.text.as_bytes()),
         text: &c.text,
         template_hash: text_hash(path.as_bytes()),
@@ -96,6 +98,7 @@ fn apply(
             id: chunk.id,
             keys: chunk.keys.clone(),
             ordinal: chunk.ordinal,
+            heading_path: chunk.heading_path.iter().map(|heading| (*heading).to_owned()).collect(),
             hash: chunk.hash,
             context_hash: if by.costs && chunk.has_words { text_hash(b"paid") } else { chunk.template_hash },
             paid: by.costs && chunk.has_words,

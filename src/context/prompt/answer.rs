@@ -80,9 +80,10 @@ pub fn captions(prompt: &Prompt, answer: &str) -> Vec<(u32, Result<Caption, Unre
     // A model that was asked in JSON before may go on with it.
     let looks_json = unfenced(said).starts_with('{');
     if prompt.json && (read.is_some() || looks_json || prompt.form == Form::Note) {
-        let Some(mut read) = read else {
+        let Some(read) = read else {
             return prompt.wanted.iter().map(|n| (*n, Err(Unread::NotJson))).collect();
         };
+        let mut read = counted_from_one(read, prompt);
         let caption = |n: &u32| {
             let caption = one(read.remove(n).unwrap_or_default(), prompt);
             (*n, caption.map(|caption| Caption { closed: true, ..caption }))
@@ -94,6 +95,17 @@ pub fn captions(prompt: &Prompt, answer: &str) -> Vec<(u32, Result<Caption, Unre
     let mut texts = Some(texts.unwrap_or_else(|| vec![said_of(said)]));
     let caption = |n: &u32| (*n, texts.take().map_or(Err(Unread::Missing), |texts| one(texts, prompt)));
     prompt.wanted.iter().map(caption).collect()
+}
+
+/// The same by the numbers that were asked for, if the model has counted from 0. If nobody can tell what it has counted,
+/// none is of use: a passage would get its neighbour's caption.
+fn counted_from_one(read: Captions, prompt: &Prompt) -> Captions {
+    if !read.contains_key(&0) || prompt.wanted.iter().all(|n| read.contains_key(n)) {
+        return read;
+    }
+    let most = prompt.wanted.len() as u32;
+    let shifted = prompt.wanted.iter().copied().eq(1..=most) && read.keys().copied().eq(0..most);
+    if shifted { read.into_iter().map(|(n, said)| (n + 1, said)).collect() } else { Captions::new() }
 }
 
 /// The one passage that was asked for, where the answer leaves its number out or gives it another.

@@ -10,7 +10,6 @@ use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
-use note::{Private, VaultPath};
 use provider::hub::ModelId;
 
 /// A problem for each relation that does not hold.
@@ -235,12 +234,6 @@ impl Check<'_> {
             for (name, glob) in vault.exclude.iter().map(|glob| ("exclude", glob)).chain(private) {
                 if let Some(why) = matches_nothing(glob, &vault.path) {
                     self.problem(&key_of(vault, name), format!("`{}` matches nothing: {why}", glob.escape_debug()));
-                } else if name == "private" && leaves_its_own_name_out(glob, &vault.path) {
-                    let message = format!(
-                        "`{}` is there, and is not private by this: `[` begins a set of characters; write `\\[`",
-                        glob.escape_debug()
-                    );
-                    self.problem(&key_of(vault, name), message);
                 }
             }
         }
@@ -379,20 +372,6 @@ fn matches_nothing(glob: &str, root: &Path) -> Option<String> {
     }
     let leads_out = pattern.split('/').any(|part| part == "..");
     leads_out.then(|| "nothing in a vault has `..` in its path".to_owned())
-}
-
-/// Whether there is a file or folder of just this name, in brackets, which the pattern does not mean.
-fn leaves_its_own_name_out(glob: &str, root: &Path) -> bool {
-    let name = glob.trim_matches('/');
-    if !name.contains('[') || name.contains(['\\', '*', '?']) {
-        return false;
-    }
-    let inside = match std::fs::metadata(root.join(name)) {
-        Ok(meta) if meta.is_dir() => format!("{name}/a.md"),
-        Ok(_) => name.to_owned(),
-        Err(_) => return false,
-    };
-    VaultPath::parse(&inside).is_some_and(|path| !Private::new(&[glob.to_owned()]).covers_path(&path))
 }
 
 fn bad_name(name: &str) -> Option<&'static str> {

@@ -371,15 +371,6 @@ fn relations_are_checked() {
             "{text}\nexpected {expected}\nfound    {problems:#?}"
         );
     }
-    // A name in brackets is a set of characters, of which nothing says that it leaves out what is called so.
-    std::fs::create_dir(bench.path("Notes/[Own] diary")).unwrap();
-    for (pattern, is_wrong) in
-        [("[Own] diary/", true), ("/[Own] diary", true), ("\\\\[Own] diary/", false), ("[Own]*/", false)]
-    {
-        let text = format!("[[vault]]\npath = \"NOTES\"\nprivate = [\"{pattern}\"]");
-        let wrong = bench.load(&text, &[]).err().map(|errors| errors.to_string()).unwrap_or_default();
-        assert_eq!(wrong.contains("is there, and is not private by this"), is_wrong, "{pattern}: {wrong}");
-    }
     let whole = "[[vault]]\npath = \"NOTES\"\nprivate = [\"Own/\", \"NOTES/Journal/\"]";
     let problems = bench.problems(whole, &[]);
     assert!(problems.iter().any(|p| p.ends_with("relative to the vault's folder, as `/Journal`")), "{problems:#?}");

@@ -8,6 +8,7 @@ use super::file::{Item, Wanted};
 use super::{BatchEvent, Tell};
 use crate::ask::{Author, Stopped};
 use crate::context_job::ContextEvent;
+use crate::late;
 use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
@@ -101,6 +102,9 @@ fn answered(
                 if kept.is_none_or(|kept| kept.written_at < wanted.since || kept.text != record.text) {
                     // In the journal before anybody hears of it.
                     store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?;
+                }
+                if item.no.is_some() && item.no == store.note(&item.path)?.map(|note| note.no) {
+                    late::keep(store, &item.path, &item.document, wanted.key, &record)?;
                 }
                 tell(BatchEvent::Note(item.path.clone(), ContextEvent::Written(wanted.key, None)));
             }

@@ -94,6 +94,11 @@ impl Buyer {
         self.consent.is_agreed()
     }
 
+    /// Whether the user has taken a yes to the model back; a rebuild is confirmed for itself, and does not restore it.
+    pub(super) fn is_refused(&self, at: &At<'_>) -> bool {
+        self.consent.terms().is_some_and(|terms| terms.are_refused_in(&at.actor.place.dir))
+    }
+
     /// Records that the user agrees, or takes that back.
     pub(super) fn set_agreed(&mut self, at: &At<'_>, agreed: bool) -> Result<(), EngineError> {
         let dir = &at.actor.place.dir;

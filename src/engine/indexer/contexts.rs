@@ -123,6 +123,8 @@ pub(crate) struct PendingContexts {
     settle: Duration,
     /// The deadline for answers of a writer that was replaced.
     draining: Option<Instant>,
+    /// Whether another generation answered searches when jobs were asked for last.
+    was_inactive: bool,
 }
 
 impl PendingContexts {
@@ -141,6 +143,7 @@ impl PendingContexts {
             run: None,
             settle,
             draining: None,
+            was_inactive: false,
         }
     }
 
@@ -375,6 +378,11 @@ impl PendingContexts {
         asking: &Asking<'_>,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<Vec<ContextJob>, EngineError> {
+        if self.was_inactive && !asking.inactive {
+            // What saves wanted meanwhile has left the queue.
+            self.queue_all(pipeline, asking.now)?;
+        }
+        self.was_inactive = asking.inactive;
         let runtime = self.runtime.clone();
         let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
         // A generation beside the one in force buys nothing automatically, except during a run.

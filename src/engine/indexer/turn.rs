@@ -93,7 +93,7 @@ impl Indexer {
                     // The job has two steps: one ends with the notes, one with the contexts.
                     self.actor.open_step(job);
                     self.buy(|buyer, at, _| {
-                        if agreed {
+                        if agreed && !buyer.is_refused(at) {
                             buyer.set_agreed(at, true)?;
                         }
                         buyer.begin_run(at, run)

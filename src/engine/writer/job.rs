@@ -14,6 +14,7 @@ use super::Tell;
 use crate::ask::{Answers, Author, Stopped, form_of};
 use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES, Work, prepare};
 use crate::interrupted::Interrupted;
+use crate::late;
 use context::ContextRecord;
 use context::document::Document;
 use context::plan::{PendingContext, Reason};
@@ -307,10 +308,16 @@ impl Note<'_> {
         // If the store was closed meanwhile, or is full, it is for the engine to open it again. Perhaps nobody hears of
         // this any more, because another indexer takes the vault over: that one finds the context when it asks for it.
         let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
+        // If nobody wants it any more, another note may be there.
+        let wanted = self.stop.wanted.has_changed().is_ok();
         let (unkept, root, public) = (self.author.unkept.clone(), self.root.clone(), !self.private);
         let kept = machine::blocking(move || {
             let store = store.upgrade();
-            let kept = store.is_some_and(|store| store.keep_context_of(&path, &shown.0.tags, key, &record).is_ok());
+            let kept = store.is_some_and(|store| {
+                let kept = store.keep_context_of(&path, &shown.0.tags, key, &record);
+                kept.and_then(|()| if wanted { late::keep(&store, &path, &shown.0, key, &record) } else { Ok(()) })
+                    .is_ok()
+            });
             (!kept).then(|| {
                 unkept.put(&root, &path, key, record.clone(), public);
                 Box::new(record)

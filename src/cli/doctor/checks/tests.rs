@@ -175,6 +175,10 @@ fn each_fault_is_told_with_what_to_do() {
             let key = Some(Key { place: "the variable CO_API_KEY".into(), found: Some(true) });
             f.providers = vec![ProviderFacts { section: "rerank", name: "cohere", key, file: None }];
         }),
+        ("key", Note, "a search tells", "situated search", |f| {
+            let key = Some(Key { place: "the command of `embed.key_command`".into(), found: None });
+            f.providers = vec![ProviderFacts { section: "embed", name: "openai", key, file: None }];
+        }),
         ("table", Fail, "of `embed.path` cannot be used", "out of [embed]", |f| {
             f.table = Some(Err("/home/a/table: it is not there; name the folder".into()));
         }),

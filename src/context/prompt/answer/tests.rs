@@ -232,3 +232,14 @@ proptest! {
         prop_assert_eq!(captions_of(&prompt, &answer).len(), 2);
     }
 }
+
+#[test]
+fn passages_that_the_model_counts_from_0_get_no_neighbours_caption() {
+    let from_0 = r#"{"captions":[{"n":0,"text":"One."},{"n":1,"text":"Two."},{"n":2,"text":"Three."}]}"#;
+    assert_eq!(read_for(&[1, 2, 3], from_0), ["One.", "Two.", "Three."]);
+    // It may have counted the passages of the note, or those that were asked for.
+    assert_eq!(read_for(&[1, 2, 4], from_0), ["Missing", "Missing", "Missing"]);
+    assert_eq!(read_for(&[2, 3], from_0), ["Missing", "Missing"]);
+    // Something for the whole note besides.
+    assert_eq!(read_for(&[1, 2], from_0), ["Two.", "Three."]);
+}

@@ -19,14 +19,14 @@ const EXPAND_WITHIN: Duration = Duration::from_secs(3);
 
 /// What a model may add to a query: nothing before the user has agreed to the model, except by asking for it in the
 /// request, and for an assistant nothing that costs unless it may spend. A search works without it, so that is no error;
-/// the user is told.
+/// the user is told. Nor is a model asked about each letter of a query that is being typed.
 pub(super) fn expands_for(
     engine: &Handle,
     request: &SearchRequest,
     vaults: &[Arc<VaultShared>],
 ) -> (Expand, Option<String>) {
     let config = engine.0.config.load_full();
-    let wanted = request.expand.unwrap_or(config.search.expand);
+    let wanted = request.expand.unwrap_or(if request.prefix { Expand::Off } else { config.search.expand });
     if wanted == Expand::Off || (request.expand.is_some() && !request.audience.is_assistant()) {
         return (wanted, None);
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::access::{in_range, ready};
 use super::super::{
-    Audience, CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, recent,
+    CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, recent,
 };
 use super::vaults;
 use crate::rerank::Reranker;
@@ -81,7 +81,7 @@ impl Wanted {
         if !(0.0..=1.0).contains(&min_score) {
             return Err(CallError::Invalid(format!("`min_score` must be 0 to 1, as scores are, not {min_score}")));
         }
-        let judge = judge(engine, request.rerank, request.audience)?;
+        let judge = judge(engine, request)?;
         let now = jiff::Zoned::now();
         options.boosts.today = Some(now.date());
         weigh(&mut options.boosts, request.boosts.as_ref())?;
@@ -177,8 +177,10 @@ fn weigh(boosts: &mut Boosts, asked: Option<&BoostWeights>) -> Result<(), CallEr
     Ok(())
 }
 
-/// The reranker, if it is to judge what is found. A user who asks for it agrees to it, for this search.
-fn judge(engine: &Handle, wanted: Option<bool>, audience: Audience) -> Result<Judge, CallError> {
+/// The reranker, if it is to judge what is found. A user who asks for it agrees to it, for this search. While a query is
+/// being typed it would be paid for every letter, so then one that costs judges only if the request says so.
+fn judge(engine: &Handle, request: &SearchRequest) -> Result<Judge, CallError> {
+    let SearchRequest { rerank: wanted, audience, prefix, .. } = *request;
     let reranker = match (wanted, engine.0.reranker.load_full()) {
         (Some(false), _) | (None, None) => return Ok(Judge::Nobody),
         (Some(true), None) => {
@@ -187,6 +189,7 @@ fn judge(engine: &Handle, wanted: Option<bool>, audience: Audience) -> Result<Ju
             return Err(CallError::Invalid(message.to_owned()));
         }
         (None, Some(reranker)) if !reranker.is_always_asked() => return Ok(Judge::Nobody),
+        (None, Some(reranker)) if prefix && !reranker.is_free() => return Ok(Judge::Nobody),
         (_, Some(reranker)) => reranker,
     };
     if !reranker.is_agreed() && (wanted != Some(true) || audience.is_assistant()) {

@@ -160,3 +160,37 @@ fn before_the_user_agrees_nothing_is_asked_but_a_rebuild_that_was_confirmed() {
     machine.pending.queue_all(&machine.bench.pipeline(), machine::now()).unwrap();
     assert!(machine.asks().contains(&("a.md".to_owned(), 2)));
 }
+
+#[test]
+fn what_a_generation_beside_another_wants_for_saves_is_asked_for_once_it_answers() {
+    let mut machine = Machine::new();
+    machine.inactive = true;
+    machine.saved("a.md", 2);
+    assert_eq!((machine.asks(), machine.next_question()), (vec![], None), "only a build buys for it");
+    machine.inactive = false;
+    assert_eq!(machine.asks(), of("a.md", 2));
+}
+
+#[test]
+fn a_rebuild_whose_budget_is_reserved_for_calls_under_way_waits_for_them() {
+    let mut machine = Machine::with(|context| context.concurrency = 3);
+    for (at, name) in ["a.md", "b.md", "c.md"].into_iter().enumerate() {
+        let text = report(2).replace("Yearly", ["Old", "New", "Long"][at]);
+        machine.bench.save(name, &text.replace("rollout", ["launch", "start", "debut"][at]));
+    }
+    machine.pending.run = Some(Run { total: 6, ..Run::new(7, None, false) });
+    ["a.md", "b.md", "c.md"].iter().for_each(|name| drop(machine.rebuild(name)));
+    assert_eq!(machine.asks().len(), 3);
+    let over = || Err(Interrupted::Budget(OverBudget::Rebuild { limit: 30, spent: 23, needed: 11 }));
+    assert!(machine.take("c.md", ContextEvent::End(over())).is_none(), "what others have reserved may come back");
+    machine.bench.pass(BUSY_AGAIN);
+    assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 2), "none of them is over");
+    machine.end("a.md", Ok(()));
+    machine.bench.pass(BUSY_AGAIN);
+    assert!(machine.asks().iter().any(|(name, _)| name == "c.md"));
+    let under_way: Vec<VaultPath> = machine.pending.asked.keys().cloned().collect();
+    let ended: Vec<_> = under_way.iter().map(|path| machine.take(path.as_str(), ContextEvent::End(over()))).collect();
+    let (last, before) = ended.split_last().unwrap();
+    assert!(before.iter().all(Option::is_none), "{ended:?}");
+    assert!(matches!(last, Some(Interrupted::Budget(OverBudget::Rebuild { .. }))), "nothing is reserved any more");
+}
