@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum as _, ValueHint};
 
 pub(super) use ask::Ask;
 pub(super) use editor::{EditorAction, EditorName};
@@ -95,6 +95,16 @@ impl Globals {
     pub(super) fn places(&self) -> [(&'static str, &Option<PathBuf>); 3] {
         [("--config", &self.config), ("--data-dir", &self.data_dir), ("--socket", &self.socket)]
     }
+}
+
+/// The colours that arguments ask for, whatever else is wrong with them.
+pub(super) fn color(arguments: &[OsString]) -> Color {
+    let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).take_while(|word| *word != "--").collect();
+    let given = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color")? {
+        "" => words.get(at + 1).copied(),
+        rest => rest.strip_prefix('='),
+    });
+    given.and_then(|given| Color::from_str(given, false).ok()).unwrap_or_default()
 }
 
 /// The error with advice on the argument that it is about, if that is a query such as `-tag:work plan`: what begins with a

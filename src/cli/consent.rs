@@ -24,12 +24,7 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
     let offers = client.call(&request)?;
     if !(args.dry_run && session.globals.json) {
         for offer in &offers.vaults {
-            let terms = described(offer, args.replace);
-            if args.yes {
-                session.say(terms);
-            } else {
-                session.show_terms(terms);
-            }
+            session.terms(described(offer, args.replace), !args.yes);
         }
     }
     let asks = offers.vaults.iter().any(|offer| !offer.agreed || takes(offer, args.replace).any(|e| e.chunks > 0));

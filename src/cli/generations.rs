@@ -78,9 +78,9 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
     if let Some(own) = all.generations.into_iter().find(|generation| generation.name == name) {
         (status.contexts.provider, status.contexts.model) = (own.provider, own.model);
     }
-    session.say(format!("{}\nWhat answers now goes on answering.", described(&job, &status)));
+    session.terms(format!("{}\nWhat answers now goes on answering.", described(&job, &status)), !yes);
     if let Some(problem) = &job.problem {
-        session.say(safe(problem));
+        session.terms(safe(problem), !yes);
     }
     if dry_run {
         return Ok(exit::OK);

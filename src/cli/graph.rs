@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde_json::json;
+
 use super::args::Graph as Args;
 use super::exit;
 use super::print::{Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, typed, yellow};
@@ -20,10 +22,17 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
     let limit = args.limit.map_or(if args.dot { 200 } else { 20 }, usize::from);
     let mut client = session.client()?;
     // Each vault has its own graph; JSON and a picture hold the graph of one vault.
-    let vaults = match args.vault.name() {
-        None if !session.globals.json => target::vaults(&mut client)?.into_iter().map(|vault| vault.name).collect(),
-        _ => Vec::new(),
+    let vaults: Vec<String> = match args.vault.name() {
+        None => target::vaults(&mut client)?.into_iter().map(|vault| vault.name).collect(),
+        Some(_) => Vec::new(),
     };
+    if session.globals.json && vaults.len() > 1 {
+        let request = GraphRequest { vault: None, by, limit: Some(limit), edges: false };
+        let mut graph = client.ask(&request)?.into_json();
+        graph["other_vaults"] = json!(vaults[1..]);
+        session.json(graph)?;
+        return Ok(exit::OK);
+    }
     if args.dot || vaults.len() < 2 {
         if let [first, others @ ..] = &vaults[..]
             && !others.is_empty()

@@ -112,6 +112,8 @@ pub fn main() -> ExitCode {
     if let Some(code) = converter::as_child().or_else(complete::answered) {
         return code;
     }
+    // Help and what is wrong with the arguments are printed before anybody has read them.
+    args::color(&std::env::args_os().collect::<Vec<_>>()).apply();
     let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {
         // On a terminal, the program's name without a command starts a live search.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand

@@ -224,7 +224,7 @@ fn remove(name: &str, yes: bool, session: &mut Session) -> Result<u8, CliFailure
         ));
     }
     let freed = bytes(model.bytes);
-    session.say(format!("{} at {} takes {freed}.", bold(printable(name)), shown(&model.folder)));
+    session.terms(format!("{} at {} takes {freed}.", bold(printable(name)), shown(&model.folder)), !yes);
     if !yes && !confirm::answered_yes("Remove it?", "say `--yes` to remove it")? {
         session.say("nothing was removed");
         return Ok(exit::OK);

@@ -81,16 +81,22 @@ impl std::fmt::Debug for Out {
     }
 }
 
-impl Out {
-    /// Standard output of the process.
-    pub fn stdout(color: Color) -> Self {
-        let stdout = io::stdout();
-        // This also applies to messages on standard error.
-        match color {
+impl Color {
+    /// Applies to all that is printed from now on, messages on standard error included.
+    pub(super) fn apply(self) {
+        match self {
             Color::Auto => {}
             Color::Always => ColorChoice::AlwaysAnsi.write_global(),
             Color::Never => ColorChoice::Never.write_global(),
         }
+    }
+}
+
+impl Out {
+    /// Standard output of the process.
+    pub fn stdout(color: Color) -> Self {
+        let stdout = io::stdout();
+        color.apply();
         let choice = AutoStream::choice(&stdout);
         let terminal = stdout.is_terminal();
         let width = if terminal { width(terminal_size_of(&stdout)) } else { PIPE_WIDTH };

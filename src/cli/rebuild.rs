@@ -43,11 +43,7 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
     // One note that costs nothing is done before anybody has read the question.
     let is_trifle = notes == 1 && job.estimate.as_ref().is_none_or(|estimate| estimate.chunks == 0);
     let asks = !args.yes && !is_trifle && notes > 0;
-    if args.dry_run || asks {
-        session.show_terms(terms);
-    } else {
-        session.say(terms);
-    }
+    session.terms(terms, args.dry_run || asks);
     if args.dry_run {
         return Ok(exit::OK);
     }

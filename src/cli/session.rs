@@ -180,10 +180,13 @@ impl Session {
         }
     }
 
-    /// Prints what a person is asked about, or has asked for: also with `--quiet` and `--json`, for nobody agrees to what
-    /// was not shown.
-    pub(super) fn show_terms(&self, text: impl AsRef<str>) {
+    /// Prints what something takes. If a person `asks` for that, or is asked whether to go on, also with `--quiet` and
+    /// `--json`: nobody agrees to what was not shown.
+    pub(super) fn terms(&self, text: impl AsRef<str>, asks: bool) {
         use io::Write as _;
+        if !asks {
+            return self.say(text);
+        }
         let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
     }
 

@@ -16,7 +16,9 @@ pub(super) fn run(args: &OnlyVault, session: &mut Session) -> Result<u8, CliFail
 fn print(stats: &Stats, out: &mut Out) -> std::io::Result<()> {
     let status = match stats.status.as_str() {
         "idle" => "nothing to do",
-        "running" => "contexts are being written",
+        "running" if stats.elapsed_s.is_some() => "contexts are being written",
+        // A note has to be quiet for a while before it is asked about.
+        "running" => "contexts wait for the model, or are being written",
         "paused" => "paused; `situated resume` lets it go on",
         "held" => "nothing is asked at present; `situated status` says why",
         other => other,

@@ -45,11 +45,12 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
                 let all = session.call(&TeamStatusRequest { team: Some(team.clone()) })?;
                 let vaults: Vec<String> =
                     all.teams.iter().flat_map(|team| &team.vaults).map(|v| printable(&v.name).into_owned()).collect();
-                session.say(format!(
-                    "The collection of `{}` goes, for all who read it: {}. Vaults are not touched.",
-                    safe(&team),
-                    if vaults.is_empty() { "it has no vaults".to_owned() } else { vaults.join(", ") }
-                ));
+                let vaults = if vaults.is_empty() { "it has no vaults".to_owned() } else { vaults.join(", ") };
+                let what = format!(
+                    "The collection of `{}` goes, for all who read it: {vaults}. Vaults are not touched.",
+                    safe(&team)
+                );
+                session.terms(what, true);
                 if !confirm::answered_yes("Take it away?", "say `--yes` to go on")? {
                     session.say("nothing was done");
                     return Ok(exit::OK);

@@ -238,6 +238,8 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     assert!(said(&["search", "how many shares", "--vault", "work", "-n", "1"]).contains("    Share.md:3"));
     assert_eq!(said(&["get", "work: Share.md:3"]), "Who has how many shares.\n");
     assert!(said(&["explain", "work: Share.md:3"]).starts_with("work: Share.md  "));
+    let graph: serde_json::Value = serde_json::from_str(&said(&["graph", "--json"])).unwrap();
+    assert_eq!((&graph["vault"], &graph["other_vaults"]), (&json!("notes"), &json!(["work", "heim"])));
     let whole = err(&place.run(&["rebuild", "--dry-run", "WORK"]));
     assert!(whole.contains("4 notes of work "), "{whole}");
     // A name that is in two vaults is not told apart by the path.

@@ -8,7 +8,7 @@ use protocol::graph::Measure;
 /// `graph`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Vault: if none is named, each in turn, and with --dot or --json the first one\nScore: 0.4 links to notes of high betweenness + 0.3 PageRank + 0.2 betweenness\n       + 0.1 clustering, each by rank\nPicture: situated graph --dot | dot -Tsvg -Ksfdp > graph.svg"
+    after_help = "Vault: if none is named, each in turn, and with --dot or --json the first one\n       (`other_vaults` of the JSON names the others)\nScore: 0.4 links to notes of high betweenness + 0.3 PageRank + 0.2 betweenness\n       + 0.1 clustering, each by rank\nPicture: situated graph --dot | dot -Tsvg -Ksfdp > graph.svg"
 )]
 pub(crate) struct Graph {
     /// Which vault

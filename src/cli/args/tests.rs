@@ -218,3 +218,18 @@ fn a_score_is_a_number() {
     let with = |score: &str| Cli::try_parse_from(["situated", "search", "a", "--min-score", score]).is_ok();
     assert_eq!(["0.5", "1", "NaN", "inf", "much"].map(with), [true, true, false, false, false]);
 }
+
+#[test]
+fn colours_are_known_before_the_arguments_are_right() {
+    for (line, expected) in [
+        ("situated --color never --help", Color::Never),
+        ("situated search --color=always --wrong", Color::Always),
+        ("situated search -- --color never", Color::Auto),
+        ("situated search --color", Color::Auto),
+        ("situated search --color sometimes", Color::Auto),
+        ("situated --help", Color::Auto),
+    ] {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        assert_eq!(color(&words), expected, "{line}");
+    }
+}

@@ -64,7 +64,7 @@ impl Second {
         session: &Session,
     ) -> Result<bool, CliFailure> {
         if let Some(leaves) = self.reranker.leaves() {
-            session.say(format!("Leaves this machine: {leaves}"));
+            session.terms(format!("Leaves this machine: {leaves}"), !yes && !self.reranker.is_free());
         }
         if self.reranker.is_free() {
             return Ok(true);
@@ -77,7 +77,7 @@ impl Second {
         let price = most.map_or("at a price that is not known".to_owned(), |most| {
             format!("{} at most", dollars(most.saturating_mul(times as u64)))
         });
-        session.say(format!("It is asked up to {asked}: {price}, and within the day's budget."));
+        session.terms(format!("It is asked up to {asked}: {price}, and within the day's budget."), !yes);
         Ok(yes || confirm::answered_yes("Go on?", "say `--yes` to go on")?)
     }
 }

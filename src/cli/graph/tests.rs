@@ -57,3 +57,9 @@ fn labels_of_a_picture_cannot_break_out() {
     assert!(dot.contains(r#"n1 [label="a \"b\" \\n", tooltip="Notes/a \"b\" \\n.md""#), "{dot}");
     assert!(dot.contains("  n1 -> n0;\n") && !dot.contains('\u{1b}'), "{dot}");
 }
+
+#[test]
+fn the_command_for_the_picture_of_a_vault_can_be_typed() {
+    assert_eq!(picture_of("work"), "situated graph --dot work");
+    assert_eq!(picture_of("-my notes"), "situated graph --dot -- -my\\ notes");
+}

@@ -53,3 +53,11 @@ fn templates_say_nothing_of_money() {
     assert!(text.contains("nothing to do") && text.contains("template"), "{text}");
     assert!(!text.contains("cost") && !text.contains("quality"), "{text}");
 }
+
+#[test]
+fn what_waits_is_not_said_to_be_under_way() {
+    let waiting = Stats { status: "running".into(), provider: "openai".into(), ..Stats::default() };
+    assert!(shown(&waiting).starts_with("contexts wait for the model"), "{}", shown(&waiting));
+    let free = shown(&Stats { provider: "template".into(), ..Stats::default() });
+    assert!(free.contains("written by") && free.lines().all(|line| line.trim_end() == line), "{free}");
+}

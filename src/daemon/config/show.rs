@@ -264,7 +264,8 @@ const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all oth
 pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     let defaults = Config::new(super::default_data_dir(), Vec::new());
     let mut out = String::from(
-        "# Configuration of situated. Every key has the default shown; remove a `#` to change one.\n\
+        "# Configuration of situated. Every key has the default shown, or an example where there is none; remove a `#` to\n\
+         # change one.\n\
          # `situated config check` checks this file, `situated config show --origin` says what is in force and why.\n\
          # A running daemon takes changes over on SIGHUP or `situated call reload`.\n",
     );
