@@ -9,7 +9,7 @@ use protocol::status::RunState;
 
 use crate::requests::{by_words, is_idle_with};
 use crate::small_disk::SmallDisk;
-use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
+use crate::support::{Place, assert_like_fresh, eventually, view};
 use crate::writer::{QUERIES, Writer};
 
 #[test]
@@ -30,33 +30,6 @@ fn an_emptied_vault_is_kept_until_a_second_look() {
     });
     assert_eq!(status.vaults[0].notes, 20, "dropped at the first look");
     daemon.wait_for("dropped", |status| is_idle_with(status, 0));
-}
-
-#[test]
-fn what_was_seen_deleted_is_gone_whatever_makes_the_daemon_look_at_everything() {
-    let notes: Vec<(String, String)> =
-        (0..40).map(|n| (format!("Big/Deep/{n}.md"), format!("# Note {n}\n\nkeel\n"))).collect();
-    let place = Place::with(&[("a.md", "# A\n\nlantern\n"), ("b.md", "# B\n\nlantern\n")]);
-    let fill = || notes.iter().for_each(|(path, text)| place.write(path, text));
-    fill();
-    // More than 5 paths are a storm. The default doubt of a minute is longer than this test.
-    place.configure("[watch]\nstorm_paths = 5\nstorm = \"300ms\"\n");
-    let mut daemon = place.start();
-    let big = place.vault.join("Big");
-    let delete = |how: &str, daemon: &mut Daemon| {
-        fs::remove_dir_all(&big).unwrap();
-        match how {
-            "a job" => daemon.sync(),
-            "an ignore file" => place.write(".gitignore", "drafts/\n"),
-            _ => {}
-        }
-        daemon.wait_vault(how, |vault| vault.notes == 2 && vault.doubt.is_none());
-        fill();
-        daemon.wait_vault("back", |vault| vault.notes == 42);
-    };
-    for how in ["a job", "an ignore file", "a storm"] {
-        delete(how, &mut daemon);
-    }
 }
 
 #[test]

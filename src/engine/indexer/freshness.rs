@@ -1,8 +1,7 @@
 //! When the indexer looks at the disk: hints wait for quiet, walks follow each other, and what could not be read is
 //! looked at again. Pure: the time is an argument, and what is to be done is returned.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use note::VaultPath;
@@ -60,13 +59,6 @@ pub(crate) struct Freshness {
     next: Option<Walk>,
     next_walk: Instant,
     recheck: HashMap<VaultPath, Recheck>,
-    /// Hashes of the paths and folders that were hinted at and that no look has answered. A storm, too, keeps these: a
-    /// look at everything is not to doubt what the watcher told.
-    told: HashSet<u64>,
-}
-
-fn hash(path: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(path)
 }
 
 impl Freshness {
@@ -78,7 +70,6 @@ impl Freshness {
             next: None,
             next_walk: now,
             recheck: HashMap::new(),
-            told: HashSet::new(),
         }
     }
 
@@ -88,15 +79,7 @@ impl Freshness {
 
     /// Something may have changed.
     pub(crate) fn hint(&mut self, now: Instant, hint: Hint) {
-        if let Hint::Path(path) | Hint::Saved(path) | Hint::Folder(path) = &hint {
-            self.told.insert(hash(path.as_str()));
-        }
         self.pending.hint(now, hint);
-    }
-
-    /// Whether the watcher told of a path, or of a folder above it, since the last look that had all of its hints.
-    pub(crate) fn was_told(&self, path: &VaultPath) -> bool {
-        std::iter::once(path.as_str()).chain(path.ancestors()).any(|path| self.told.contains(&hash(path)))
     }
 
     /// Asks for a walk. A walk under way may already have passed what changed since it began, so another one follows
@@ -170,9 +153,6 @@ impl Freshness {
 
     /// What is to be looked at now.
     pub(crate) fn due(&mut self, now: Instant, git_locked: bool) -> Due {
-        if self.pending.is_empty() && !self.walking {
-            self.told.clear();
-        }
         let mut due = Due { hinted: self.pending.take(now, git_locked), ..Due::default() };
         for (path, recheck) in self.recheck.iter_mut().filter(|(_, recheck)| recheck.at <= now) {
             due.again.push((path.clone(), recheck.failures == 0));

@@ -35,25 +35,6 @@ fn a_walk_that_is_asked_for_during_another_follows_it_with_all_who_asked() {
 }
 
 #[test]
-fn what_was_told_counts_until_no_look_at_it_is_left() {
-    let now = Instant::now();
-    let mut freshness = Freshness::new(timing(), now);
-    freshness.walked(now, Duration::from_secs(3600));
-    freshness.hint(now, Hint::Folder(path("Big")));
-    (0..600).for_each(|n| freshness.hint(now, Hint::Path(path(&format!("{n}.md")))));
-    let told = |freshness: &Freshness| ["Big/Deep/a.md", "7.md", "a.md"].map(|name| freshness.was_told(&path(name)));
-    assert_eq!(told(&freshness), [true, true, false]);
-    let late = now + Duration::from_secs(60);
-    assert_eq!(freshness.due(late, false).hinted, Some(Batch::Walk(RescanReason::Storm)));
-    assert!(freshness.request(RescanReason::Storm, Vec::new()).is_some());
-    assert_eq!(freshness.due(late, false).hinted, None);
-    assert_eq!(told(&freshness), [true, true, false], "the walk is under way");
-    freshness.ended();
-    freshness.due(late, false);
-    assert_eq!(told(&freshness), [false; 3]);
-}
-
-#[test]
 fn a_part_that_is_asked_for_during_a_walk_becomes_a_walk() {
     let mut freshness = Freshness::new(timing(), Instant::now());
     assert!(freshness.request_part());

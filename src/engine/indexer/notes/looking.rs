@@ -134,9 +134,8 @@ impl NoteIndexer {
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
-        // What the user leaves out is not lost, nor is what the watcher saw deleted, however the look came about.
-        let is_kept = |path: &VaultPath| self.watch.policy.verdict(path, false) == EntryKind::Note;
-        let is_lost = |path: &&VaultPath| is_kept(path) && !self.freshness.was_told(path);
+        // What the user leaves out is not lost.
+        let is_lost = |path: &&VaultPath| self.watch.policy.verdict(path, false) == EntryKind::Note;
         let gone = findings.gone.iter().filter(is_lost).count();
         let seen = |notes| Seen { gone, notes, known: self.commit.known().len(), root: findings.root };
         let believed = match findings.seen.map(seen) {
