@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use platform::files::FileId;
 use thiserror::Error;
@@ -85,17 +84,9 @@ pub fn is_readable_by_mode(root: &Path) -> bool {
     return root.is_dir();
 }
 
-/// How long git may take between two writes of its index lock. One that is older was left behind by a git that died:
-/// such a lock may stay for days.
-const LONGEST_AT_WORK: Duration = Duration::from_secs(60);
-
-/// Whether git is at work in the vault or in the repository around it: its index lock is there, and young.
+/// Whether git is at work in the vault or in the repository around it: its index lock exists.
 pub fn git_locked(root: &Path) -> bool {
-    let lock = root.ancestors().find_map(git_folder).and_then(|git| git.join("index.lock").symlink_metadata().ok());
-    lock.and_then(|lock| lock.modified().ok()).is_some_and(|modified| {
-        // The clock of a file system elsewhere may be ahead.
-        modified.elapsed().unwrap_or_else(|ahead| ahead.duration()) < LONGEST_AT_WORK
-    })
+    root.ancestors().find_map(git_folder).is_some_and(|git| git.join("index.lock").symlink_metadata().is_ok())
 }
 
 /// The git folder of a work tree: `.git`, or what the file `.git` of a worktree or submodule points to.
