@@ -55,7 +55,12 @@ pub(super) fn scope(
 /// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
 /// neither is taken as one in a vault too: notes may be asked for after they are gone.
 pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
-    let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
+    let link = what.to_str().filter(|text| note::link(text.trim()).is_some());
+    let printed = link.map_or_else(|| as_printed(what), str::to_owned);
+    let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(printed) };
+    if link.is_some() {
+        return in_vault;
+    }
     if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
         return in_vault;
     }
