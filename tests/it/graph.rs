@@ -398,3 +398,26 @@ fn links_are_read_as_the_programs_read_them_that_write_them() {
     let answer = graph(&mut daemon, &GraphRequest::default());
     assert!(answer.unresolved.is_empty(), "{:?}", answer.unresolved);
 }
+
+#[test]
+fn a_condition_on_a_name_that_several_notes_have_means_all_of_them() {
+    let place = Place::with(&[
+        ("a/Same.md", "Keel [[Other]].\n"),
+        ("b/Same.md", "Keel [[Third]].\n"),
+        ("a/x.md", "Otters [[Same]].\n"),
+        ("b/x.md", "Otters [[Same]].\n"),
+        ("c/x.md", "Otters.\n"),
+        ("Other.md", "Otters.\n"),
+        ("Third.md", "Otters.\n"),
+    ]);
+    let mut daemon = place.start();
+    for (query_text, expected) in [
+        ("otters link:Same", &["a/x.md", "b/x.md"][..]),
+        ("otters link:b/Same", &["b/x.md"]),
+        ("otters linked-from:Same", &["Other.md", "Third.md"]),
+    ] {
+        let mut found = daemon.search(query_text);
+        found.sort();
+        assert_eq!(found, expected, "{query_text}");
+    }
+}
