@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::grep::GrepRequest;
+use protocol::jobs::{Job, JobState, SyncRequest};
 use protocol::status::RunState;
 
 use crate::requests::{by_words, is_idle_with};
 use crate::small_disk::SmallDisk;
-use crate::support::{Place, assert_like_fresh, eventually, view};
+use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 use crate::writer::{QUERIES, Writer};
 
 #[test]
@@ -149,4 +150,30 @@ fn a_full_disk_is_told_of_and_loses_nothing() {
     assert_eq!(daemon.status().problems, [""; 0], "a full disk damages nothing");
     assert_like_fresh(&place, &mut daemon, &QUERIES);
     writer.check();
+}
+
+fn synced(daemon: &mut Daemon) -> Job {
+    let job = daemon.ask(&SyncRequest::default()).job;
+    daemon.job(job)
+}
+
+#[test]
+fn notes_that_were_seen_to_go_are_gone_whoever_looks() {
+    let place = Place::new();
+    for n in 0..25 {
+        place.write(&format!("{}{n}.md", if n < 5 { "n" } else { "big/k" }), format!("# Note {n}\n\nmarker{n}\n"));
+    }
+    let mut daemon = place.start();
+    fs::remove_dir_all(place.vault.join("big")).unwrap();
+    let job = synced(&mut daemon);
+    assert_eq!((job.state, job.problem), (JobState::Done, None));
+    let status = daemon.status();
+    assert_eq!((status.vaults[0].notes, &status.vaults[0].doubt), (5, &None));
+    // As a checkout of another branch, which changes what is ignored too.
+    (0..20).for_each(|n| place.write(&format!("more/m{n}.md"), "otter\n"));
+    daemon.wait_vault("more", |vault| vault.notes == 25);
+    place.write(".gitignore", "drafts/\n");
+    fs::remove_dir_all(place.vault.join("more")).unwrap();
+    daemon.wait_holding("otter", &[]);
+    assert_eq!(daemon.status().vaults[0].doubt, None);
 }
