@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use protocol::grep::GrepRequest;
 use protocol::jobs::{Job, JobState, SyncRequest};
+use protocol::search::SearchRequest;
 use protocol::status::RunState;
 
 use crate::requests::{by_words, is_idle_with};
@@ -176,4 +177,19 @@ fn notes_that_were_seen_to_go_are_gone_whoever_looks() {
     fs::remove_dir_all(place.vault.join("more")).unwrap();
     daemon.wait_holding("otter", &[]);
     assert_eq!(daemon.status().vaults[0].doubt, None);
+}
+
+#[test]
+fn a_sync_waits_until_it_is_known_whether_a_note_stays_empty() {
+    let place = Place::with(&[("a.md", "keel\n"), ("b.md", "keel\n")]);
+    let mut daemon = place.start();
+    place.write("a.md", "");
+    let job = synced(&mut daemon);
+    assert_eq!((job.state, job.changed, daemon.holding("keel")), (JobState::Done, 1, vec!["b.md".to_owned()]));
+    // Who searches does not wait: it may be the first half of a save.
+    place.write("b.md", "");
+    let found = daemon.ask(&SearchRequest { fresh: true, ..by_words("keel") });
+    assert!(found.hits.first().is_some_and(|hit| hit.path == "b.md"), "{found:?}");
+    assert!(found.warnings.concat().contains("is empty that was not"), "{found:?}");
+    daemon.wait_holding("keel", &[]);
 }
