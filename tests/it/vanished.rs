@@ -193,3 +193,21 @@ fn a_sync_waits_until_it_is_known_whether_a_note_stays_empty() {
     assert!(found.warnings.concat().contains("is empty that was not"), "{found:?}");
     daemon.wait_holding("keel", &[]);
 }
+
+#[test]
+#[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
+fn what_is_mounted_in_a_vault_is_followed() {
+    let place = Place::with(&[("n.md", "keel\n"), ("sub/s.md", "keel covered\n")]);
+    let mut daemon = place.start();
+    let disk = SmallDisk::mount(&place.vault.join("sub"), "16m");
+    daemon.wait_holding("covered", &[]);
+    place.write("sub/t.md", "rudder one\n");
+    daemon.wait_holding("rudder", &["sub/t.md"]);
+    place.write("sub/t.md", "halyard\n");
+    daemon.wait_holding("halyard", &["sub/t.md"]);
+    drop(disk);
+    daemon.wait_holding("covered", &["sub/s.md"]);
+    place.write("sub/s.md", "bowsprit\n");
+    daemon.wait_holding("bowsprit", &["sub/s.md"]);
+    daemon.wait_holding("halyard", &[]);
+}
