@@ -211,3 +211,18 @@ fn what_is_mounted_in_a_vault_is_followed() {
     daemon.wait_holding("bowsprit", &["sub/s.md"]);
     daemon.wait_holding("halyard", &[]);
 }
+
+#[test]
+fn an_ignore_file_that_cannot_be_read_is_told_of() {
+    let place = Place::with(&[("a.md", "keel\n"), ("Private/b.md", "keel\n")]);
+    fs::write(place.dir.path().join("rules"), "Private/\n").unwrap();
+    std::os::unix::fs::symlink(place.dir.path().join("rules"), place.vault.join(".situatedignore")).unwrap();
+    let mut daemon = place.start();
+    let skipped = &daemon.status().vaults[0].skipped;
+    assert!(skipped.iter().any(|file| file.path == ".situatedignore" && file.why.contains("nothing")), "{skipped:?}");
+    fs::remove_file(place.vault.join(".situatedignore")).unwrap();
+    let utf_16: Vec<u8> = "\u{FEFF}Private/\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    place.write(".situatedignore", utf_16);
+    daemon.wait_holding("keel", &["a.md"]);
+    assert!(daemon.status().vaults[0].skipped.is_empty());
+}
