@@ -226,3 +226,25 @@ fn an_ignore_file_that_cannot_be_read_is_told_of() {
     daemon.wait_holding("keel", &["a.md"]);
     assert!(daemon.status().vaults[0].skipped.is_empty());
 }
+
+#[test]
+fn notes_that_are_too_large_now_are_not_taken_for_lost() {
+    let place = Place::new();
+    (0..12).for_each(|n| place.write(&format!("n{n}.md"), "keel\n"));
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_vault("all", |vault| vault.notes == 12);
+    place.configure("max_note_bytes = 3\n");
+    assert!(place.run(&["config", "reload"]).status.success());
+    let status = daemon.wait_vault("none", |vault| vault.notes == 0);
+    assert_eq!((&status.vaults[0].doubt, status.vaults[0].skipped.len()), (&None, 12));
+}
+
+#[test]
+fn a_new_hard_link_to_a_note_is_no_change_of_it() {
+    let place = Place::with(&[("n.md", "keel\n")]);
+    let mut daemon = place.start();
+    fs::hard_link(place.vault.join("n.md"), place.dir.path().join("copy.md")).unwrap();
+    let hits = daemon.ask(&by_words("keel")).hits;
+    assert_eq!(hits.iter().map(|hit| (hit.path.as_str(), hit.stale)).collect::<Vec<_>>(), [("n.md", false)]);
+}
