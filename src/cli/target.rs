@@ -70,7 +70,12 @@ pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here:
     if let Some((of, path)) = as_in_answers(what, vaults).filter(|_| vault.is_none() && !here.join(what).exists()) {
         return Scope { vault: Some(of.name.clone()), path: Some(as_printed(Path::new(path))) };
     }
-    let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(as_printed(what)) };
+    let link = what.to_str().filter(|text| note::link(text.trim()).is_some());
+    let printed = link.map_or_else(|| as_printed(what), str::to_owned);
+    let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(printed) };
+    if link.is_some() {
+        return in_vault;
+    }
     if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
         return in_vault;
     }

@@ -4,6 +4,7 @@
 
 mod archive;
 mod builder;
+mod mentions;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,10 +24,11 @@ use context::settings::Levels;
 use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
 use index::{ChunkDoc, ChunkRows, HeadingPaths, NoteEntry, Said};
+use mentions::mentions;
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::{ContextKey, InputHash, Sketch, context_key, text_hash};
 use note::{FileStat, Format, VaultPath};
-use note::{Link, Note, NoteRules, OwnDays, Private};
+use note::{Note, NoteRules, OwnDays, Private};
 use store::record::{ChunkRecord, NoteRecord};
 use store::{NoteWrite, Store, StoreError, VectorCache};
 use vault::documents::FileText;
@@ -345,7 +347,7 @@ impl NotePipeline {
             kind: note.kind.clone(),
             date: note.days.day().map(|date| date.to_string()),
             properties: serde_json::Value::Object(note.front.properties.clone()).to_string(),
-            links: mentions(&note.links),
+            links: mentions(&note.links, &self.root),
             conflict: is_conflict(note.path.file_name()),
             warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
             decided: old.map(|old| old.decided).filter(|_| unchanged).unwrap_or((plan.reason, now)),
@@ -421,12 +423,6 @@ pub(super) fn left_over(
     }
     let paid = record.chunks.iter().zip(contexts).enumerate().filter(|(i, (_, c))| c.is_paid() && !taken[*i]);
     paid.map(|(_, (chunk, context))| (context_key(&chunk.keys, chunk.hash), context.clone())).collect()
-}
-
-/// What links between notes mention ([`Link::mention`]), each once.
-fn mentions(links: &[Link]) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
-    links.iter().filter_map(Link::mention).filter(|mention| seen.insert(mention.clone())).collect()
 }
 
 /// The snapshot's view of a record.

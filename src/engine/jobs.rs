@@ -3,12 +3,13 @@
 //! A job has a part for each vault, and each part has one owner, the indexer of that vault, which alone changes it.
 //! The state of a job is computed from its parts: the worst result, and sums of what was done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::error::CallError;
+use note::VaultPath;
 use protocol::contexts::Estimate;
 use protocol::jobs::{ContextProgress, Job, JobKind, JobPart, JobState, Scope, SkippedFile};
 
@@ -94,6 +95,8 @@ pub(super) struct Part {
     /// Why it ended early, or differs from what was asked for.
     pub(super) problem: Option<String>,
     failed: Vec<SkippedFile>,
+    /// Notes that are empty and were not: whether they stay so is waited for.
+    emptied: HashSet<VaultPath>,
 }
 
 impl Part {
@@ -102,6 +105,17 @@ impl Part {
         if self.failed.len() < MOST_FAILED {
             self.failed.push(SkippedFile { path: path.to_owned(), why: why.to_owned() });
         }
+    }
+
+    /// A note is empty and was not.
+    pub(super) fn find_emptied(&mut self, path: VaultPath) {
+        self.emptied.insert(path);
+    }
+
+    /// Whether it has ended, or waits only for emptied notes.
+    fn is_left_with_emptied(&self) -> bool {
+        let looked_at = self.done + self.emptied.len() as u64;
+        self.open == 0 || (!self.emptied.is_empty() && self.total.is_some_and(|total| looked_at >= total))
     }
 
     /// These notes failed, and no others.
@@ -226,6 +240,12 @@ impl Jobs {
 
     pub(super) fn get(&self, number: u64) -> Result<Job, CallError> {
         self.table.lock().jobs.get(&number).map(Entry::now).ok_or_else(|| unknown(number))
+    }
+
+    /// Whether a job waits only for emptied notes, which may be written again at once.
+    pub(super) fn waits_for_emptied(&self, number: u64) -> bool {
+        let table = self.table.lock();
+        table.jobs.get(&number).is_some_and(|job| job.parts.values().all(Part::is_left_with_emptied))
     }
 
     /// Waits until the job has made progress or ended, at most for `timeout`.

@@ -14,7 +14,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use self::names::{Bearer, NameKeys, Names};
 use super::{NoteEntry, NoteNo, NoteTable};
-use note::{BY_ID, VaultPath};
+use note::{BY_ID, Format, IN_VAULT, VaultPath};
 
 pub(super) use like::named_like;
 
@@ -29,10 +29,12 @@ enum Kind {
     /// The first word of a file name, title or alias of several words, stored with a space behind it: no whole name
     /// ends in a space.
     FirstWord,
+    /// The time of its making, with which its file name begins or ends: see [`id`].
+    Id,
 }
 
 impl Kind {
-    const ALL: [Kind; 5] = [Kind::Path, Kind::Stem, Kind::Title, Kind::Alias, Kind::FirstWord];
+    const ALL: [Kind; 6] = [Kind::Path, Kind::Stem, Kind::Title, Kind::Alias, Kind::FirstWord, Kind::Id];
 
     /// How well a whole name of this kind fits; see [`Target::path_rank`] for paths.
     fn rank(self) -> u8 {
@@ -41,6 +43,7 @@ impl Kind {
             Kind::Stem => TITLE - 1,
             Kind::Title => TITLE,
             Kind::Alias | Kind::FirstWord => TITLE + 1,
+            Kind::Id => ID,
         }
     }
 }
@@ -135,18 +138,27 @@ impl Links {
     /// The note that a target names, seen from the note at `from`, and how it comes by that name; less is better.
     ///
     /// In this order: the target as a path (from the vault's root, or from the folder of `from`), as the end of
-    /// a path, as a title, as an alias. What is left ambiguous goes to the same folder, then to the
-    /// path that is spelt so in upper and lower case, then to the shortest path, then to the first in the alphabet.
+    /// a path, as a title, as an alias, as an id if one note has it. What is left ambiguous goes to the same folder, then
+    /// to the path that is spelt so in upper and lower case, then to the shortest path, then to the first in the alphabet.
     fn named(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
+        if let Some((vault, target)) = target.strip_prefix(IN_VAULT).and_then(|place| place.split_once('/')) {
+            // Dendron may call a vault otherwise than its folder.
+            return self.within(notes, vault, target).or_else(|| self.named(notes, target, from));
+        }
         // Nearly every target is a name that one note bears, or none. Then it means the same in every linking note.
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
             let mut bearers = self.names.all(self.keys.of(&name));
-            let bearer = bearers.next()?;
+            let Some(bearer) = bearers.next() else { return self.journal(notes, target) };
             if bearers.next().is_none() {
                 return bearer.kinds().next().map(|kind| (kind.rank(), bearer.no));
             }
         }
+        self.placed(notes, target, from).or_else(|| self.journal(notes, target))
+    }
+
+    /// The same for a target that has a folder or an ending, or that several notes bear.
+    fn placed(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
         let target = Target::new(target, from)?;
         let exact = self.exact(notes, &target);
         if exact.is_some() || target.relative {
@@ -157,7 +169,28 @@ impl Links {
             let elsewhere = note.path.folder() != from.folder();
             (rank, elsewhere, !target.is_spelt(path), path.matches('/').count(), path.len(), path, note.no)
         });
-        ranked.min().map(|best| (best.0, best.6))
+        let best = ranked.min().map(|best| (best.0, best.6))?;
+        let is_other = |(rank, note): (u8, &Arc<NoteEntry>)| rank == ID && note.no != best.1;
+        (best.0 < ID || !self.ranked(notes, &target).any(is_other)).then_some(best)
+    }
+
+    /// The page of the day that a target is: Logseq's links may write days in any form, its files do not.
+    fn journal(&self, notes: &NoteTable, target: &str) -> Option<(u8, NoteNo)> {
+        let is_page =
+            |note: &&Arc<NoteEntry>| note.path.journal().is_some() && key(note.path.folder()).ends_with(JOURNALS);
+        let bearers = self.names.all(self.keys.of(&day(target)?));
+        let pages = bearers.filter_map(|bearer| notes.get(bearer.no)).filter(is_page);
+        pages.map(|note| (Kind::Alias.rank(), note.no)).min()
+    }
+
+    /// The note that a target names in a folder called `vault`, or below it.
+    fn within(&self, notes: &NoteTable, vault: &str, target: &str) -> Option<(u8, NoteNo)> {
+        let (vault, root) = (key(vault), VaultPath::parse("root")?);
+        let target = Target::new(target, &root)?;
+        let is_in = |note: &NoteEntry| key(note.path.folder()).split('/').any(|folder| folder == vault);
+        let ranked = self.ranked(notes, &target).filter(|(_, note)| is_in(note));
+        let ranked = ranked.map(|(rank, note)| (rank, note.path.as_str().len(), note.path.as_str(), note.no));
+        ranked.min().map(|best| (best.0, best.3))
     }
 
     /// The notes that bear a target's name, and how; less is better.
@@ -176,27 +209,35 @@ impl Links {
             let rank = match kind {
                 Kind::Path | Kind::FirstWord => return None,
                 Kind::Stem => target.path_rank(&key(note.path.as_str()))?,
-                Kind::Title | Kind::Alias => kind.rank(),
+                Kind::Title | Kind::Alias | Kind::Id => kind.rank(),
             };
             Some((rank, note))
         })
     }
 
     /// The notes that a user means by a name. The name is read as a path without regard to case, the end of a path, a
-    /// title or an alias: the first of these that fits any note counts, and all notes that it fits are given, the
+    /// title, an alias or an id: the first of these that fits any note counts, and all notes that it fits are given, the
     /// shortest path first; of paths that differ in case only those that are spelt so, if any is. Notes that `hides` picks
     /// are left out.
     pub(super) fn meant(&self, notes: &NoteTable, name: &str, hides: &dyn Fn(&NoteEntry) -> bool) -> Vec<NoteNo> {
+        let is_shown = |no: &NoteNo| notes.get(*no).is_some_and(|note| !hides(note));
+        if let Some((vault, name)) = name.strip_prefix(IN_VAULT).and_then(|place| place.split_once('/')) {
+            let within = self.within(notes, vault, name).map(|(_, no)| no).filter(is_shown);
+            return within.map_or_else(|| self.meant(notes, name, hides), |no| vec![no]);
+        }
         // A user is in no folder of the vault, so names are seen from its root.
         let root = VaultPath::parse("user");
         let Some(target) = root.and_then(|root| Target::new(name, &root)) else { return Vec::new() };
         let shown = self.ranked(notes, &target).filter(|(_, note)| !hides(note));
         let mut ranked: Vec<_> =
-            shown.map(|(rank, note)| ((rank, !target.is_spelt(note.path.as_str())), note)).collect();
+            shown.map(|(rank, note)| ((rank, rank < ID && !target.is_spelt(note.path.as_str())), note)).collect();
         ranked.sort_unstable_by_key(|(rank, note)| (*rank, note.path.as_str().len(), note.path.as_str()));
         let best = ranked.first().map(|(rank, _)| *rank);
         let mut meant: Vec<NoteNo> = ranked.iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, n)| n.no).collect();
         meant.dedup();
+        if meant.is_empty() {
+            meant.extend(self.journal(notes, name).map(|(_, no)| no).filter(is_shown));
+        }
         meant
     }
 
@@ -216,7 +257,7 @@ impl Links {
 
     /// The notes of this file name, title or alias.
     pub(super) fn bearing(&self, name: &str) -> Vec<NoteNo> {
-        let bearers = self.bearers(&key(name)).filter(|(kind, _)| *kind != Kind::Path);
+        let bearers = self.bearers(&key(name)).filter(|(kind, _)| !matches!(kind, Kind::Path | Kind::Id));
         let mut notes: Vec<NoteNo> = bearers.map(|(_, no)| no).collect();
         notes.sort_unstable();
         notes.dedup();
@@ -265,9 +306,11 @@ impl Links {
 const LOCAL: u8 = 1;
 /// The rank of a title; those of paths and file names are less.
 const TITLE: u8 = 3;
+/// The rank of an id.
+const ID: u8 = TITLE + 2;
 
-/// Endings of files that notes link to and that are not notes. A target that merely contains a dot (`v1.2`, `Node.js`)
-/// may well be a note that is still to be written.
+/// Endings of files that notes link to and that are not notes, besides those of attachments. A target that merely contains
+/// a dot (`v1.2`, `Node.js`) may well be a note that is still to be written.
 const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf mp3 m4a wav ogg flac 3gp mp4 m4v mov mkv \
     webm ogv zip gz tar 7z csv tsv xlsx xls docx doc pptx ppt odt ods epub html htm css json yaml yml toml xml canvas \
     base excalidraw drawio bib tex ipynb ";
@@ -275,7 +318,11 @@ const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf m
 /// Whether a mention that names no note is a file of another kind, as far as its ending tells.
 pub(super) fn is_file(mention: &str) -> bool {
     let ending = |(_, ending): (&str, &str)| FILES.contains(&format!(" {} ", ending.to_ascii_lowercase()));
-    let ends = |target: &str| target.trim_end().rsplit_once('.').is_some_and(ending);
+    let is_attachment = |target: &str| Format::of(target) == Some(Format::Attachment);
+    let ends = |target: &str| {
+        let target = target.trim_end();
+        is_attachment(target) || target.rsplit_once('.').is_some_and(ending)
+    };
     // `tide.png?raw=true` has a query behind the file's name.
     let is_file = |target: &str| ends(target) || target.rsplit_once('?').is_some_and(|(path, _)| ends(path));
     let (target, other) = sides(mention);
@@ -368,7 +415,38 @@ fn join(folder: &str, path: &str) -> Option<String> {
 /// The form in which names are compared: NFC, lower case, without outer white space.
 pub(super) fn key(name: &str) -> String {
     let name = name.trim();
-    if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfc().flat_map(char::to_lowercase).nfc().collect() }
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    // At the end of a word, a capital sigma is written otherwise in lower case.
+    let lower = |c: char| c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c });
+    name.nfc().flat_map(lower).nfc().collect()
+}
+
+/// The folder of Logseq's pages of days.
+const JOURNALS: &str = "journals";
+
+/// Fewest digits of a day.
+const DAY_DIGITS: usize = 5;
+
+/// The day that a target is, in the form of a name.
+fn day(target: &str) -> Option<String> {
+    // Nearly no target is one.
+    let digits = target.bytes().filter(u8::is_ascii_digit).count();
+    (digits >= DAY_DIGITS).then(|| note::day_named(target))?.map(|day| day.to_string())
+}
+
+/// The time, to the minute at least, with which a file's normalised name begins or ends among other words: `202403151230
+/// tides`, `20240315t123045--tides`. Zettlr, The Archive, zk and Denote give notes such ids, by which links name them.
+fn id(stem: &str) -> Option<&str> {
+    let is_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let is_id = |part: &&str| match part.split_once('t') {
+        Some((day, time)) => day.len() == 8 && matches!(time.len(), 4..=6) && is_digits(day) && is_digits(time),
+        None => (12..=17).contains(&part.len()) && is_digits(part),
+    };
+    let mut parts = stem.split(|c: char| !c.is_ascii_alphanumeric());
+    let ends = [parts.next(), parts.next_back()];
+    ends.into_iter().flatten().find(is_id).filter(|id| id.len() < stem.len())
 }
 
 fn last(path: &str) -> &str {
@@ -385,15 +463,18 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
     let titles = std::iter::once(note.title()).chain(page.as_deref()).map(|title| (Kind::Title, title));
     let ids: Vec<String> = note::ids(note.properties()).iter().map(|id| format!("{BY_ID}{id}")).collect();
     let aliases = note.aliases().chain(ids.iter().map(String::as_str)).map(|alias| (Kind::Alias, alias));
-    let others: Vec<_> =
-        titles.chain(aliases).map(|(kind, name)| (kind, key(name))).filter(|(_, name)| *name != stem).collect();
+    let id = id(&stem).map(|id| (Kind::Id, id));
+    let others =
+        titles.chain(aliases).map(|(kind, name)| (kind, key(name))).chain(id.map(|(k, id)| (k, id.to_owned())));
+    let others: Vec<_> = others.filter(|(_, name)| *name != stem).collect();
     let path = format!("/{}", without_extension(&key(note.path.as_str())));
     let whole: Vec<_> = std::iter::once((Kind::Stem, stem)).chain(others).collect();
     let first = |(_, name): &(Kind, String)| Some((Kind::FirstWord, format!("{} ", name.split_once(' ')?.0)));
     let mut begin: Vec<_> = whole.iter().filter_map(first).collect();
     begin.dedup();
-    // Its first word would be that of thousands of notes.
-    let journal = note.path.journal().map(|day| (Kind::Alias, key(&day)));
+    // Their first words would be those of thousands of notes.
+    let journal = note.path.journal_title().into_iter().chain(note.path.journal().map(|day| day.to_string()));
+    let journal = journal.map(|day| (Kind::Alias, key(&day)));
     std::iter::once((Kind::Path, path)).chain(whole).chain(begin).chain(journal).filter(|(_, name)| !name.is_empty())
 }
 
@@ -405,7 +486,7 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
         let whole = key(target);
         let stem = without_extension(&whole).to_owned();
         let last = last(&stem).to_owned();
-        let mut all = vec![whole, stem, last];
+        let mut all = vec![day(target).unwrap_or_default(), whole, stem, last];
         all.dedup();
         all.into_iter().filter(|name| !name.is_empty())
     })

@@ -7,6 +7,9 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+/// The kind of notes of a day.
+pub(super) const DAILY: &str = "daily";
+
 /// The day a property names: text in any of the forms of [`from_text`], or a number.
 pub(super) fn from_value(value: &Value) -> Option<Date> {
     match value {
@@ -112,17 +115,21 @@ fn day_first(text: &str) -> Option<(Date, usize)> {
     Some((date?, text.len() - rest.len()))
 }
 
-/// The day that a file's name is, as Logseq writes it in links unless it is set otherwise: `Mar 5th, 2026`.
-pub(super) fn in_logseq(name: &str) -> Option<String> {
+/// The day that a whole name is in one of the forms that Logseq uses for files.
+pub(super) fn of_journal(name: &str) -> Option<Date> {
     let (date, _) = year_first(name).filter(|(_, length)| (*length, name.len()) == (10, 10))?;
+    matches!(name.as_bytes()[4], b'-' | b'_').then_some(date)
+}
+
+/// A day as Logseq writes it in links unless it is set otherwise: `Mar 5th, 2026`.
+pub(super) fn in_logseq(date: Date) -> String {
     let ending = match date.day() {
         1 | 21 | 31 => "st",
         2 | 22 => "nd",
         3 | 23 => "rd",
         _ => "th",
     };
-    let named = matches!(name.as_bytes()[4], b'-' | b'_');
-    named.then(|| format!("{} {}{ending}, {}", date.strftime("%b"), date.day(), date.year()))
+    format!("{} {}{ending}, {}", date.strftime("%b"), date.day(), date.year())
 }
 
 /// What a file name says about days.
@@ -151,7 +158,7 @@ fn in_digits(name: &str) -> Option<Named> {
     // A longer one has a time: it is the id of a note, not the name of a day.
     let is_alone = length <= 10
         && [&name[..at], &name[at + length..]].map(words::fold).iter().all(|rest| words::is_only_weekday(rest));
-    Some(Named { date, kind: is_alone.then_some("daily") })
+    Some(Named { date, kind: is_alone.then_some(DAILY) })
 }
 
 fn name_date(name: &str, at: usize) -> Option<(Date, usize)> {
@@ -168,7 +175,7 @@ fn name_date(name: &str, at: usize) -> Option<(Date, usize)> {
 
 fn in_words(name: &str) -> Option<Named> {
     let found = words::date(&words::fold(name)).filter(|found| found.together)?;
-    Some(Named { date: found.date, kind: found.alone.then_some("daily") })
+    Some(Named { date: found.date, kind: found.alone.then_some(DAILY) })
 }
 
 fn period(name: &str) -> Option<Named> {

@@ -39,6 +39,7 @@ pub use format::Format;
 pub use frontmatter::FrontMatter;
 pub use frontmatter::{FIELDS, dates_note};
 pub use ids::{BY_ID, ids};
+pub use links::IN_VAULT;
 pub use path::{FileStat, VaultPath};
 pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
@@ -168,6 +169,8 @@ pub struct Link {
     pub kind: LinkKind,
     /// Whether it embeds its target (`![[…]]`, `![…](…)`).
     pub embed: bool,
+    /// The vault of its target, as Dendron names it: mostly a folder of that name.
+    pub vault: Option<String>,
     /// The target note or file as written, percent-decoded for Markdown links, without heading and block
     /// part; empty for a link within the note.
     pub target: String,
@@ -258,7 +261,8 @@ impl NoteRules {
 /// marks within words, Org's quotes; comments in Markdown alone. 8: references of Logseq and Org by ids, a file's own
 /// drawer in Org. 9: days in properties. 10: Org's headlines without the states of tasks, all of Org's lines of tags;
 /// titles of Org and reStructuredText without marks; files within addresses; numbers in lists of properties. 11: targets
-/// of wikilinks, footnote references and tags behind the words that they stand between.
+/// of wikilinks, footnote references and tags behind the words that they stand between; more of the links of Dendron,
+/// Logseq, Denote and Org.
 const READING: &str = "notes/11";
 
 /// The warning about a note that is private because its front matter cannot be read.
@@ -397,6 +401,24 @@ pub fn weekday(word: &str) -> Option<i8> {
 /// The day that the value of a property names, in any of the forms that people write.
 pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)
+}
+
+/// The day that a whole name is, in any of these forms, with or without its weekday.
+pub fn day_named(name: &str) -> Option<jiff::civil::Date> {
+    let of_day = || dates::in_name(name).filter(|named| named.kind == Some(dates::DAILY)).map(|named| named.date);
+    dates::in_figures(name).or_else(of_day)
+}
+
+/// The link that a whole text is, as notes have it in any format: `[[Note#Heading|text]]`, `[text](Note.md)`,
+/// `[[file:note.org][text]]`, `((id))`.
+pub fn link(text: &str) -> Option<Link> {
+    let read = |format| {
+        let links = Structure::read(format, text, 0, &mut Vec::new()).pass.found.links;
+        links.into_iter().find(|link| link.span == (0..text.len()))
+    };
+    let between_notes = |link: &Link| link.kind != LinkKind::Url;
+    let markdown = read(Format::Markdown).filter(|_| !text.contains("]["));
+    markdown.clone().filter(between_notes).or_else(|| read(Format::Org)).or(markdown)
 }
 
 /// The day that a whole text is, written in digits: `2026-11-20`, `2026/11/20`, `20.11.2026`; not `3/8/2026`, which

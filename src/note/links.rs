@@ -109,7 +109,7 @@ impl Found {
         };
         let (target, block, span) = (format!("{BY_ID}{id}"), Some(id.to_owned()), at..at + id.len() + "(())".len());
         let end = span.end;
-        self.links.push(Link { kind: LinkKind::Wiki, embed: false, target, heading: None, block, alias: None, span });
+        self.links.push(Link { target, block, ..Link::to(LinkKind::Wiki, span) });
         end
     }
 
@@ -124,15 +124,7 @@ impl Found {
         let web = matches!(&text[start..at], "http" | "https");
         let end = at + trimmed_address(&rest[..length]);
         if web && end > at + 3 {
-            self.links.push(Link {
-                kind: LinkKind::Url,
-                embed: false,
-                target: text[start..end].to_owned(),
-                heading: None,
-                block: None,
-                alias: None,
-                span: start..end,
-            });
+            self.links.push(Link { target: text[start..end].to_owned(), ..Link::to(LinkKind::Url, start..end) });
         }
         at + length
     }
@@ -373,14 +365,14 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
         Some((target, shown)) => (target.strip_suffix('\\').unwrap_or(target), Some(shown)),
         None => (inner, None),
     };
-    let target = target.trim();
-    let target = target.strip_prefix(DENDRON).and_then(|place| place.split_once('/')).map_or(target, |(_, note)| note);
+    let (vault, target) = in_vault(target.trim());
     let (shown, _size) = shown.map_or((None, None), |shown| split_size(shown, embed));
     let mut link = if has_scheme(target) {
-        Link { kind: LinkKind::Url, embed, target: target.to_owned(), heading: None, block: None, alias: None, span }
+        Link { embed, target: target.to_owned(), ..Link::to(LinkKind::Url, span) }
     } else {
         let (note, heading, block) = parts(target, true);
-        Link { kind: LinkKind::Wiki, embed, target: note, heading, block, alias: None, span }
+        let vault = vault.map(str::to_owned);
+        Link { embed, vault, target: note, heading, block, ..Link::to(LinkKind::Wiki, span) }
     };
     link.alias = shown.map(str::trim).filter(|shown| !shown.is_empty() && *shown != target).map(str::to_owned);
     (!target.is_empty()).then_some(link)
@@ -401,26 +393,41 @@ pub(super) fn citation(text: &str, span: Range<usize>) -> Option<Link> {
     (is_address && closes).then(|| markdown(dest, shown, whole, false))
 }
 
-/// The scheme of links between notes: `dendron://vault/note` is a note's name with its vault's before it.
-const DENDRON: &str = "dendron://";
+/// What a link that names its note's vault begins with: `dendron://vault/note` is a note's name with its vault's before it.
+pub const IN_VAULT: &str = "dendron://";
+
+/// What a link of Denote to a note by its id begins with.
+pub(super) const DENOTE: &str = "denote:";
+
+/// The vault that a target names, if it names one, and the rest of it.
+fn in_vault(target: &str) -> (Option<&str>, &str) {
+    let parted = target.strip_prefix(IN_VAULT).and_then(|place| place.split_once('/'));
+    parted.map_or((None, target), |(vault, note)| (Some(vault), note))
+}
 
 impl Link {
+    /// A link of this kind to nothing.
+    pub(super) fn to(kind: LinkKind, span: Range<usize>) -> Link {
+        let (vault, target, heading, block, alias) = (None, String::new(), None, None, None);
+        Link { kind, embed: false, vault, target, heading, block, alias, span }
+    }
+
     /// The wikilink or embed read with its text first: `[[text|target]]`, as Dendron, Gollum and TiddlyWiki write it.
     /// Only the vault can tell which way is meant: by which side names one of its notes.
     pub fn text_first(&self) -> Option<Link> {
         let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki)?;
-        let target = match target.strip_prefix(DENDRON) {
-            Some(place) => place.split_once('/')?.1,
-            None if has_scheme(target) => return None,
-            None => target,
-        };
+        let (vault, target) = in_vault(target);
+        if has_scheme(target) {
+            return None;
+        }
+        let vault = vault.map(str::to_owned);
         let (target, heading, block) = parts(target, true);
         let mut shown = self.target.clone();
         for (mark, part) in [("#", &self.heading), ("#^", &self.block)] {
             shown.extend(part.iter().flat_map(|part| [mark, part]));
         }
         let alias = Some(shown).filter(|shown| *shown != target);
-        (!target.is_empty()).then_some(Link { target, heading, block, alias, ..self.clone() })
+        (!target.is_empty()).then_some(Link { vault, target, heading, block, alias, ..self.clone() })
     }
 
     /// The link's target as it is stored for lookups. If the link can be read with its text first, the target of that
@@ -428,22 +435,44 @@ impl Link {
     pub fn mention(&self) -> Option<String> {
         let between_notes = self.kind != LinkKind::Url && !self.target.is_empty();
         between_notes.then(|| match self.text_first() {
-            Some(other) => format!("{}\n{}", self.target, other.target),
-            None => self.target.clone(),
+            Some(other) => format!("{}\n{}", self.place(), other.place()),
+            None => self.place(),
         })
+    }
+
+    /// The target with the vault's name before it if the link has one; an id alone.
+    fn place(&self) -> String {
+        match &self.vault {
+            Some(vault) => format!("{IN_VAULT}{vault}/{}", self.target),
+            None => self.target.strip_prefix(DENOTE).unwrap_or(&self.target).to_owned(),
+        }
+    }
+
+    /// The file of this machine that the link names by its whole path, which may begin with `~/` for the home folder.
+    pub fn file(&self) -> Option<String> {
+        let path = match self.kind {
+            LinkKind::Url => percent_decoded(self.target.strip_prefix("file://")?.split('#').next()?),
+            LinkKind::Wiki | LinkKind::Markdown => self.target.clone(),
+        };
+        (path.starts_with('/') || path.starts_with("~/")).then_some(path)
     }
 }
 
 /// The Markdown link or image to `dest`, as the parser gives it: unescaped, not percent-decoded.
 pub(super) fn markdown(dest: &str, shown: &str, span: Range<usize>, embed: bool) -> Link {
     let shown = super::outline::fold(split_size(shown, embed).0.unwrap_or_default());
-    let (kind, (target, heading, block)) = if has_scheme(dest) {
-        (LinkKind::Url, (dest.to_owned(), None, None))
-    } else {
-        (LinkKind::Markdown, parts(dest, false))
+    let page = dest.strip_prefix("[[").and_then(|dest| dest.strip_suffix("]]")).filter(|page| !page.is_empty());
+    let block = dest.strip_prefix("((").and_then(|dest| dest.strip_suffix("))")).filter(|id| ids::is_uuid(id));
+    let (kind, (target, heading, block)) = match (page, block) {
+        // Logseq gives links between pages and to blocks a text of their own so.
+        (Some(page), _) if has_scheme(page) => (LinkKind::Url, (page.to_owned(), None, None)),
+        (Some(page), _) => (LinkKind::Markdown, parts(page, true)),
+        (_, Some(id)) => (LinkKind::Markdown, (format!("{BY_ID}{id}"), None, Some(id.to_owned()))),
+        _ if has_scheme(dest) => (LinkKind::Url, (dest.to_owned(), None, None)),
+        _ => (LinkKind::Markdown, parts(dest, false)),
     };
     let alias = Some(shown).filter(|shown| !shown.is_empty() && *shown != target);
-    Link { kind, embed, target, heading, block, alias, span }
+    Link { embed, target, heading, block, alias, ..Link::to(kind, span) }
 }
 
 /// Takes the size (`100`, `100x200`) off what an embed shows.
@@ -488,9 +517,10 @@ fn parts(dest: &str, wiki: bool) -> (String, Option<String>, Option<String>) {
     }
 }
 
-/// Whether a target names a scheme. One letter is a drive, and a space after the colon makes it a title.
+/// Whether a target names a scheme other than Denote's. One letter is a drive, and a space after the colon makes it a
+/// title.
 fn has_scheme(dest: &str) -> bool {
-    let Some((scheme, rest)) = dest.split_once(':') else {
+    let Some((scheme, rest)) = dest.split_once(':').filter(|_| !dest.starts_with(DENOTE)) else {
         return dest.starts_with("//");
     };
     let letters = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));

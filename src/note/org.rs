@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::ids::{self, BY_ID};
-use super::links;
+use super::ids;
 use super::markdown::Pass;
 use super::marks::unmarked;
 use super::plain::lines;
-use super::{Block, BlockKind, Heading, LinkKind, outline};
+use super::{Block, BlockKind, Heading, outline};
+use links::Places;
+
+mod links;
 
 /// The deepest level of a headline; deeper ones count as this level.
 const DEEPEST: usize = 6;
@@ -22,7 +24,7 @@ enum Inside {
     /// `#+begin_…`: up to `#+end_…`.
     Environment(BlockKind),
     /// `:PROPERTIES:`, `:LOGBOOK:` or a block of comment: up to the line that is said. Holds the index of its first line
-    /// in [`Found::comments`](links::Found::comments).
+    /// in [`Found::comments`](super::links::Found::comments).
     Drawer(usize, &'static str),
 }
 
@@ -67,9 +69,6 @@ const DECLARING: [&str; 3] = ["todo", "seq_todo", "typ_todo"];
 /// The longest `1/2]` or `50%]`, in bytes.
 const LONGEST_COOKIE: usize = 16;
 
-/// How far the end of a link may be from its beginning, in bytes: an editor fills its text over several lines.
-const LONGEST_LINK: usize = 2_000;
-
 /// Marks around bold, italic, underlined and struck words, verbatim text and code.
 pub(super) const MARKS: [char; 6] = ['*', '/', '_', '+', '=', '~'];
 
@@ -82,12 +81,13 @@ pub(super) fn pass(text: &str, start: usize) -> (Pass, Map<String, Value>) {
     let (pass, keywords) = (Pass::default(), Map::new());
     let ids = Vec::new();
     let (block, inside) = (None, Inside::Text);
-    let states = states(text, start);
-    let mut reader = Reader { text, states, pass, keywords, ids, block, inside, commented: None };
+    let (states, places) = (states(text, start), Places::default());
+    let mut reader = Reader { text, states, pass, keywords, ids, places, block, inside, commented: None };
     for span in lines(text, start) {
         reader.line(&text[span.clone()], span);
     }
     reader.leave(text.len());
+    reader.find_places();
     ids::add(&mut reader.keywords, reader.ids);
     (reader.pass, reader.keywords)
 }
@@ -100,6 +100,8 @@ struct Reader<'t> {
     keywords: Map<String, Value>,
     /// Ids of the file and of its headlines.
     ids: Vec<&'t str>,
+    /// What its own links may name.
+    places: Places<'t>,
     /// The block that is open: what it is, and where it begins.
     block: Option<(BlockKind, usize)>,
     inside: Inside,
@@ -171,6 +173,9 @@ impl<'t> Reader<'t> {
             self.close(span.start);
             self.pass.found.comments.push(span);
             if let Some((name, value)) = keyword.split_once(':') {
+                if name.eq_ignore_ascii_case("name") {
+                    self.name(value);
+                }
                 self.keyword(name, value);
             }
             return;
@@ -184,7 +189,9 @@ impl<'t> Reader<'t> {
             self.close(span.start);
             self.block = Some((kind, span.start));
         }
-        self.links(span);
+        if kind != BlockKind::Code {
+            self.links(span);
+        }
     }
 
     fn heading(&mut self, rest: &str, level: usize, span: Range<usize>) {
@@ -256,44 +263,6 @@ impl<'t> Reader<'t> {
         if let Some(own) = own.as_array_mut() {
             own.extend(tags);
         }
-    }
-
-    /// `[[target]]` and `[[target][text]]`; the target may be `file:note.org::*Heading`, or `*Heading` of this note.
-    fn links(&mut self, span: Range<usize>) {
-        let last = self.pass.found.links.last().map_or(0, |link| link.span.end);
-        let mut at = span.start.max(last);
-        while let Some(open) = self.text.get(at..span.end).and_then(|rest| rest.find("[[")) {
-            let start = at + open;
-            let Some(length) = self.text[start..self.link_within(start, &span)].find("]]") else { return };
-            let end = start + length + 2;
-            let inner = &self.text[start + 2..end - 2];
-            let (target, shown) = inner.split_once("][").unwrap_or((inner, ""));
-            let target = target.strip_prefix("file:").unwrap_or(target);
-            let place = if target.starts_with('*') { Some(("", target)) } else { target.split_once("::") };
-            let (target, place) = place.filter(|_| !target.contains("://")).unwrap_or((target, ""));
-            let mut link = links::markdown(target, shown, start..end, false);
-            if target.starts_with(BY_ID) {
-                link.kind = LinkKind::Markdown;
-            }
-            link.heading = place.strip_prefix('*').map(str::to_owned).or(link.heading);
-            if link.kind != LinkKind::Url && shown.is_empty() {
-                link.alias = None;
-            }
-            self.pass.found.links.push(link);
-            at = end;
-        }
-    }
-
-    /// Where a link that begins at `start` ends at the latest: with its paragraph, of which `line` is a line.
-    fn link_within(&self, start: usize, line: &Range<usize>) -> usize {
-        if headline(&self.text[line.clone()]).is_some() {
-            return line.end;
-        }
-        let ends =
-            |line: &str| line.trim().is_empty() || headline(line).is_some() || line.trim_start().starts_with("#+");
-        let limit = self.text.floor_char_boundary(start + LONGEST_LINK).max(line.end);
-        let rest = lines(&self.text[..limit], line.end);
-        rest.take_while(|line| !ends(&self.text[line.clone()])).last().map_or(line.end, |line| line.end)
     }
 
     /// Ends what is open at `end` without having been closed.

@@ -119,9 +119,14 @@ impl VaultPath {
         (page != stem && !page.trim().is_empty() && !page.contains(char::is_control)).then_some(page)
     }
 
-    /// The title that Logseq gives to the page of a day in a file called `2026_03_05` or `2026-03-05`: `Mar 5th, 2026`.
-    pub fn journal(&self) -> Option<String> {
-        dates::in_logseq(self.stem())
+    /// The day of a page that Logseq keeps in a file called `2026_03_05` or `2026-03-05`.
+    pub fn journal(&self) -> Option<jiff::civil::Date> {
+        dates::of_journal(self.stem())
+    }
+
+    /// The title that Logseq gives to the page of a day unless it is set otherwise: `Mar 5th, 2026`.
+    pub fn journal_title(&self) -> Option<String> {
+        self.journal().map(dates::in_logseq)
     }
 
     /// The folder, `""` at the root.

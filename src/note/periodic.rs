@@ -3,7 +3,7 @@
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use serde::Deserialize;
 
-use super::dates::words;
+use super::dates::{DAILY, words};
 use crate::VaultPath;
 
 /// Where Obsidian keeps the settings of its daily notes, and the plugin Periodic Notes its own.
@@ -23,7 +23,7 @@ pub struct Periodic {
 
 /// The kinds, and how their names are formed where nothing is set.
 const KINDS: [(&str, &str); 5] = [
-    ("daily", "YYYY-MM-DD"),
+    (DAILY, "YYYY-MM-DD"),
     ("weekly", "gggg-[W]ww"),
     ("monthly", "YYYY-MM"),
     ("quarterly", "YYYY-[Q]Q"),
@@ -152,7 +152,7 @@ impl Periodic {
         let day = has(Field::Day) || format.contains(&Token::Ordinal);
         let tells = year
             && match kind {
-                "daily" => month && day,
+                DAILY => month && day,
                 "weekly" => has(Field::Week) || (month && day),
                 "monthly" => month,
                 "quarterly" => has(Field::Quarter) || month,

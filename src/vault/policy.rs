@@ -25,7 +25,7 @@ use parking_lot::RwLock;
 
 use super::documents::MOST_BYTES;
 use super::obsidian::{LONGEST, template_folders};
-use super::read::read;
+use super::read::{ReadError, read};
 use super::root::VaultError;
 use crate::settings::VaultConfig;
 use note::format::Reading;
@@ -122,6 +122,9 @@ pub(super) struct RulesOf {
     folder: PathBuf,
     above: Rules,
 }
+
+/// Ignore files that cannot be read, and why.
+pub(super) type Unread = Vec<(VaultPath, ReadError)>;
 
 /// Which ignore files a folder has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -270,7 +273,7 @@ impl Policy {
         let seen = self.seen.read().get(name).cloned();
         seen.unwrap_or_else(|| {
             let above = folder.and_then(|(_, above)| above.clone());
-            let rules = self.load(name, above.clone(), IgnoreFiles { situated: true, git: true });
+            let (rules, _) = self.load(name, above.clone(), IgnoreFiles { situated: true, git: true });
             // A folder without ignore files may be a name that a client made up: it is not remembered.
             if !same(&rules, &above) {
                 self.remember(name, &rules);
@@ -280,15 +283,15 @@ impl Policy {
     }
 
     /// Reads a folder's ignore files anew. Walks call this from the outside in, with the ignore files that the listing
-    /// has.
-    pub(super) fn refresh(&self, folder: Option<&VaultPath>, above: &Rules, has: IgnoreFiles) -> Rules {
+    /// has. Also returns those that cannot be read.
+    pub(super) fn refresh(&self, folder: Option<&VaultPath>, above: &Rules, has: IgnoreFiles) -> (Rules, Unread) {
         if folder.is_none() {
             self.read_templates();
         }
         let name = folder.map_or("", VaultPath::as_str);
-        let rules = self.load(name, above.clone(), has);
+        let (rules, unread) = self.load(name, above.clone(), has);
         self.remember(name, &rules);
-        rules
+        (rules, unread)
     }
 
     /// The rules in the folder that holds `path`, or why a folder on the way to it is ignored.
@@ -307,34 +310,44 @@ impl Policy {
         self.seen.write().insert(folder.into(), rules.clone());
     }
 
-    fn load(&self, folder: &str, above: Rules, has: IgnoreFiles) -> Rules {
-        let situated = if has.situated { self.globs(folder, SITUATED) } else { Gitignore::empty() };
-        let git = if has.git { self.globs(folder, GIT) } else { Gitignore::empty() };
+    fn load(&self, folder: &str, above: Rules, has: IgnoreFiles) -> (Rules, Unread) {
+        let mut unread = Vec::new();
+        let mut globs = |has: bool, name: &str| {
+            let globs = if has { self.globs(folder, name) } else { Ok(Gitignore::empty()) };
+            globs.unwrap_or_else(|error| {
+                unread.push(error);
+                Gitignore::empty()
+            })
+        };
+        let (situated, git) = (globs(has.situated, SITUATED), globs(has.git, GIT));
         if situated.is_empty() && git.is_empty() {
-            return above;
+            return (above, unread);
         }
         let folder = file_system_form(folder).into_owned();
-        Some(Arc::new(RulesOf { situated, git, folder, above }))
+        (Some(Arc::new(RulesOf { situated, git, folder, above })), unread)
     }
 
-    /// As git does, a malformed line is passed over, and so is a file that cannot be read.
-    fn globs(&self, folder: &str, name: &str) -> Gitignore {
+    /// As git does, passes over a malformed line, and over a file that is not there.
+    fn globs(&self, folder: &str, name: &str) -> Result<Gitignore, (VaultPath, ReadError)> {
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-        let bytes = VaultPath::parse(&path).and_then(|path| read(&self.root, &path, MAX_IGNORE_BYTES).ok());
-        let Some((bytes, _)) = bytes else {
-            return Gitignore::empty();
+        let Some(file) = VaultPath::parse(&path) else { return Ok(Gitignore::empty()) };
+        let bytes = match read(&self.root, &file, MAX_IGNORE_BYTES) {
+            Ok((bytes, _)) => bytes,
+            Err(ReadError::Gone) => return Ok(Gitignore::empty()),
+            Err(error) => return Err((file, error)),
         };
-        let text = String::from_utf8_lossy(&bytes);
+        // Some shells write UTF-16.
+        let text = note::text(&bytes);
         let mut builder = GitignoreBuilder::new("");
         for line in text.strip_prefix('\u{FEFF}').unwrap_or(&text).lines() {
             if let Err(error) = builder.add_line(None, line) {
                 tracing::warn!(file = %path, %error, "a line of an ignore file is passed over");
             }
         }
-        builder.build().unwrap_or_else(|error| {
+        Ok(builder.build().unwrap_or_else(|error| {
             tracing::warn!(file = %path, %error, "an ignore file is passed over");
             Gitignore::empty()
-        })
+        }))
     }
 }
 

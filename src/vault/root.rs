@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use platform::files::FileId;
 use thiserror::Error;
@@ -84,9 +85,15 @@ pub fn is_readable_by_mode(root: &Path) -> bool {
     return root.is_dir();
 }
 
-/// Whether git is at work in the vault or in the repository around it: its index lock exists.
+/// How long git may be at work. A lock that is older was left behind by one that was killed.
+const LONGEST_LOCK: Duration = Duration::from_mins(1);
+
+/// Whether git is at work in the vault or in the repository around it: its index lock exists, and is new.
 pub fn git_locked(root: &Path) -> bool {
-    root.ancestors().find_map(git_folder).is_some_and(|git| git.join("index.lock").symlink_metadata().is_ok())
+    let Some(git) = root.ancestors().find_map(git_folder) else { return false };
+    let made = git.join("index.lock").symlink_metadata().and_then(|lock| lock.modified());
+    // A lock from the future is of a clock that was wrong.
+    made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < LONGEST_LOCK))
 }
 
 /// The git folder of a work tree: `.git`, or what the file `.git` of a worktree or submodule points to.

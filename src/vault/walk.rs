@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::policy::{EntryKind, IgnoreFiles, Policy, Rules, Why, file_system_form};
-use super::read::file_stat;
+use super::read::{ReadError, file_stat};
 use super::root::{RootId, VaultError, root_id};
 use note::{FileStat, VaultPath};
 
@@ -77,6 +77,8 @@ pub enum Skip {
     NotAFile,
     /// A file or folder that the system does not let us look at, and what it said.
     Unreadable(String),
+    /// An ignore file that cannot be read, and why.
+    IgnoreFile(String),
 }
 
 impl fmt::Display for Skip {
@@ -88,6 +90,7 @@ impl fmt::Display for Skip {
             Skip::LinkBroken => f.write_str("it is a link to nothing"),
             Skip::NotAFile => f.write_str("it is a FIFO, socket or device"),
             Skip::Unreadable(error) => write!(f, "it cannot be read: {error}"),
+            Skip::IgnoreFile(error) => write!(f, "it cannot be read, so it leaves nothing out: {error}"),
         }
     }
 }
@@ -200,7 +203,11 @@ impl Crawl<'_> {
         for name in &names {
             has.see(name);
         }
-        let rules = self.policy.refresh(folder, above, has);
+        let (rules, unread) = self.policy.refresh(folder, above, has);
+        if self.look_at_files {
+            let skip = |(path, error): (_, ReadError)| (path, Skip::IgnoreFile(error.to_string()));
+            self.found.skipped.extend(unread.into_iter().map(skip));
+        }
         for (entry, name) in entries.iter().zip(&names) {
             let path = VaultPath::child(folder, name);
             match entry.file_type() {

@@ -24,6 +24,7 @@ use super::root::{VaultError, needs_polling, root_id};
 use crate::settings::WatchConfig;
 use note::VaultPath;
 
+mod mounts;
 mod unmount;
 mod worker;
 
@@ -63,6 +64,8 @@ enum Message {
     /// All watches are to be placed anew, for the root may be another folder now; a walk is hinted at afterwards. A
     /// root that is gone is looked for until it is back.
     Rearm,
+    /// Something was mounted or unmounted, perhaps below the root.
+    Mounts,
     /// Look at the state.
     Wake,
     Stop,

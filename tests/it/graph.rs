@@ -332,3 +332,92 @@ fn properties_narrow_a_search() {
     let error = daemon.refused(&with("x", &json!({"a": {"b": 1}})));
     assert!(error.message.contains("filter.properties.a"), "{error:?}");
 }
+
+/// The links of a vault, as pairs of paths.
+fn edges(daemon: &mut Daemon) -> Vec<(String, String)> {
+    let answer = graph(daemon, &GraphRequest { edges: true, limit: Some(1000), ..GraphRequest::default() });
+    let path = |at: &u32| answer.notes[*at as usize].path.clone();
+    let mut edges: Vec<_> = answer.edges.iter().flatten().map(|(from, to)| (path(from), path(to))).collect();
+    edges.sort();
+    edges
+}
+
+#[test]
+fn links_are_read_as_the_programs_read_them_that_write_them() {
+    let uuid = "64f0a1b2-1111-4222-8333-444455556666";
+    let place = Place::new();
+    let root = place.vault.to_str().unwrap();
+    let absolute = format!("[[file:{root}/org/a.org::*Aims][A]]\n");
+    let url = format!("[A](file://{root}/org/a.org)\n");
+    let block = format!("- [the block]((({uuid})))\n");
+    let plan = format!("- a\n  id:: {uuid}\n");
+    for (path, text) in [
+        // Dendron
+        ("v1/root.md", "# Root\n"),
+        ("v2/root.md", "# Root\n"),
+        ("v1/x.md", "[[dendron://v2/root]]\n"),
+        ("v2/x.md", "[[The root|dendron://v1/root#h]]\n"),
+        // Logseq
+        ("pages/Plan.md", plan.as_str()),
+        ("pages/A.md", "- [the plan]([[Plan]])\n"),
+        ("pages/B.md", block.as_str()),
+        ("pages/C.md", "- [[2026-03-05]]\n"),
+        ("journals/2026_03_05.md", "- day\n"),
+        // Org
+        ("org/a.org", "* Aims\n<<goal>> [[goal]] [[Tasks]]\n* Tasks\n"),
+        ("other/Tasks.org", "x\n"),
+        ("org/absolute.org", absolute.as_str()),
+        ("org/plain.org", "see file:a.org.\n"),
+        ("org/verbatim.org", "=[[file:a.org]]= ~[[file:a.org]]~\n: [[file:a.org]]\n"),
+        ("org/url.md", url.as_str()),
+        // Zettlr, Denote
+        ("z/202403151230 Zettel.md", "x\n"),
+        ("z/20240315T123045--title__tag.org", "x\n"),
+        ("z/by id.md", "[[202403151230]] [d](denote:20240315T123045)\n"),
+        // Greek
+        ("g/Σίσυφος.md", "x\n"),
+        ("g/x2.md", "[[ΣΊΣΥΦΟΣ]] ![](talk.opus)\n"),
+    ] {
+        place.write(path, text);
+    }
+    let mut daemon = place.start();
+    let expected = [
+        ("g/x2.md", "g/Σίσυφος.md"),
+        ("org/absolute.org", "org/a.org"),
+        ("org/plain.org", "org/a.org"),
+        ("org/url.md", "org/a.org"),
+        ("pages/A.md", "pages/Plan.md"),
+        ("pages/B.md", "pages/Plan.md"),
+        ("pages/C.md", "journals/2026_03_05.md"),
+        ("v1/x.md", "v2/root.md"),
+        ("v2/x.md", "v1/root.md"),
+        ("z/by id.md", "z/202403151230 Zettel.md"),
+        ("z/by id.md", "z/20240315T123045--title__tag.org"),
+    ];
+    assert_eq!(edges(&mut daemon), expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
+    let answer = graph(&mut daemon, &GraphRequest::default());
+    assert!(answer.unresolved.is_empty(), "{:?}", answer.unresolved);
+}
+
+#[test]
+fn a_condition_on_a_name_that_several_notes_have_means_all_of_them() {
+    let place = Place::with(&[
+        ("a/Same.md", "Keel [[Other]].\n"),
+        ("b/Same.md", "Keel [[Third]].\n"),
+        ("a/x.md", "Otters [[Same]].\n"),
+        ("b/x.md", "Otters [[Same]].\n"),
+        ("c/x.md", "Otters.\n"),
+        ("Other.md", "Otters.\n"),
+        ("Third.md", "Otters.\n"),
+    ]);
+    let mut daemon = place.start();
+    for (query_text, expected) in [
+        ("otters link:Same", &["a/x.md", "b/x.md"][..]),
+        ("otters link:b/Same", &["b/x.md"]),
+        ("otters linked-from:Same", &["Other.md", "Third.md"]),
+    ] {
+        let mut found = daemon.search(query_text);
+        found.sort();
+        assert_eq!(found, expected, "{query_text}");
+    }
+}

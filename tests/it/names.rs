@@ -254,3 +254,42 @@ fn an_assistant_names_notes_as_it_comes_by_their_names() {
         tags.contains("harbour (1)") && tags.contains("har\\u{ad}bour (1)")
     });
 }
+
+#[test]
+fn a_note_may_be_named_by_any_link_to_it() {
+    let uuid = "64f0a1b2-1111-4222-8333-444455556666";
+    let place = Place::with(&[
+        ("Plan.md", "# Plan\n\nkeel ^b1\n\n## Dates\n\nfive ^b2\n"),
+        ("lang.rust.md", "---\ntitle: Rust\n---\nx\n"),
+        ("v/a.b.md", "x\n"),
+        ("org/a.org", ":PROPERTIES:\n:ID: 8a31f0c2-9d5e-4b77-a111-222233334444\n:END:\n* Head\nx\n"),
+        ("pages/Block.md", &format!("- one\n- two\n  id:: {uuid}\n")),
+        ("202403151230 Zettel.md", "x\n"),
+    ]);
+    let mut daemon = place.start();
+    let root = place.vault.to_str().unwrap().to_owned();
+    for (name, path, line) in [
+        ("[[Plan^b1]]", "Plan.md", 3),
+        ("Plan^b1", "Plan.md", 3),
+        ("Plan#Dates#^b2", "Plan.md", 7),
+        ("[[Plan#Dates|when]]", "Plan.md", 5),
+        ("[text](Plan.md#Dates)", "Plan.md", 5),
+        ("[text](../v/a.b.md)", "v/a.b.md", 1),
+        ("[[Ferris|lang.rust]]", "lang.rust.md", 1),
+        ("[[dendron://v/a.b]]", "v/a.b.md", 1),
+        ("[[file:org/a.org::*Head][x]]", "org/a.org", 4),
+        (&format!("[[file:{root}/org/a.org]]"), "org/a.org", 1),
+        ("[[id:8a31f0c2-9d5e-4b77-a111-222233334444][t]]", "org/a.org", 1),
+        (&format!("(({uuid}))"), "pages/Block.md", 2),
+        ("[[202403151230]]", "202403151230 Zettel.md", 1),
+        ("202403151230", "202403151230 Zettel.md", 1),
+    ] {
+        let read = daemon.ask(&get(name));
+        assert_eq!((read.path.as_str(), read.line), (path, line), "{name}");
+        let shown = place.run(&["get", "--json", "--", name]);
+        assert!(out(&shown).contains(&format!("\"{path}\"")), "{name}: {shown:?}");
+    }
+    for name in ["[[Nosuch]]", "[text](https://x.y/Plan.md)", "[[dendron://v/nosuch]]"] {
+        assert_eq!(daemon.refused(&get(name)).kind, ErrorKind::NotFound, "{name}");
+    }
+}

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::grep::GrepRequest;
+use protocol::jobs::{Job, JobState, SyncRequest};
+use protocol::search::SearchRequest;
 use protocol::status::RunState;
 
 use crate::requests::{by_words, is_idle_with};
 use crate::small_disk::SmallDisk;
-use crate::support::{Place, assert_like_fresh, eventually, view};
+use crate::support::{Daemon, Place, assert_like_fresh, eventually, view};
 use crate::writer::{QUERIES, Writer};
 
 #[test]
@@ -149,4 +151,100 @@ fn a_full_disk_is_told_of_and_loses_nothing() {
     assert_eq!(daemon.status().problems, [""; 0], "a full disk damages nothing");
     assert_like_fresh(&place, &mut daemon, &QUERIES);
     writer.check();
+}
+
+fn synced(daemon: &mut Daemon) -> Job {
+    let job = daemon.ask(&SyncRequest::default()).job;
+    daemon.job(job)
+}
+
+#[test]
+fn notes_that_were_seen_to_go_are_gone_whoever_looks() {
+    let place = Place::new();
+    for n in 0..25 {
+        place.write(&format!("{}{n}.md", if n < 5 { "n" } else { "big/k" }), format!("# Note {n}\n\nmarker{n}\n"));
+    }
+    let mut daemon = place.start();
+    fs::remove_dir_all(place.vault.join("big")).unwrap();
+    let job = synced(&mut daemon);
+    assert_eq!((job.state, job.problem), (JobState::Done, None));
+    let status = daemon.status();
+    assert_eq!((status.vaults[0].notes, &status.vaults[0].doubt), (5, &None));
+    // As a checkout of another branch, which changes what is ignored too.
+    (0..20).for_each(|n| place.write(&format!("more/m{n}.md"), "otter\n"));
+    daemon.wait_vault("more", |vault| vault.notes == 25);
+    place.write(".gitignore", "drafts/\n");
+    fs::remove_dir_all(place.vault.join("more")).unwrap();
+    daemon.wait_holding("otter", &[]);
+    assert_eq!(daemon.status().vaults[0].doubt, None);
+}
+
+#[test]
+fn a_sync_waits_until_it_is_known_whether_a_note_stays_empty() {
+    let place = Place::with(&[("a.md", "keel\n"), ("b.md", "keel\n")]);
+    let mut daemon = place.start();
+    place.write("a.md", "");
+    let job = synced(&mut daemon);
+    assert_eq!((job.state, job.changed, daemon.holding("keel")), (JobState::Done, 1, vec!["b.md".to_owned()]));
+    // Who searches does not wait: it may be the first half of a save.
+    place.write("b.md", "");
+    let found = daemon.ask(&SearchRequest { fresh: true, ..by_words("keel") });
+    assert!(found.hits.first().is_some_and(|hit| hit.path == "b.md"), "{found:?}");
+    assert!(found.warnings.concat().contains("is empty that was not"), "{found:?}");
+    daemon.wait_holding("keel", &[]);
+}
+
+#[test]
+#[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
+fn what_is_mounted_in_a_vault_is_followed() {
+    let place = Place::with(&[("n.md", "keel\n"), ("sub/s.md", "keel covered\n")]);
+    let mut daemon = place.start();
+    let disk = SmallDisk::mount(&place.vault.join("sub"), "16m");
+    daemon.wait_holding("covered", &[]);
+    place.write("sub/t.md", "rudder one\n");
+    daemon.wait_holding("rudder", &["sub/t.md"]);
+    place.write("sub/t.md", "halyard\n");
+    daemon.wait_holding("halyard", &["sub/t.md"]);
+    drop(disk);
+    daemon.wait_holding("covered", &["sub/s.md"]);
+    place.write("sub/s.md", "bowsprit\n");
+    daemon.wait_holding("bowsprit", &["sub/s.md"]);
+    daemon.wait_holding("halyard", &[]);
+}
+
+#[test]
+fn an_ignore_file_that_cannot_be_read_is_told_of() {
+    let place = Place::with(&[("a.md", "keel\n"), ("Private/b.md", "keel\n")]);
+    fs::write(place.dir.path().join("rules"), "Private/\n").unwrap();
+    std::os::unix::fs::symlink(place.dir.path().join("rules"), place.vault.join(".situatedignore")).unwrap();
+    let mut daemon = place.start();
+    let skipped = &daemon.status().vaults[0].skipped;
+    assert!(skipped.iter().any(|file| file.path == ".situatedignore" && file.why.contains("nothing")), "{skipped:?}");
+    fs::remove_file(place.vault.join(".situatedignore")).unwrap();
+    let utf_16: Vec<u8> = "\u{FEFF}Private/\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    place.write(".situatedignore", utf_16);
+    daemon.wait_holding("keel", &["a.md"]);
+    assert!(daemon.status().vaults[0].skipped.is_empty());
+}
+
+#[test]
+fn notes_that_are_too_large_now_are_not_taken_for_lost() {
+    let place = Place::new();
+    (0..12).for_each(|n| place.write(&format!("n{n}.md"), "keel\n"));
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_vault("all", |vault| vault.notes == 12);
+    place.configure("max_note_bytes = 3\n");
+    assert!(place.run(&["config", "reload"]).status.success());
+    let status = daemon.wait_vault("none", |vault| vault.notes == 0);
+    assert_eq!((&status.vaults[0].doubt, status.vaults[0].skipped.len()), (&None, 12));
+}
+
+#[test]
+fn a_new_hard_link_to_a_note_is_no_change_of_it() {
+    let place = Place::with(&[("n.md", "keel\n")]);
+    let mut daemon = place.start();
+    fs::hard_link(place.vault.join("n.md"), place.dir.path().join("copy.md")).unwrap();
+    let hits = daemon.ask(&by_words("keel")).hits;
+    assert_eq!(hits.iter().map(|hit| (hit.path.as_str(), hit.stale)).collect::<Vec<_>>(), [("n.md", false)]);
 }

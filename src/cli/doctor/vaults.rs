@@ -133,6 +133,7 @@ fn reason(why: &Skip) -> &'static str {
         Skip::LinkBroken => "a link to nothing",
         Skip::NotAFile => "no file",
         Skip::Unreadable(_) => UNREADABLE,
+        Skip::IgnoreFile(_) => "an ignore file that cannot be read",
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::access::{hidden, not_found, parse_path, read, ready};
 use super::{CallError, Handle};
 use crate::VaultShared;
-use index::{NoteEntry, Snapshot};
-use note::{Block, BlockKind, Heading, Note, VaultPath};
+use index::{NoteEntry, Side, Snapshot};
+use note::{Block, BlockKind, Heading, Link, Note, VaultPath};
 use protocol::audience::Audience;
 use protocol::hit::split_lines;
 use vault::policy::EntryKind;
@@ -55,8 +55,12 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
     if let Some(named) = by_path(vaults, typed, audience)? {
         return Ok(named);
     }
+    let link = note::link(typed.trim());
+    if let Some(named) = link.as_ref().map_or(Ok(None), |link| by_link(vaults, link, typed, audience))? {
+        return Ok(named);
+    }
     let name = bare(typed);
-    if name.contains('/') && !name.starts_with('/') {
+    if link.is_none() && name.contains('/') && !name.starts_with('/') {
         // A title may have a slash too, but none leads out of the vault.
         parse_path(name)?;
     }
@@ -67,6 +71,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
         return Ok(named);
     }
     let parted = name.match_indices('#').map(|(at, _)| (&name[..at], &name[at + 1..]));
+    let parted = parted.chain(name.rfind('^').map(|at| name.split_at(at)));
     for (name, part) in parted.filter(|(name, part)| !name.is_empty() && !part.is_empty()) {
         let whole = match by_path(vaults, name, audience)? {
             Some(whole) => Some(whole),
@@ -132,6 +137,50 @@ fn bare(typed: &str) -> &str {
         Some(inner) => inner.split(['|', '\\']).next().unwrap_or_default().trim(),
         None => typed.strip_prefix("./").unwrap_or(typed),
     }
+}
+
+/// The note that a link names, seen from the root of a vault, if there is one.
+fn by_link(
+    vaults: &[Arc<VaultShared>],
+    link: &Link,
+    typed: &str,
+    audience: Audience,
+) -> Result<Option<Named>, CallError> {
+    let Some(whole) = by_target(vaults, link, audience)? else { return Ok(None) };
+    // Either side of a bar may name the note.
+    let turned = link.text_first().filter(|_| is_turned(vaults, link, audience));
+    let link = turned.as_ref().unwrap_or(link);
+    let part = link.block.as_ref().map(|block| format!("^{block}")).or_else(|| link.heading.clone());
+    let lines = part.map(|part| lines_of(&whole, &part, audience, || unknown(vaults, typed, audience)));
+    Ok(Some(Named { lines: lines.transpose()?, ..whole }))
+}
+
+fn by_target(vaults: &[Arc<VaultShared>], link: &Link, audience: Audience) -> Result<Option<Named>, CallError> {
+    if let Some(file) = link.file() {
+        let home = file.strip_prefix("~/").and_then(|below| Some(protocol::folders::home()?.join(below)));
+        let file = home.map_or(file, |file| file.to_string_lossy().into_owned());
+        if let Ok(Some(named)) = by_path(vaults, &file, audience) {
+            return Ok(Some(named));
+        }
+    }
+    let Some(mention) = link.mention() else { return Ok(None) };
+    let (first, second) = mention.split_once('\n').map_or((mention.as_str(), None), |(one, other)| (one, Some(other)));
+    let name = second.filter(|_| is_turned(vaults, link, audience)).unwrap_or(first);
+    // It may have been copied from a note in a folder.
+    let name = name.trim_start_matches("../").trim_start_matches("./");
+    match by_path(vaults, name, audience).unwrap_or_default() {
+        Some(named) => Ok(Some(named)),
+        None => by_name(vaults, name, audience),
+    }
+}
+
+/// Whether the text of a link names its note, as in `[[text|note]]`.
+fn is_turned(vaults: &[Arc<VaultShared>], link: &Link, audience: Audience) -> bool {
+    let Some((root, mention)) = VaultPath::parse("link").zip(link.mention()) else { return false };
+    published(vaults).any(|(vault, snapshot)| {
+        let turned = snapshot.resolve_side(&mention, &root).filter(|(side, _)| *side == Side::Second);
+        turned.and_then(|(_, no)| snapshot.note(no)).is_some_and(|note| !hides(vault, audience)(note))
+    })
 }
 
 /// The note at this path, if it exists in one of the vaults, or if it is an absolute one inside a vault. Of several the
@@ -228,7 +277,8 @@ fn lines_of(
 }
 
 fn part_of(note: &Note, part: &str) -> Option<(u32, u32)> {
-    let span = if let Some(id) = part.strip_prefix('^') {
+    // A block may be named behind the heading that it stands under.
+    let span = if let Some(id) = part.strip_prefix('^').or_else(|| Some(part.rsplit_once("#^")?.1)) {
         block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1)
     } else {
         let at = heading_of(&note.outline, part)?;

@@ -255,6 +255,9 @@ pub(super) fn freshen(
     let job = work::look_at(engine, Scope { vault: only, path: None }, vaults, false);
     while engine.wait_job(job, Duration::from_millis(100))?.is_running() {
         cancel.check()?;
+        if engine.0.jobs.waits_for_emptied(job) {
+            return Ok(unless("a note is empty that was not, and is perhaps being written"));
+        }
         if Instant::now() > until {
             return Err(CallError::Timeout(FRESH_WITHIN.as_millis() as u64));
         }

@@ -26,7 +26,7 @@ struct Doubt {
 /// What a look at the whole vault found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// Known notes that are not there.
+    /// Known notes that are not there, and that nobody has seen go.
     pub(crate) gone: usize,
     /// Notes that are there.
     pub(crate) notes: usize,
@@ -73,7 +73,7 @@ impl DeletionGuard {
     /// can.
     pub(crate) fn believes(&mut self, seen: Seen, now: Instant, second_look_after: Duration) -> bool {
         let Seen { gone, notes, known, root } = seen;
-        let doubtful = gone > 0 && (notes == 0 || (gone * 10 > known * 3 && gone >= LEAST));
+        let doubtful = is_much(gone, notes, known);
         let other_root = is_other(self.root, root);
         let agreed = self.doubt.as_ref().is_some_and(|d| d.second_look && d.look_at <= now) && !other_root;
         // The user's word is about what is there now, not about a doubt weeks later.
@@ -131,6 +131,11 @@ impl DeletionGuard {
     pub(crate) fn look_at(&self) -> Option<Instant> {
         self.doubt.as_ref().map(|doubt| doubt.look_at)
     }
+}
+
+/// Whether so many of the `known` notes are gone, and so few left, that the vault may not be what it was.
+pub(crate) fn is_much(gone: usize, notes: usize, known: usize) -> bool {
+    gone > 0 && (notes == 0 || (gone * 10 > known * 3 && gone >= LEAST))
 }
 
 /// Whether a folder was known and another one is in its place.

@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use super::deletion_guard::is_much;
 use super::scan::{Findings, Look, scan};
 use note::{FileStat, VaultPath};
 use vault::documents::{Convert, Documents, FileText};
@@ -44,6 +46,9 @@ struct FileSystem {
     documents: Documents,
 }
 
+/// How long the watcher may take to tell of what it has seen.
+const EVENTS_WITHIN: Duration = Duration::from_millis(300);
+
 /// The folder, in a vault's index folder, that holds the texts of its documents.
 const DOCUMENTS: &str = "documents";
 
@@ -72,7 +77,12 @@ impl Disk for FileSystem {
     }
 
     fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError> {
-        scan(look, &self.documents, &AtomicBool::new(false))
+        let found = scan(look, &self.documents, &AtomicBool::new(false))?;
+        if found.seen.is_some_and(|seen| is_much(found.gone.len(), seen, look.known.len())) {
+            // The watcher may still have to tell that it has seen them go.
+            std::thread::sleep(EVENTS_WITHIN);
+        }
+        Ok(found)
     }
 
     fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError> {

@@ -1,7 +1,7 @@
 //! When the indexer looks at the disk: hints wait for quiet, walks follow each other, and what could not be read is
 //! looked at again. Pure: the time is an argument, and what is to be done is returned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use note::VaultPath;
@@ -13,6 +13,9 @@ mod tests;
 
 /// How long an emptied note may be the first half of a truncate-and-write.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
+
+/// Most paths that are remembered as hinted at.
+const MOST_SEEN: usize = 50_000;
 
 /// Delay before a note that could not be read is read again; each failure doubles it, up to [`UNREAD_LONGEST`].
 const UNREAD_FIRST: Duration = Duration::from_secs(2);
@@ -59,6 +62,9 @@ pub(crate) struct Freshness {
     next: Option<Walk>,
     next_walk: Instant,
     recheck: HashMap<VaultPath, Recheck>,
+    /// Paths and folders that were hinted at since nothing was left to look at: what is gone there was seen to go, whoever
+    /// looks. A storm does not forget them.
+    hinted: HashSet<VaultPath>,
 }
 
 impl Freshness {
@@ -70,6 +76,7 @@ impl Freshness {
             next: None,
             next_walk: now,
             recheck: HashMap::new(),
+            hinted: HashSet::new(),
         }
     }
 
@@ -79,7 +86,27 @@ impl Freshness {
 
     /// Something may have changed.
     pub(crate) fn hint(&mut self, now: Instant, hint: Hint) {
+        if let Hint::Path(path) | Hint::Saved(path) | Hint::Folder(path) = &hint
+            && self.hinted.len() < MOST_SEEN
+        {
+            self.hinted.insert(path.clone());
+        }
         self.pending.hint(now, hint);
+    }
+
+    /// Whether a note that is gone was seen to go: it was hinted at, or a folder above it that is gone too.
+    pub(crate) fn has_seen_go(&self, path: &VaultPath, is_there: impl Fn(&VaultPath) -> bool) -> bool {
+        let is_gone = |folder: &str| {
+            VaultPath::parse(folder).is_some_and(|folder| self.hinted.contains(&folder) && !is_there(&folder))
+        };
+        self.hinted.contains(path) || (!self.hinted.is_empty() && path.ancestors().any(is_gone))
+    }
+
+    /// What was hinted at has been looked at, or the vault is another one now.
+    pub(crate) fn forget_hinted(&mut self, whatever_waits: bool) {
+        if whatever_waits || self.pending.is_empty() {
+            self.hinted = HashSet::new();
+        }
     }
 
     /// Asks for a walk. A walk under way may already have passed what changed since it began, so another one follows

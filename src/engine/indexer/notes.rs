@@ -208,8 +208,17 @@ impl NoteIndexer {
                     self.work.put_off(task, waiting);
                 }
                 Outcome::Emptied => {
-                    self.freshness.emptied(now, path);
-                    unchanged.join(waiting);
+                    self.freshness.emptied(now, path.clone());
+                    // A job for what is there now ends when it is known whether it stays empty.
+                    let jobs = self.work.jobs_of(&waiting);
+                    if jobs.is_empty() {
+                        unchanged.join(waiting);
+                    } else {
+                        self.work.put_off(task, waiting);
+                    }
+                    for job in jobs {
+                        self.actor.change_part(job, |part| part.find_emptied(path.clone()));
+                    }
                 }
                 Outcome::Unfit(why) => {
                     self.skip(&path, why, &waiting);

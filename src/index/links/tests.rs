@@ -112,6 +112,13 @@ fn pages_of_logseq_are_known_by_their_names() {
     {
         assert_eq!(links.meant(&notes, name, &|_| false), [expected], "{name}");
     }
+    let from = VaultPath::parse("pages/x.md").unwrap();
+    for day in ["2026-03-05", "Thursday, 05.03.2026", "2026/03/05", "5th March 2026", "20260305"] {
+        assert_eq!(links.resolve(&notes, day, &from), Some(4), "{day}");
+    }
+    for other in ["2026-03-06", "Trip of 2026-03-05", "03.2026"] {
+        assert_eq!(links.resolve(&notes, other, &from), None, "{other}");
+    }
     assert!(links.meant(&notes, "alpha", &|_| false).is_empty(), "the last part alone is no name of the page");
     assert!(links.beginning(&notes, "Mar", 9).is_empty());
 }
@@ -139,9 +146,16 @@ fn whole_paths_are_found_among_notes_of_one_name() {
 
 #[test]
 fn file_endings() {
-    for (target, expected) in
-        [("a.png", true), ("a/b.PDF ", true), ("v1.2", false), ("Node.js", false), ("a.md", false), ("png", false)]
-    {
+    for (target, expected) in [
+        ("a.png", true),
+        ("a/b.PDF ", true),
+        ("talk.opus", true),
+        ("c.avi?x", true),
+        ("v1.2", false),
+        ("Node.js", false),
+        ("a.md", false),
+        ("png", false),
+    ] {
         assert_eq!(is_file(target), expected, "{target}");
     }
 }
@@ -264,4 +278,71 @@ fn an_id_names_the_note_that_has_it() {
     assert_eq!(links.backlinks(&notes, 1), [2]);
     links.remove(&ropes);
     assert_eq!(links.resolve(&notes, "id:r-1", &quay.path), None);
+}
+
+#[test]
+fn a_link_that_names_a_vault_means_the_note_in_its_folder() {
+    let (notes, links) = vault(&[
+        ("v1/a.b.md", "B", &[], &[]),
+        ("v2/a.b.md", "B", &[], &["dendron://v1/a.b"]),
+        ("v1/x.md", "X", &[], &["dendron://v2/a.b", "B\ndendron://v2/a.b"]),
+        ("v2/notes/deep.one.md", "One", &[], &["dendron://v2/nosuch"]),
+        ("v1/only.md", "Only", &[], &[]),
+    ]);
+    let from = VaultPath::parse("v1/x.md").unwrap();
+    for (target, expected) in [
+        ("dendron://v2/a.b", Some(2)),
+        ("dendron://v1/a.b", Some(1)),
+        ("dendron://V2/deep.one", Some(4)),
+        ("B\ndendron://v2/a.b", Some(2)),
+        ("dendron://v2/nosuch", None),
+        // It is called otherwise than its folder.
+        ("dendron://main/only", Some(5)),
+        ("dendron://main", None),
+    ] {
+        assert_eq!(links.resolve(&notes, target, &from), expected, "{target}");
+    }
+    assert_eq!((links.backlinks(&notes, 1), links.backlinks(&notes, 2)), (vec![2], vec![3]));
+    assert_eq!(missing("dendron://v2/nosuch", &from, &HashSet::new()).as_deref(), Some("dendron://v2/nosuch"));
+}
+
+#[test]
+fn a_note_is_known_by_the_time_in_its_name_if_no_other_has_it() {
+    let (notes, links) = vault(&[
+        ("202403151230 Zettel.md", "Zettel", &[], &["202501010101", "20240315"]),
+        ("in/20240315T123045--my-title__tag.org", "My title", &[], &["202403151230"]),
+        ("a/202501010101-one.md", "One", &[], &["20240315T123045"]),
+        ("b/Two 202501010101.md", "Two", &[], &[]),
+        ("20240315-foo.md", "Foo", &[], &[]),
+        ("Said.md", "202412312359", &[], &[]),
+        ("202412312359 Other.md", "Other", &[], &[]),
+        ("202402020202.md", "Plain", &[], &[]),
+    ]);
+    let from = VaultPath::parse("x.md").unwrap();
+    for (target, expected) in [
+        ("202403151230", Some(1)),
+        ("202403151230.md", Some(1)),
+        ("20240315t123045", Some(2)),
+        ("202501010101", None),
+        ("20240315", None),
+        ("202412312359", Some(6)),
+        ("202402020202", Some(8)),
+    ] {
+        assert_eq!(links.resolve(&notes, target, &from), expected, "{target}");
+    }
+    assert_eq!(links.backlinks(&notes, 1), [2]);
+    assert_eq!(links.backlinks(&notes, 2), [3]);
+    assert_eq!(links.backlinks(&notes, 3), [] as [NoteNo; 0]);
+    assert_eq!(links.meant(&notes, "202501010101", &|_| false), [3, 4]);
+    assert_eq!(links.bearing("202403151230"), [] as [NoteNo; 0]);
+}
+
+#[test]
+fn greek_names_are_the_same_in_capitals() {
+    let (notes, links) = vault(&[("Λόγος.md", "Λόγος", &["ΣΟΦΟΣ"], &[]), ("x.md", "X", &[], &["ΛΌΓΟΣ"])]);
+    let from = VaultPath::parse("x.md").unwrap();
+    for target in ["ΛΌΓΟΣ", "λόγος", "σοφος", "Σοφοσ"] {
+        assert_eq!(links.resolve(&notes, target, &from), Some(1), "{target}");
+    }
+    assert_eq!(links.backlinks(&notes, 1), [2]);
 }

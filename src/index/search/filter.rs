@@ -15,7 +15,6 @@ use super::property::Property;
 use super::rows::RowSet;
 use crate::{Cancel, LexicalError, NoteEntry, NoteNo, Snapshot};
 use note::Private;
-use note::VaultPath;
 
 /// Notes that are tested between two checks of the caller's [`Cancel`]: reading the properties of one may take a tenth
 /// of a millisecond.
@@ -387,7 +386,7 @@ impl Filter {
     /// # Errors
     /// `cancel` is raised.
     pub fn notes<'a>(&self, snapshot: &'a Snapshot, cancel: &Cancel) -> Result<Vec<&'a NoteEntry>, LexicalError> {
-        let hides = |no: NoteNo| snapshot.note(no).is_some_and(|note| self.hides(note));
+        let hides = |note: &NoteEntry| self.hides(note);
         let compiled = Compiled::new(self, |key, target| match key {
             Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
             _ => linking(snapshot, target, &hides),
@@ -433,21 +432,20 @@ fn read(of: fn(&str, Date) -> Option<(Date, Date)>, value: &str, today: Date) ->
     of(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
 }
 
-/// The notes that link to the note that `target` names; `None` if it names no note or a hidden one.
-fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(NoteNo) -> bool) -> Option<HashSet<NoteNo>> {
-    // A query stands nowhere in the vault: targets are seen from its root.
-    let root = VaultPath::parse("query")?;
-    let note = snapshot.resolve(target, &root).filter(|no| !hides(*no))?;
-    Some(snapshot.backlinks(note).into_iter().collect())
+/// The notes that link to a note that `target` names; `None` if it names none, or hidden ones alone.
+fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(&NoteEntry) -> bool) -> Option<HashSet<NoteNo>> {
+    let named = snapshot.meant(target, hides);
+    (!named.is_empty()).then(|| named.into_iter().flat_map(|note| snapshot.backlinks(note)).collect())
 }
 
-/// The other notes that the note of this name links to; none if there is no such note.
-fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(NoteNo) -> bool) -> HashSet<NoteNo> {
-    let named = VaultPath::parse("query").and_then(|root| snapshot.resolve(name, &root));
-    let Some((no, note)) = named.filter(|no| !hides(*no)).and_then(|no| Some((no, snapshot.note(no)?))) else {
-        return HashSet::new();
+/// The notes that those of this name link to, but for themselves; none if there is no such note.
+fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(&NoteEntry) -> bool) -> HashSet<NoteNo> {
+    let named = snapshot.meant(name, hides).into_iter().filter_map(|no| snapshot.note(no));
+    let of_note = |note: &NoteEntry| {
+        let targets = note.links().filter_map(|target| snapshot.resolve(target, &note.path));
+        targets.filter(|other| *other != note.no).collect::<Vec<_>>()
     };
-    note.links().filter_map(|target| snapshot.resolve(target, &note.path)).filter(|other| *other != no).collect()
+    named.flat_map(|note| of_note(note)).collect()
 }
 
 /// One condition, ready to be asked about many notes.

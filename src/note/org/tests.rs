@@ -184,8 +184,75 @@ fn a_link_may_be_filled_over_lines() {
 
 #[test]
 fn hostile_links_finish() {
-    for text in ["[[a]]".repeat(20_000), "[[a\n".repeat(5_000), "[[".repeat(50_000), "[1/".repeat(50_000)] {
+    let many = ["=a ", "<file:", "<<", "file:a.", "=", ":", "file"].map(|text| text.repeat(50_000));
+    let texts = ["[[a]]".repeat(20_000), "[[a\n".repeat(5_000), "[[".repeat(50_000), "[1/".repeat(50_000)];
+    for text in texts.into_iter().chain(many) {
         note(&text);
         note(&format!("* {text}"));
     }
+}
+
+fn mentions(text: &str) -> Vec<String> {
+    note(text).links.iter().filter_map(crate::Link::mention).collect()
+}
+
+#[test]
+fn links_to_files_have_many_forms() {
+    for (text, target) in [
+        ("see file:../a.org, or", "../a.org"),
+        ("<file:../a b.org>", "../a b.org"),
+        ("(file:../a.org)", "../a.org"),
+        ("[[FILE:a.org]]", "a.org"),
+        ("[[file+emacs:a.org][x]]", "a.org"),
+        ("[[file+sys:a.org]]", "a.org"),
+        ("[[file:~/org/a.org::*Head]]", "~/org/a.org"),
+        ("[[file:///home/u/a.org]]", "/home/u/a.org"),
+        ("[[./a.org]]", "./a.org"),
+        ("[[file:we\\[ird\\].org]]", "we[ird].org"),
+        ("[[denote:20240315T123045][D]]", "20240315T123045"),
+        ("<denote:20240315T123045> there", "20240315T123045"),
+        ("id:8a31f0c2-9d5e-4b77-a111-222233334444", "id:8a31f0c2-9d5e-4b77-a111-222233334444"),
+        ("| a | [[a.org][=A=]] |", "a.org"),
+        ("a = b [[a.org]] = c, ~ [[a.org][", "a.org"),
+    ] {
+        assert_eq!(mentions(text), [target], "{text}");
+    }
+    for (text, said) in [
+        ("file:a.org", Some(".")),
+        ("see <file:~/a.org>", Some("/home/u")),
+        ("https://x.y", None),
+        ("profile:a.b", None),
+    ] {
+        assert_eq!(note(text).links.len(), usize::from(said.is_some()), "{text}");
+        assert_eq!(searchable(&note(text), &(0..text.len())), text, "the words stay");
+        assert_eq!(crate::render(crate::Format::Org, text).text, text, "the words stay");
+    }
+}
+
+#[test]
+fn what_is_verbatim_has_no_links() {
+    for text in [
+        "write =[[file:a.org]]= or ~[[file:a.org]]~, =file:a.org=.",
+        ": [[file:a.org]]",
+        "* Head ~[[a.org]]~",
+        "the line:column of file:line, and a profile:x.y",
+        "[[a.org",
+    ] {
+        assert_eq!(mentions(text), [] as [&str; 0], "{text}");
+    }
+}
+
+#[test]
+fn links_to_places_of_the_file_stay_in_it() {
+    let text = "* TODO Meeting  notes :x:\nsee [[Meeting notes]], [[*Meeting notes]], <<here>> [[Here][x]] and [[#cid]]\n\
+                #+name: fig\n| a |\n[[fig]] [[(code)]] [[Elsewhere]] [[file:fig]]\n* [[Buoys]]\n";
+    let note = note(text);
+    assert_eq!(note.links.iter().filter_map(crate::Link::mention).collect::<Vec<_>>(), ["Elsewhere", "fig", "Buoys"]);
+    let headings: Vec<_> = note.links.iter().filter_map(|link| link.heading.as_deref()).collect();
+    assert_eq!(headings, ["Meeting notes", "Meeting notes", "Here", "cid", "fig", "(code)"]);
+    let read = searchable(&note, &(0..text.len()));
+    assert!(
+        read.contains("see Meeting notes, , <<here>> x and") && read.contains("fig (code) Elsewhere fig"),
+        "{read}"
+    );
 }

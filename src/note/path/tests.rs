@@ -92,6 +92,6 @@ fn names_that_logseq_gives_to_pages_and_journals() {
         ("2026_13_05.md", None),
         ("2026_03_05 x.md", None),
     ] {
-        assert_eq!(VaultPath::parse(path).unwrap().journal().as_deref(), day, "{path}");
+        assert_eq!(VaultPath::parse(path).unwrap().journal_title().as_deref(), day, "{path}");
     }
 }

@@ -55,6 +55,7 @@ fn link(target: &str) -> Link {
     Link {
         kind: LinkKind::Wiki,
         embed: false,
+        vault: None,
         target: target.to_owned(),
         heading: None,
         block: None,
@@ -70,7 +71,10 @@ fn links_of_all_kinds() {
     let url = |target| Link { kind: LinkKind::Url, ..link(target) };
     for (text, expected) in [
         ("[[Note]]", link("Note")),
-        ("[[dendron://vault/bird.heron#Nest]]", Link { heading: some("Nest"), ..link("bird.heron") }),
+        (
+            "[[dendron://vault/bird.heron#Nest]]",
+            Link { heading: some("Nest"), vault: some("vault"), ..link("bird.heron") },
+        ),
         ("[[ Folder/Note.md ]]", link("Folder/Note.md")),
         ("[[Note|a *b*]]", Link { alias: some("a *b*"), ..link("Note") }),
         ("[[Note#Head ing|x]]", Link { heading: some("Head ing"), alias: some("x"), ..link("Note") }),
@@ -99,6 +103,18 @@ fn links_of_all_kinds() {
         ("[Foo](Foo:%20bar.md)", Link { alias: some("Foo"), ..markdown("Foo: bar.md") }),
         ("![alt|100](i.png)", Link { embed: true, alias: some("alt"), ..markdown("i.png") }),
         ("[t][r]\n\n[r]: a.md", Link { alias: some("t"), ..markdown("a.md") }),
+        ("[t]([[Page]])", Link { alias: some("t"), ..markdown("Page") }),
+        ("![t]([[Page#H]])", Link { embed: true, heading: some("H"), alias: some("t"), ..markdown("Page") }),
+        ("[t]([[https://x.y]])", Link { alias: some("t"), ..url("https://x.y") }),
+        (
+            "[t](((64f0a1b2-1111-4222-8333-444455556666)))",
+            Link {
+                block: some("64f0a1b2-1111-4222-8333-444455556666"),
+                alias: some("t"),
+                ..markdown("id:64f0a1b2-1111-4222-8333-444455556666")
+            },
+        ),
+        ("[t](denote:20240315T123045)", Link { alias: some("t"), ..markdown("denote:20240315T123045") }),
         ("[t](https://x.y/a%20b#c)", Link { alias: some("t"), ..url("https://x.y/a%20b#c") }),
         ("[t](//x.y)", Link { alias: some("t"), ..url("//x.y") }),
         ("<https://x.y>", url("https://x.y")),
@@ -109,6 +125,51 @@ fn links_of_all_kinds() {
     ] {
         let links: Vec<_> = note(text).links.into_iter().map(|link| Link { span: 0..0, ..link }).collect();
         assert_eq!(links, [expected], "{text:?}");
+    }
+}
+
+#[test]
+fn what_a_link_mentions() {
+    for (text, mention) in [
+        ("[[Note|x]]", "Note\nx"),
+        ("[[dendron://v2/a.b#h]]", "dendron://v2/a.b"),
+        ("[[B|dendron://v2/a.b#h]]", "B\ndendron://v2/a.b"),
+        ("[[dendron://v2/a.b|B]]", "dendron://v2/a.b\nB"),
+        ("[D](denote:20240315T123045)", "20240315T123045"),
+    ] {
+        assert_eq!(note(text).links[0].mention().as_deref(), Some(mention), "{text}");
+    }
+    for (text, file) in [
+        ("[x](file:///home/u/My%20Notes/a.md#h)", Some("/home/u/My Notes/a.md")),
+        ("[x](/a.md)", Some("/a.md")),
+        ("[x](https://a.b/c)", None),
+        ("[x](a.md)", None),
+    ] {
+        assert_eq!(note(text).links[0].file().as_deref(), file, "{text}");
+    }
+}
+
+#[test]
+fn a_text_that_is_a_link() {
+    for (text, target, part) in [
+        ("[[Plan#Dates|x]]", "Plan", Some("Dates")),
+        ("![[Plan^b1]]", "Plan", Some("b1")),
+        ("[text](My%20Plan.md#Dates)", "My Plan.md", Some("Dates")),
+        ("[[file:a.org::*Head][x]]", "a.org", Some("Head")),
+        ("[[file:/home/u/a.org]]", "/home/u/a.org", None),
+        ("[x](https://x.y/Plan.md)", "https://x.y/Plan.md", None),
+        ("[[id:64f0a1b2-1111-4222-8333-444455556666][t]]", "id:64f0a1b2-1111-4222-8333-444455556666", None),
+        (
+            "((64f0a1b2-1111-4222-8333-444455556666))",
+            "id:64f0a1b2-1111-4222-8333-444455556666",
+            Some("64f0a1b2-1111-4222-8333-444455556666"),
+        ),
+    ] {
+        let link = crate::link(text).unwrap();
+        assert_eq!((link.target.as_str(), link.heading.or(link.block).as_deref()), (target, part), "{text}");
+    }
+    for text in ["Plan", "see [[Plan]]", "[Plan]", "", "[[Plan]] and [[Other]]", "# [[Plan]]"] {
+        assert_eq!(crate::link(text), None, "{text}");
     }
 }
 
@@ -173,7 +234,11 @@ fn a_link_may_be_read_with_its_text_first() {
         ("[[the moon|Tides]]", Some(("Tides", None, Some("the moon"))), Some("the moon\nTides")),
         ("[[the moon|Tides#Neap]]", Some(("Tides", Some("Neap"), Some("the moon"))), Some("the moon\nTides")),
         ("[[C# basics|lang.c]]", Some(("lang.c", None, Some("C#basics"))), Some("C\nlang.c")),
-        ("[[t|dendron://sea/tides.neap#a]]", Some(("tides.neap", Some("a"), Some("t"))), Some("t\ntides.neap")),
+        (
+            "[[t|dendron://sea/tides.neap#a]]",
+            Some(("tides.neap", Some("a"), Some("t"))),
+            Some("t\ndendron://sea/tides.neap"),
+        ),
         ("[[t|dendron://sea]]", None, Some("t")),
         ("[[t|https://x.y/z]]", None, Some("t")),
         ("[[t|#Neap]]", None, Some("t")),

@@ -1,5 +1,6 @@
 use super::*;
 use std::fs;
+use std::time::SystemTime;
 
 #[test]
 fn a_root_that_is_none_is_told() {
@@ -29,6 +30,10 @@ fn the_lock_of_git_is_seen_in_the_vault_around_it_and_in_a_worktree() {
     assert!(git_locked(&repository) && git_locked(&vault) && !git_locked(&tree));
     fs::write(repository.join(".git/worktrees/tree/index.lock"), "").unwrap();
     assert!(git_locked(&tree));
+    // One that a killed git has left behind is no lock.
+    let lock = fs::File::options().write(true).open(repository.join(".git/index.lock")).unwrap();
+    lock.set_modified(SystemTime::now() - LONGEST_LOCK).unwrap();
+    assert!(!git_locked(&repository) && git_locked(&tree));
 }
 
 #[test]

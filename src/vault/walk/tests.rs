@@ -194,3 +194,20 @@ fn a_vault_nested_deeply_takes_no_stack() {
     write(dir.path(), &format!("{deep}/a.md"), "");
     assert_eq!(walk_all(dir.path()).files.len(), 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn ignore_files_are_read_as_notes_are_or_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("vault");
+    write(&root, "Private/b.md", "text");
+    write(&root, "sub/Private/b.md", "text");
+    let utf_16: Vec<u8> = "\u{FEFF}Private/\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(root.join("sub/.situatedignore"), utf_16).unwrap();
+    write(dir.path(), "rules", "Private/");
+    symlink(dir.path().join("rules"), root.join(".gitignore")).unwrap();
+    let found = walk_all(&root);
+    assert_eq!(names(&found), ["Private/b.md"]);
+    let [(file, Skip::IgnoreFile(_))] = &found.skipped[..] else { panic!("{:?}", found.skipped) };
+    assert_eq!((file.as_str(), found.complete), (".gitignore", true));
+}

@@ -17,6 +17,7 @@ use std::time::Duration;
 use notify::event::{CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::mounts::{MountWatch, Mounts, mounts};
 use super::unmount::UnmountWatch;
 use super::{CLOSED, Limits, Message, State, no_watches};
 use crate::policy::{EntryKind, Policy, Why};
@@ -45,6 +46,10 @@ pub(super) struct Worker {
     rights: Option<Permissions>,
     /// Watches for the unmounting of the root's file system.
     mounted: Option<UnmountWatch>,
+    /// Watches for mounts anywhere.
+    mount_watch: Option<MountWatch>,
+    /// What was mounted below the root when the watches were placed.
+    mounts: Mounts,
     state: Arc<State>,
     sink: Box<dyn Fn(Hint) + Send + Sync>,
     own: Sender<Message>,
@@ -63,6 +68,8 @@ struct Turn {
     policy: Option<Arc<Policy>>,
     seen: Vec<VaultPath>,
     rearm: bool,
+    /// Something was mounted or unmounted.
+    mounts: bool,
     stop: bool,
 }
 
@@ -101,6 +108,8 @@ impl Worker {
             armed: None,
             rights: None,
             mounted: None,
+            mount_watch: None,
+            mounts: Mounts::new(),
             state,
             sink,
             own,
@@ -141,6 +150,11 @@ impl Worker {
         let own = self.own.clone();
         // Without it (the system may give no instance) a walk finds out.
         self.mounted = UnmountWatch::start(&self.root, move || drop(own.send(Message::Rearm))).ok();
+        if BY_FOLDER && self.mount_watch.is_none() {
+            let own = self.own.clone();
+            self.mount_watch = MountWatch::start(move || drop(own.send(Message::Mounts))).ok();
+        }
+        self.mounts = mounts(&self.prefixes);
         self.place(None)?;
         self.armed = Some(id);
         Ok(())
@@ -167,6 +181,7 @@ impl Worker {
             Message::Policy(policy) => turn.policy = Some(policy),
             Message::Seen(folders) => turn.seen = folders,
             Message::Rearm => turn.rearm = true,
+            Message::Mounts => turn.mounts = true,
             Message::Stop => turn.stop = true,
         }
     }
@@ -215,6 +230,9 @@ impl Worker {
                 (self.sink)(Hint::Folder(folder));
             }
         }
+        if turn.mounts {
+            self.follow_mounts();
+        }
         self.mend(turn.seen);
         let mut placed = BTreeSet::new();
         let hints: Vec<Hint> =
@@ -262,6 +280,23 @@ impl Worker {
         }
         let appeared = |folder: &&VaultPath| !before.contains(*folder);
         self.folders.iter().filter(appeared).cloned().collect()
+    }
+
+    /// Places the watches anew below folders on which something was mounted, or no longer is.
+    fn follow_mounts(&mut self) {
+        let now = mounts(&self.prefixes);
+        let before = std::mem::replace(&mut self.mounts, now);
+        let changed: BTreeSet<VaultPath> =
+            before.symmetric_difference(&self.mounts).map(|(folder, _)| folder.clone()).collect();
+        for folder in &changed {
+            self.forget(folder.clone());
+            // An error means that the root is gone, which has its own event.
+            let _ = self.place(Some(folder));
+        }
+        if !changed.is_empty() {
+            // A walk of everything, for that doubts whether notes are gone that are covered.
+            (self.sink)(Hint::Rescan(RescanReason::WatchLost));
+        }
     }
 
     /// Places the watches that a walk showed to be missing.

@@ -32,6 +32,7 @@ fn headings_and_blocks_are_lines() {
         ("Next steps now#Deep", Some((12, 15))),
         ("Last", Some((16, 16))),
         ("^start", Some((6, 6))),
+        ("Plan#^start", Some((6, 6))),
         ("^nosuch", None),
         ("Nosuch", None),
     ] {

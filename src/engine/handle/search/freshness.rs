@@ -35,7 +35,11 @@ impl Look {
         let asked = indexed.iter().map(|(path, _)| path.to_string()).collect();
         let root = vault.path.clone();
         let stale = move |disk: &dyn Disk| -> HashSet<String> {
-            let is_stale = |(path, stat): &(VaultPath, FileStat)| disk.stat(&root, path).ok() != Some(*stat);
+            let is_stale = |(path, stat): &(VaultPath, FileStat)| {
+                let now = disk.stat(&root, path).ok();
+                // A new hard link to a file changes this time alone.
+                now.map(|now| FileStat { ctime_ns: stat.ctime_ns, ..now }) != Some(*stat)
+            };
             indexed.into_iter().filter(is_stale).map(|(path, _)| path.to_string()).collect()
         };
         Some(Look { asked, stale: vault.disk.begin(STATES_WITHIN, stale) })

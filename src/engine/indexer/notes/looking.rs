@@ -1,6 +1,6 @@
 //! Looks at the disk and turns what a look found into removals and tasks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::super::deletion_guard::{RETURN_EVERY, Seen};
@@ -134,10 +134,12 @@ impl NoteIndexer {
         let (mut findings, waiting) = self.check_again(findings);
         let returned = self.guard.waits_for_return() && findings.root.is_some();
         let root_changed = findings.root.is_some() && findings.root != self.guard.root();
-        // What the user leaves out is not lost.
-        let is_lost = |path: &&VaultPath| self.watch.policy.verdict(path, false) == EntryKind::Note;
-        let gone = findings.gone.iter().filter(is_lost).count();
-        let seen = |notes| Seen { gone, notes, known: self.commit.known().len(), root: findings.root };
+        // In another folder nothing was seen to go.
+        if root_changed {
+            self.freshness.forget_hinted(true);
+        }
+        let lost = if whole { self.lost(&findings) } else { HashSet::new() };
+        let seen = |notes| Seen { gone: lost.len(), notes, known: self.commit.known().len(), root: findings.root };
         let believed = match findings.seen.map(seen) {
             Some(seen) => self.guard.believes(seen, began, watch.doubt),
             None => true,
@@ -153,7 +155,9 @@ impl NoteIndexer {
         for path in std::mem::take(&mut findings.unread) {
             self.freshness.unread(began, path);
         }
-        let gone = if believed { std::mem::take(&mut findings.gone) } else { Vec::new() };
+        let mut gone = std::mem::take(&mut findings.gone);
+        gone.retain(|path| believed || !lost.contains(path));
+        self.freshness.forget_hinted(false);
         self.remove(&gone, began);
         self.work.settle(&waiting, Settled::Changed);
         let touched: BTreeSet<&VaultPath> = findings.touched.iter().map(|touched| &touched.path).collect();
@@ -191,6 +195,19 @@ impl NoteIndexer {
         }
     }
 
+    /// The notes that a look at everything found gone without a reason. What the user leaves out is not lost, nor what is
+    /// there and no note any more, nor what the watcher has seen go.
+    fn lost(&self, findings: &Findings) -> HashSet<VaultPath> {
+        let is_there = |folder: &VaultPath| findings.folders.binary_search(folder).is_ok();
+        let is_skipped = |path: &VaultPath| findings.skipped.binary_search_by(|(skipped, _)| skipped.cmp(path)).is_ok();
+        let is_lost = |path: &&VaultPath| {
+            self.watch.policy.verdict(path, false) == EntryKind::Note
+                && !is_skipped(path)
+                && !self.freshness.has_seen_go(path, is_there)
+        };
+        findings.gone.iter().filter(is_lost).cloned().collect()
+    }
+
     /// Reads the notes again if an application's settings, which are not watched, say now that they are read otherwise.
     fn take_rules(&mut self) {
         let before = &self.commit.pipeline.rules;
@@ -208,6 +225,8 @@ impl NoteIndexer {
 
     /// The root cannot be read: a doubt, not an empty vault.
     fn unreadable(&mut self, error: &VaultError, jobs: &[u64]) {
+        // Whatever went with the vault may come back with it.
+        self.freshness.forget_hinted(true);
         let vault = &self.actor.place.vault.name;
         // The sandbox's rules do not allow a folder that comes later; a new process may read it.
         self.was_read |= matches!(error, VaultError::Missing(_));

@@ -17,6 +17,7 @@ fn made(files: &[(&str, &str)], settings: MakeSettings) -> MadeQueries {
         notes.iter().map(|n| (n.path.clone(), n.front.aliases.clone())).collect();
     let resolve = |mention: &str, _: &VaultPath| {
         let named = |target: &str| {
+            let target = target.strip_prefix("dendron://vault/").unwrap_or(target);
             let is = |(path, aliases): &&(VaultPath, Vec<String>)| {
                 path.as_str().trim_end_matches(".md") == target.trim_end_matches(".md")
                     || path.stem() == target

@@ -3,7 +3,7 @@ use crate::Said;
 use crate::search::parse;
 use jiff::civil::date;
 use jiff::tz::Offset;
-use note::{FileStat, OwnDays};
+use note::{FileStat, OwnDays, VaultPath};
 
 const TODAY: Date = date(2026, 11, 20);
 const DAY: i64 = 86_400;
