@@ -35,6 +35,33 @@ fn an_emptied_vault_is_kept_until_a_second_look() {
 }
 
 #[test]
+fn what_was_seen_deleted_is_gone_whatever_makes_the_daemon_look_at_everything() {
+    let notes: Vec<(String, String)> =
+        (0..40).map(|n| (format!("Big/Deep/{n}.md"), format!("# Note {n}\n\nkeel\n"))).collect();
+    let place = Place::with(&[("a.md", "# A\n\nlantern\n"), ("b.md", "# B\n\nlantern\n")]);
+    let fill = || notes.iter().for_each(|(path, text)| place.write(path, text));
+    fill();
+    // More than 5 paths are a storm. The default doubt of a minute is longer than this test.
+    place.configure("[watch]\nstorm_paths = 5\nstorm = \"300ms\"\n");
+    let mut daemon = place.start();
+    let big = place.vault.join("Big");
+    let delete = |how: &str, daemon: &mut Daemon| {
+        fs::remove_dir_all(&big).unwrap();
+        match how {
+            "a job" => daemon.sync(),
+            "an ignore file" => place.write(".gitignore", "drafts/\n"),
+            _ => {}
+        }
+        daemon.wait_vault(how, |vault| vault.notes == 2 && vault.doubt.is_none());
+        fill();
+        daemon.wait_vault("back", |vault| vault.notes == 42);
+    };
+    for how in ["a job", "an ignore file", "a storm"] {
+        delete(how, &mut daemon);
+    }
+}
+
+#[test]
 fn a_vault_that_is_back_before_the_second_look_loses_nothing() {
     let place = Place::new();
     let writer = Writer::new(&place, 12, 20);
