@@ -86,7 +86,7 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
         ("publish = \"handbook\"\n", "write `[team.handbook]` with its `url` and `collection`"),
         ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\n", "this team has no `collection`"),
         ("[team.handbook]\nurl = \"http://qdrant.example.org\"\ncollection = \"a\"\n", "in the clear"),
-        ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a/b\"\n", "write a name of letters"),
+        ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a/b\"\n", ": write a name of letters"),
         (
             "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = \"http://127.0.0.1:2\"\ncollection = \"a\"\n",
             "write a list of addresses",
