@@ -243,8 +243,7 @@ impl Team {
         };
         let former = collection().ok().zip(word::known(&settings.data_dir)).map(|(collection, word)| {
             // Two teams may share a collection.
-            let is_there =
-                |team: &String| settings.teams.get(team).is_some_and(|of| of.collection == config.collection);
+            let is_there = |team: &String| settings.teams.get(team).is_some_and(|of| of.is_collection_of(config));
             let kept = published.iter().filter(|(_, team)| team.as_ref().is_some_and(is_there));
             Former::start(name, collection, word, kept.map(|(vault, _)| vault.clone()).collect(), &background)
         });

@@ -1,0 +1,69 @@
+//! Keepers of a team's vaults when something about them changes: the server, the embedder, who keeps a vault; and what
+//! members are told. With a real Qdrant, where `SITUATED_QDRANT` names its program.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
+
+use protocol::team::{TeamInfo, TeamInitRequest, TeamPublishRequest, TeamStatusRequest};
+use serde_json::{Value, json};
+
+use crate::requests::paths;
+use crate::support::{Daemon, Place, eventually};
+use crate::team::{Server, start, team};
+
+/// A request to a server, past everything of ours.
+fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Value {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).unwrap();
+    let body = body.to_string();
+    let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
+    let head = format!("{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (_, answer) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(answer).unwrap()
+}
+
+/// The paths of the notes that lie in a collection, whoever may see them.
+fn lying(server: &Server, collection: &str) -> Vec<String> {
+    let asked = json!({"limit": 1000, "with_payload": ["path"]});
+    let found = ask(server, "POST", &format!("/collections/{collection}/points/scroll"), &asked);
+    let points = found["result"]["points"].as_array().cloned().unwrap_or_default();
+    points.iter().filter_map(|point| Some(point["payload"]["path"].as_str()?.to_owned())).collect()
+}
+
+fn init(daemon: &mut Daemon, team: &str) {
+    daemon.ask(&TeamInitRequest { team: team.to_owned(), bits: false });
+}
+
+fn keeper_of(server: &Server, notes: &[(&str, &str)]) -> (Place, Daemon) {
+    let place = Place::with(notes);
+    let daemon = start(&place, &team(server.port, "publish = \"handbook\"\n"));
+    (place, daemon)
+}
+
+fn info(daemon: &mut Daemon) -> TeamInfo {
+    daemon.ask(&TeamStatusRequest::default()).teams.remove(0)
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_vault_that_moves_to_another_server_is_withdrawn_from_the_first() {
+    let (first, second) = (Server::start(), Server::start());
+    let place = Place::with(&[("heron.md", "# Heron\n\nThe heron stands.\n")]);
+    let teams = |publish: &str| {
+        let table = |name: &str, port: u16| {
+            format!("[team.{name}]\nurl = \"http://127.0.0.1:{port}\"\ncollection = \"moving\"\n")
+        };
+        format!("publish = \"{publish}\"\n{}{}", table("a", first.port), table("b", second.port))
+    };
+    let mut daemon = start(&place, &teams("a"));
+    init(&mut daemon, "a");
+    daemon.ask(&TeamPublishRequest { team: Some("a".to_owned()), take_over: false });
+    assert_eq!(lying(&first, "moving"), ["heron.md"]);
+    place.configure(&teams("b"));
+    daemon.reload();
+    init(&mut daemon, "b");
+    eventually("it is withdrawn from the first server", || lying(&first, "moving").is_empty());
+    eventually("it is published on the second", || lying(&second, "moving") == ["heron.md"]);
+}
