@@ -208,7 +208,11 @@ impl Teams {
     pub(super) fn take_away(&self, name: &str) -> Result<(), CallError> {
         for team in self.chosen(Some(name))? {
             let collection = team.collection.clone().map_err(CallError::Invalid)?;
-            team.background.block_on(collection.drop_all()).map_err(failed)?;
+            let dropping = async {
+                collection.own().await?;
+                collection.drop_all().await
+            };
+            team.background.block_on(dropping).map_err(failed)?;
             team.kept.iter().for_each(|kept| kept.wake());
         }
         Ok(())
@@ -339,7 +343,7 @@ impl Team {
 /// Asks a collection for its state.
 async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure> {
     info.server = collection.version().await?;
-    let found = collection.inspect().await?;
+    let found = collection.own().await?;
     let missing = || {
         let (name, host) = (collection.name(), collection.host());
         let message = format!("there is no collection `{name}` at {host} yet; `situated team init` makes it");

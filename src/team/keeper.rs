@@ -199,13 +199,12 @@ impl Keeper {
     /// Claims the vault; returns the number up to which its points are visible.
     async fn claim(&mut self) -> Result<u64, Failure> {
         let name = self.collection.name();
-        let described = self.collection.described().await?.ok_or_else(|| {
-            let host = self.collection.host();
-            Failure::new(
-                Kind::Missing,
-                format!("the collection `{name}` at {host} is not made yet: `situated team init`"),
-            )
-        })?;
+        let Some(described) = self.collection.described().await? else {
+            self.collection.own().await?;
+            let message =
+                format!("the collection `{name}` at {} is not made yet: `situated team init`", self.collection.host());
+            return Err(Failure::new(Kind::Missing, message));
+        };
         described.check(Some(&self.who.embedder), name)?;
         self.described = Some(described);
         let Identity { vault, keeper, host, .. } = self.who.clone();

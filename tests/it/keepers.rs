@@ -4,9 +4,11 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 
-use protocol::team::{TeamInfo, TeamInitRequest, TeamPublishRequest, TeamStatusRequest};
+use protocol::envelope::ErrorKind;
+use protocol::team::{TeamDropRequest, TeamInfo, TeamInitRequest, TeamPublishRequest, TeamStatusRequest};
 use serde_json::{Value, json};
 
+use crate::commands::{err, out};
 use crate::requests::paths;
 use crate::support::{Daemon, Place, eventually};
 use crate::team::{Server, start, team};
@@ -66,4 +68,27 @@ fn a_vault_that_moves_to_another_server_is_withdrawn_from_the_first() {
     init(&mut daemon, "b");
     eventually("it is withdrawn from the first server", || lying(&first, "moving").is_empty());
     eventually("it is published on the second", || lying(&second, "moving") == ["heron.md"]);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_collection_that_situated_did_not_make_is_not_deleted() {
+    let server = Server::start();
+    ask(&server, "PUT", "/collections/handbook", &json!({"vectors": {"size": 4, "distance": "Cosine"}}));
+    let (place, mut daemon) = keeper_of(&server, &[("heron.md", "# Heron\n\nThe heron stands.\n")]);
+    let foreign = "was not made by situated";
+    let refused = daemon.refused(&TeamDropRequest { team: "handbook".to_owned() });
+    assert!(refused.kind == ErrorKind::Provider && refused.message.contains(foreign), "{refused:?}");
+    let asked = place.run(&["team", "drop", "handbook"]);
+    assert!(!asked.status.success() && err(&asked).contains(foreign), "{}{}", out(&asked), err(&asked));
+    assert!(info(&mut daemon).problem.unwrap().contains(foreign));
+    eventually("the status says so", || daemon.status().problems.iter().any(|why| why.contains(foreign)));
+    assert_eq!(ask(&server, "GET", "/collections/handbook", &Value::Null)["status"], "ok");
+
+    // Its own goes, and it is no fault if it is gone already.
+    ask(&server, "DELETE", "/collections/handbook", &Value::Null);
+    init(&mut daemon, "handbook");
+    daemon.ask(&TeamDropRequest { team: "handbook".to_owned() });
+    assert_ne!(ask(&server, "GET", "/collections/handbook", &Value::Null)["status"], "ok");
+    daemon.ask(&TeamDropRequest { team: "handbook".to_owned() });
 }
