@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::commands::{err, out};
 use crate::requests::paths;
 use crate::support::{Daemon, Place, eventually};
+use crate::tables::{Form, Kind, StaticTable};
 use crate::team::{Server, start, team};
 
 /// A request to a server, past everything of ours.
@@ -68,6 +69,47 @@ fn a_vault_that_moves_to_another_server_is_withdrawn_from_the_first() {
     init(&mut daemon, "b");
     eventually("it is withdrawn from the first server", || lying(&first, "moving").is_empty());
     eventually("it is published on the second", || lying(&second, "moving") == ["heron.md"]);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn what_became_private_is_withdrawn_though_nothing_can_be_published() {
+    let server = Server::start();
+    let (place, mut daemon) = keeper_of(
+        &server,
+        &[
+            ("pay.md", "# Pay\n\nThe salary of the heron.\n"),
+            ("old.md", "# Old\n\nThe okapi.\n"),
+            ("open.md", "# Open\n\nThe tapir stands.\n"),
+            ("late.md", "# Late\n\nThe gnu.\n"),
+        ],
+    );
+    init(&mut daemon, "handbook");
+    daemon.ask(&TeamPublishRequest::default());
+    assert_eq!(lying(&server, "handbook").len(), 4);
+
+    let table = place.dir.path().join("table");
+    StaticTable::of(&[&["heron", "okapi"], &["tapir", "gnu"]], Form::WordPiece, Kind::F32).write(&table);
+    let embed = format!("[embed]\nprovider = \"static\"\npath = \"{}\"\n", table.display());
+    place.configure(&(team(server.port, "publish = \"handbook\"\n") + &embed));
+    daemon.reload();
+    eventually("the keeper cannot publish", || {
+        daemon.status().problems.iter().any(|why| why.contains("take the same embedder"))
+    });
+    place.write("pay.md", "---\ntags: [private]\n---\n# Pay\n\nThe salary of the heron.\n");
+    std::fs::remove_file(place.vault.join("old.md")).unwrap();
+    place.write("open.md", "# Open\n\nThe tapir sleeps.\n");
+    eventually("both are withdrawn", || {
+        let mut left = lying(&server, "handbook");
+        left.sort();
+        left == ["late.md", "open.md"]
+    });
+    // Also at once, when somebody asks for it.
+    std::fs::remove_file(place.vault.join("late.md")).unwrap();
+    daemon.sync();
+    let refused = daemon.refused(&TeamPublishRequest::default());
+    assert!(refused.message.contains("take the same embedder"), "{}", refused.message);
+    assert_eq!(lying(&server, "handbook"), ["open.md"]);
 }
 
 #[test]

@@ -23,6 +23,9 @@ const OPENING: Duration = Duration::from_secs(1);
 /// After how long a keeper that rests looks whether it still has its vault.
 const LOOK: Duration = Duration::from_secs(300);
 
+/// How long after a save a keeper that cannot publish withdraws what became private.
+const WITHDRAWING: Duration = Duration::from_secs(5);
+
 /// A vault that is published from here. Its task ends with it.
 pub(super) struct Kept {
     pub(super) vault: String,
@@ -209,15 +212,22 @@ async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receive
     loop {
         let Some(alive) = kept.upgrade() else { return };
         let done = alive.turn(false).await;
-        let (rests, wait) = match done {
-            Done::Rests => (true, LOOK),
-            Done::Waits(wait, _) => (false, wait),
+        // A failure is not retried at every save. But where nothing can be published, what becomes private is withdrawn
+        // all the same, if not at every save.
+        let (rests, wait, listens) = match &done {
+            Done::Rests => (true, LOOK, Some(Duration::ZERO)),
+            Done::Waits(wait, _) if *wait <= OPENING => (false, *wait, Some(Duration::ZERO)),
+            Done::Waits(wait, failure) => (false, *wait, (failure.kind == Kind::Other).then_some(WITHDRAWING)),
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => if rests { alive.look().await },
             () = alive.wake.notified() => {}
-            // A failure is not retried at every save.
-            ended = changed(&vault, &mut notices), if rests || wait <= OPENING => if ended { return },
+            ended = changed(&vault, &mut notices), if listens.is_some() => {
+                if ended {
+                    return;
+                }
+                tokio::time::sleep(listens.unwrap_or_default()).await;
+            }
         }
     }
 }
