@@ -22,7 +22,7 @@ use tokio::runtime::Handle as Runtime;
 use crate::Shared;
 use crate::handle::CallError;
 use crate::settings::{Settings, TeamConfig};
-use ::team::{Collection, Described, Failure, Kind, Quantisation, Reader};
+use ::team::{Collection, Described, Failure, Kind, Quantisation, Reader, VaultState};
 
 use asking::Question;
 use index::embed::Vector;
@@ -293,10 +293,12 @@ impl Team {
             Ok(collection) => {
                 let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
                 let asked = self.background.block_on(ask(&collection, &mut info));
-                let is_gone = |failure: &Failure| failure.kind == Kind::Missing;
-                if asked.as_ref().map_or_else(is_gone, |()| true) {
-                    let there = |vault: &str| info.vaults.iter().any(|known| known.name == vault);
-                    self.kept.iter().for_each(|kept| kept.compare(asked.is_ok(), there(&kept.vault)));
+                match &asked {
+                    Ok(states) => self.kept.iter().for_each(|kept| kept.compare(Some(states))),
+                    Err(failure) if failure.kind == Kind::Missing => {
+                        self.kept.iter().for_each(|kept| kept.compare(None));
+                    }
+                    Err(_) => {}
                 }
                 info.problem = asked.err().map(|failure| failure.message);
                 // Of several nodes, the host is the one that answered.
@@ -340,8 +342,8 @@ impl Team {
     }
 }
 
-/// Asks a collection for its state.
-async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure> {
+/// Asks a collection for its state; returns that of each of its vaults.
+async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<Vec<VaultState>, Failure> {
     info.server = collection.version().await?;
     let found = collection.own().await?;
     let missing = || {
@@ -353,12 +355,13 @@ async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure
     let described = collection.described().await?.ok_or_else(missing)?;
     described.check(None, collection.name())?;
     info.embedder = described.embedder;
-    let vault = |state: ::team::VaultState| TeamVault {
-        name: state.vault,
-        keeper: state.host,
+    let states = collection.vaults().await?;
+    let vault = |state: &VaultState| TeamVault {
+        name: state.vault.clone(),
+        keeper: state.host.clone(),
         revision: state.revision,
         ..TeamVault::default()
     };
-    info.vaults = collection.vaults().await?.into_iter().map(vault).collect();
-    Ok(())
+    info.vaults = states.iter().map(vault).collect();
+    Ok(states)
 }

@@ -9,7 +9,7 @@ use protocol::team::{TeamDropRequest, TeamInfo, TeamInitRequest, TeamPublishRequ
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
-use crate::requests::paths;
+use crate::requests::{paths, query};
 use crate::support::{Daemon, Place, eventually};
 use crate::tables::{Form, Kind, StaticTable};
 use crate::team::{Server, start, team};
@@ -110,6 +110,39 @@ fn what_became_private_is_withdrawn_though_nothing_can_be_published() {
     let refused = daemon.refused(&TeamPublishRequest::default());
     assert!(refused.message.contains("take the same embedder"), "{}", refused.message);
     assert_eq!(lying(&server, "handbook"), ["open.md"]);
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn after_a_vault_is_taken_over_both_keepers_say_whose_it_is_and_saves_are_published() {
+    let server = Server::start();
+    let (_first, mut one) =
+        keeper_of(&server, &[("heron.md", "# Heron\n\nThe heron stands.\n"), ("okapi.md", "# Okapi\n\nIt is shy.\n")]);
+    init(&mut one, "handbook");
+    one.ask(&TeamPublishRequest::default());
+    let (second, mut other) = keeper_of(&server, &[("tapir.md", "# Tapir\n\nThe tapir sleeps.\n")]);
+    eventually("it is refused", || other.status().problems.iter().any(|why| why.contains("a vault has one keeper")));
+
+    // The team's vault is another one than its own of the same name.
+    let found = other.ask(&query("heron stands")).hits;
+    assert!(found.iter().any(|hit| hit.vault == "handbook/notes" && hit.path == "heron.md"), "{found:?}");
+
+    other.ask(&TeamPublishRequest { team: None, take_over: true });
+    assert_eq!(lying(&server, "handbook"), ["tapir.md"]);
+    assert!(other.ask(&query("tapir sleeps")).hits.iter().all(|hit| hit.vault == "notes"), "found twice");
+    let lost = info(&mut one).vaults.remove(0);
+    let why = lost.problem.as_deref().unwrap_or_default();
+    assert!(lost.notes == 0 && why.contains("a vault has one keeper"), "{lost:?}");
+    assert!(one.status().problems.iter().any(|why| why.contains("a vault has one keeper")));
+    second.write("gnu.md", "# Gnu\n\nThe gnu.\n");
+    eventually("what is saved is published", || lying(&server, "handbook").contains(&"gnu.md".to_owned()));
+
+    // The same if the collection is another one by now.
+    one.ask(&TeamDropRequest { team: "handbook".to_owned() });
+    init(&mut one, "handbook");
+    one.ask(&TeamPublishRequest::default());
+    let lost = info(&mut other).vaults.remove(0);
+    assert!(lost.problem.as_deref().unwrap_or_default().contains("a vault has one keeper"), "{lost:?}");
 }
 
 #[test]

@@ -68,7 +68,9 @@ pub(super) fn begin(
             continue;
         }
         let mut asked = asked.clone();
-        asked.without = team.kept.iter().map(|kept| kept.vault.clone()).collect();
+        // The notes here answer for what is published from here. A vault of another keeper's is another one.
+        let own = team.kept.iter().filter(|kept| !kept.is_of_another());
+        asked.without = own.map(|kept| kept.vault.clone()).collect();
         let (answer, answered) = mpsc::channel();
         let within = team.config.timeout;
         question.until = question.until.max(Instant::now() + within);

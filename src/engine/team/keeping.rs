@@ -10,10 +10,10 @@ use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinHandle;
 
 use super::source::{VaultSource, describe, embedder_of};
-use super::word::{WORD, word};
+use super::word::{WORD, known, word};
 use crate::Shared;
 use ::team::verify::Differences;
-use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind};
+use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind, VaultState};
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
 
@@ -89,16 +89,33 @@ impl Kept {
         problem.filter(|failure| failure.kind != Kind::Local).map(|failure| failure.message)
     }
 
-    /// Begins anew if the keeper does not know yet that its collection is gone, or is there by now, or another one.
-    pub(super) fn compare(&self, collection: bool, vault: bool) {
+    /// Begins anew if the keeper does not know yet that its collection is gone, or is there by now, or another one, or
+    /// that somebody else has its vault. The states are those of the vaults there; `None` if there is no collection.
+    pub(super) fn compare(&self, states: Option<&[VaultState]>) {
+        let there = states.into_iter().flatten().find(|state| state.vault == self.vault);
+        let others = there.filter(|state| !self.is_by_us(state));
         let mut status = self.status.lock();
-        let is_told = status.problem.as_ref().is_some_and(|failure| failure.kind == Kind::Missing);
-        let is_lost = status.notes > 0 && !(collection && vault);
-        if is_lost || (collection && is_told) {
+        let kind = status.problem.as_ref().map(|failure| failure.kind);
+        let is_lost = (status.notes > 0 && there.is_none()) || (others.is_some() && kind.is_none());
+        if is_lost || (states.is_some() && kind == Some(Kind::Missing)) {
             *status = KeeperStatus { left: status.notes + status.left, ..KeeperStatus::default() };
             drop(status);
             self.wake();
+            if let Some(state) = others {
+                self.status.lock().problem = Some(state.kept());
+            }
         }
+    }
+
+    /// Whether this state was written from this data folder.
+    fn is_by_us(&self, state: &VaultState) -> bool {
+        let word = self.engine.upgrade().and_then(|engine| known(&engine.config.load().data_dir));
+        word.is_some_and(|word| word == state.keeper)
+    }
+
+    /// Whether the vault of this name there is another keeper's, so that its notes are not those here.
+    pub(super) fn is_of_another(&self) -> bool {
+        self.status.lock().problem.as_ref().is_some_and(|failure| failure.kind == Kind::Kept)
     }
 
     /// The description that its collection would get.
@@ -109,7 +126,10 @@ impl Kept {
     /// Publishes what differs.
     pub(super) async fn publish(&self, take_over: bool) -> Result<(), Failure> {
         match self.turn(take_over).await {
-            Done::Rests => Ok(()),
+            Done::Rests => {
+                self.go_on();
+                Ok(())
+            }
             Done::Waits(_, failure) => Err(failure),
         }
     }
@@ -120,7 +140,15 @@ impl Kept {
         let keeper = self.made(&mut keeper)?;
         let found = keeper.verify().await;
         self.report(keeper, found.as_ref().err());
+        if found.is_ok() {
+            self.go_on();
+        }
         found
+    }
+
+    /// Ends the wait after a failure that is over: what is saved is published from now on.
+    fn go_on(&self) {
+        self.wake.notify_one();
     }
 
     /// What differed, as the protocol says it.
