@@ -26,6 +26,7 @@ use ::team::{Collection, Described, Failure, Kind, Quantisation, Reader, VaultSt
 
 use asking::Question;
 use index::embed::Vector;
+use index::search::filter::is_vault;
 use index::search::{Options, Parsed};
 use keeping::Kept;
 use protocol::cost::TeamSaving;
@@ -128,15 +129,25 @@ impl Teams {
         said
     }
 
-    /// Whether this is the name of a team's vault: `TEAM/VAULT`.
+    /// Whether this is the name of a team, or of a team's vault: `TEAM/VAULT`.
     pub(super) fn has_vault(&self, name: &str) -> bool {
-        name.split_once('/').is_some_and(|(team, _)| self.open.load().contains_key(team))
+        self.open.load().keys().any(|team| is_vault(team, name))
+    }
+
+    /// The vault and the path of a team's note that is named as hits are shown: `TEAM/VAULT: NOTE`.
+    pub(super) fn note_named<'a>(&self, typed: &'a str) -> Option<(&'a str, &'a str)> {
+        getting::shown(typed).filter(|(vault, _)| vault.contains('/') && self.has_vault(vault))
     }
 
     /// The names of the teams whose vaults are searched.
     pub(super) fn names(&self) -> Vec<String> {
         let open = self.open.load();
         open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
+    }
+
+    /// The names of those among them that a query's conditions admit.
+    pub(super) fn admitted(&self, query: &Parsed) -> Vec<String> {
+        self.names().into_iter().filter(|team| query.filter.admits_team(team)).collect()
     }
 
     /// What is published from here and is not as it should be.

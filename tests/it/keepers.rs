@@ -5,11 +5,15 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 
 use protocol::envelope::ErrorKind;
-use protocol::team::{TeamDropRequest, TeamInfo, TeamInitRequest, TeamPublishRequest, TeamStatusRequest};
+use protocol::hit::NoteStanding;
+use protocol::search::SearchRequest;
+use protocol::team::{
+    TeamDropRequest, TeamInfo, TeamInitRequest, TeamPublishRequest, TeamStatusRequest, TeamVerifyRequest,
+};
 use serde_json::{Value, json};
 
 use crate::commands::{err, out};
-use crate::requests::{paths, query};
+use crate::requests::{near, paths, query};
 use crate::support::{Daemon, Place, eventually};
 use crate::tables::{Form, Kind, StaticTable};
 use crate::team::{Server, start, team};
@@ -166,4 +170,66 @@ fn a_collection_that_situated_did_not_make_is_not_deleted() {
     daemon.ask(&TeamDropRequest { team: "handbook".to_owned() });
     assert_ne!(ask(&server, "GET", "/collections/handbook", &Value::Null)["status"], "ok");
     daemon.ask(&TeamDropRequest { team: "handbook".to_owned() });
+}
+
+#[test]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+fn a_member_may_name_a_team_wherever_a_vault_is_named_and_is_told_what_a_team_does_not_know() {
+    let server = Server::start();
+    let (_keepers, mut keeper) = keeper_of(
+        &server,
+        &[
+            ("Onboarding.md", "---\nstatus: done\n---\n# Onboarding\n\nThe heron badge opens the laptop room.\n"),
+            ("Room.md", "# Room\n\nA room for laptops.\n"),
+        ],
+    );
+    init(&mut keeper, "handbook");
+    keeper.ask(&TeamPublishRequest::default());
+    assert_eq!(keeper.ask(&TeamVerifyRequest::default()).vaults[0].differences, 0);
+    let members = Place::with(&[("mine.md", "# Mine\n\nMy kitchen has a heron badge.\n")]);
+    let mut member = start(&members, &team(server.port, ""));
+    let of_team = ("handbook/notes", "Onboarding.md");
+
+    // A team's name is that of all its vaults.
+    let named = |vault: &str, words: &str| SearchRequest { vault: Some(vault.to_owned()), ..query(words) };
+    for vault in ["handbook", "handbook/notes"] {
+        let found = member.ask(&named(vault, "heron badge")).hits;
+        assert_eq!(paths(&found)[0], of_team.1, "{vault}");
+        assert!(found.iter().all(|hit| hit.vault == of_team.0), "{vault}: {found:?}");
+    }
+    assert!(member.refused(&named("handbok", "heron")).message.contains("handbok"));
+    let answer = member.ask(&query("heron prop.status:done vault:handbook"));
+    let said = answer.warnings.join("\n");
+    assert!(!said.contains("meets `vault:") && !said.contains("or `vault:"), "{said}");
+    assert!(said.contains("`handbook` was not asked"), "{said}");
+
+    // Why a note of the team was found where it was.
+    let expecting = |note: &str| SearchRequest { expect: Some(note.to_owned()), ..query("heron badge laptop") };
+    let answer = member.ask(&expecting("handbook/notes: Onboarding.md"));
+    let at = answer.hits.iter().position(|hit| (hit.vault.as_str(), hit.path.as_str()) == of_team);
+    let at = at.expect("the team is asked") as u32 + 1;
+    let expected = answer.expected.unwrap();
+    assert_eq!((expected.vault.as_str(), expected.path.as_str()), of_team);
+    assert_eq!((expected.standing, expected.hit), (NoteStanding::Hit, Some(at)), "{expected:?}");
+    // Where a note stands among those here is computed without teams, and the answer says so.
+    for (note, standing) in [("mine.md", NoteStanding::Hit), ("Onboarding", NoteStanding::Missing)] {
+        let answer = member.ask(&expecting(note));
+        let said = answer.warnings.join("\n");
+        assert!(said.contains("`handbook` was not asked") && paths(&answer.hits) == ["mine.md"], "{note}: {said}");
+        assert_eq!(answer.expected.unwrap().standing, standing, "{note}");
+    }
+    let unfound =
+        SearchRequest { expect: Some("handbook/notes: Room.md".to_owned()), limit: Some(1), ..query("heron") };
+    let why = member.ask(&unfound).expected.unwrap().why.join(" ");
+    assert!(why.contains("is a team's") && !why.contains("no such note"), "{why}");
+
+    // What looks like a condition is none that the notes here have; the team's may have it.
+    let answer = member.ask(&query("heron [status:done]"));
+    let said = answer.warnings.join("\n");
+    assert!(said.contains("no note here has such a property") && said.contains("`handbook`"), "{said}");
+    let alone = member.ask(&SearchRequest { vault: Some("notes".to_owned()), ..query("heron [status:done]") });
+    assert!(alone.warnings.join("\n").contains("no note has such a property"), "{:?}", alone.warnings);
+
+    let refused = member.refused(&near("handbook/notes: Onboarding.md"));
+    assert!(refused.message.contains("is a team's"), "{}", refused.message);
 }
