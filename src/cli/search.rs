@@ -308,7 +308,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
         }
     }
     if look.explain {
-        out.wrapped(margin, &reasons(hit))?;
+        out.wrapped(margin, &reasons(hit, look.vault.then_some(&*hit.vault)))?;
     }
     Ok(())
 }
