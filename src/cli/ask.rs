@@ -300,7 +300,7 @@ fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(
         let size = counted(*chars as u64, "character");
         out.wrapped("    ", &format!("score {score:.3}, lines {line} to {end_line}, {size}{cited}{stale}"))?;
         if passage.lanes.is_some() {
-            out.wrapped("    ", &judged(passage.lanes.as_ref(), *score))?;
+            out.wrapped("    ", &judged(passage.lanes.as_ref(), *score, several.then_some(vault.as_str())))?;
         }
     }
     let tokens = answer.tokens_in.saturating_add(answer.tokens_out);

@@ -9,9 +9,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use super::args::OpenIn;
 use super::exit;
 use super::print::{dim, printable};
-use super::session::{CliFailure, Session};
+use super::session::{CliFailure, Session, safe};
 use crate::daemon::config::Opener;
 use note::VaultPath;
+use protocol::hit::Hit;
 
 /// Characters that are percent-encoded in a part of an address.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -49,6 +50,17 @@ impl Place {
         let below = here.and_then(|here| self.file.strip_prefix(here).ok().map(Path::to_path_buf));
         below.unwrap_or_else(|| self.file.clone())
     }
+}
+
+/// Whether a hit is not in a vault of this machine: a team's vaults have a slash in their names.
+pub(super) fn is_of_team(hit: &Hit) -> bool {
+    hit.vault.contains('/')
+}
+
+/// Why a team's hit is not opened, and what shows it.
+pub(super) fn of_team(hit: &Hit) -> String {
+    let shown = format!("`situated get '{}: {}'` shows it", safe(&hit.vault), safe(&hit.path));
+    format!("this note is a team's and not on this machine; {shown}")
 }
 
 /// Opens what was found, a line of the note `path`, where `--open-in` or else the configuration says.

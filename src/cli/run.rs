@@ -26,6 +26,9 @@ use store::StoreError;
 const PATH_COLUMNS: usize = 36;
 const REASON_COLUMNS: usize = 17;
 
+/// The fewest columns of a path.
+const PATH_LEAST: usize = 12;
+
 /// Files that the daemon may open at once, as the unit for systemd sets it: many vaults, and many clients.
 const OPEN_FILES: u64 = 8192;
 
@@ -247,15 +250,21 @@ impl Reporter {
     }
 }
 
-/// `12:03:44  Projects/Plan.md  BodyChanged  kept 7, re-embedded 1  4.2 ms`.
+/// `12:03:44  Projects/Plan.md  BodyChanged  kept 7, re-embedded 1  4.2 ms`. Where there is little room, the time that it
+/// took goes first, then the clock.
 fn decision_line(decision: &Decision, several_vaults: bool, width: usize) -> String {
     let path = named(decision, several_vaults);
     let (clock, counts, took) = (clock(decision.at), counts(decision), millis(decision.took_ms));
-    let fixed = columns(&clock) + REASON_COLUMNS + columns(&counts) + columns(&took) + 6;
-    let room = width.saturating_sub(fixed).clamp(12, PATH_COLUMNS);
+    let (before, after) = (format!("{clock}  "), format!("  {took}"));
+    let fixed = REASON_COLUMNS + columns(&counts) + 3;
+    let shows_clock = fixed + columns(&before) + PATH_LEAST <= width;
+    let shows_took = fixed + columns(&before) + columns(&after) + PATH_LEAST <= width;
+    let (before, after) =
+        (if shows_clock { before } else { String::new() }, if shows_took { after } else { String::new() });
+    let room = width.saturating_sub(fixed + columns(&before) + columns(&after)).clamp(PATH_LEAST, PATH_COLUMNS);
     let path = padded(&cut_front(&path, room), room);
     let reason = padded(&decision.reason.to_string(), REASON_COLUMNS);
-    format!("{}  {path}  {} {counts}  {}", dim(clock), cyan(reason), dim(took))
+    format!("{}{path}  {} {counts}{}", dim(before), cyan(reason), dim(after))
 }
 
 #[cfg(test)]

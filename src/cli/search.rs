@@ -142,16 +142,10 @@ fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -
         let found = super::print::counted(hits.len() as u64, "hit");
         return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such hit ({found})")));
     };
-    if is_of_team(hit) {
-        let shown = format!("`situated get '{}: {}'` shows it", safe(&hit.vault), safe(&hit.path));
-        return Err(CliFailure::new(exit::NOTHING, format!("this note is a team's and not on this machine; {shown}")));
+    if open::is_of_team(hit) {
+        return Err(CliFailure::new(exit::NOTHING, open::of_team(hit)));
     }
     open::found(Roots::ask(client)?.place(hit), &hit.path, show.open_in, session)
-}
-
-/// Whether a hit is not in a vault of this machine: a team's vaults have a slash in their names.
-fn is_of_team(hit: &Hit) -> bool {
-    hit.vault.contains('/')
 }
 
 fn show<C: Call<Answer = SearchAnswer>>(
@@ -279,7 +273,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     let below = if columns(&below) <= room { below } else { String::new() };
     out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
 
-    let vault = if look.vault || is_of_team(hit) { format!("{}: ", safe(&hit.vault)) } else { String::new() };
+    let vault = if look.vault || open::is_of_team(hit) { format!("{}: ", safe(&hit.vault)) } else { String::new() };
     let place = format!("{vault}{}:{}", printable(&hit.path), hit.best_line());
     let stale = if hit.stale { "  changed since" } else { "" };
     let linked = match hit.link {
@@ -317,7 +311,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
         }
     }
     if look.explain {
-        out.wrapped(margin, &reasons(hit))?;
+        out.wrapped(margin, &reasons(hit, look.vault.then_some(&*hit.vault)))?;
     }
     Ok(())
 }

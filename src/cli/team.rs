@@ -43,8 +43,12 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
         TeamAction::Drop { team, yes } => {
             if !yes {
                 let all = session.call(&TeamStatusRequest { team: Some(team.clone()) })?;
-                let vaults: Vec<String> =
-                    all.teams.iter().flat_map(|team| &team.vaults).map(|v| printable(&v.name).into_owned()).collect();
+                for why in all.teams.iter().filter_map(|team| team.problem.as_ref()) {
+                    session.terms(yellow(printable(why)), true);
+                }
+                // Those that are to be published are not there yet.
+                let there = all.teams.iter().flat_map(|team| &team.vaults).filter(|vault| !vault.keeper.is_empty());
+                let vaults: Vec<String> = there.map(|vault| printable(&vault.name).into_owned()).collect();
                 let vaults = if vaults.is_empty() { "it has no vaults".to_owned() } else { vaults.join(", ") };
                 let what = format!(
                     "The collection of `{}` goes, for all who read it: {vaults}. Vaults are not touched.",

@@ -51,8 +51,8 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// Why a hit was found, in words.
-pub(super) fn reasons(hit: &Hit) -> String {
-    let mut reasons = judged(hit.lanes.as_ref(), hit.score);
+pub(super) fn reasons(hit: &Hit, vault: Option<&str>) -> String {
+    let mut reasons = judged(hit.lanes.as_ref(), hit.score, vault);
     let also: Vec<String> = hit.also.iter().map(|also| format!("line {} ({:.3})", also.line, also.score)).collect();
     if !also.is_empty() {
         reasons.push_str(&format!(" · also found in it: {}", also.join(", ")));
@@ -60,13 +60,14 @@ pub(super) fn reasons(hit: &Hit) -> String {
     reasons
 }
 
-/// How the lanes judged, in words.
-pub(super) fn judged(lanes: Option<&Lanes>, score: f32) -> String {
+/// How the lanes judged, in words; `vault` is the one that they ranked, if there are several.
+pub(super) fn judged(lanes: Option<&Lanes>, score: f32, vault: Option<&str>) -> String {
     let Some(lanes) = lanes else {
         return format!("score {score:.3}");
     };
+    let of = vault.map(|vault| format!(" of {}", printable(vault))).unwrap_or_default();
     let lane = |name: &str, what: &str, score: &Option<LaneScore>| match score {
-        Some(LaneScore { rank, score }) => format!("{name}: no. {rank} ({what} {score:.2})"),
+        Some(LaneScore { rank, score }) => format!("{name}: no. {rank}{of} ({what} {score:.2})"),
         None => format!("{name}: not among the best"),
     };
     let mut reasons = format!(

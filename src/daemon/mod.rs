@@ -277,6 +277,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     if rules.commands && config.engine.host.sandbox {
         provider::keep_command_runner();
     }
+    let rules = rules.granted();
     sandbox::landlock::enter(config, &rules);
     let socket = socket.to_owned();
     let began = config.clone();

@@ -439,6 +439,21 @@ impl Handle {
         Ok(if asked_for { (vaults, Vec::new()) } else { (served, left_out) })
     }
 
+    /// Whether this is the name of a team, or of a team's vault, and not of a vault here.
+    fn names_team(&self, name: &str) -> bool {
+        let vaults = self.0.vaults.load();
+        let is_here = |vault: &Arc<VaultShared>| index::search::filter::is_vault(name, &vault.name);
+        self.0.teams.has_vault(name) && !vaults.iter().any(is_here)
+    }
+
+    /// The error for what needs the notes themselves, if `typed` names a team's note as hits are shown.
+    fn refuse_team(&self, typed: &str) -> Result<(), CallError> {
+        self.0.teams.note_named(typed).map_or(Ok(()), |_| {
+            let hint = "it is a team's and not on this machine: `search` finds it and `get` shows it";
+            Err(not_found("note", typed, hint))
+        })
+    }
+
     fn choose(&self, name: Option<&str>) -> Result<Vec<Arc<VaultShared>>, CallError> {
         let vaults = self.0.vaults.load();
         let Some(name) = name else {

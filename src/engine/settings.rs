@@ -1,6 +1,6 @@
 //! The engine's settings, checked: each part has the type of the crate that it serves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -177,6 +177,15 @@ impl TeamConfig {
             timeout: Duration::from_millis(300),
             search: true,
         }
+    }
+
+    /// Whether both are the same collection: one name, and a server that both name.
+    pub fn is_collection_of(&self, other: &TeamConfig) -> bool {
+        let plain = |url: &String| url.trim_end_matches('/').to_ascii_lowercase();
+        let nodes = |team: &TeamConfig| -> BTreeSet<String> {
+            std::iter::once(&team.url).chain(&team.replicas).map(plain).collect()
+        };
+        self.collection == other.collection && !nodes(self).is_disjoint(&nodes(other))
     }
 }
 

@@ -22,10 +22,11 @@ use tokio::runtime::Handle as Runtime;
 use crate::Shared;
 use crate::handle::CallError;
 use crate::settings::{Settings, TeamConfig};
-use ::team::{Collection, Described, Failure, Kind, Quantisation, Reader};
+use ::team::{Collection, Described, Failure, Kind, Quantisation, Reader, VaultState};
 
 use asking::Question;
 use index::embed::Vector;
+use index::search::filter::is_vault;
 use index::search::{Options, Parsed};
 use keeping::Kept;
 use protocol::cost::TeamSaving;
@@ -128,15 +129,25 @@ impl Teams {
         said
     }
 
-    /// Whether this is the name of a team's vault: `TEAM/VAULT`.
+    /// Whether this is the name of a team, or of a team's vault: `TEAM/VAULT`.
     pub(super) fn has_vault(&self, name: &str) -> bool {
-        name.split_once('/').is_some_and(|(team, _)| self.open.load().contains_key(team))
+        self.open.load().keys().any(|team| is_vault(team, name))
+    }
+
+    /// The vault and the path of a team's note that is named as hits are shown: `TEAM/VAULT: NOTE`.
+    pub(super) fn note_named<'a>(&self, typed: &'a str) -> Option<(&'a str, &'a str)> {
+        getting::shown(typed).filter(|(vault, _)| vault.contains('/') && self.has_vault(vault))
     }
 
     /// The names of the teams whose vaults are searched.
     pub(super) fn names(&self) -> Vec<String> {
         let open = self.open.load();
         open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
+    }
+
+    /// The names of those among them that a query's conditions admit.
+    pub(super) fn admitted(&self, query: &Parsed) -> Vec<String> {
+        self.names().into_iter().filter(|team| query.filter.admits_team(team)).collect()
     }
 
     /// What is published from here and is not as it should be.
@@ -208,7 +219,11 @@ impl Teams {
     pub(super) fn take_away(&self, name: &str) -> Result<(), CallError> {
         for team in self.chosen(Some(name))? {
             let collection = team.collection.clone().map_err(CallError::Invalid)?;
-            team.background.block_on(collection.drop_all()).map_err(failed)?;
+            let dropping = async {
+                collection.own().await?;
+                collection.drop_all().await
+            };
+            team.background.block_on(dropping).map_err(failed)?;
             team.kept.iter().for_each(|kept| kept.wake());
         }
         Ok(())
@@ -243,8 +258,7 @@ impl Team {
         };
         let former = collection().ok().zip(word::known(&settings.data_dir)).map(|(collection, word)| {
             // Two teams may share a collection.
-            let is_there =
-                |team: &String| settings.teams.get(team).is_some_and(|of| of.collection == config.collection);
+            let is_there = |team: &String| settings.teams.get(team).is_some_and(|of| of.is_collection_of(config));
             let kept = published.iter().filter(|(_, team)| team.as_ref().is_some_and(is_there));
             Former::start(name, collection, word, kept.map(|(vault, _)| vault.clone()).collect(), &background)
         });
@@ -290,10 +304,12 @@ impl Team {
             Ok(collection) => {
                 let collection = collection.within(crate::disk_access::TEXT_WITHIN.max(self.config.timeout));
                 let asked = self.background.block_on(ask(&collection, &mut info));
-                let is_gone = |failure: &Failure| failure.kind == Kind::Missing;
-                if asked.as_ref().map_or_else(is_gone, |()| true) {
-                    let there = |vault: &str| info.vaults.iter().any(|known| known.name == vault);
-                    self.kept.iter().for_each(|kept| kept.compare(asked.is_ok(), there(&kept.vault)));
+                match &asked {
+                    Ok(states) => self.kept.iter().for_each(|kept| kept.compare(Some(states))),
+                    Err(failure) if failure.kind == Kind::Missing => {
+                        self.kept.iter().for_each(|kept| kept.compare(None));
+                    }
+                    Err(_) => {}
                 }
                 info.problem = asked.err().map(|failure| failure.message);
                 // Of several nodes, the host is the one that answered.
@@ -337,10 +353,10 @@ impl Team {
     }
 }
 
-/// Asks a collection for its state.
-async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure> {
+/// Asks a collection for its state; returns that of each of its vaults.
+async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<Vec<VaultState>, Failure> {
     info.server = collection.version().await?;
-    let found = collection.inspect().await?;
+    let found = collection.own().await?;
     let missing = || {
         let (name, host) = (collection.name(), collection.host());
         let message = format!("there is no collection `{name}` at {host} yet; `situated team init` makes it");
@@ -350,12 +366,13 @@ async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<(), Failure
     let described = collection.described().await?.ok_or_else(missing)?;
     described.check(None, collection.name())?;
     info.embedder = described.embedder;
-    let vault = |state: ::team::VaultState| TeamVault {
-        name: state.vault,
-        keeper: state.host,
+    let states = collection.vaults().await?;
+    let vault = |state: &VaultState| TeamVault {
+        name: state.vault.clone(),
+        keeper: state.host.clone(),
         revision: state.revision,
         ..TeamVault::default()
     };
-    info.vaults = collection.vaults().await?.into_iter().map(vault).collect();
-    Ok(())
+    info.vaults = states.iter().map(vault).collect();
+    Ok(states)
 }

@@ -149,7 +149,7 @@ pub struct VaultState {
 
 impl VaultState {
     /// The failure that a second keeper gets.
-    pub(crate) fn kept(&self) -> Failure {
+    pub fn kept(&self) -> Failure {
         let VaultState { vault, host, .. } = self;
         Failure::new(
             Kind::Kept,

@@ -17,6 +17,9 @@ use crate::verify::{Comparison, Differences};
 /// Points of one request: about two megabytes.
 const POINTS: usize = 256;
 
+/// Notes that one request deletes.
+const PATHS: usize = 64;
+
 /// The notes of a vault as its store has them. Its functions block.
 pub trait Source: Send + Sync + 'static {
     /// Path and state of each note that may be published.
@@ -199,14 +202,16 @@ impl Keeper {
     /// Claims the vault; returns the number up to which its points are visible.
     async fn claim(&mut self) -> Result<u64, Failure> {
         let name = self.collection.name();
-        let described = self.collection.described().await?.ok_or_else(|| {
-            let host = self.collection.host();
-            Failure::new(
-                Kind::Missing,
-                format!("the collection `{name}` at {host} is not made yet: `situated team init`"),
-            )
-        })?;
-        described.check(Some(&self.who.embedder), name)?;
+        let Some(described) = self.collection.described().await? else {
+            self.collection.own().await?;
+            let message =
+                format!("the collection `{name}` at {} is not made yet: `situated team init`", self.collection.host());
+            return Err(Failure::new(Kind::Missing, message));
+        };
+        if let Err(unfit) = described.check(Some(&self.who.embedder), name) {
+            self.take_back().await?;
+            return Err(unfit);
+        }
         self.described = Some(described);
         let Identity { vault, keeper, host, .. } = self.who.clone();
         let ours = |revision| VaultState { vault: vault.clone(), revision, keeper: keeper.clone(), host };
@@ -220,6 +225,20 @@ impl Keeper {
         self.take_over = false;
         // If two keepers took it at the same moment, only one of them has it.
         self.claimed().await.map(|known| known.revision)
+    }
+
+    /// Takes away the notes that are gone or private by now, though none can be written: that needs no vectors.
+    async fn take_back(&self) -> Result<(), Failure> {
+        if self.collection.vault(&self.who.vault).await?.is_none_or(|known| known.keeper != self.who.keeper) {
+            return Ok(());
+        }
+        let there = self.list().await?.into_iter().map(|(path, ..)| path);
+        for some in self.plan.unwanted(there).chunks(PATHS) {
+            let any: Vec<Value> = some.iter().map(|path| is("path", path)).collect();
+            let gone = json!({"must": [is("vault", &self.who.vault), is(WHAT, "chunk")], "should": any});
+            self.collection.delete(&gone).await?;
+        }
+        Ok(())
     }
 
     /// The vault's state; an error if the vault is no longer ours.

@@ -113,6 +113,12 @@ impl Publisher {
         self.there.len()
     }
 
+    /// Those of these notes that the store does not have any more; none until it is known what it has.
+    pub fn unwanted(&self, there: impl Iterator<Item = String>) -> Vec<String> {
+        let Some(wanted) = &self.wanted else { return Vec::new() };
+        there.filter(|path| !wanted.contains_key(path)).collect()
+    }
+
     /// Whether it rests until something happens.
     pub fn rests(&self) -> bool {
         matches!(self.stage, Stage::Working | Stage::Waiting)
@@ -228,6 +234,13 @@ impl Publisher {
             self.stage = Stage::Sweeping;
             return Effect::Sweep(std::mem::take(&mut self.old));
         }
+        // A note that has moved is there anew before it is gone. But if nothing can be written, as on a full disk, what
+        // became private must not wait for it.
+        if self.failures > 0
+            && let Some(sweep) = self.remove()
+        {
+            return sweep;
+        }
         let wanted = self.wanted.as_ref();
         let state = |path: &String| Some((path.clone(), wanted?.get(path)?.clone()));
         let writing: BTreeMap<String, String> = self.to_write.iter().take(NOTES).filter_map(state).collect();
@@ -237,17 +250,25 @@ impl Publisher {
             self.writing = writing;
             return Effect::Write(self.revision + 1, paths);
         }
-        let gone: Vec<String> = self.to_remove.iter().take(NOTES).cloned().collect();
-        if !gone.is_empty() {
-            for path in &gone {
-                self.there.remove(path);
-                self.to_remove.remove(path);
-            }
-            self.stage = Stage::Sweeping;
-            return Effect::Sweep(gone.into_iter().map(|path| (path, self.revision + 1)).collect());
+        if let Some(sweep) = self.remove() {
+            return sweep;
         }
         self.stage = Stage::Working;
         Effect::Rest
+    }
+
+    /// Begins to delete some of the notes that are to be deleted; `None` if there are none.
+    fn remove(&mut self) -> Option<Effect> {
+        let gone: Vec<String> = self.to_remove.iter().take(NOTES).cloned().collect();
+        if gone.is_empty() {
+            return None;
+        }
+        for path in &gone {
+            self.there.remove(path);
+            self.to_remove.remove(path);
+        }
+        self.stage = Stage::Sweeping;
+        Some(Effect::Sweep(gone.into_iter().map(|path| (path, self.revision + 1)).collect()))
     }
 
     fn fail(&mut self, failure: Failure) -> Effect {

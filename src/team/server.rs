@@ -134,6 +134,20 @@ impl Collection {
         }))
     }
 
+    /// The same of a collection that situated made, or began to make.
+    ///
+    /// # Errors
+    /// It was not made by situated; or see [`Failure`].
+    pub async fn own(&self) -> Result<Option<Info>, Failure> {
+        let Some(info) = self.inspect().await? else { return Ok(None) };
+        let of_ours = info.dimensions.is_some() && info.has_words;
+        if of_ours && (info.points == 0 || self.described().await?.is_some()) {
+            Ok(Some(info))
+        } else {
+            Err(self.strange())
+        }
+    }
+
     /// Creates it if it does not exist, else checks it; then creates the indexes of its payloads.
     ///
     /// # Errors
@@ -153,7 +167,7 @@ impl Collection {
     fn check(&self, info: &Info, dimensions: usize) -> Result<(), Failure> {
         let (name, other) = (&self.name, |message: String| Err(Failure::new(Kind::Other, message)));
         let Some(theirs) = info.dimensions.filter(|_| info.has_words) else {
-            return other(format!("the collection `{name}` was not made by situated; name another one in `[team]`"));
+            return Err(self.strange());
         };
         if theirs != dimensions {
             return other(format!(
@@ -162,6 +176,11 @@ impl Collection {
             ));
         }
         Ok(())
+    }
+
+    fn strange(&self) -> Failure {
+        let message = format!("the collection `{}` was not made by situated; name another one in `[team]`", self.name);
+        Failure::new(Kind::Other, message)
     }
 
     /// Deletes it with all that is in it.

@@ -377,6 +377,27 @@ fn a_table_of_ones_own_finds_by_meaning_under_the_sandbox() {
 }
 
 #[test]
+fn a_table_that_was_away_at_the_start_is_read_after_a_reload() {
+    let place = Place::with(&NOTES);
+    place.configure(&with_table(&place, "tiny", Form::Unigram));
+    let mut daemon = place.spawn(&["run"]);
+    wait_served_by(&mut daemon, "static tiny ");
+    daemon.stop();
+    let [table, away] = ["tiny", "away"].map(|name| place.dir.path().join("models").join(name));
+    std::fs::rename(&table, &away).unwrap();
+    let mut daemon = place.spawn(&["run"]);
+    let status = daemon.wait_for("told", |status| tells(status, "cannot be asked"));
+    assert!(tells(&status, "words alone answer") && !tells(&status, "goes on serving"), "{:?}", status.problems);
+    std::fs::rename(&away, &table).unwrap();
+    // The kernel was never told of it, so the daemon starts anew in its process.
+    assert_eq!(place.run(&["config", "reload"]).status.code(), Some(0));
+    daemon.connect_anew();
+    wait_served_by(&mut daemon, "static tiny ");
+    assert_eq!(nearest(&mut daemon, "улей"), "Bees.md");
+    assert!(daemon.status().problems.is_empty(), "{:?}", daemon.status().problems);
+}
+
+#[test]
 fn a_table_that_cannot_be_used_says_why_and_the_old_one_serves_on() {
     let place = Place::with(&NOTES);
     let first = with_table(&place, "first", Form::WordPiece);

@@ -35,6 +35,7 @@ mod hostile;
 mod http;
 mod hub;
 mod install;
+mod keepers;
 mod life;
 mod live;
 mod looks;

@@ -22,11 +22,11 @@ use crate::support::{Daemon, Place, eventually};
 
 const CANARY: &str = "quetzalcoatlus";
 
-fn team(port: u16, more: &str) -> String {
+pub(crate) fn team(port: u16, more: &str) -> String {
     format!("{more}[team.handbook]\nurl = \"http://127.0.0.1:{port}\"\ncollection = \"handbook\"\n")
 }
 
-fn start(place: &Place, settings: &str) -> Daemon {
+pub(crate) fn start(place: &Place, settings: &str) -> Daemon {
     place.configure(settings);
     let mut daemon = place.spawn_command(place.command().arg("run"));
     daemon.wait_idle();
@@ -86,7 +86,7 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
         ("publish = \"handbook\"\n", "write `[team.handbook]` with its `url` and `collection`"),
         ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\n", "this team has no `collection`"),
         ("[team.handbook]\nurl = \"http://qdrant.example.org\"\ncollection = \"a\"\n", "in the clear"),
-        ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a/b\"\n", "write a name of letters"),
+        ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a/b\"\n", ": write a name of letters"),
         (
             "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = \"http://127.0.0.1:2\"\ncollection = \"a\"\n",
             "write a list of addresses",
@@ -486,14 +486,14 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 /// A server of the test's own.
-struct Server {
-    port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     child: Child,
     dir: tempfile::TempDir,
 }
 
 impl Server {
-    fn start() -> Server {
+    pub(crate) fn start() -> Server {
         Server::start_at(Server::free())
     }
 

@@ -158,3 +158,36 @@ async fn a_comparison_finds_and_mends_every_difference() {
     assert_eq!(every.found.len(), 24);
     collection.drop_all().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a Qdrant: SITUATED_QDRANT"]
+async fn what_is_gone_is_withdrawn_by_its_keeper_though_it_cannot_publish() {
+    let server = Server::start().await;
+    let collection = server.collection();
+    init(&collection).await;
+    let notes = Notes::new(&[("a.md", "The zebra."), ("b.md", "The gnu."), ("c.md", "The horse.")]);
+    let mut keeper = notes.keeper(&collection, "one");
+    assert_eq!(keeper.turn().await, Done::Rests);
+    let mut described = collection.described().await.unwrap().unwrap();
+    described.embedder = "ollama nomic".to_owned();
+    collection.describe(&described).await.unwrap();
+    notes.remove("a.md");
+    notes.put("b.md", "The okapi.");
+    let there = async || {
+        let found = Reader::new(collection.clone()).search(&words("the"), LONG).await.unwrap().found;
+        found.into_iter().map(|found| found.payload.path).collect::<BTreeSet<String>>()
+    };
+    // Another keeper takes nothing away.
+    let mut other = Notes::new(&[("c.md", "The horse.")]).keeper(&collection, "two");
+    let Done::Waits(_, refused) = other.turn().await else { panic!("another embedder") };
+    assert!(refused.message.contains("ollama nomic"), "{refused}");
+    assert_eq!(there().await.len(), 3);
+    keeper.begin_anew();
+    let Done::Waits(_, refused) = keeper.turn().await else { panic!("another embedder") };
+    assert!(refused.message.contains("ollama nomic"), "{refused}");
+    assert_eq!(there().await, BTreeSet::from(["b.md".to_owned(), "c.md".to_owned()]));
+    notes.remove("c.md");
+    keeper.verify().await.unwrap_err();
+    assert_eq!(there().await, BTreeSet::from(["b.md".to_owned()]));
+    collection.drop_all().await.unwrap();
+}

@@ -336,7 +336,7 @@ fn table(facts: &Facts) -> Option<Check> {
     let id = "table";
     Some(match facts.table.as_ref()? {
         Ok(what) => Check::ok(id, what.clone()),
-        Err(why) => Check::fail(id, "the static table of `embed.path` cannot be used, so others make the vectors")
+        Err(why) => Check::fail(id, "the static table of `embed.path` cannot be used, so it makes no vectors")
             .because(why.clone())
             .remedy("put the right files there, or take `provider = \"static\"` out of [embed]"),
     })

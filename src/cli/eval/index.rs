@@ -104,7 +104,8 @@ pub(super) fn ask(source: &Source, built: &Built, how: How<'_>, bench: &Bench) -
             let parsed = search::parse_as(&query.text, today, as_words);
             parsed.map_err(|over| CliFailure::new(exit::USAGE, over.to_string()))
         };
-        let mut parsed = search::settled(parse(&AsWords::default())?, &parse, &[("", snapshot, None)], &options)?;
+        let mut parsed =
+            search::settled(parse(&AsWords::default())?, &parse, (&[("", snapshot, None)], &[]), &options)?;
         // As a search does: only the hybrid lane has its vector made of corrected words.
         if mode == Mode::Hybrid {
             parsed.understand([(snapshot, None)], &options)?;

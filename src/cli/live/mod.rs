@@ -162,7 +162,11 @@ impl Live {
     fn open(&mut self, hit: &Hit, obsidian: bool) -> std::io::Result<()> {
         let place = self.roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.best_line()));
         let Some(place) = place else {
-            self.say("where this vault lies is not known".to_owned());
+            self.say(if open::is_of_team(hit) {
+                open::of_team(hit)
+            } else {
+                "where this vault lies is not known".to_owned()
+            });
             return Ok(());
         };
         let opener = if obsidian { &Opener::Obsidian } else { &self.opener };

@@ -174,9 +174,11 @@ impl State {
         self.requests.is_waiting()
     }
 
-    /// Whether several vaults are searched, so that hits name theirs.
+    /// Whether several vaults are searched, or teams beside the only one, so that hits name theirs.
     pub(super) fn several_vaults(&self) -> bool {
-        matches!(&self.link, Link::There { vaults, .. } if vaults.len() > 1) && self.vault.is_none()
+        let Link::There { vaults, .. } = &self.link else { return false };
+        let is_here = |hit: &Hit| vaults.iter().any(|(name, _)| *name == hit.vault);
+        self.vault.is_none() && (vaults.len() > 1 || !self.list.answer.hits.iter().all(is_here))
     }
 
     /// Handles an input; returns its effects.

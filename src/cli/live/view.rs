@@ -301,7 +301,7 @@ fn status_line(state: &State, theme: Theme, width: usize) -> Line<'static> {
     let vault = match (&state.vault, &state.link) {
         (Some(name), _) => Some(printable(name).into_owned()),
         (None, Link::There { vaults, .. }) => match vaults.as_slice() {
-            [(name, _)] => Some(printable(name).into_owned()),
+            [(name, _)] if !state.several_vaults() => Some(printable(name).into_owned()),
             _ => Some("all vaults".to_owned()),
         },
         (None, _) => None,

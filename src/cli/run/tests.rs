@@ -82,3 +82,14 @@ fn long_paths_keep_their_end() {
     let line = decision_line(&decision("A very deep/folder of/projects/with a long name/Plan.md"), false, 80);
     assert!(line.contains("…") && line.contains("Plan.md"), "{line}");
 }
+
+#[test]
+fn a_decision_has_one_line_however_narrow_the_terminal() {
+    let decision = decision("A very deep/folder of/projects/with a long name/Plan.md");
+    for width in [53, 56, 60, 64, 72, 80, 120] {
+        let line = decision_line(&decision, false, width);
+        let plain = anstream::adapter::strip_str(&line).to_string();
+        assert!(columns(&plain) <= width && plain.contains("Plan.md"), "{width}: {plain}");
+        assert_eq!(plain.contains(" ms"), width >= 72, "{width}: {plain}");
+    }
+}

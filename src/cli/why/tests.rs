@@ -30,6 +30,13 @@ fn in_a_few_words() {
     let mut asked = Hit { highlights: Vec::new(), ..ranked(Some(1), None) };
     asked.lanes.as_mut().unwrap().in_questions = vec!["costs".into()];
     assert_eq!(why(&asked, "costs"), "words + questions");
-    assert!(reasons(&asked).contains("in questions that a model wrote: costs"));
-    assert!(!reasons(&ranked(Some(1), None)).contains("questions"));
+    assert!(reasons(&asked, None).contains("in questions that a model wrote: costs"));
+    assert!(!reasons(&ranked(Some(1), None), None).contains("questions"));
+}
+
+#[test]
+fn places_are_those_in_a_vault_and_name_it_if_there_are_several() {
+    let hit = ranked(Some(1), None);
+    assert!(reasons(&hit, None).contains("words: no. 1 ("), "{}", reasons(&hit, None));
+    assert!(reasons(&hit, Some("papers")).contains("words: no. 1 of papers ("), "{}", reasons(&hit, Some("papers")));
 }

@@ -81,7 +81,7 @@ fn one_of_each(team: &str, raw: &RawTable, config: &TeamConfig, reader: &mut Rea
 /// A collection's name becomes a part of an address.
 fn collection(value: &units::Value) -> Result<String, String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    units::plain(value, allowed, "write a name of letters, digits, `-`, `_` and `.`, such as \"handbook\"")
+    units::plain(value, allowed, "a name of letters, digits, `-`, `_` and `.`, such as \"handbook\"")
 }
 
 /// Keys and values in force.

@@ -103,6 +103,14 @@ impl Rules {
         rules
     }
 
+    /// The same without what is not there to be read. The kernel allows what there is, so what comes later needs a
+    /// restart, though it was named before.
+    #[must_use]
+    pub fn granted(mut self) -> Rules {
+        self.reads.retain(|path| path.exists());
+        self
+    }
+
     /// What models need: keys, folders, connections.
     fn providers(&mut self, config: &Config) {
         let contexts = || std::iter::once(&config.engine.context).chain(config.engine.generations.values());

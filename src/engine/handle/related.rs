@@ -40,7 +40,7 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let incomplete: Vec<String> =
         vaults.iter().filter_map(|vault| vault.incomplete_for(request.audience.is_assistant())).collect();
     let mut vectors = vectors::vectors(engine);
-    let (home, seed, doubt) = seed(&request, lines, &vaults, &mut vectors)?;
+    let (home, seed, doubt) = seed(engine, &request, lines, &vaults, &mut vectors)?;
     if let Some(home) = &home {
         let (snapshot, pipeline) = ready(home)?;
         let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
@@ -94,19 +94,21 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
 
 /// What is asked about, the vault that it is in, and what to say if another has a note of that path.
 fn seed(
+    engine: &Handle,
     request: &RelatedRequest,
     lines: Option<(u32, u32)>,
     vaults: &[Arc<VaultShared>],
     vectors: &mut QueryVectors<'_>,
 ) -> Result<(Option<Arc<VaultShared>>, Seed, Option<String>), CallError> {
     if let Some(typed) = &request.path {
-        let named = resolve::note(vaults, typed, request.audience)?;
+        let of_team = |why: CallError| engine.refuse_team(typed).err().unwrap_or(why);
+        let named = resolve::note(vaults, typed, request.audience).map_err(of_team)?;
         let doubt = named.doubt();
         let Named { vault, path, lines: named, .. } = named;
         let (snapshot, pipeline) = ready(&vault)?;
         let hidden = hidden(&pipeline, request.audience);
         let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
-        let unknown = || resolve::unknown(vaults, typed, request.audience);
+        let unknown = || of_team(resolve::unknown(vaults, typed, request.audience));
         let note = snapshot.note_at(&path).filter(shown).ok_or_else(unknown)?;
         let seed = match lines.or(named) {
             Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,

@@ -129,11 +129,16 @@ pub(super) fn search_hiding(
     let Wanted { parsed, options, .. } = &wanted;
     let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(parsed, options, hide, &mut vectors)).collect();
 
-    // If a vault is named, only that one is asked. Of a team, only the generation that answers is published.
-    let is_named = request.vault.as_deref().is_some_and(|name| !engine.0.teams.has_vault(name));
-    let asks_teams = !is_named && request.expect.is_none();
-    let told = asks_teams.then(|| ask_teams(engine, &wanted, &served, &mut vectors, cancel));
-    let (outside, unasked) = told.transpose()?.unwrap_or_default();
+    let (outside, unasked) = match asks_teams(engine, &request) {
+        AsksTeams::Yes => ask_teams(engine, &wanted, &served, &mut vectors, cancel)?,
+        AsksTeams::No => Default::default(),
+        AsksTeams::NotAbout(note) => {
+            let say =
+                |team: String| format!("`{team}` was not asked: where `{note}` stands is computed of the vaults here");
+            let teams = engine.0.teams.admitted(&wanted.parsed);
+            (FoundOutside { teams: teams.clone(), ..FoundOutside::default() }, teams.into_iter().map(say).collect())
+        }
+    };
     let (rankings, outside) = search::rank_beside(&parts, outside)?;
     let mut rankings = expansion.blend(rankings, (&served, &parts), &mut vectors)?;
     let unjudged = rerank(&wanted, &served, &mut rankings, cancel)?;
@@ -153,8 +158,25 @@ pub(super) fn search_hiding(
     let incomplete = served.iter().filter_map(|served| served.incomplete.clone());
     answer.warnings.splice(0..0, incomplete);
     answer.warnings.extend(wanted.left_out.iter().cloned().chain(cut).chain(unasked).chain(unjudged).chain(unseen));
-    say_more(&request, &wanted, (&served, &parts), &mut answer, cancel)?;
+    say_more(engine, &request, &wanted, (&served, &parts), &mut answer, cancel)?;
     Ok(vectors.warn(answer))
+}
+
+/// Whether teams are asked beside the vaults.
+enum AsksTeams<'a> {
+    Yes,
+    No,
+    /// No, because the ranks of this note's chunks are asked for, and those of a team's are not known here.
+    NotAbout(&'a str),
+}
+
+/// If a vault is named, only that one is asked. Of a team, only the generation that answers is published.
+fn asks_teams<'a>(engine: &Handle, request: &'a SearchRequest) -> AsksTeams<'a> {
+    match (request.vault.as_deref(), request.expect.as_deref()) {
+        (Some(name), _) if !engine.names_team(name) => AsksTeams::No,
+        (_, Some(note)) if engine.0.teams.note_named(note).is_none() => AsksTeams::NotAbout(note),
+        _ => AsksTeams::Yes,
+    }
 }
 
 /// The vaults that answer, each with one snapshot; what the words of the query stand for in them is looked up.
@@ -210,6 +232,7 @@ fn rerank(
 
 /// Adds what an answer says beside its hits, and what the request would have its hits say besides.
 fn say_more(
+    engine: &Handle,
     request: &SearchRequest,
     wanted: &Wanted,
     (served, parts): (&[Served], &[Part<'_>]),
@@ -226,7 +249,10 @@ fn say_more(
     }
     answer.time = wanted.time.as_ref().map(time_asked);
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
-        answer.expected = Some(expect::expected(path, (served, parts), &answer.hits)?);
+        answer.expected = Some(match engine.0.teams.note_named(path) {
+            Some(named) => expect::of_team(named, &answer.hits),
+            None => expect::expected(path, (served, parts), &answer.hits)?,
+        });
     }
     Ok(())
 }

@@ -268,12 +268,13 @@ impl EmbedderMigration {
         }
     }
 
-    /// What keeps it from going on.
-    pub(super) fn problem(&self) -> Option<String> {
+    /// What keeps it from going on; `serves` says whether the present embedder can be used.
+    pub(super) fn problem(&self, serves: bool) -> Option<String> {
         let name = self.config.model();
+        let other = if serves { ", and another goes on serving" } else { "" };
         match &self.stage {
             Stage::Closed { why: Some(why), .. } | Stage::Opening { why: Some(why) } => {
-                Some(format!("the embedder {name} cannot be asked, and another goes on serving: {why}"))
+                Some(format!("the embedder {name} cannot be asked{other}: {why}"))
             }
             Stage::Ended(why) => Some(format!("the embedder {name} does not take over: {why}")),
             // The embedder itself reports why it does not answer.

@@ -561,7 +561,7 @@ impl Indexer {
                 self.actor.place.vault.name
             )
         });
-        let next = self.migration.as_ref().and_then(EmbedderMigration::problem);
+        let next = self.migration.as_ref().and_then(|migration| migration.problem(gone.is_none()));
         [gone, next].into_iter().flatten().collect()
     }
 

@@ -26,6 +26,8 @@ const NARROWED: usize = 4;
 
 /// A search that is under way.
 pub(crate) struct Question {
+    /// The names of all that are searched.
+    teams: Vec<String>,
     waits: Vec<(Arc<Team>, Receiver<Result<Answer, Failure>>)>,
     until: Instant,
     warnings: Vec<String>,
@@ -45,6 +47,7 @@ pub(super) fn begin(
     vector: Option<(String, Vector)>,
 ) -> Question {
     let mut question = Question {
+        teams: teams.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect(),
         waits: Vec::new(),
         until: Instant::now(),
         warnings: Vec::new(),
@@ -68,7 +71,9 @@ pub(super) fn begin(
             continue;
         }
         let mut asked = asked.clone();
-        asked.without = team.kept.iter().map(|kept| kept.vault.clone()).collect();
+        // The notes here answer for what is published from here. A vault of another keeper's is another one.
+        let own = team.kept.iter().filter(|kept| !kept.is_of_another());
+        asked.without = own.map(|kept| kept.vault.clone()).collect();
         let (answer, answered) = mpsc::channel();
         let within = team.config.timeout;
         question.until = question.until.max(Instant::now() + within);
@@ -87,8 +92,8 @@ impl Question {
     /// # Errors
     /// `cancel` is raised.
     pub(crate) fn wait(self, cancel: &Cancel) -> Result<(FoundOutside, Vec<String>), CallError> {
-        let Question { waits, until, mut warnings, query, contextual, narrowed } = self;
-        let mut found = FoundOutside::default();
+        let Question { teams, waits, until, mut warnings, query, contextual, narrowed } = self;
+        let mut found = FoundOutside { teams, ..FoundOutside::default() };
         for (team, answered) in waits {
             match wait_for(&answered, until, cancel)? {
                 Some(Ok(answer)) => {

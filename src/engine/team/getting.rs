@@ -59,8 +59,13 @@ pub(super) fn get(teams: &BTreeMap<String, Arc<Team>>, request: &GetRequest) -> 
 fn named(request: &GetRequest) -> Option<(&str, &str)> {
     match &request.vault {
         Some(vault) => Some((vault, &request.path)),
-        None => request.path.split_once(':').map(|(vault, path)| (vault, path.trim_start())),
+        None => shown(&request.path),
     }
+}
+
+/// The vault and the note of `VAULT: NOTE`.
+pub(super) fn shown(typed: &str) -> Option<(&str, &str)> {
+    typed.split_once(':').map(|(vault, path)| (vault, path.trim_start()))
 }
 
 /// A note from its chunks, each at its line; lines that no chunk has (front matter, comments) are empty. A chunk may begin

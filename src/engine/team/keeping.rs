@@ -10,10 +10,10 @@ use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinHandle;
 
 use super::source::{VaultSource, describe, embedder_of};
-use super::word::{WORD, word};
+use super::word::{WORD, known, word};
 use crate::Shared;
 use ::team::verify::Differences;
-use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind};
+use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind, VaultState};
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
 
@@ -22,6 +22,9 @@ const OPENING: Duration = Duration::from_secs(1);
 
 /// After how long a keeper that rests looks whether it still has its vault.
 const LOOK: Duration = Duration::from_secs(300);
+
+/// How long after a save a keeper that cannot publish withdraws what became private.
+const WITHDRAWING: Duration = Duration::from_secs(5);
 
 /// A vault that is published from here. Its task ends with it.
 pub(super) struct Kept {
@@ -86,16 +89,33 @@ impl Kept {
         problem.filter(|failure| failure.kind != Kind::Local).map(|failure| failure.message)
     }
 
-    /// Begins anew if the keeper does not know yet that its collection is gone, or is there by now, or another one.
-    pub(super) fn compare(&self, collection: bool, vault: bool) {
+    /// Begins anew if the keeper does not know yet that its collection is gone, or is there by now, or another one, or
+    /// that somebody else has its vault. The states are those of the vaults there; `None` if there is no collection.
+    pub(super) fn compare(&self, states: Option<&[VaultState]>) {
+        let there = states.into_iter().flatten().find(|state| state.vault == self.vault);
+        let others = there.filter(|state| !self.is_by_us(state));
         let mut status = self.status.lock();
-        let is_told = status.problem.as_ref().is_some_and(|failure| failure.kind == Kind::Missing);
-        let is_lost = status.notes > 0 && !(collection && vault);
-        if is_lost || (collection && is_told) {
+        let kind = status.problem.as_ref().map(|failure| failure.kind);
+        let is_lost = (status.notes > 0 && there.is_none()) || (others.is_some() && kind.is_none());
+        if is_lost || (states.is_some() && kind == Some(Kind::Missing)) {
             *status = KeeperStatus { left: status.notes + status.left, ..KeeperStatus::default() };
             drop(status);
             self.wake();
+            if let Some(state) = others {
+                self.status.lock().problem = Some(state.kept());
+            }
         }
+    }
+
+    /// Whether this state was written from this data folder.
+    fn is_by_us(&self, state: &VaultState) -> bool {
+        let word = self.engine.upgrade().and_then(|engine| known(&engine.config.load().data_dir));
+        word.is_some_and(|word| word == state.keeper)
+    }
+
+    /// Whether the vault of this name there is another keeper's, so that its notes are not those here.
+    pub(super) fn is_of_another(&self) -> bool {
+        self.status.lock().problem.as_ref().is_some_and(|failure| failure.kind == Kind::Kept)
     }
 
     /// The description that its collection would get.
@@ -106,7 +126,10 @@ impl Kept {
     /// Publishes what differs.
     pub(super) async fn publish(&self, take_over: bool) -> Result<(), Failure> {
         match self.turn(take_over).await {
-            Done::Rests => Ok(()),
+            Done::Rests => {
+                self.go_on();
+                Ok(())
+            }
             Done::Waits(_, failure) => Err(failure),
         }
     }
@@ -117,7 +140,15 @@ impl Kept {
         let keeper = self.made(&mut keeper)?;
         let found = keeper.verify().await;
         self.report(keeper, found.as_ref().err());
+        if found.is_ok() {
+            self.go_on();
+        }
         found
+    }
+
+    /// Ends the wait after a failure that is over: what is saved is published from now on.
+    fn go_on(&self) {
+        self.wake.notify_one();
     }
 
     /// What differed, as the protocol says it.
@@ -209,15 +240,22 @@ async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receive
     loop {
         let Some(alive) = kept.upgrade() else { return };
         let done = alive.turn(false).await;
-        let (rests, wait) = match done {
-            Done::Rests => (true, LOOK),
-            Done::Waits(wait, _) => (false, wait),
+        // A failure is not retried at every save. But where nothing can be published, what becomes private is withdrawn
+        // all the same, if not at every save.
+        let (rests, wait, listens) = match &done {
+            Done::Rests => (true, LOOK, Some(Duration::ZERO)),
+            Done::Waits(wait, _) if *wait <= OPENING => (false, *wait, Some(Duration::ZERO)),
+            Done::Waits(wait, failure) => (false, *wait, (failure.kind == Kind::Other).then_some(WITHDRAWING)),
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => if rests { alive.look().await },
             () = alive.wake.notified() => {}
-            // A failure is not retried at every save.
-            ended = changed(&vault, &mut notices), if rests || wait <= OPENING => if ended { return },
+            ended = changed(&vault, &mut notices), if listens.is_some() => {
+                if ended {
+                    return;
+                }
+                tokio::time::sleep(listens.unwrap_or_default()).await;
+            }
         }
     }
 }

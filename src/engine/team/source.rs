@@ -84,16 +84,20 @@ impl Source for VaultSource {
             if private.covers(&entry.path, entry.tags()) || entry.rows.is_empty() {
                 continue;
             }
-            let own = match known.states.remove(&entry.path).filter(|(seq, ..)| *seq == entry.seq) {
-                Some(same) if known.targets == targets => {
+            let own = match known.states.remove(&entry.path) {
+                Some(same) if same.0 == entry.seq && known.targets == targets => {
                     now.insert(entry.path.clone(), same);
                     continue;
                 }
-                Some((_, own, _)) => own,
-                None => match pipeline.store.note(&entry.path).map_err(|error| error.to_string())? {
+                Some((seq, own, _)) if seq == entry.seq => own,
+                last => match pipeline.store.note(&entry.path).map_err(|error| error.to_string())? {
                     Some(record) if record.seq == entry.seq => own_state(&record, entry, &snapshot),
-                    // It has changed since; the next snapshot has it.
-                    _ => continue,
+                    // It has changed since, and is not gone: the next snapshot has it.
+                    Some(_) => {
+                        now.insert(entry.path.clone(), last.unwrap_or_default());
+                        continue;
+                    }
+                    None => continue,
                 },
             };
             let whole = with_links(&own, &links(entry, &snapshot, private));

@@ -57,6 +57,8 @@ pub struct FoundOutside {
     pub chunks: Vec<Outside>,
     /// What each engine counts of the query's terms, by [`Outside::engine`].
     pub statistics: Vec<WordStatistics>,
+    /// The names of the teams that are searched, so that a condition may name them.
+    pub teams: Vec<String>,
 }
 
 /// What was found elsewhere, ranked.
@@ -80,11 +82,11 @@ pub fn keep_admitted(query: &Parsed, chunks: &mut Vec<Outside>, contextual: bool
 /// # Errors
 /// As there.
 pub fn rank_beside(parts: &[Part<'_>], found: FoundOutside) -> Result<(Vec<Ranking>, OutsideRanking), LexicalError> {
-    let FoundOutside { chunks: mut outside, statistics } = found;
+    let FoundOutside { chunks: mut outside, statistics, teams } = found;
     let corpus = corpus_of(parts).beside(&statistics);
     scores::put_on_one_scale(&mut outside, &statistics, &corpus)?;
     let candidates = candidates(&outside);
-    let (rankings, scale) = rank_within(parts, &corpus, &candidates)?;
+    let (rankings, scale) = rank_within(parts, &corpus, (&candidates, &teams))?;
     let ranking = parts.first().map(|part| ranked(outside, candidates, scale, part)).unwrap_or_default();
     Ok((rankings, ranking))
 }

@@ -76,7 +76,7 @@ pub fn rank(
 /// # Errors
 /// As [`rank`], if one of them fails.
 pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
-    rank_within(parts, &corpus_of(parts), &[]).map(|(rankings, _)| rankings)
+    rank_within(parts, &corpus_of(parts), (&[], &[])).map(|(rankings, _)| rankings)
 }
 
 /// The words of all vaults. What is hidden from the asker matters only if the query's words are still to be looked up.
@@ -91,27 +91,27 @@ pub(super) fn corpus_of<'a>(parts: &[Part<'a>]) -> Corpus<'a> {
 pub(super) fn rank_within(
     parts: &[Part<'_>],
     corpus: &Corpus<'_>,
-    outside: &[Candidate],
+    outside: (&[Candidate], &[String]),
 ) -> Result<(Vec<Ranking>, Scale), LexicalError> {
     ranked(parts, corpus, |at| lanes::depth(parts[at].options.limit), outside)
 }
 
 /// As [`rank_together`]; `depth` says how many chunks each lane brings for the part at an index.
 pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
-    ranked(parts, &corpus_of(parts), depth, &[]).map(|(rankings, _)| rankings)
+    ranked(parts, &corpus_of(parts), depth, (&[], &[])).map(|(rankings, _)| rankings)
 }
 
 fn ranked(
     parts: &[Part<'_>],
     corpus: &Corpus<'_>,
     depth: impl Fn(usize) -> usize,
-    outside: &[Candidate],
+    (outside, teams): (&[Candidate], &[String]),
 ) -> Result<(Vec<Ranking>, Scale), LexicalError> {
     let Some(first) = parts.first() else { return Ok((Vec::new(), Scale::of(outside))) };
     let words = first.query.asked_of(&first.options);
     let mut begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
     if outside.is_empty() && begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty)) {
-        let why = emptied::emptied(parts)?;
+        let why = emptied::emptied(parts, teams)?;
         begun.iter_mut().take(1).for_each(|begun| begun.ranking.warnings.extend(why.clone()));
     }
     let meant = match &first.query.meant {

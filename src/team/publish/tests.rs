@@ -269,3 +269,22 @@ fn what_cannot_pass_by_itself_is_tried_seldom() {
     let waits: Vec<_> = (0..20).map(|_| plan.on(Event::Failed(Failure::new(Kind::Unavailable, "why")))).collect();
     assert!(matches!(waits.last(), Some(Some(Effect::Wait(LONGEST, _)))));
 }
+
+#[test]
+fn after_a_failed_write_what_is_gone_is_taken_away_first() {
+    let store = BTreeMap::from([("kept".to_owned(), "new".to_owned())]);
+    let listed = ["kept", "gone"].map(|path| (path.to_owned(), 1, "old".to_owned())).to_vec();
+    let mut plan = Publisher::default();
+    plan.on(Event::Wanted(store));
+    let listing = |plan: &mut Publisher| {
+        plan.on(Event::Claimed(1));
+        plan.on(Event::Cleaned);
+        plan.on(Event::Listed(listed.clone())).unwrap()
+    };
+    // A note that has moved is there under its new path before it is gone under the old.
+    assert_eq!(listing(&mut plan), Effect::Write(2, vec!["kept".to_owned()]));
+    plan.on(Event::Failed(Failure::new(Kind::Unavailable, "the disk is full")));
+    plan.on(Event::Again);
+    assert_eq!(listing(&mut plan), Effect::Sweep(vec![("gone".to_owned(), 2)]));
+    assert_eq!(plan.on(Event::Swept), Some(Effect::Write(2, vec!["kept".to_owned()])));
+}

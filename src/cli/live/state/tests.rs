@@ -301,3 +301,13 @@ fn the_preview_scrolls_within_its_bounds() {
     press(&mut state, KeyCode::Tab);
     assert!(!state.preview_hidden);
 }
+
+#[test]
+fn a_teams_hit_names_its_vault_beside_the_only_one_here() {
+    let mut state = ready();
+    let in_vault = |vault: &str| vec![Hit { vault: vault.to_owned(), ..hit("a.md", "x", Vec::new()) }];
+    find(&mut state, "x", in_vault("notes"));
+    assert!(!state.several_vaults());
+    find(&mut state, "y", in_vault("handbook/notes"));
+    assert!(state.several_vaults());
+}

@@ -123,6 +123,13 @@ fn what_a_configuration_lacks_is_named() {
     std::os::unix::fs::symlink(&one, dir.path().join("link")).unwrap();
     assert_eq!(held.lacks(&rules(&config(&[&dir.path().join("link")]))), None);
     assert_eq!(rules(&config(&[&one, &two])).lacks(&held), None, "less needs no restart");
+    // What was named before it was there.
+    let three = dir.path().join("three");
+    let both = config(&[&one, &three]);
+    let held = rules(&both).granted();
+    assert_eq!(held.lacks(&rules(&both)), None, "it is not there");
+    std::fs::create_dir(&three).unwrap();
+    assert_eq!(held.lacks(&rules(&both)), Some(format!("read {}", three.display())));
 }
 
 /// A child of this very program restricts itself and tries what it must not be able to do.

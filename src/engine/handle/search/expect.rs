@@ -60,6 +60,32 @@ pub(super) fn expected(
     Ok(expected)
 }
 
+/// The same for a team's note, of which only the hits are known here.
+pub(super) fn of_team((vault, path): (&str, &str), hits: &[Hit]) -> Expected {
+    let at = hits.iter().position(|hit| hit.vault == vault && hit.path == path);
+    let hit = at.map(|at| at as u32 + 1);
+    let (standing, why) = match hit {
+        Some(hit) => (NoteStanding::Hit, format!("It is hit no. {hit}.")),
+        None => (
+            NoteStanding::Unmatched,
+            format!(
+                "It is none of the hits. It is a team's and not on this machine, so no more is known of it here; \
+                 `situated get '{vault}: {path}'` shows it."
+            ),
+        ),
+    };
+    let last_score = hits.last().map(|hit| hit.score);
+    Expected {
+        vault: vault.to_owned(),
+        path: path.to_owned(),
+        standing,
+        hit,
+        last_score,
+        why: vec![why],
+        ..Expected::default()
+    }
+}
+
 /// Where a note may be: in each vault, or in the one that an absolute path leads to; the vaults by their index.
 fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, CallError> {
     if !Path::new(path).is_absolute() {

@@ -49,7 +49,7 @@ impl Wanted {
     ) -> Result<Self, CallError> {
         // A team's vault is a condition, for the team is asked beside the vaults here.
         let (of_team, vault) = match request.vault.as_deref() {
-            Some(name) if engine.0.teams.has_vault(name) => (Some(name), None),
+            Some(name) if engine.names_team(name) => (Some(name), None),
             name => (None, name),
         };
         let (mut vaults, left_out) = engine.served(vault)?;
@@ -101,7 +101,8 @@ impl Wanted {
             let shown = vaults.iter().zip(&opened).map(|(vault, (snapshot, pipeline))| {
                 (vault.name.as_str(), &**snapshot, hide.then(|| pipeline.private.clone()))
             });
-            parsed = search::settled(parsed, &parse, &shown.collect::<Vec<_>>(), &options)?;
+            let teams = if vault.is_none() { engine.0.teams.admitted(&parsed) } else { Vec::new() };
+            parsed = search::settled(parsed, &parse, (&shown.collect::<Vec<_>>(), &teams), &options)?;
         }
         parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
         let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };

@@ -33,7 +33,7 @@ fn an_embedder_is_opened_once_the_disk_was_looked_at_and_nothing_is_decided_abou
     assert!(migration.poll(&Around { at_work: true, ..around(&budget, now) }).is_empty());
     assert_eq!(names(&migration.poll(&around(&budget, now))), ["begin", "open"]);
     assert!(migration.poll(&around(&budget, now)).is_empty(), "it is being opened");
-    assert_eq!(migration.problem(), None);
+    assert_eq!(migration.problem(true), None);
 }
 
 #[test]
@@ -43,13 +43,15 @@ fn one_that_cannot_be_opened_is_tried_again_later_under_the_same_job() {
     assert_eq!(names(&migration.poll(&around(&budget, now))), ["begin", "open"]);
     migration.job = 7;
     migration.opened(migration.ticket + 1, Err("of another".to_owned()), now);
-    assert_eq!(migration.problem(), None, "an event of another change says nothing of this one");
+    assert_eq!(migration.problem(true), None, "an event of another change says nothing of this one");
     migration.opened(migration.ticket, Err("no route to host".to_owned()), now);
-    assert!(migration.problem().is_some_and(|why| why.contains("no route to host")));
+    assert!(migration.problem(true).is_some_and(|why| why.contains("no route to host")));
+    assert!(migration.problem(true).is_some_and(|why| why.contains("another goes on serving")));
+    assert!(migration.problem(false).is_some_and(|why| !why.contains("serving")), "the present one is gone, too");
     assert_eq!(migration.next_wake(true), Some(now + ASK_AGAIN));
     assert!(migration.poll(&around(&budget, now + ASK_AGAIN / 2)).is_empty());
     assert_eq!(names(&migration.poll(&around(&budget, now + ASK_AGAIN))), ["open"]);
-    assert!(migration.problem().is_some_and(|why| why.contains("no route to host")), "until it has been opened");
+    assert!(migration.problem(true).is_some_and(|why| why.contains("no route to host")), "until it has been opened");
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn what_could_not_be_written_is_begun_anew_at_once_if_the_user_says_so() {
     let mut migration = EmbedderMigration::new(EmbedConfig::default(), ConsentState::default());
     migration.changed_over(Vec::new());
     migration.failed("no space left".to_owned(), now);
-    assert!(migration.problem().is_some_and(|why| why.contains("no space left")));
+    assert!(migration.problem(true).is_some_and(|why| why.contains("no space left")));
     assert!(migration.poll(&around(&budget, now)).is_empty());
     migration.resume();
     assert_eq!(names(&migration.poll(&around(&budget, machine::now()))), ["begin", "open"]);
@@ -92,7 +94,7 @@ fn what_waits_for_a_yes_does_nothing_until_it_is_said_here_or_of_another_generat
     let mut migration = waiting();
     migration.look_for_yes(dir.path());
     assert!(migration.poll(&around(&budget, machine::now())).is_empty() && !migration.is_at_work());
-    assert_eq!((migration.next_wake(true), migration.problem()), (None, None));
+    assert_eq!((migration.next_wake(true), migration.problem(true)), (None, None));
     let offer = migration.offer("notes").unwrap();
     assert_eq!((offer.agreed, offer.estimate.notes, offer.leaves_to.as_deref()), (false, 3, Some("a.example")));
 
@@ -107,5 +109,5 @@ fn what_waits_for_a_yes_does_nothing_until_it_is_said_here_or_of_another_generat
     let ticket = migration.ticket;
     assert!(migration.set_agreed(dir.path(), false).unwrap());
     migration.opened(ticket, Err("late".to_owned()), machine::now());
-    assert_eq!(migration.problem(), None);
+    assert_eq!(migration.problem(true), None);
 }

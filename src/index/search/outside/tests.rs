@@ -32,7 +32,7 @@ fn answered(query: Parsed, chunks: Vec<Outside>) -> Answer {
     let (_dir, snapshot) = empty();
     let options = Options { mode: Mode::Hybrid, familiarity: 1.0, ..Options::default() };
     let part = Part { snapshot: &snapshot, query, vector: None, options: options.clone() };
-    let (rankings, outside) = rank_beside(&[part], FoundOutside { chunks, statistics: Vec::new() }).unwrap();
+    let (rankings, outside) = rank_beside(&[part], FoundOutside { chunks, ..FoundOutside::default() }).unwrap();
     assert!(rankings.iter().all(|ranking| ranking.rows(9).is_empty()));
     outside.finish(&options)
 }
@@ -203,7 +203,9 @@ fn words_found_elsewhere_weigh_as_in_one_index_of_all() {
             .sum();
         (score > 0.0).then(|| outside(*at as u32, &format!("{at}.md"), &texts[*at], Some(score), None))
     });
-    let found = FoundOutside { chunks: found.collect(), statistics: vec![WordStatistics { chunks, terms, mean }] };
+    let found = found.collect();
+    let statistics = vec![WordStatistics { chunks, terms, mean }];
+    let found = FoundOutside { chunks: found, statistics, ..FoundOutside::default() };
     let (mut rankings, outside) = rank_beside(&[part(&*here)], found).unwrap();
     let mut both = crate::search::finish(&here, "v", rankings.remove(0), &options).unwrap().hits;
     both.extend(outside.finish(&options).hits);

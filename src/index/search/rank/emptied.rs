@@ -7,12 +7,16 @@ use crate::search::filter::Filter;
 use crate::search::query::{LinePattern, Required};
 
 /// The warning if no chunk of any vault is admitted: it names the conditions that no note meets, or says that none
-/// meets all. Notes that are hidden from the asker do not count. `None` if there is nothing to name.
+/// meets all. Notes that are hidden from the asker do not count, nor do conditions that name one of the `teams` instead
+/// of a vault. `None` if there is nothing to name.
 ///
 /// # Errors
 /// A word index cannot be read, or the search is cancelled.
-pub(super) fn emptied(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError> {
-    let conditions = parts.first().map(|part| conditions(&part.query)).unwrap_or_default();
+pub(super) fn emptied(parts: &[Part<'_>], teams: &[String]) -> Result<Option<String>, LexicalError> {
+    let mut conditions = parts.first().map(|part| conditions(&part.query)).unwrap_or_default();
+    let names_team =
+        |filter: &Filter| filter.vaults().next().is_some() && teams.iter().any(|team| filter.admits_team(team));
+    conditions.retain(|(_, alone)| !names_team(&alone.filter));
     let mut unmet = Vec::new();
     for (name, alone) in &conditions {
         let mut is_met = false;

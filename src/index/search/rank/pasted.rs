@@ -21,7 +21,7 @@ pub type Shown<'a> = (&'a str, &'a Snapshot, Option<Arc<Private>>);
 
 /// The query as its asker means it, which `parse` reads again if some signs are words:
 ///
-/// - brackets, if no note has a property of that name;
+/// - brackets, if no note has a property of that name; what `teams` have besides is not known here;
 /// - exclusions, if notes have all words of the query, these among them, but none has all others without these.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ pub type Shown<'a> = (&'a str, &'a Snapshot, Option<Arc<Private>>);
 pub fn settled<E: From<LexicalError>>(
     mut query: Parsed,
     parse: &dyn Fn(&AsWords) -> Result<Parsed, E>,
-    vaults: &[Shown<'_>],
+    (vaults, teams): (&[Shown<'_>], &[String]),
     options: &Options,
 ) -> Result<Parsed, E> {
     if vaults.is_empty() {
@@ -43,7 +43,15 @@ pub fn settled<E: From<LexicalError>>(
         as_words.brackets.push(name.clone());
         // What has a value, or stands alone, may have been meant as a condition; of several the first says enough.
         if said.is_empty() && (typed.contains(':') || !query.has_text()) {
-            said.push(format!("{} is searched for as words: no note has such a property", quoted(typed)));
+            let names: Vec<String> = teams.iter().map(|team| format!("`{team}`")).collect();
+            let why = match &names[..] {
+                [] => "no note has such a property".to_owned(),
+                [team] => format!("no note here has such a property, and {team} is not told of properties"),
+                teams => {
+                    format!("no note here has such a property, and {} are not told of properties", teams.join(", "))
+                }
+            };
+            said.push(format!("{} is searched for as words: {why}", quoted(typed)));
         }
     }
     if !as_words.brackets.is_empty() {

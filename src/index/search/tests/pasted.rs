@@ -28,7 +28,7 @@ fn vault() -> Vault {
 fn settled_in(vault: &Vault, query: &str, hidden: Option<Arc<Private>>) -> Parsed {
     let parse = |as_words: &AsWords| Ok::<_, LexicalError>(parse_as(query, TODAY, as_words).unwrap());
     let shown = [("v", &*vault.snapshot, hidden)];
-    settled(parse(&AsWords::default()).unwrap(), &parse, &shown, &Options::default()).unwrap()
+    settled(parse(&AsWords::default()).unwrap(), &parse, (&shown, &[]), &Options::default()).unwrap()
 }
 
 #[test]
@@ -54,6 +54,18 @@ fn what_the_notes_show_to_be_text_is_searched_for() {
         assert!(warning.starts_with(said) && warning.is_empty() == said.is_empty(), "{query}: {warning}");
         assert!(answer.warnings.len() <= 1, "{query}: {:?}", answer.warnings);
     }
+}
+
+#[test]
+fn what_a_team_may_have_is_not_denied() {
+    let vault = vault();
+    let query = "[pid 77]";
+    let parse = |as_words: &AsWords| Ok::<_, LexicalError>(parse_as(query, TODAY, as_words).unwrap());
+    let (shown, teams) = ([("v", &*vault.snapshot, None)], ["handbook".to_owned()]);
+    let parsed = settled(parse(&AsWords::default()).unwrap(), &parse, (&shown, &teams), &Options::default()).unwrap();
+    let said = "`[pid 77]` is searched for as words: no note here has such a property, and `handbook` is not told of \
+                properties";
+    assert_eq!(parsed.warnings, [said]);
 }
 
 #[test]
