@@ -249,10 +249,12 @@ fn a_doctor_without_a_provider_asks_nobody() {
 
 #[test]
 fn what_a_doubt_asks_for_can_be_typed() {
-    let (place, mut daemon) = sample();
+    let (place, daemon) = sample();
+    assert_eq!(daemon.stop(), Some(0));
+    // What a daemon sees deleted is not doubted.
     std::fs::remove_dir_all(place.vault.join("Notes")).unwrap();
     std::fs::remove_dir_all(place.vault.join("Projects")).unwrap();
-    daemon.sync();
+    let mut daemon = place.begin();
     let status = daemon.wait_vault("doubted", |vault| vault.doubt.is_some());
     let notes = status.vaults[0].notes;
     let doubt = status.vaults[0].doubt.as_ref().unwrap();
