@@ -269,8 +269,12 @@ pub(super) fn ended(job: &Job) -> String {
 /// `3,338 of 3,350 contexts written, $0.42, 12 failed (declined by the model 7, too poor 5)`.
 fn written(contexts: &ContextProgress, job: &Job) -> String {
     let good = contexts.processed.saturating_sub(contexts.failed);
-    let money =
-        if contexts.micro_dollars > 0 { format!(", {}", dollars(contexts.micro_dollars)) } else { String::new() };
+    // Calls under way when it was cancelled may take less than they reserved.
+    let most = if job.state == JobState::Cancelled { " at most" } else { "" };
+    let money = match contexts.micro_dollars {
+        0 => String::new(),
+        micro => format!(", {}{most}", dollars(micro)),
+    };
     let mut said = format!("{} of {} written{money}", grouped(good), counted(contexts.total, "context"));
     if contexts.failed > 0 {
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();

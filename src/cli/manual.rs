@@ -129,15 +129,17 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "Nothing found, or problems reported."),
     ("2", "The command line is wrong."),
     ("3", "status, service status: no daemon runs."),
-    ("64", "run: wrong use."),
     (
         "75",
         "Not now: another instance is at work (run, contexts export and import, compact), or another rebuild; work is \
          paused (sync --wait, rebuild); the daemon stopped before the job ended; the day's budget is used up (doctor \
          --provider).",
     ),
-    ("78", "The configuration is wrong, or names nothing that could do it, as no model (ask)."),
-    ("64, 75, 78", "After these codes of run a supervisor does not start the daemon again."),
+    (
+        "78",
+        "The configuration is wrong, or names nothing that could do it, as no model (ask); what `run` was given is no vault.",
+    ),
+    ("64, 75, 78", "After these codes a supervisor does not start the daemon again."),
     ("69", "No daemon answers, or a provider does not."),
     ("70", "A fault of the program."),
     ("73", "A file cannot be created."),

@@ -78,8 +78,6 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// `status`: no daemon runs.
     pub const NOT_RUNNING: u8 = 3;
-    /// `run`: wrong use, which a supervisor does not repeat.
-    pub const WRONG_USE: u8 = 64;
     /// No daemon answers.
     pub const UNREACHABLE: u8 = 69;
     /// A bug in the program.
@@ -149,7 +147,7 @@ pub fn main() -> ExitCode {
 /// Whether a restart by launchd would be in vain: launchd restarts the daemon after every code except 0. systemd knows
 /// these codes from its unit.
 fn in_vain(code: u8) -> bool {
-    let wrong = [exit::WRONG_USE, exit::TEMPORARY, crate::daemon::config::ConfigErrors::EXIT_CODE];
+    let wrong = [64, exit::TEMPORARY, crate::daemon::config::ConfigErrors::EXIT_CODE];
     wrong.contains(&code) && std::env::var_os("SITUATED_SUPERVISOR").is_some_and(|name| name == "launchd")
 }
 

@@ -83,7 +83,7 @@ fn refused(errors: ConfigErrors, overrides: &Overrides) -> CliFailure {
         return errors.into();
     }
     let said: Vec<String> = errors.problems.into_iter().map(|problem| problem.message).collect();
-    CliFailure::new(exit::WRONG_USE, said.join("\n"))
+    CliFailure::new(ConfigErrors::EXIT_CODE, said.join("\n"))
 }
 
 /// The exit code tells a supervisor whether starting again can help.

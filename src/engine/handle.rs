@@ -20,6 +20,7 @@ mod status;
 mod vectors;
 mod work;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -463,8 +464,10 @@ impl Handle {
             return Ok(vaults.to_vec());
         };
         let called = |is_it: &dyn Fn(&str) -> bool| vaults.iter().find(|vault| is_it(&vault.name)).cloned();
-        let found =
-            called(&|vault| vault == name).or_else(|| called(&|vault| index::search::filter::is_vault(name, vault)));
+        let by_folder = || vaults.iter().find(|vault| vault.path == Path::new(name)).cloned();
+        let found = called(&|vault| vault == name)
+            .or_else(|| called(&|vault| index::search::filter::is_vault(name, vault)))
+            .or_else(by_folder);
         found.map(|v| vec![v]).ok_or_else(|| {
             if self.0.teams.has_vault(name) {
                 let hint = "its notes are a team's and not on this machine: `search` finds them and `get` shows them";

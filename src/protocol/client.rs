@@ -16,7 +16,7 @@ use platform::stream::{self, Stream};
 use serde_json::{Value, json};
 
 pub use self::reply::Reply;
-use crate::daemon::{HelloRequest, Welcome};
+use crate::daemon::{HelloRequest, PingRequest, Welcome};
 use crate::envelope::Params;
 use crate::frame::{Line, LineDecoder};
 use crate::locate;
@@ -191,13 +191,14 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// The socket at which to ask now. Where only a daemon over named data is meant and none holds them, that is one at
-    /// which nobody answers: what others answer, and what is done at others, is not about these data.
+    /// The socket at which to ask now.
     pub fn socket(&self) -> PathBuf {
-        if self.is_named && self.socket.is_none() && !locate::is_locked(&self.data_dir) {
-            return self.data_dir.join(locate::SOCKET);
-        }
         Surroundings::here().find(self.socket.as_deref(), &self.data_dir)
+    }
+
+    /// Whether a daemon that answers is over other data than those that are meant.
+    fn is_missed(&self) -> bool {
+        self.is_named && self.socket.is_none() && !locate::is_locked(&self.data_dir)
     }
 }
 
@@ -230,7 +231,15 @@ impl Client {
                     return Err(reach::deaf(discovery, &socket).unwrap_or(ClientError::NotRunning(socket)));
                 }
                 Err(error) => return Err(reach::explain(error, Some(discovery))),
-                Ok(client) => return Ok(Client { discovery: Some(discovery.clone()), ..client }),
+                Ok(client) => {
+                    let mut client = Client { discovery: Some(discovery.clone()), ..client };
+                    if discovery.is_missed() {
+                        // A service manager may have started the daemon just now: it holds its data before it answers.
+                        client.call(&PingRequest {})?;
+                    }
+                    let missed = ClientError::NotRunning(discovery.data_dir.join(locate::DAEMON));
+                    return if discovery.is_missed() { Err(missed) } else { Ok(client) };
+                }
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::folders::{Folders, Location, session_dir};
 pub const MAX_SOCKET_PATH: usize = 103;
 
 /// Name of the socket in a folder that the user did not choose.
-pub(crate) const SOCKET: &str = "sock";
+const SOCKET: &str = "sock";
 
 /// Name of the lock in the data folder.
 pub const LOCK: &str = "lock";

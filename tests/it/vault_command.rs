@@ -285,7 +285,7 @@ fn a_folder_that_is_not_there_is_no_fault_of_the_configuration() {
     let (place, _elsewhere, _) = place();
     place.configure("");
     let (code, told) = said(&place, &["run", "/nonexistent/notes"]);
-    assert!(code == 64 && told.contains("there is no folder /nonexistent/notes"), "{code} {told}");
+    assert!(code == 78 && told.contains("there is no folder /nonexistent/notes"), "{code} {told}");
     assert!(!told.contains("config check"), "{told}");
 }
 

@@ -236,6 +236,8 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     let hit = said(&["search", "how many shares", "-n", "1"]);
     assert!(hit.contains("work: Share.md:3"), "{hit}");
     assert!(said(&["search", "how many shares", "--vault", "work", "-n", "1"]).contains("    Share.md:3"));
+    let folder = place.dir.path().join("work");
+    assert!(said(&["search", "how many shares", "--vault", folder.to_str().unwrap()]).contains("    Share.md:3"));
     assert_eq!(said(&["get", "work: Share.md:3"]), "Who has how many shares.\n");
     assert!(said(&["explain", "work: Share.md:3"]).starts_with("work: Share.md  "));
     let graph: serde_json::Value = serde_json::from_str(&said(&["graph", "--json"])).unwrap();

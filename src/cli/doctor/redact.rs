@@ -20,7 +20,8 @@ pub(super) fn problem(problem: &Problem) -> String {
         Some(("chunk", named)) if named.starts_with("types.") => "chunk.types.…".to_owned(),
         _ => key.to_owned(),
     });
-    Problem { key, message: "what is wrong may name notes".to_owned(), ..problem.clone() }.to_string()
+    Problem { key, message: "what is wrong is left out here, for it may name notes".to_owned(), ..problem.clone() }
+        .to_string()
 }
 
 /// Replaces names.

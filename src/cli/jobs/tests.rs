@@ -47,6 +47,8 @@ fn the_end_says_what_failed_and_why() {
     let built = Job { kind: JobKind::Generation, done: 0, changed: 0, failed: Vec::new(), ..job() };
     let built = ended(&built);
     assert!(!built.contains("looked at") && built.contains("3,347 of 3,350 contexts written"), "{built}");
+    let cancelled = Job { state: JobState::Cancelled, ..job() };
+    assert!(ended(&cancelled).contains("contexts written, $0.42 at most, 3 failed"), "{}", ended(&cancelled));
     let free = Job { contexts: None, failed: Vec::new(), ..job() };
     assert!(!ended(&free).contains("contexts"));
 }

@@ -316,7 +316,7 @@ pub(super) static KEYS: &[Key] = &[
         |c, v| c.engine.rerank.key.credential = Some(units::credential(v)?), c.engine.rerank.key.credential.as_ref().and_then(quoted)),
     key!("rerank" "consent", "\"ask\": a reranker that costs money or is elsewhere judges only searches with `--rerank` before you have said `situated contexts start`. \"given\": you agree here.",
         |c, v| c.engine.rerank.consent = units::variant(v)?, name(c.engine.rerank.consent)),
-    key!("rerank" "when", "Which searches it judges: \"always\", or \"asked\": those with `--rerank`. A \"transformer\" takes all cores for a second or so, so it is \"asked\" unless you say otherwise." => "\"always\"",
+    key!("rerank" "when", "Which searches it judges: \"always\", or \"asked\": those with `--rerank`. A \"transformer\" takes all cores for some .3 s, longer on older ones, so it is \"asked\" unless you say otherwise." => "\"always\"",
         |c, v| c.engine.rerank.when = Some(units::variant(v)?), c.engine.rerank.when.and_then(name)),
     key!("rerank" "top", "Chunks that are judged at most; 20 with \"transformer\", which reads each beside the query on your processor." => "100",
         |c, v| c.engine.rerank.top = Some(units::count(v, 1..=1000)? as usize), c.engine.rerank.top.map(|n| n.to_string())),

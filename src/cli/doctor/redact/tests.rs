@@ -38,11 +38,20 @@ fn names_go_and_the_rest_stays() {
 #[test]
 fn a_problem_of_the_configuration_shows_neither_value_nor_name() {
     for (key, shown) in [
-        (Some("vault.Divorce. No.private"), "c.toml:4:1: vault.….private: what is wrong may name notes"),
-        (Some("chunk.types.letters to ada.min"), "c.toml:4:1: chunk.types.…: what is wrong may name notes"),
-        (Some("context.models.gpt"), "c.toml:4:1: context.models.…: what is wrong may name notes"),
-        (Some("search.limit"), "c.toml:4:1: search.limit: what is wrong may name notes"),
-        (None, "c.toml:4:1: what is wrong may name notes"),
+        (
+            Some("vault.Divorce. No.private"),
+            "c.toml:4:1: vault.….private: what is wrong is left out here, for it may name notes",
+        ),
+        (
+            Some("chunk.types.letters to ada.min"),
+            "c.toml:4:1: chunk.types.…: what is wrong is left out here, for it may name notes",
+        ),
+        (
+            Some("context.models.gpt"),
+            "c.toml:4:1: context.models.…: what is wrong is left out here, for it may name notes",
+        ),
+        (Some("search.limit"), "c.toml:4:1: search.limit: what is wrong is left out here, for it may name notes"),
+        (None, "c.toml:4:1: what is wrong is left out here, for it may name notes"),
     ] {
         let told = Problem {
             file: Some("c.toml".into()),
