@@ -48,7 +48,7 @@ fn what_was_seen_deleted_is_gone_whatever_makes_the_daemon_look_at_everything() 
     let delete = |how: &str, daemon: &mut Daemon| {
         fs::remove_dir_all(&big).unwrap();
         match how {
-            "a job" => daemon.sync(),
+            "a job" => drop(daemon.sync()),
             "an ignore file" => place.write(".gitignore", "drafts/\n"),
             _ => {}
         }
