@@ -79,8 +79,9 @@ impl Disk for FileSystem {
     fn scan(&self, look: &Look<'_>) -> Result<Findings, VaultError> {
         let found = scan(look, &self.documents, &AtomicBool::new(false))?;
         if found.seen.is_some_and(|seen| is_much(found.gone.len(), seen, look.known.len())) {
-            // The watcher may still have to tell that it has seen them go.
+            // The watcher may still have to tell that it has seen them go, and what was found may be past by then.
             std::thread::sleep(EVENTS_WITHIN);
+            return scan(look, &self.documents, &AtomicBool::new(false));
         }
         Ok(found)
     }
