@@ -170,9 +170,10 @@ fn stopped(job: &Job, buys: bool) -> String {
     let is_bought = job.kind == JobKind::Rebuild && (buys || job.contexts.is_some());
     // A generation is built up to its end whatever it costs.
     let goes_on = is_bought || job.kind == JobKind::Generation;
-    let then = match goes_on {
-        true => "goes on when it starts again: `situated jobs`, `situated jobs --cancel`",
-        false => "did not come to its end",
+    let then = if goes_on {
+        "goes on when it starts again: `situated jobs`, `situated jobs --cancel`"
+    } else {
+        "did not come to its end"
     };
     format!("the daemon has stopped; the {} of {} {then}", job.kind, place(job))
 }

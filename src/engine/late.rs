@@ -55,8 +55,8 @@ fn donor<'a>(note: &NoteRecord, shown: &'a Document, chunk: &ChunkRecord) -> Opt
     if !chunk.keys.iter().all(holds) {
         return None;
     }
-    let begins = passages.clone().filter(|passage| passage.sections.first() == Some(first));
-    let here = begins.clone().nth(chunk.ordinal as usize).or_else(|| begins.last());
+    let mut begins = passages.clone().filter(|passage| passage.sections.first() == Some(first));
+    let here = begins.clone().nth(chunk.ordinal as usize).or_else(|| begins.next_back());
     let here = here.or_else(|| passages.clone().rev().find(|passage| passage.sections.contains(first)))?;
     // It may only have moved among its equals.
     note.chunks.iter().all(|other| other.hash != here.hash).then_some(here)

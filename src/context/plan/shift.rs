@@ -62,8 +62,8 @@ impl Equals {
             let chunk = &now.chunks[i];
             let at_ordinal = || between().filter(|old| stored.chunks[*old].ordinal == chunk.ordinal);
             let alike = |old: &usize| stored.chunks[*old].sketch.left_in(chunk.text) >= DRIFT_BELOW;
-            let section = self.now[..at].iter().rev().take_while(|other| first_of(**other) == first_of(i));
-            let begin = section.filter_map(|other| was.get(other)).next().copied();
+            let mut section = self.now[..at].iter().rev().take_while(|other| first_of(**other) == first_of(i));
+            let begin = section.find_map(|other| was.get(other)).copied();
             if let Some(old) = at_ordinal().find(alike).or_else(|| at_ordinal().next()) {
                 left.remove(&old);
                 was.insert(i, old);

@@ -99,7 +99,7 @@ fn with_status(facts: &mut Facts, change: impl FnOnce(&mut Status)) {
 fn each_fault_is_told_with_what_to_do() {
     let rows: &[Row] = &[
         ("config", Fail, "wrong (and 1 more)", "config check", |f| {
-            f.config_problems = vec![problem("a"), problem("b")]
+            f.config_problems = vec![problem("a"), problem("b")];
         }),
         ("config", Warn, "no configuration", "situated init", |f| {
             (f.config_file, f.daemon) = (None, Daemon::Absent);

@@ -185,7 +185,7 @@ fn a_rebuild_whose_budget_is_reserved_for_calls_under_way_waits_for_them() {
     assert!(machine.take("c.md", ContextEvent::End(over())).is_none(), "what others have reserved may come back");
     machine.bench.pass(BUSY_AGAIN);
     assert_eq!((machine.asks(), machine.pending.asked()), (vec![], 2), "none of them is over");
-    ["a.md", "b.md"].iter().for_each(|name| drop(machine.end(name, Ok(()))));
+    ["a.md", "b.md"].iter().for_each(|name| machine.end(name, Ok(())));
     machine.bench.pass(BUSY_AGAIN);
     assert!(machine.asks().iter().any(|(name, _)| name == "c.md"));
     let under_way: Vec<VaultPath> = machine.pending.asked.keys().cloned().collect();
