@@ -61,7 +61,15 @@ impl NoTeams {
         false
     }
 
+    pub(super) fn note_named<'a>(&self, _typed: &'a str) -> Option<(&'a str, &'a str)> {
+        None
+    }
+
     pub(super) fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    pub(super) fn admitted(&self, _query: &Parsed) -> Vec<String> {
         Vec::new()
     }
 
