@@ -117,6 +117,22 @@ fn what_a_gateway_passes_on_counts_against_the_budget_of_tokens() {
     assert_eq!(model.calls(), 0);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+#[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
+fn a_question_says_what_a_yes_costs_with_quiet_too() {
+    let model = Model::start();
+    let place = place(&model, 3, "", "");
+    let mut daemon = start(&place);
+    wait_written(&mut daemon);
+    let calls = model.calls();
+    let mut command = place.command();
+    command.args(["-q", "rebuild"]);
+    let (asked, _) = crate::terminal::on_terminal(command, 100, "n\n");
+    assert!(asked.contains("About $0.") && asked.contains("Go on? [y/N]"), "{asked}");
+    assert_eq!(model.calls(), calls, "nothing is bought by asking");
+}
+
 #[test]
 fn a_rebuild_says_what_it_takes_and_what_failed() {
     let model = Model::start();
@@ -136,10 +152,6 @@ fn a_rebuild_says_what_it_takes_and_what_failed() {
     }
     let (_, quiet) = ran(&place, &["-q", "rebuild", "--dry-run"], 0);
     assert_eq!(quiet, talk, "what is asked for is a result");
-    let mut command = place.command();
-    command.args(["-q", "rebuild"]);
-    let (asked, _) = crate::terminal::on_terminal(command, 100, "n\n");
-    assert!(asked.contains("About $0.") && asked.contains("Go on? [y/N]"), "{asked}");
     let estimate = json_of(&place, &["rebuild", "--dry-run"], 0);
     assert_eq!(estimate["estimate"]["estimate"]["chunks"], 9, "{estimate}");
     let (_, talk) = ran(&place, &["rebuild"], 2);
