@@ -287,9 +287,10 @@ fn nothing_waits_for_what_a_pause_keeps() {
     let (place, mut daemon) = sample();
     let (_, talk) = ran(&place, &["pause", "2d"], 0);
     assert!(talk.contains("paused for 2 days, saves too"), "{talk}");
+    let first = daemon.wait_for("paused", |status| status.paused_until.is_some()).paused_until;
     let (said, _) = ran(&place, &["--json", "pause", "300000"], 0);
     assert!(said.contains("\"paused\":true") && said.contains("\"seconds\":300000"), "{said}");
-    let until = daemon.wait_for("paused", |status| status.paused_until.is_some()).paused_until;
+    let until = daemon.wait_for("paused anew", |status| status.paused_until > first).paused_until;
     place.write("New.md", "# New\n\nyeti\n");
     let waits =
         [&["sync", "--wait"][..], &["rebuild", "--yes"], &["call", "sync"], &["call", "rebuild", r#"{"wait": true}"#]];
