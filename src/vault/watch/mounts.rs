@@ -98,7 +98,8 @@ impl MountWatch {
     }
 }
 
-#[cfg(test)]
+// Elsewhere there is no such table, and on Windows no such path.
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
@@ -111,6 +112,6 @@ mod tests {
         let root = [PathBuf::from("/home/u/My Vault")];
         let mounts: Vec<_> = below(&root, table).into_iter().map(|(path, no)| (path.to_string(), no)).collect();
         assert_eq!(mounts, [("se\\cret/in".to_owned(), "41".to_owned())]);
-        assert!(cfg!(not(target_os = "linux")) || !super::mounts(&[PathBuf::from("/")]).is_empty());
+        assert!(!super::mounts(&[PathBuf::from("/")]).is_empty());
     }
 }
