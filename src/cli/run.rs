@@ -112,7 +112,7 @@ pub fn follow(handle: &Handle, color: Color) {
     while !reporter.silent() {
         match notices.blocking_recv() {
             Ok(notice) => {
-                if matches!(*notice, Notice::State { state: RunState::Idle }) && !reporter.is_ready() {
+                if matches!(*notice, Notice::State { state } if is_settled(state)) && !reporter.is_ready() {
                     if let Ok(status) = handle.status(None) {
                         reporter.ready(&status);
                     }
@@ -124,6 +124,11 @@ pub fn follow(handle: &Handle, color: Color) {
             Err(RecvError::Closed) => break,
         }
     }
+}
+
+/// Whether the first indexing is over. A problem, which searches may well be answered with, keeps a daemon from being idle.
+pub(super) fn is_settled(state: RunState) -> bool {
+    matches!(state, RunState::Idle | RunState::Degraded)
 }
 
 /// Shows one notice: a moving bar until the daemon is ready, then a line for each decision.
@@ -195,7 +200,7 @@ impl Reporter {
             let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(shown(&vault.path)));
             self.line(&line);
         }
-        if status.state == RunState::Idle {
+        if is_settled(status.state) {
             self.ready(status);
         }
     }

@@ -20,6 +20,7 @@ use super::exit;
 use super::note::{counts, meaning, painted};
 use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
 use super::sample::FILES;
+use super::run::is_settled;
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
@@ -30,7 +31,7 @@ use protocol::decision::{Decision, Decisions, ExplainRequest};
 use protocol::folders::SHOWN_DATA;
 use protocol::hit::Hit;
 use protocol::search::{Include, SearchAnswer, SearchRequest};
-use protocol::status::{RunState, Status, StatusRequest};
+use protocol::status::{Status, StatusRequest};
 
 /// The sample vault is indexed in less than a second; a machine under load may take much longer.
 const READY_PATIENCE: Duration = Duration::from_mins(1);
@@ -241,7 +242,7 @@ impl Tour {
             {
                 let status = reply.read()?;
                 let indexed: u64 = status.vaults.iter().map(|vault| vault.notes).sum();
-                if matches!(status.state, RunState::Idle | RunState::Degraded) && indexed > 0 {
+                if is_settled(status.state) && indexed > 0 {
                     return Ok((client, status));
                 }
             }

@@ -45,6 +45,17 @@ fn quiet_until_ready_then_a_line_for_each_decision() {
 }
 
 #[test]
+fn a_daemon_with_a_problem_is_ready_and_says_what_it_decides() {
+    let page = Page::default();
+    let mut reporter = Reporter::new(Out::to(page.clone(), 90), true);
+    reporter.start(&Status { state: RunState::Degraded, problems: vec!["the store was damaged".into()], ..status() });
+    report(&Notice::Decision(decision("a.md")), &mut reporter);
+    let text = page.text();
+    let told = ["ready  0 notes", "the store was damaged", "BodyChanged"];
+    assert!(told.iter().all(|told| text.contains(told)), "{text}");
+}
+
+#[test]
 fn what_is_told_is_understood() {
     let job = protocol::jobs::Job::dry_run(protocol::jobs::JobKind::Sync, protocol::jobs::Scope::default(), None, None);
     for told in [
