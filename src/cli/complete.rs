@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
@@ -116,8 +116,8 @@ fn completing(command: Command, asker: &Arc<Asker>) -> Command {
         match (names, alternatives(&arg)) {
             _ if !arg.get_action().takes_values() => arg,
             (Some(names), _) => {
-                let asker = asker.clone();
-                arg.add(ArgValueCompleter::new(move |current: &OsStr| asker.offer(names, current)))
+                let (asker, hint) = (asker.clone(), arg.get_value_hint());
+                arg.add(ArgValueCompleter::new(move |current: &OsStr| asker.offer(names, hint, current)))
             }
             (None, Some(values)) => {
                 let offered = move || values.iter().map(CompletionCandidate::new).collect();
@@ -139,16 +139,21 @@ fn alternatives(arg: &Arg) -> Option<Vec<String>> {
 
 /// The options that say where the daemon is.
 fn places(words: &[OsString]) -> Globals {
-    let value = |option: &str| {
-        let at = words.iter().position(|word| word == option)?;
-        words.get(at + 1).map(Into::into)
-    };
+    let value = |option: &str| value(words, option).map(Into::into);
     Globals {
         config: value("--config"),
         data_dir: value("--data-dir"),
         socket: value("--socket"),
         ..Globals::default()
     }
+}
+
+/// What an option says in the line: `--option X` or `--option=X`.
+fn value<'a>(words: &'a [OsString], option: &str) -> Option<&'a OsStr> {
+    words.iter().enumerate().find_map(|(at, word)| match word.to_str()?.strip_prefix(option)? {
+        "" => words.get(at + 1).map(OsString::as_os_str),
+        rest => rest.strip_prefix('=').map(OsStr::new),
+    })
 }
 
 /// Asks the daemon for names.
@@ -164,13 +169,18 @@ impl Asker {
         Asker { globals: places(words), words: words.to_vec(), read }
     }
 
-    fn offer(&self, names: Names, current: &OsStr) -> Vec<CompletionCandidate> {
+    fn offer(&self, names: Names, hint: ValueHint, current: &OsStr) -> Vec<CompletionCandidate> {
         let typed = (self.read)(&current.to_string_lossy());
-        let names_notes = names == Names::Notes;
+        let is_note = names == Names::Notes;
         let fitting = self.named(names, &typed).into_iter().filter(|name| begins(name, &typed));
         let names: Vec<CompletionCandidate> = fitting.map(CompletionCandidate::new).collect();
-        // A note may also be given by its path on the disk.
-        if names.is_empty() && names_notes { PathCompleter::file().complete(current) } else { names }
+        // A note may also be given by its path on the disk, and many a vault by its folder.
+        match hint {
+            _ if !names.is_empty() => names,
+            ValueHint::DirPath => PathCompleter::dir().complete(current),
+            _ if is_note => PathCompleter::file().complete(current),
+            _ => names,
+        }
     }
 
     /// Names that may begin with what was typed, in the order in which they are to be offered.
@@ -201,8 +211,7 @@ impl Asker {
 
     /// The vault that `--vault` names in the line.
     fn vault(&self) -> Option<String> {
-        let at = self.words.iter().position(|word| word == "--vault")?;
-        self.words.get(at + 1)?.to_str().map(str::to_owned)
+        value(&self.words, "--vault")?.to_str().map(str::to_owned)
     }
 
     fn known(&self, what: NameKind, typed: &str) -> Vec<String> {

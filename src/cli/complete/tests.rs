@@ -47,6 +47,36 @@ fn options_before_say_where_the_daemon_is() {
     assert_eq!(asker.vault().as_deref(), Some("notes"));
 }
 
+
+#[test]
+fn folders_are_offered_where_a_vault_is_one() {
+    let here = tempfile::tempdir().unwrap();
+    std::fs::create_dir(here.path().join("Notizen")).unwrap();
+    std::fs::write(here.path().join("Notiz.md"), "").unwrap();
+    let typed = here.path().join("No");
+    let nowhere = here.path().join("nowhere").into_os_string();
+    let offered = |before: &[&str]| {
+        let mut words: Vec<OsString> = vec!["situated".into(), "--socket".into(), nowhere.clone()];
+        words.extend(before.iter().map(OsString::from));
+        words.push(typed.clone().into_os_string());
+        let asker = Arc::new(Asker::new(&words, str::to_owned));
+        let last = words.len() - 1;
+        let offered = clap_complete::engine::complete(&mut completing(args::command(), &asker), words, last, None);
+        let values = offered.unwrap().into_iter().map(|offered| offered.get_value().to_string_lossy().into_owned());
+        values.collect::<Vec<_>>()
+    };
+    for before in [&["init"][..], &["eval"], &["editor", "install", "obsidian", "--vault"]] {
+        assert_eq!(offered(before), [format!("{}/", here.path().join("Notizen").display())], "{before:?}");
+    }
+    assert_eq!(offered(&["related"]).len(), 2, "a note may be any file");
+}
+
+#[test]
+fn options_with_an_equals_sign_say_so_too() {
+    let words = ["situated", "--socket=/s", "search", "--vault=notes", "x"].map(OsString::from);
+    assert_eq!(places(&words).socket, Some("/s".into()));
+    assert_eq!(Asker::new(&words, typed::unquoted).vault().as_deref(), Some("notes"));
+}
 #[test]
 fn capitals_do_not_count() {
     assert!(begins("Äpfel", "äp") && begins("plan", "") && !begins("x", "y") && !begins("a", "ab"));
