@@ -322,6 +322,8 @@ impl State {
                 self.said = Some("that passage has changed: these are the results".to_owned());
                 self.back_to_results();
             }
+            // A daemon that went away with the request may be back already.
+            (Some(Slot::List), Err(_)) if std::mem::take(&mut self.behind) => self.refresh(),
             (Some(Slot::List), Err(why)) => {
                 self.failure = Some(why);
                 self.list = List::default();

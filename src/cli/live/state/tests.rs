@@ -311,3 +311,15 @@ fn a_teams_hit_names_its_vault_beside_the_only_one_here() {
     find(&mut state, "y", in_vault("handbook/notes"));
     assert!(state.several_vaults());
 }
+
+#[test]
+fn an_error_for_what_the_index_has_moved_on_from_is_asked_again() {
+    let mut state = ready();
+    let flying = state.handle(Input::Paste("tide".to_owned()));
+    let news = Notice::Index { vault: "notes".into(), seq: 2, notes: 1234, chunks: 9 };
+    assert_eq!(state.handle(Input::Notice(Box::new(news))), []);
+    let again = state.handle(Input::Answer(number(&flying), Err("the daemon closed the connection".into())));
+    assert_eq!(query(&again).as_deref(), Some("tide"));
+    state.handle(Input::Answer(number(&again), Err("busy".into())));
+    assert_eq!(state.failure.as_deref(), Some("busy"), "it is asked once more, not for ever");
+}
