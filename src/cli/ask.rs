@@ -40,7 +40,7 @@ pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
     }
     let question = if args.question.is_empty() { typed()? } else { question };
     let mut client = session.patient_client(Some(PATIENCE))?;
-    let interrupt = Interrupt::listen();
+    let interrupt = Interrupt::listen(|| ());
     let asked = Asked { args, question: &question, history: &[] };
     asked.ask(&mut client, &interrupt, session).map(|(code, _)| code)
 }
@@ -62,7 +62,7 @@ fn typed() -> Result<String, CliFailure> {
 /// Question after question, at a terminal.
 fn converse(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.patient_client(Some(PATIENCE))?;
-    let interrupt = Interrupt::listen();
+    let interrupt = Interrupt::listen(|| ());
     session.say(dim("Ask your notes. Ctrl-C stops an answer; exit or Ctrl-D ends."));
     let mut history: Vec<PastTurn> = Vec::new();
     loop {

@@ -23,8 +23,8 @@ use super::print::{shown, typed};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::target;
-use super::tour::temporary_folder;
-use crate::daemon::config::{Config, ConfigErrors, Overrides, real_folder};
+use super::tour::{remove, temporary_folder};
+use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use ::index::embed::builtin;
 use ::index::embed::settings::EmbedProvider;
 use ::index::eval::docs::Arm;
@@ -211,7 +211,11 @@ impl Bench {
     fn new(session: &Session) -> Result<Self, CliFailure> {
         let bar = super::jobs::bar(session.globals.quiet || session.globals.json);
         bar.enable_steady_tick(Duration::from_millis(200));
-        Ok(Bench { dir: temporary_folder("eval")?, bar, interrupt: Interrupt::listen(), indexes: 0 })
+        let dir = temporary_folder("eval")?;
+        let folder = dir.clone();
+        // The folder holds texts of notes.
+        let interrupt = Interrupt::listen(move || remove(&folder));
+        Ok(Bench { dir, bar, interrupt, indexes: 0 })
     }
 
     /// Begins a phase of so many steps.
@@ -247,8 +251,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-        // The folder holds texts of notes. What cannot be removed is left for the system to clean.
-        let _ = std::fs::remove_dir_all(&self.dir);
+        remove(&self.dir);
     }
 }
 

@@ -110,7 +110,7 @@ fn span(seconds: u64) -> String {
 
 /// Shows a job's progress until it ends; Ctrl-C cancels it. One that buys contexts has an estimate.
 pub(super) fn follow(mut job: Job, client: &mut Client, session: &mut Session) -> Result<u8, CliFailure> {
-    let interrupt = Interrupt::listen();
+    let interrupt = Interrupt::listen(|| ());
     let buys = job.estimate.is_some();
     let bar = bar(session.globals.quiet || session.globals.json);
     let mut cancelled = false;

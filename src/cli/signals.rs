@@ -10,8 +10,9 @@ use crate::daemon::signals::Signals;
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from the moment that it returns. A second signal ends the process at once, in case the first got stuck.
-    pub(super) fn listen() -> Self {
+    /// Listens from the moment that it returns. A second signal ends the process, in case the first got stuck, once `last`
+    /// has cleaned up: nothing is dropped then.
+    pub(super) fn listen(last: impl FnOnce() + Send + 'static) -> Self {
         let flag = Interrupt::default();
         let raised = flag.clone();
         let (listening, told) = mpsc::channel();
@@ -20,7 +21,7 @@ impl Interrupt {
         drop(thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             if let Ok(runtime) = runtime {
-                runtime.block_on(wait(&raised, listening));
+                runtime.block_on(wait(&raised, listening, last));
             }
         }));
         // An error means that no thread will listen, so there is nothing to wait for.
@@ -33,19 +34,27 @@ impl Interrupt {
         self.0.store(false, Ordering::Relaxed);
     }
 
+    /// Asks the user something. Nobody looks at the flag meanwhile, so the first signal ends the process as a second does.
+    pub(super) fn while_asking<T>(&self, ask: impl FnOnce() -> T) -> T {
+        let raised = self.0.swap(true, Ordering::Relaxed);
+        let answer = ask();
+        self.0.store(raised, Ordering::Relaxed);
+        answer
+    }
+
     /// Whether a signal came.
     pub(super) fn raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-async fn wait(flag: &Interrupt, listening: mpsc::Sender<()>) {
+async fn wait(flag: &Interrupt, listening: mpsc::Sender<()>, last: impl FnOnce()) {
     let mut signals = Signals::to_end();
     let _ = listening.send(());
-    loop {
+    signals.next().await;
+    while !flag.0.swap(true, Ordering::Relaxed) {
         signals.next().await;
-        if flag.0.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(super::exit::INTERRUPTED));
-        }
     }
+    last();
+    std::process::exit(i32::from(super::exit::INTERRUPTED));
 }

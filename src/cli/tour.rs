@@ -6,10 +6,11 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use platform::files::Private as _;
 use platform::process::in_own_group;
 use serde_json::{Value, json};
@@ -19,8 +20,8 @@ use super::edits::{Edit, edit_body, rename_heading};
 use super::exit;
 use super::note::{counts, meaning, painted};
 use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
-use super::sample::FILES;
 use super::run::is_settled;
+use super::sample::FILES;
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
@@ -98,30 +99,40 @@ impl Pace {
 struct Tour {
     dir: PathBuf,
     keep: bool,
-    daemon: Option<Child>,
+    /// Shared with the thread that hears the second Ctrl-C.
+    daemon: Arc<Mutex<Option<Child>>>,
     interrupt: Interrupt,
     begun: Instant,
 }
 
 impl Tour {
     fn start(keep: bool) -> Result<Self, CliFailure> {
-        let mut tour = Tour {
-            dir: temporary_folder("try")?,
-            keep,
-            daemon: None,
-            interrupt: Interrupt::listen(),
-            begun: Instant::now(),
-        };
+        let (dir, daemon) = (temporary_folder("try")?, Arc::new(Mutex::new(None)));
+        let (folder, child) = (dir.clone(), daemon.clone());
+        let interrupt = Interrupt::listen(move || {
+            kill(&child);
+            if !keep {
+                remove(&folder);
+            }
+        });
+        let mut tour = Tour { dir, keep, daemon, interrupt, begun: Instant::now() };
         copy_sample(&tour.vault())?;
         let path = quoted(&tour.vault().to_string_lossy());
         fs::write(tour.dir.join("config.toml"), format!("[[vault]]\nname = \"sample\"\npath = {path}\n"))?;
         tour.begun = Instant::now();
-        tour.daemon = Some(tour.spawn()?);
+        // Locked before it is started, so that a second Ctrl-C finds it.
+        let mut daemon = tour.daemon.lock();
+        *daemon = Some(tour.spawn()?);
+        drop(daemon);
         Ok(tour)
     }
 
     fn vault(&self) -> PathBuf {
         self.dir.join("vault")
+    }
+
+    fn discovery(&self) -> Discovery {
+        Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data"), is_named: false }
     }
 
     fn spawn(&self) -> Result<Child, CliFailure> {
@@ -226,18 +237,14 @@ impl Tour {
     }
 
     /// Waits until the sample vault is indexed.
-    fn ready(&mut self) -> Result<(Client, Status), CliFailure> {
-        let discovery =
-            Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data"), is_named: false };
+    fn ready(&self) -> Result<(Client, Status), CliFailure> {
         let deadline = Instant::now() + READY_PATIENCE;
         loop {
             self.go_on()?;
-            if let Some(daemon) = &mut self.daemon
-                && let Some(status) = daemon.try_wait()?
-            {
+            if let Some(status) = self.ended()? {
                 return Err(CliFailure::new(exit::INTERNAL, format!("the daemon ended at once ({status})")));
             }
-            if let Ok(mut client) = Client::connect(&discovery)
+            if let Ok(mut client) = Client::connect(&self.discovery())
                 && let Ok(reply) = client.ask(&StatusRequest::default())
             {
                 let status = reply.read()?;
@@ -254,6 +261,11 @@ impl Tour {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// How the daemon ended, if it has.
+    fn ended(&self) -> std::io::Result<Option<ExitStatus>> {
+        self.daemon.lock().as_mut().map_or(Ok(None), Child::try_wait)
     }
 
     fn go_on(&self) -> Result<(), CliFailure> {
@@ -273,31 +285,40 @@ impl Tour {
     }
 
     /// Stops the daemon and removes the folder, or returns its path if it is to stay.
-    fn end(mut self, well: bool) -> Option<PathBuf> {
+    fn end(self, well: bool) -> Option<PathBuf> {
         self.stop(well);
         let kept = self.keep.then(|| self.dir.clone());
         drop(self);
         kept
     }
 
-    fn stop(&mut self, politely: bool) {
-        let Some(mut daemon) = self.daemon.take() else {
-            return;
-        };
-        let discovery =
-            Discovery { socket: Some(self.dir.join("sock")), data_dir: self.dir.join("data"), is_named: false };
-        let asked =
-            politely && Client::connect(&discovery).is_ok_and(|mut client| client.call(&ShutdownRequest {}).is_ok());
+    fn stop(&self, politely: bool) {
+        let asked = politely
+            && Client::connect(&self.discovery()).is_ok_and(|mut client| client.call(&ShutdownRequest {}).is_ok());
         let deadline = Instant::now() + STOP_PATIENCE;
-        while asked && Instant::now() < deadline {
-            if matches!(daemon.try_wait(), Ok(Some(_))) {
-                return;
-            }
+        while asked && Instant::now() < deadline && !matches!(self.ended(), Ok(Some(_))) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Its data is going to be deleted: nothing can be lost by not waiting. Errors mean that it is gone.
+        kill(&self.daemon);
+    }
+}
+
+/// Ends the daemon, unless it has ended. Its data is going to be deleted: nothing can be lost by not waiting.
+fn kill(daemon: &Mutex<Option<Child>>) {
+    if let Some(mut daemon) = daemon.lock().take() {
+        // Errors mean that it is gone.
         drop(daemon.kill());
         drop(daemon.wait());
+    }
+}
+
+/// Removes a temporary folder, in which another thread may be at work: then what is in it grows meanwhile.
+pub(super) fn remove(folder: &Path) {
+    // A folder that cannot be removed is in the system's temporary folder, which the system cleans.
+    for _ in 0..100 {
+        if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return;
+        }
     }
 }
 
@@ -305,8 +326,7 @@ impl Drop for Tour {
     fn drop(&mut self) {
         self.stop(false);
         if !self.keep {
-            // A folder that cannot be removed is in the system's temporary folder, which the system cleans.
-            drop(fs::remove_dir_all(&self.dir));
+            remove(&self.dir);
         }
     }
 }

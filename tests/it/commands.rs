@@ -645,3 +645,27 @@ fn a_tour_that_is_interrupted_cleans_up() {
     assert!(matches!(output.status.code(), Some(130 | 0)), "{output:?}");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
+
+#[test]
+fn a_tour_that_is_interrupted_twice_cleans_up_too() {
+    let place = Place::new();
+    let temporary = place.dir.path().join("t");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut command = place.command();
+    let mut child =
+        command.env("TMPDIR", &temporary).arg("try").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let folder = std::fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    let lines = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut lines = lines.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
+    assert_eq!(lines.find(|line| line.contains(folder.to_str().unwrap())), None, "its daemon lives on");
+}

@@ -536,3 +536,31 @@ fn without_a_reranker_there_is_nothing_to_measure() {
     let (_, talk) = eval(&place, &[place.vault.to_str().unwrap(), "--rerank"], 2);
     assert!(talk.contains("[rerank] provider"), "{talk}");
 }
+
+#[test]
+fn a_second_interrupt_leaves_no_texts_of_notes() {
+    let place = Place::with(&[]);
+    for n in 0..3000 {
+        let text = "Beacon{n} lantern{n} shows every light. The beacon{n} and its lantern{n} are lit.";
+        place.write(&format!("Note {n}.md"), format!("# Note {n}\n\n{}\n", text.replace("{n}", &n.to_string())));
+    }
+    let temporary = place.dir.path().join("t");
+    std::fs::create_dir(&temporary).unwrap();
+    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    for later in [30, 100, 200, 300, 400, 600] {
+        let mut command = place.command();
+        let command = command.args(["eval", place.vault.to_str().unwrap()]).env("TMPDIR", &temporary);
+        let nowhere = std::process::Stdio::null;
+        let mut child = command.stdout(nowhere()).stderr(nowhere()).spawn().unwrap();
+        crate::support::eventually("it has begun", || left() > 0);
+        std::thread::sleep(std::time::Duration::from_millis(later));
+        let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+        for _ in 0..2 {
+            // It may have ended.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let code = child.wait().unwrap().code();
+        assert!(matches!(code, Some(130 | 0)) && left() == 0, "{later} ms: {code:?}, {} left", left());
+    }
+}
