@@ -11,6 +11,7 @@ mod show;
 mod source;
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,7 @@ use serde_json::json;
 use super::args::Eval;
 use super::exit;
 use super::print::{shown, typed};
+use super::replace::{self, Draft};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
 use super::target;
@@ -29,11 +31,11 @@ use ::index::embed::builtin;
 use ::index::embed::settings::EmbedProvider;
 use ::index::eval::docs::Arm;
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
-use ::index::search::rerank::RerankProvider;
 use context::settings::Provider;
+use engine::rerank::Reranker;
 use index::How;
 use protocol::search::Mode;
-use rerank::Second;
+use rerank::Judges;
 use source::{Source, counted_queries};
 
 /// The lanes that are measured.
@@ -44,8 +46,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     let began = Instant::now();
     let loaded = target::or_served(session.config()?, session);
     // Before minutes of work, fail on a page that cannot be written or a configuration that makes no sense.
-    let page =
-        args.html.as_deref().map(|path| create(path, args, &loaded.config).map(|file| (path, file))).transpose()?;
+    page(args, &loaded.config)?;
     let pair = match (&args.a, &args.b) {
         (Some(a), Some(b)) => Some([Side::read("A", a, session)?, Side::read("B", b, session)?]),
         _ => None,
@@ -57,18 +58,14 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     }
     let mut bench = Bench::new(session)?;
     let mut source = match &args.set {
-        Some(dir) => source::set(dir, args, &bench)?,
+        Some(dir) => source::set(dir, args, &loaded.config, &bench)?,
         None => source::vault(args, &loaded.config, &bench)?,
     };
     if let Some(gaps) = source.gaps() {
         session.say(super::session::safe(&gaps));
     }
-    let seconds = match (&pair, args.rerank) {
-        (_, false) => Vec::new(),
-        (None, true) => vec![Some(Second::new(&loaded.config)?)],
-        (Some(sides), true) => sides.iter().map(Side::second).collect::<Result<Vec<_>, _>>()?,
-    };
-    if seconds.iter().flatten().any(|second| second.reranker.leaves().is_some()) {
+    let judges = if args.rerank { Judges::of(&measured)? } else { Judges::default() };
+    if judges.leaves().next().is_some() {
         let secret = source.leave_private_out();
         if secret > 0 {
             let made = if secret == 1 { "is made" } else { "are made" };
@@ -90,15 +87,14 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     bench.bar.finish_and_clear();
     // A survey asks the reranker for each kind of contexts: none, the template's, and a model's if there are any.
     let times = if pair.is_some() { 1 } else { 3 };
-    for second in seconds.iter().flatten() {
-        if !second.agreed(&source, times, args.yes, session)? {
-            session.say("nothing was measured");
-            return Ok(exit::OK);
-        }
+    let agreed = bench.interrupt.while_asking(|| judges.agreed(&source, times, args.yes, session))?;
+    if !agreed {
+        session.say("nothing was measured");
+        return Ok(exit::OK);
     }
     let mut measured = match &pair {
-        Some(sides) => compare(&source, sides, &seconds, session, args.seed, &mut bench)?,
-        None => survey(&source, &loaded.config, seconds.first().and_then(Option::as_ref), args.seed, &mut bench)?,
+        Some(sides) => compare(&source, sides, &judges, session, args.seed, &mut bench)?,
+        None => survey(&source, &loaded.config, judges.of_side(0), args.seed, &mut bench)?,
     };
     bench.bar.finish_and_clear();
     let asked = source.queries.iter().map(|query| {
@@ -126,10 +122,9 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         ..measured.report
     }
     .judged();
-    if let Some((path, mut file)) = page {
-        use std::io::Write as _;
+    if let Some((path, mut draft)) = page(args, &loaded.config)? {
         let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
-        file.set_len(0).and_then(|()| file.write_all(::index::eval::page(&report).as_bytes())).map_err(failed)?;
+        draft.out.write_all(::index::eval::page(&report).as_bytes()).and_then(|()| draft.land()).map_err(failed)?;
     }
     if session.globals.json {
         session.json(json!(report))?;
@@ -142,23 +137,14 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     Ok(exit::OK)
 }
 
-/// Opens the file and keeps its content for now: that stays if nothing gets measured. In a vault the page would be a
-/// note, which holds the queries that are measured next.
-fn create(path: &Path, args: &Eval, config: &Config) -> Result<std::fs::File, CliFailure> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let mut vaults: Vec<PathBuf> = config.engine.vaults.iter().map(|vault| vault.path.clone()).collect();
-    vaults.extend(args.set.as_ref().map(|dir| dir.join("vault")).or(args.vault.clone()));
-    if vaults.iter().any(|vault| real_folder(folder).starts_with(real_folder(vault))) {
-        let message =
-            format!("--html {}: it is in a vault, which is never written to; name another place", shown(path));
-        return Err(CliFailure::usage(message));
-    }
-    std::fs::File::options()
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .open(path)
-        .map_err(|error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {}: {error}", path.display())))
+/// What is to replace the page, if one is wanted: that stays as it is if nothing gets measured. In a vault the page would
+/// be a note, which holds the queries that are measured next.
+fn page<'a>(args: &'a Eval, config: &Config) -> Result<Option<(&'a Path, Draft)>, CliFailure> {
+    let Some(path) = args.html.as_deref() else { return Ok(None) };
+    let of_set = args.set.as_ref().map(|dir| dir.join("vault"));
+    let vaults = config.engine.vaults.iter().map(|vault| vault.path.as_path());
+    let vaults = vaults.chain(of_set.as_deref()).chain(args.vault.as_deref());
+    Ok(Some((path, replace::page(path, vaults)?)))
 }
 
 /// One of two configurations.
@@ -181,12 +167,6 @@ impl Side {
             wrong(format!("the configuration is wrong\n{errors}\n{check}"))
         })?;
         Ok(Side { name: format!("{letter} ({stem})"), config: loaded.config })
-    }
-
-    /// Its reranker, if it has one.
-    fn second(&self) -> Result<Option<Second>, CliFailure> {
-        let named = self.config.engine.rerank.provider != RerankProvider::None;
-        named.then(|| Second::new(&self.config)).transpose()
     }
 
     /// The kind of contexts that the configuration asks for.
@@ -266,7 +246,7 @@ struct Measured {
 fn survey(
     source: &Source,
     config: &Config,
-    second: Option<&Second>,
+    judge: Option<&Reranker>,
     seed: u64,
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
@@ -281,7 +261,7 @@ fn survey(
         let built = index::build(source, &pages, arm, config, bench)?;
         let plain = LANES.map(|(lane, mode)| (lane, mode, false, None));
         let boosted = [("hybrid", Mode::Hybrid, true, None)];
-        let judged = second.map(|second| ("hybrid", Mode::Hybrid, true, Some(&*second.reranker)));
+        let judged = judge.map(|judge| ("hybrid", Mode::Hybrid, true, Some(judge)));
         for (lane, mode, boosts, reranker) in plain.into_iter().chain(boosted).chain(judged) {
             let how = How { config, mode, contextual: arm != Arm::Off, boosts, reranker };
             let runs = index::ask(source, &built, how, bench)?;
@@ -298,7 +278,7 @@ fn survey(
 fn compare(
     source: &Source,
     sides: &[Side; 2],
-    seconds: &[Option<Second>],
+    judges: &Judges,
     session: &Session,
     seed: u64,
     bench: &mut Bench,
@@ -322,7 +302,7 @@ fn compare(
             arm => arm,
         };
         let built = index::build(source, &pages, arm, &side.config, bench)?;
-        let reranker = seconds.get(i).and_then(Option::as_ref).map(|second| &*second.reranker);
+        let reranker = judges.of_side(i);
         let how = How { config: &side.config, mode: Mode::Hybrid, contextual: true, boosts: true, reranker };
         let runs = index::ask(source, &built, how, bench)?;
         let system = System::new("hybrid", arm.name(), &runs, seed);

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::args::{ContextsAction, OnlyVault};
 use super::exit;
 use super::print::{bytes, counted, printable, yellow};
+use super::replace::Draft;
 use super::session::{CliFailure, Session, safe};
 use super::target;
 use crate::daemon::config::{Loaded, name_of_folder, real_folder};
@@ -119,15 +120,17 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             let _lock = lock(&loaded)?;
             let store = open(&loaded, &vault, false)?;
             let file = file.filter(|path| path != Path::new("-"));
-            let lines = match &file {
-                Some(path) => store.export_elsewhere(create(path)?, templates, &Private::new(&vault.private))?,
-                None => export_to_stdout(&store, templates, &Private::new(&vault.private), session)?,
+            let private = Private::new(&vault.private);
+            let (lines, stays) = match &file {
+                Some(path) => export_to(path, &store, templates, &private)?,
+                None => (export_to_stdout(&store, templates, &private, session)?, false),
             };
             // Standard output is the export itself unless it went to a file.
             if file.is_some() && session.globals.json {
                 session.json(json!({ "vault": vault.name, "contexts": lines }))?;
             }
-            session.say(format!("{} exported", counted(lines, "context")));
+            let stays = if stays { "; the file stays as it is" } else { "" };
+            session.say(format!("{} exported{stays}", counted(lines, "context")));
             Ok(exit::OK)
         }
         ContextsAction::Import { vault: name, file } => {
@@ -169,8 +172,17 @@ fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: 
     }
 }
 
-fn create(path: &Path) -> Result<File, CliFailure> {
-    File::create(path).map_err(|error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display())))
+/// Exports to a file, whole or not at all: it may be the last good copy of what was paid for, and is not replaced by
+/// nothing. Returns the contexts, and whether a file that was there stays.
+fn export_to(path: &Path, store: &Store, templates: bool, private: &Private) -> Result<(u64, bool), CliFailure> {
+    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display()));
+    let draft = Draft::of(path).map_err(failed)?;
+    let lines = store.export_elsewhere(&draft.out, templates, private)?;
+    let stays = lines == 0 && path.exists();
+    if !stays {
+        draft.land().map_err(failed)?;
+    }
+    Ok((lines, stays))
 }
 
 /// Standard output that remembers how it failed: the store returns only a message, and a closed pipe must be told from

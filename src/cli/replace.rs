@@ -1,69 +1,142 @@
-//! Replaces a configuration atomically: an assistant's, or our own after a question.
+//! Replaces files whole, or not at all: an assistant's configuration, our own after a question, a page, an export.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use platform::files::{Private as _, mode, set_mode, sync_folder};
 
+use super::exit;
+use super::print::shown;
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{Config, Overrides};
+use crate::daemon::config::{Config, Overrides, real_folder};
 use protocol::daemon::Problem;
 
-/// Replaces a file's text atomically. If `keep` is set, the old text is copied beside it; returns where the copy is.
-pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> std::io::Result<Option<PathBuf>> {
-    let folder = folder_of(file)?;
-    // Such files hold other servers' keys: a new one is readable by its user alone, an old one keeps its mode.
-    let mode = std::fs::metadata(file).map_or(0o600, |known| mode(&known) & 0o777);
-    let backup = old.filter(|_| keep).map(|old| beside(file, "before-situated", old, mode)).transpose()?;
-    let fresh = beside(file, "new", new, mode)?;
-    // Another program may have written to it meanwhile: then nothing is done.
-    if std::fs::read_to_string(file).ok().as_deref() != old {
-        std::fs::remove_file(&fresh)?;
-        return Err(std::io::Error::other("it was changed by somebody else just now; nothing was written, try again"));
-    }
-    std::fs::rename(&fresh, file)?;
-    sync_folder(folder)?;
-    Ok(backup)
+/// What is to replace a file, written beside it. Until it [lands](Draft::land) the file stays as it is; if it never does,
+/// nothing is left of it. A pipe or a device cannot be replaced: it is written to.
+pub(super) struct Draft {
+    /// Takes the text.
+    pub(super) out: File,
+    file: PathBuf,
+    /// Where the draft is, until it has landed; `None` for a pipe or a device.
+    beside: Option<PathBuf>,
 }
 
-/// The folder of a file, which is made if there is none.
-pub(super) fn folder_of(file: &Path) -> std::io::Result<&Path> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).private().create(folder)?;
-    Ok(folder)
-}
-
-/// Writes a new file beside another, never over an existing one.
-pub(super) fn beside(file: &Path, what: &str, text: &str, mode: u32) -> std::io::Result<PathBuf> {
-    folder_of(file)?;
-    for n in 1..1_000 {
-        let mut name = file.as_os_str().to_owned();
-        name.push(if n == 1 { format!(".{what}") } else { format!(".{what}-{n}") });
-        let path = PathBuf::from(name);
-        match OpenOptions::new().write(true).create_new(true).private().open(&path) {
-            Ok(mut out) => {
-                set_mode(&path, mode)?;
-                out.write_all(text.as_bytes())?;
-                out.sync_all()?;
-                return Ok(path);
+impl Draft {
+    /// For a file that its user alone may read if it is new; an old one keeps its mode.
+    pub(super) fn of(file: &Path) -> io::Result<Self> {
+        // A symbolic link (as dotfiles often are) stays one: its target is replaced.
+        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        match std::fs::metadata(&file) {
+            Ok(known) if !known.is_file() => {
+                Ok(Draft { out: OpenOptions::new().write(true).open(&file)?, file, beside: None })
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            known => Draft::beside(&file, "new", known.map_or(0o600, |known| mode(&known) & 0o777)),
         }
     }
-    Err(std::io::Error::other("a thousand copies are beside it already"))
+
+    /// A new file beside another, never over an existing one.
+    fn beside(file: &Path, what: &str, mode: u32) -> io::Result<Self> {
+        for n in 1..1_000 {
+            let mut name = file.as_os_str().to_owned();
+            name.push(if n == 1 { format!(".{what}") } else { format!(".{what}-{n}") });
+            let path = PathBuf::from(name);
+            match OpenOptions::new().write(true).create_new(true).private().open(&path) {
+                Ok(out) => {
+                    let draft = Draft { out, file: file.to_owned(), beside: Some(path.clone()) };
+                    set_mode(&path, mode)?;
+                    return Ok(draft);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("a thousand copies are beside it already"))
+    }
+
+    /// Takes the place of the file.
+    pub(super) fn land(mut self) -> io::Result<()> {
+        if let Some(beside) = &self.beside {
+            self.out.sync_all()?;
+            std::fs::rename(beside, &self.file)?;
+            self.beside = None;
+            sync_folder(parent(&self.file))?;
+        }
+        Ok(())
+    }
+
+    /// Stays where it is, which is returned.
+    fn stay(mut self) -> io::Result<Option<PathBuf>> {
+        self.out.sync_all()?;
+        Ok(self.beside.take())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(beside) = &self.beside {
+            // One that cannot be removed does no harm, and an error is being told already.
+            let _ = std::fs::remove_file(beside);
+        }
+    }
+}
+
+/// Replaces a file's text atomically. If `keep` is set, the old text is copied beside it; returns where the copy is.
+pub(super) fn file(file: &Path, old: Option<&str>, new: &str, keep: bool) -> io::Result<Option<PathBuf>> {
+    folder_of(file)?;
+    // Such files hold other servers' keys: on an error, the copy goes too.
+    let mut draft = Draft::of(file)?;
+    draft.out.write_all(new.as_bytes())?;
+    let mut backup = None;
+    if let Some(old) = old.filter(|_| keep) {
+        let mut copy = Draft::beside(file, "before-situated", mode(&draft.out.metadata()?) & 0o777)?;
+        copy.out.write_all(old.as_bytes())?;
+        backup = Some(copy);
+    }
+    // Another program may have written to it meanwhile: then nothing is done.
+    if std::fs::read_to_string(file).ok().as_deref() != old {
+        return Err(io::Error::other("it was changed by somebody else just now; nothing was written, try again"));
+    }
+    draft.land()?;
+    Ok(backup.map(Draft::stay).transpose()?.flatten())
+}
+
+/// A page that its owner alone may read, for it says what is in notes. A vault is never written to, where the page would
+/// be one more note.
+pub(super) fn page<'a>(path: &Path, mut vaults: impl Iterator<Item = &'a Path>) -> Result<Draft, CliFailure> {
+    if vaults.any(|vault| real_folder(parent(path)).starts_with(real_folder(vault))) {
+        let message =
+            format!("--html {}: it is in a vault, which is never written to; name another place", shown(path));
+        return Err(CliFailure::usage(message));
+    }
+    let private = |draft: Draft| draft.beside.as_ref().map_or(Ok(()), |path| set_mode(path, 0o600)).map(|()| draft);
+    Draft::of(path)
+        .and_then(private)
+        .map_err(|error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {}: {error}", shown(path))))
+}
+
+fn parent(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes the folder of a file if there is none.
+pub(super) fn folder_of(file: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).private().create(parent(file))
 }
 
 /// What would be wrong with a text as the configuration in this file. For that it is written beside the file and removed
 /// again.
 pub(super) fn problems_of(file: &Path, text: &str, session: &Session) -> Result<Vec<Problem>, CliFailure> {
     // If nothing can be written beside the file, writing the file itself will report why.
-    let Ok(probe) = beside(file, "check", text, 0o600) else { return Ok(Vec::new()) };
-    let (_, mut problems) = Config::read(&Overrides { config: Some(probe.clone()), ..session.overrides() });
-    std::fs::remove_file(&probe)?;
-    for problem in problems.iter_mut().filter(|problem| problem.file.as_ref() == Some(&probe)) {
+    let probe = folder_of(file).and_then(|()| Draft::beside(file, "check", 0o600));
+    let Ok(mut probe) = probe else { return Ok(Vec::new()) };
+    probe.out.write_all(text.as_bytes())?;
+    let (_, mut problems) = Config::read(&Overrides { config: probe.beside.clone(), ..session.overrides() });
+    for problem in problems.iter_mut().filter(|problem| problem.file == probe.beside) {
         problem.file = Some(file.to_owned());
     }
     Ok(problems)
 }
+
+#[cfg(test)]
+mod tests;

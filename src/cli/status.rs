@@ -68,7 +68,7 @@ pub(super) fn run(args: StatusArgs, session: &mut Session) -> Result<u8, CliFail
         None => rows.print(&mut session.out)?,
         Some(file) => {
             let page = page::page(&rows, &doctor::findings(session));
-            page::write(file, &page, session)?;
+            page::write(file, &page, &report.status.vaults, session)?;
         }
     }
     Ok(exit::OK)

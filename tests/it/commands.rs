@@ -669,3 +669,23 @@ fn a_tour_that_is_interrupted_twice_cleans_up_too() {
     let mut lines = lines.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
     assert_eq!(lines.find(|line| line.contains(folder.to_str().unwrap())), None, "its daemon lives on");
 }
+
+#[test]
+fn an_export_of_nothing_leaves_what_the_file_held() {
+    let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    daemon.stop();
+    let file = place.dir.path().join("backup.jsonl");
+    std::fs::write(&file, "precious\n").unwrap();
+    let (_, talk) = ran(&place, &["contexts", "export", file.to_str().unwrap()], 0);
+    assert!(talk.contains("0 contexts exported") && talk.contains("stays as it is"), "{talk}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious\n");
+    ran(&place, &["contexts", "export", "--templates", file.to_str().unwrap()], 0);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"key\""));
+    let beside = std::fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(beside.filter(|name| name.to_string_lossy().starts_with("backup")).count(), 1);
+    // A device is written to, not replaced.
+    ran(&place, &["contexts", "export", "--templates", "/dev/null"], 0);
+}

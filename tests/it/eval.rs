@@ -538,6 +538,49 @@ fn without_a_reranker_there_is_nothing_to_measure() {
 }
 
 #[test]
+fn two_rerankers_that_cost_share_one_account() {
+    let judge = Reranker::start("sinker");
+    let place = Place::with(&NOTES);
+    let key = place.dir.path().join("key");
+    std::fs::write(&key, "k").unwrap();
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let config = |provider: &str, price: &str| {
+        let path = place.dir.path().join(format!("{provider}.toml"));
+        let more = format!("model = \"m\"\n{price} = 2.0\nkey_file = {key:?}\n[budget]\nday = 1.0\n");
+        std::fs::write(&path, judge.config(provider, &more)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (a, b) = (config("cohere", "price_per_1k"), config("voyage", "price_per_mtok"));
+    let vault = place.vault.to_str().unwrap();
+    let arguments = [vault, "--rerank", "--a", &a, "--b", &b];
+    let (_, talk) = eval(&place, &arguments, 2);
+    assert!(talk.contains("up to 8 times: $0.") && talk.matches("at most").count() == 1, "{talk}");
+    assert!(judge.asked().is_empty(), "asked without having been agreed to");
+    eval(&place, &[&arguments[..], &["--yes"]].concat(), 0);
+    let asked = |path: &str| judge.asked().iter().filter(|asked| asked.path == path).count();
+    assert!(asked("/v2/rerank") > 0 && asked("/v2/rerank") < judge.asked().len(), "{:?}", judge.asked());
+    let ledger: String = std::fs::read_dir(place.data().join("ledger"))
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok())
+        .collect();
+    assert!(ledger.contains("cohere") && ledger.contains("voyage"), "{ledger}");
+}
+
+#[test]
+fn a_page_with_sentences_of_notes_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::with(&NOTES);
+    let vault = place.vault.to_str().unwrap();
+    let page = place.dir.path().join("report.html");
+    let mode = || std::fs::metadata(&page).unwrap().permissions().mode() & 0o777;
+    eval(&place, &[vault, "--html", page.to_str().unwrap()], 0);
+    assert_eq!(mode(), 0o600);
+    std::fs::set_permissions(&page, std::fs::Permissions::from_mode(0o644)).unwrap();
+    eval(&place, &[vault, "--html", page.to_str().unwrap()], 0);
+    assert_eq!(mode(), 0o600, "also where a file was");
+}
+
+#[test]
 fn a_second_interrupt_leaves_no_texts_of_notes() {
     let place = Place::with(&[]);
     for n in 0..3000 {
@@ -563,4 +606,28 @@ fn a_second_interrupt_leaves_no_texts_of_notes() {
         let code = child.wait().unwrap().code();
         assert!(matches!(code, Some(130 | 0)) && left() == 0, "{later} ms: {code:?}, {} left", left());
     }
+}
+
+#[test]
+fn private_notes_of_a_set_do_not_go_to_a_reranker_elsewhere() {
+    let judge = Reranker::start("Onions");
+    let place = Place::new();
+    let corpus = "{\"_id\":\"tides.md\",\"text\":\"\"}\n{\"_id\":\"soup.md\",\"text\":\"\"}\n";
+    let queries = "{\"_id\":\"1\",\"text\":\"moon and water\"}\n{\"_id\":\"2\",\"text\":\"soup with onions\"}\n";
+    let qrels = "query-id\tcorpus-id\tscore\n1\ttides.md\t1\n2\tsoup.md\t1\n";
+    let vault = [
+        ("tides.md", "High water follows the moon.\n"),
+        ("soup.md", "Onions, potatoes and cream.\n"),
+        ("stew.md", "Onions make a stew, as a soup.\n"),
+    ];
+    let set = set_of(&place, corpus, queries, qrels, &vault);
+    let config = place.dir.path().join("rerank.toml");
+    let around = toml::Value::from(format!("{set}/vault"));
+    let rerank = judge.config("tei", "passes_on = true");
+    std::fs::write(&config, format!("[[vault]]\npath = {around}\nprivate = [\"tides.md\"]\n{rerank}")).unwrap();
+    let arguments = ["--set", &set, "--rerank", "--yes", "--config", config.to_str().unwrap()];
+    let (_, talk) = eval(&place, &arguments, 0);
+    assert!(talk.contains("1 query is made of private notes, and left out"), "{talk}");
+    let sent: Vec<String> = judge.asked().iter().map(|asked| asked.body.to_string()).collect();
+    assert!(!sent.is_empty() && sent.iter().all(|sent| !sent.contains("moon")), "{sent:?}");
 }

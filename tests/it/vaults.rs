@@ -171,6 +171,9 @@ fn a_screen_names_each_vault_and_says_a_thing_once() {
     assert_eq!(said(&["status", "--html", page.to_str().unwrap()]).0, Some(0));
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&page).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
+    let inside = place.vault.join("status.html");
+    let (code, _, told) = said(&["status", "--html", inside.to_str().unwrap()]);
+    assert!(code == Some(2) && told.contains("in a vault, which is never written to") && !inside.exists(), "{told}");
     let page = std::fs::read_to_string(&page).unwrap();
     let (_, shown, _) = said(&["status"]);
     let unbroken = shown.split_whitespace().collect::<Vec<_>>().join(" ");

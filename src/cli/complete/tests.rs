@@ -47,6 +47,12 @@ fn options_before_say_where_the_daemon_is() {
     assert_eq!(asker.vault().as_deref(), Some("notes"));
 }
 
+#[test]
+fn options_with_an_equals_sign_say_so_too() {
+    let words = ["situated", "--socket=/s", "search", "--vault=notes", "x"].map(OsString::from);
+    assert_eq!(places(&words).socket, Some("/s".into()));
+    assert_eq!(Asker::new(&words, typed::unquoted).vault().as_deref(), Some("notes"));
+}
 
 #[test]
 fn folders_are_offered_where_a_vault_is_one() {
@@ -71,12 +77,6 @@ fn folders_are_offered_where_a_vault_is_one() {
     assert_eq!(offered(&["related"]).len(), 2, "a note may be any file");
 }
 
-#[test]
-fn options_with_an_equals_sign_say_so_too() {
-    let words = ["situated", "--socket=/s", "search", "--vault=notes", "x"].map(OsString::from);
-    assert_eq!(places(&words).socket, Some("/s".into()));
-    assert_eq!(Asker::new(&words, typed::unquoted).vault().as_deref(), Some("notes"));
-}
 #[test]
 fn capitals_do_not_count() {
     assert!(begins("Äpfel", "äp") && begins("plan", "") && !begins("x", "y") && !begins("a", "ab"));

@@ -1,6 +1,7 @@
-//! The reranker that `--rerank` measures: the one that a search of the daemon would ask, with the same deadline and
-//! the same budget.
+//! The rerankers that `--rerank` measures: those that a search of the daemon would ask, with the same deadline and the
+//! same budget.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::source::Source;
@@ -14,48 +15,67 @@ use engine::rerank::Reranker;
 use provider::ledger::{BudgetLimits, Ledger, folder};
 use provider::{ProviderRuntime, Spender};
 
-/// A reranker, and the account of what it costs.
-pub(super) struct Second {
-    pub(super) reranker: Arc<Reranker>,
+/// The rerankers, and the accounts of what they cost.
+#[derive(Default)]
+pub(super) struct Judges {
+    /// In the order of the configurations; `None` for one that names none.
+    rerankers: Vec<Option<Arc<Reranker>>>,
     /// Dropping it ends the calls in flight.
-    _runtime: ProviderRuntime,
-    /// Keeps a daemon from writing to the ledger at the same time; `None` for a free reranker, which has no account.
-    _lock: Option<DataLock>,
+    _runtime: Option<ProviderRuntime>,
+    /// Keep a daemon from writing to the ledgers at the same time. What is free has no account.
+    _locks: Vec<DataLock>,
 }
 
-impl Second {
-    /// Starts the reranker that a configuration names.
+impl Judges {
+    /// Starts the rerankers that the configurations name. Those of one data folder have one account, with the limits of the
+    /// first.
     ///
     /// # Errors
-    /// The configuration names none, or it costs and a daemon keeps the ledger.
-    pub(super) fn new(config: &Config) -> Result<Self, CliFailure> {
+    /// The only configuration names none; or one costs, and a daemon keeps the ledger.
+    pub(super) fn of(configs: &[&Config]) -> Result<Self, CliFailure> {
         let runtime = ProviderRuntime::new(|| {});
-        let limits = BudgetLimits { day: config.engine.budget.day, day_tokens: config.engine.budget.day_tokens };
-        let start = |ledger: Ledger| {
-            let spender = Spender::new(ledger, limits);
-            let reranker = Reranker::start(&config.engine, &runtime, &spender).map_err(CliFailure::usage)?;
-            reranker.ok_or_else(|| {
-                CliFailure::usage("--rerank: there is no reranker; `[rerank] provider` in the configuration names one")
-            })
-        };
-        let reranker = start(Ledger::in_memory())?;
-        if reranker.is_free() {
-            return Ok(Second { reranker, _runtime: runtime, _lock: None });
+        let mut accounts: Vec<(&Path, DataLock, Arc<Spender>)> = Vec::new();
+        let mut rerankers = Vec::new();
+        for config in configs.iter().map(|config| &config.engine) {
+            let limits = BudgetLimits { day: config.budget.day, day_tokens: config.budget.day_tokens };
+            let start = |spender: &Arc<Spender>| Reranker::start(config, &runtime, spender).map_err(CliFailure::usage);
+            let mut reranker = start(&Spender::new(Ledger::in_memory(), limits))?;
+            if reranker.as_ref().is_some_and(|reranker| !reranker.is_free()) {
+                let dir = config.data_dir.as_path();
+                if !accounts.iter().any(|(known, ..)| *known == dir) {
+                    let lock = DataLock::acquire(dir).map_err(|error| {
+                        let why = format!("what it costs cannot be written down: {error}; stop the daemon meanwhile");
+                        CliFailure::new(exit::TEMPORARY, format!("--rerank costs, and {why}"))
+                    })?;
+                    let ledger =
+                        Ledger::open(&folder(dir)).map_err(|error| CliFailure::new(exit::IO, error.to_string()))?;
+                    accounts.push((dir, lock, Spender::new(ledger, limits)));
+                }
+                if let Some((.., spender)) = accounts.iter().find(|(known, ..)| *known == dir) {
+                    reranker = start(spender)?;
+                }
+            }
+            rerankers.push(reranker);
         }
-        let lock = DataLock::acquire(&config.engine.data_dir).map_err(|error| {
-            CliFailure::new(
-                exit::TEMPORARY,
-                format!("--rerank costs, and what it costs cannot be written down: {error}; stop the daemon meanwhile"),
-            )
-        })?;
-        let reranker = {
-            let ledger = Ledger::open(&folder(&config.engine.data_dir));
-            start(ledger.map_err(|error| CliFailure::new(exit::IO, error.to_string()))?)?
-        };
-        Ok(Second { reranker, _runtime: runtime, _lock: Some(lock) })
+        if let [None] = rerankers[..] {
+            let message = "--rerank: there is no reranker; `[rerank] provider` in the configuration names one";
+            return Err(CliFailure::usage(message));
+        }
+        let locks = accounts.into_iter().map(|(_, lock, _)| lock).collect();
+        Ok(Judges { rerankers, _runtime: Some(runtime), _locks: locks })
     }
 
-    /// Says what reranking every query `times` times may cost, and where the text goes; asks whether to go on.
+    /// The reranker of one configuration.
+    pub(super) fn of_side(&self, i: usize) -> Option<&Reranker> {
+        self.rerankers.get(i)?.as_deref()
+    }
+
+    /// What leaves this machine, and where it goes.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = String> {
+        self.rerankers.iter().flatten().filter_map(|reranker| reranker.leaves())
+    }
+
+    /// Says what having each rerank every query `times` times may cost, and where the text goes; asks whether to go on.
     pub(super) fn agreed(
         &self,
         source: &Source,
@@ -63,21 +83,25 @@ impl Second {
         yes: bool,
         session: &Session,
     ) -> Result<bool, CliFailure> {
-        if let Some(leaves) = self.reranker.leaves() {
-            session.terms(format!("Leaves this machine: {leaves}"), !yes && !self.reranker.is_free());
+        let priced = || self.rerankers.iter().flatten().filter(|reranker| !reranker.is_free());
+        let asks = !yes && priced().next().is_some();
+        for leaves in self.leaves() {
+            session.terms(format!("Leaves this machine: {leaves}"), asks);
         }
-        if self.reranker.is_free() {
+        let (mut most, mut asked) = (Some(0_u64), 0);
+        for reranker in priced() {
+            asked += source.queries.len() * times;
+            for query in &source.queries {
+                let one = reranker.most(&query.text).map(|one| one.saturating_mul(times as u64));
+                most = most.zip(one).map(|(sum, one)| sum.saturating_add(one));
+            }
+        }
+        if asked == 0 {
             return Ok(true);
         }
-        let mut most = Some(0_u64);
-        for query in &source.queries {
-            most = most.zip(self.reranker.most(&query.text)).map(|(sum, one)| sum.saturating_add(one));
-        }
-        let asked = counted((source.queries.len() * times) as u64, "time");
-        let price = most.map_or("at a price that is not known".to_owned(), |most| {
-            format!("{} at most", dollars(most.saturating_mul(times as u64)))
-        });
-        session.terms(format!("It is asked up to {asked}: {price}, and within the day's budget."), !yes);
+        let price = most.map_or("at a price that is not known".to_owned(), |most| format!("{} at most", dollars(most)));
+        let asked = counted(asked as u64, "time");
+        session.terms(format!("It is asked up to {asked}: {price}, and within the day's budget."), asks);
         Ok(yes || confirm::answered_yes("Go on?", "say `--yes` to go on")?)
     }
 }

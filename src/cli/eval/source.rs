@@ -219,12 +219,14 @@ pub(super) fn vault(args: &Eval, config: &Config, bench: &Bench) -> Result<Sourc
 }
 
 /// A set's notes and queries.
-pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliFailure> {
+pub(super) fn set(dir: &Path, args: &Eval, config: &Config, bench: &Bench) -> Result<Source, CliFailure> {
     let (corpus, queries, qrels) = (part(dir, "corpus.jsonl")?, part(dir, "queries.jsonl")?, part(dir, "qrels.tsv")?);
     let own = dir.join("vault");
-    let mut unread = 0;
+    let (mut unread, mut private) = (0, Private::default());
     let files = if own.is_dir() {
-        let (files, lost) = files(&VaultConfig::new("set", own), bench)?;
+        let vault = VaultConfig::new("set", own);
+        let (files, lost) = files(&vault, bench)?;
+        private = self::private(&vault, &files, config);
         unread = lost;
         Some(files)
     } else {
@@ -238,7 +240,7 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliF
         .map_err(|error| CliFailure::new(exit::IO, format!("{}/{error}", dir.display())))?;
     let rules = NoteRules::default();
     let own = files.map(|files| files.iter().map(|file| parse(&file.path, &file.bytes, &rules)).collect());
-    let notes = own.unwrap_or_else(|| {
+    let notes: Vec<Note> = own.unwrap_or_else(|| {
         let note = |(path, text): &(String, String)| Some(parse(&VaultPath::parse(path)?, text.as_bytes(), &rules));
         set.notes().iter().filter_map(note).collect()
     });
@@ -247,6 +249,10 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliF
         Rng::new(args.seed).shuffle(&mut asked);
         asked.truncate(limit as usize);
     }
+    let hidden: HashSet<&str> =
+        notes.iter().filter(|note| private.covers_note(note)).map(|note| note.path.as_str()).collect();
+    let is_secret = |query: &&Query| query.judged.keys().any(|id| hidden.contains(id.as_str()));
+    let secret = asked.iter().filter(is_secret).map(|query| query.text.clone()).collect();
     Ok(Source {
         name: name_of_folder(&dir.canonicalize().unwrap_or_else(|_| dir.to_owned())),
         kind: "set",
@@ -255,9 +261,9 @@ pub(super) fn set(dir: &Path, args: &Eval, bench: &Bench) -> Result<Source, CliF
         kinds: Kinds::new(),
         stats: HashMap::new(),
         lost: set.missing.len() + unread,
-        private: Arc::default(),
+        private: Arc::new(private),
         set: Some(set),
-        secret: HashSet::new(),
+        secret,
         unmasked: Vec::new(),
         written: HashMap::new(),
         hidden: HashMap::new(),

@@ -1,17 +1,16 @@
 //! `situated status --html`: status and doctor as one page that loads nothing from elsewhere.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use platform::files::Private as _;
 
 use super::rows::{Light, Row, Rows};
 use crate::cli::doctor::{Check, Level};
-use crate::cli::exit;
 use crate::cli::print::{printable, shown};
+use crate::cli::replace;
 use crate::cli::session::{CliFailure, Session};
+use protocol::status::VaultStatus;
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--ink:#1d2129;--paper:#fff;--soft:#667;--line:#d5d8de;--green:#2f8f5b;--yellow:#b07a12;--red:#c0392b}
@@ -88,14 +87,13 @@ fn finding(check: &Check) -> Markup {
 }
 
 /// Writes the page to a file that only its owner reads, or to standard output for `-`.
-pub(super) fn write(file: &Path, page: &str, session: &mut Session) -> Result<(), CliFailure> {
+pub(super) fn write(file: &Path, page: &str, vaults: &[VaultStatus], session: &mut Session) -> Result<(), CliFailure> {
     if file == Path::new("-") {
         return Ok(session.out.text(page)?);
     }
-    let name = shown(file);
-    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("--html {name}: {error}"));
-    let mut made = OpenOptions::new().write(true).create(true).truncate(true).private().open(file).map_err(failed)?;
-    made.write_all(page.as_bytes()).map_err(failed)?;
-    session.say(format!("wrote {name}: a browser shows it"));
+    let mut draft = replace::page(file, vaults.iter().map(|vault| vault.path.as_path()))?;
+    draft.out.write_all(page.as_bytes())?;
+    draft.land()?;
+    session.say(format!("wrote {}: a browser shows it", shown(file)));
     Ok(())
 }
