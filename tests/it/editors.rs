@@ -85,6 +85,9 @@ fn a_vault_is_written_to_only_after_a_yes_and_only_where_obsidians_plugins_lie()
     assert_eq!(place.tree(), before);
     let (code, said) = run(&place, &["install", "obsidian", "--vault", vault, "--yes"]);
     assert!(code == 0 && said.contains("Community plugins"), "{said}");
+    let carried = |file: &str| fs::read_to_string(root().join("src/cli/editor/plugins").join(file)).unwrap();
+    let main = fs::read_to_string(place.vault.join(".obsidian/plugins/situated/main.js")).unwrap();
+    assert_eq!(main, carried("vscode/client.js") + &carried("obsidian/main.js"));
     let written: Vec<_> = place.tree().into_keys().filter(|path| !before.contains_key(path)).collect();
     assert!(written.iter().all(|path| path.starts_with(".obsidian/plugins")), "{written:?}");
     assert!(run(&place, &["list"]).1.contains(".obsidian/plugins/situated"));

@@ -53,7 +53,11 @@ pub(super) static PLUGINS: [Plugin; 4] = [
         editor: EditorName::Obsidian,
         name: "obsidian",
         title: "Obsidian",
-        files: files!("obsidian": "manifest.json", "main.js"),
+        files: &[
+            ("manifest.json", include_str!("plugins/obsidian/manifest.json")),
+            // Obsidian loads one file, so the client stands in it.
+            ("main.js", concat!(include_str!("plugins/vscode/client.js"), include_str!("plugins/obsidian/main.js"))),
+        ],
     },
 ];
 

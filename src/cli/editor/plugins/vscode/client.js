@@ -1,4 +1,5 @@
-// situated editor plugin: a connection to the daemon, and requests over it.
+// situated editor plugin: a connection to the daemon, and requests over it. The plugin for Obsidian, which is one file,
+// begins with it.
 "use strict";
 
 const childProcess = require("node:child_process");
@@ -6,8 +7,6 @@ const fs = require("node:fs");
 const net = require("node:net");
 const nodePath = require("node:path");
 
-// What stands between these marks is alike in the plugins for VS Code and Obsidian; a test compares them.
-// >>> client
 const START = "Start it with `situated run VAULT`, or for good with `situated service start`.";
 
 // Pieces of a stream in, whole lines out. A long answer comes in many pieces, so each byte is looked at once, and joined
@@ -218,6 +217,5 @@ function titleOf(hit) {
 function lineOf(hit) {
   return hit.match_line || hit.line || 1;
 }
-// <<< client
 
 module.exports = { Client, Failure, Lines, lineOf, plain, titleOf };
