@@ -1,12 +1,14 @@
 //! `situated ask`: prints an answer from the notes as it arrives, and where its sources are.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::args::Ask;
 use super::exit;
+use super::input;
 use super::money::price;
 use super::print::{bold, columns, counted, cut, cut_front, cyan, dim, grouped, millis, now, printable_lines, yellow};
 use super::search::{Look, print_hit};
@@ -47,8 +49,7 @@ pub(super) fn run(args: &Ask, session: &mut Session) -> Result<u8, CliFailure> {
 
 /// A question that is piped in.
 fn typed() -> Result<String, CliFailure> {
-    let mut bytes = Vec::new();
-    std::io::stdin().take(MOST_TYPED).read_to_end(&mut bytes)?;
+    let bytes = input::bytes(Path::new("-"), MOST_TYPED, "the question")?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to() + 1;
         CliFailure::usage(format!("the question on standard input is not UTF-8 from byte {at} on; pipe it in as UTF-8"))

@@ -1,6 +1,6 @@
 //! The socket from a shell: `situated call`, `stop`, `schema`, `socket`.
 
-use std::io::Read as _;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::args::Call;
 use super::exit;
+use super::input;
 use super::session::{CliFailure, Session};
 use crate::daemon::config::Config;
 use protocol::daemon::ShutdownRequest;
@@ -27,9 +28,8 @@ pub(super) fn call(args: Call, session: &mut Session) -> Result<u8, CliFailure> 
     let text = match args.params.as_deref() {
         None => "{}".to_owned(),
         Some("-") => {
-            let mut text = String::new();
-            std::io::stdin().take(PARAMS_BYTES).read_to_string(&mut text)?;
-            text
+            let bytes = input::bytes(Path::new("-"), PARAMS_BYTES, "what is on standard input")?;
+            String::from_utf8(bytes).map_err(|_| CliFailure::usage("the parameters are not UTF-8"))?
         }
         Some(text) => text.to_owned(),
     };

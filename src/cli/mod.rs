@@ -20,6 +20,7 @@ mod generations;
 mod graph;
 mod grep;
 mod init;
+mod input;
 mod jobs;
 mod logging;
 #[cfg(feature = "tui")]

@@ -1,10 +1,11 @@
 //! `situated get`, `situated plan` and `situated explain`: one note, its text and what is decided about it.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use super::args::{Get, NoteName, Plan};
 use super::exit;
+use super::input;
 use super::print::{
     Out, bold, counted, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow,
 };
@@ -82,16 +83,10 @@ fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place,
 }
 
 fn draft() -> Result<String, CliFailure> {
-    let mut stdin = std::io::stdin();
-    if stdin.is_terminal() {
+    if std::io::stdin().is_terminal() {
         return Err(CliFailure::usage("--stdin: there is nothing on standard input; pipe the draft into the command"));
     }
-    let mut bytes = Vec::new();
-    (&mut stdin).take(DRAFT_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > DRAFT_BYTES {
-        return Err(CliFailure::usage(format!("--stdin: a draft may have {DRAFT_BYTES} bytes")));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    input::text(Path::new("-"), DRAFT_BYTES, "the draft")
 }
 
 /// `situated explain`.

@@ -1,15 +1,13 @@
 //! `situated contexts review` and `situated generate`: what a model writes, for a person to judge.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use super::args::{Generate, Review};
 use super::exit;
+use super::input;
 use super::money::price;
 use super::print::{
-    Out, bold, columns, counted, cut, cut_front, cyan, dim, grouped, padded, printable, printable_lines, wrap, yellow,
+    Out, bold, columns, counted, cut, cut_front, cyan, dim, padded, printable, printable_lines, wrap, yellow,
 };
 use super::session::{CliFailure, Session, safe};
 use context::quality::GOOD;
@@ -138,8 +136,8 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Cli
     if [&args.document, &args.chunk].iter().all(|path| path.as_os_str() == "-") {
         return Err(CliFailure::usage("only one of --document and --chunk can be standard input"));
     }
-    let document = text_of(&args.document)?;
-    let chunk = text_of(&args.chunk)?;
+    let document = input::text(&args.document, MOST_BYTES, "the document")?;
+    let chunk = input::text(&args.chunk, MOST_BYTES, "the chunk")?;
     let (title, max_words) = (args.title.clone(), args.max_words);
     // The daemon is told the text alone, and of what makes it private only the tags.
     let is_private = session.config()?.config.private_files();
@@ -158,20 +156,6 @@ pub(super) fn generate(args: &Generate, session: &mut Session) -> Result<u8, Cli
         price(made.micro_dollars, made.tokens)
     )));
     Ok(exit::OK)
-}
-
-/// The text of a file, or of standard input for `-`.
-fn text_of(path: &Path) -> Result<String, CliFailure> {
-    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
-    let input: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
-    let mut bytes = Vec::new();
-    input.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        let most = grouped(MOST_BYTES);
-        return Err(CliFailure::usage(format!("{}: document and chunk may have {most} bytes each", path.display())));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! `situated search` and `situated related`: a list of hits to read, or lines for another program.
 
-use std::io::Read as _;
+use std::path::Path;
 
 use jiff::civil::Date;
 
 use super::args::{Related, Search, Show, weigh};
 use super::exit;
 use super::format::Format;
+use super::input;
 use super::jobs::pause_told;
 use super::open;
 use super::print::{
@@ -101,14 +102,7 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
 
 /// A text as given, or from standard input.
 fn text(given: &str) -> Result<String, CliFailure> {
-    let text = if given == "-" {
-        let mut bytes = Vec::new();
-        // A little more than may be sent, so that too much is noticed.
-        std::io::stdin().take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
-        String::from_utf8_lossy(&bytes).into_owned()
-    } else {
-        given.to_owned()
-    };
+    let text = if given == "-" { input::text(Path::new("-"), MOST_TEXT, "the text")? } else { given.to_owned() };
     if text.len() as u64 > MOST_TEXT {
         return Err(CliFailure::usage(format!("the text is longer than {} KiB; give a part of it", MOST_TEXT >> 10)));
     }

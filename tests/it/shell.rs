@@ -307,3 +307,23 @@ fn a_beginning_with_three_questions() {
     std::fs::File::open(&file).unwrap().read_to_string(&mut text).unwrap();
     assert!(text.contains("name = \"notes\"") && text.contains("# provider = \"template\""), "{text}");
 }
+
+#[test]
+fn what_is_piped_in_over_a_limit_is_refused_for_that() {
+    let place = Place::new();
+    let piped = |arguments: &[&str], text: &str| {
+        let file = place.dir.path().join("piped");
+        std::fs::write(&file, text).unwrap();
+        let mut command = place.command();
+        let output = command.args(arguments).stdin(std::fs::File::open(file).unwrap()).output().unwrap();
+        (output.status.code(), err(&output))
+    };
+    let question = format!("{}ü?", "x".repeat((64 << 10) - 1));
+    let (code, told) = piped(&["ask"], &question);
+    assert!(code == Some(2) && told.contains("longer than 64 KiB"), "{told}");
+    let params = format!("{{\"query\": \"{}\"}}", "x".repeat(1 << 20));
+    let (code, told) = piped(&["call", "search", "-"], &params);
+    assert!(code == Some(2) && told.contains("longer than 1023 KiB"), "{told}");
+    let (code, told) = piped(&["call", "search", "-"], "\u{1}");
+    assert!(code == Some(2) && told.contains("not JSON"), "{told}");
+}

@@ -62,14 +62,3 @@ fn everything_is_told_and_nothing_touches_the_terminal() {
         assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");
     }
 }
-
-#[test]
-fn a_text_that_is_too_long_is_refused_before_it_is_sent() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("long.md");
-    std::fs::write(&path, vec![b'x'; MOST_BYTES as usize + 1]).unwrap();
-    assert_eq!(text_of(&path).unwrap_err().code(), exit::USAGE);
-    assert_eq!(text_of(&dir.path().join("none.md")).unwrap_err().code(), exit::IO);
-    std::fs::write(&path, b"ok \xff").unwrap();
-    assert_eq!(text_of(&path).unwrap(), "ok \u{fffd}");
-}
