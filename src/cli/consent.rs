@@ -37,8 +37,7 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
         return Ok(exit::OK);
     }
     if !args.yes && !confirm::answered_yes("Start?", "say `--yes` to agree, or `--dry-run` to see what it takes")? {
-        session.say("nothing was started");
-        return Ok(exit::OK);
+        return session.nothing(exit::OK, "nothing was started");
     }
     request.dry_run = false;
     let offers = client.call(&request)?;

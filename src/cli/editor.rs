@@ -201,8 +201,8 @@ fn list(around: &Surroundings, session: &mut Session) -> Result<u8, CliFailure> 
 
 fn uninstall(plugin: &Plugin, installed: &Installed, session: &mut Session) -> Result<u8, CliFailure> {
     if installed.standing(plugin) == Standing::Absent {
-        session.say(format!("the plugin for {} is not installed in {}", plugin.title, shown(installed.folder())));
-        return Ok(exit::NOTHING);
+        let why = format!("the plugin for {} is not installed in {}", plugin.title, shown(installed.folder()));
+        return session.nothing(exit::NOTHING, why);
     }
     let kept = installed.uninstall(plugin)?;
     session.result(

@@ -89,8 +89,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     let times = if pair.is_some() { 1 } else { 3 };
     let agreed = bench.interrupt.while_asking(|| judges.agreed(&source, times, args.yes, session))?;
     if !agreed {
-        session.say("nothing was measured");
-        return Ok(exit::OK);
+        return session.nothing(exit::OK, "nothing was measured");
     }
     let mut measured = match &pair {
         Some(sides) => compare(&source, sides, &judges, session, args.seed, &mut bench)?,

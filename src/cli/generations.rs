@@ -87,8 +87,7 @@ fn build(name: &str, vault: Option<&str>, yes: bool, dry_run: bool, session: &mu
     }
     unless_paused(&mut client)?;
     if !yes && !confirm::go_on()? {
-        session.say("nothing was done");
-        return Ok(exit::OK);
+        return session.nothing(exit::OK, "nothing was done");
     }
     let job = client.call(&request(false))?;
     follow(job, &mut client, session)

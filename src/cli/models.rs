@@ -226,8 +226,7 @@ fn remove(name: &str, yes: bool, session: &mut Session) -> Result<u8, CliFailure
     let freed = bytes(model.bytes);
     session.terms(format!("{} at {} takes {freed}.", bold(printable(name)), shown(&model.folder)), !yes);
     if !yes && !confirm::answered_yes("Remove it?", "say `--yes` to remove it")? {
-        session.say("nothing was removed");
-        return Ok(exit::OK);
+        return session.nothing(exit::OK, "nothing was removed");
     }
     shelf.remove(&model).map_err(failed)?;
     let json = json!({ "removed": model.id.to_string(), "freed_bytes": model.bytes });

@@ -49,12 +49,10 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
     }
     unless_paused(&mut client)?;
     if notes == 0 {
-        session.say("there is nothing to do");
-        return Ok(exit::NOTHING);
+        return session.nothing(exit::NOTHING, "there is nothing to do");
     }
     if asks && !confirm::go_on()? {
-        session.say("nothing was done");
-        return Ok(exit::OK);
+        return session.nothing(exit::OK, "nothing was done");
     }
     request.dry_run = false;
     let begun = Job { estimate: job.estimate, ..client.call(&request)? };

@@ -213,8 +213,7 @@ fn uninstalled(args: &Uninstall, session: &mut Session) -> Result<u8, CliFailure
     let data_dir = Config::whereabouts(&session.overrides()).data_dir;
     let purge = args.purge && !purgeable(&data_dir).is_empty();
     if purge && !args.yes && !confirmed(&data_dir)? {
-        session.say("nothing was done");
-        return Ok(exit::OK);
+        return session.nothing(exit::OK, "nothing was done");
     }
     let before = service::inspect();
     let removed = install::uninstall(&places()?)?;
@@ -294,8 +293,7 @@ fn logs(args: &Logs, session: &mut Session) -> Result<u8, CliFailure> {
     let places = places()?;
     let data_dir = Config::whereabouts(&session.overrides()).data_dir;
     let Some(place) = logs::find(&places, &data_dir) else {
-        session.say("there is no log yet: neither in the journal nor in the data folder");
-        return Ok(exit::NOTHING);
+        return session.nothing(exit::NOTHING, "there is no log yet: neither in the journal nor in the data folder");
     };
     session.say(dim(match &place {
         logs::LogPlace::Journal => "from the journal: journalctl --user --unit situated".to_owned(),

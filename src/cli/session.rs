@@ -244,6 +244,11 @@ impl Session {
         Ok(exit::OK)
     }
 }
+    /// Ends a command that does nothing, and says why.
+    pub(super) fn nothing(&mut self, code: u8, why: impl AsRef<str>) -> Result<u8, CliFailure> {
+        self.done(json!({ "done": false, "why": why.as_ref() }), &why).map(|_| code)
+    }
+
 
 /// The promised form: an object that carries the version of the promise.
 pub(super) fn with_schema(value: Value) -> Value {

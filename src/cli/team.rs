@@ -56,8 +56,7 @@ pub(super) fn run(action: TeamAction, session: &mut Session) -> Result<u8, CliFa
                 );
                 session.terms(what, true);
                 if !confirm::answered_yes("Take it away?", "say `--yes` to go on")? {
-                    session.say("nothing was done");
-                    return Ok(exit::OK);
+                    return session.nothing(exit::OK, "nothing was done");
                 }
             }
             session.call(&TeamDropRequest { team: team.clone() })?;

@@ -402,6 +402,19 @@ fn json_says_its_schema_everywhere() {
 }
 
 #[test]
+fn a_command_that_does_nothing_prints_its_object_all_the_same() {
+    let place = Place::new();
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    for arguments in [&["rebuild", "--yes"][..], &["editor", "uninstall", "vscode"]] {
+        let (said, talk) = ran(&place, &[&["--json"], arguments].concat(), 1);
+        let value: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{said}"));
+        assert!(value["schema"] == 1 && value["done"] == false && talk.is_empty(), "{arguments:?}: {value} {talk}");
+    }
+}
+
+#[test]
 fn init_writes_a_configuration_once() {
     let place = Place::with(&[("a.md", "# A\n\naardvark\n")]);
     std::fs::create_dir_all(place.vault.join(".obsidian")).unwrap();
