@@ -73,10 +73,7 @@ fn place(
 /// The folder of a vault that Obsidian knows, by the vault's name or its folder.
 fn of_obsidian(vault: &Path, session: &Session) -> Result<PathBuf, CliFailure> {
     let vaults = vaults(session);
-    let called = vault.to_str().and_then(|name| target::position(name, vaults.iter().map(|known| known.name.as_str())));
-    // A folder that is there is meant before a vault whose name is nearly the same.
-    let named = called.filter(|at| Path::new(&vaults[*at].name) == vault || !vault.is_dir());
-    let folder = named.map_or_else(|| vault.to_owned(), |at| vaults[at].path.clone());
+    let folder = target::configured(vault, &vaults).map_or_else(|| vault.to_owned(), |at| vaults[at].path.clone());
     if !folder.join(OBSIDIAN).is_dir() {
         let names: Vec<String> = vaults.iter().map(|vault| format!("`{}`", vault.name)).collect();
         let message = format!(

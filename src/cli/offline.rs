@@ -49,10 +49,8 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
     let vaults = &loaded.config.engine.vaults;
     let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
-        (Some(name), _) => target::position(name, vaults.iter().map(|vault| vault.name.as_str()))
-            .map(|at| &vaults[at])
-            .or_else(|| vaults.iter().find(|vault| real_folder(&vault.path) == real_folder(Path::new(name))))
-            .cloned()
+        (Some(name), _) => target::configured(Path::new(name), vaults)
+            .map(|at| vaults[at].clone())
             .or_else(|| of_folder(name, loaded))
             .ok_or_else(|| match vaults.as_slice() {
                 [] => CliFailure::usage(format!(

@@ -8,9 +8,8 @@ use platform::files::{Private as _, mode, set_mode, sync_folder};
 
 use super::exit;
 use super::print::shown;
-use super::session::{CliFailure, Session};
-use crate::daemon::config::{Config, Overrides, real_folder};
-use protocol::daemon::Problem;
+use super::session::CliFailure;
+use crate::daemon::config::real_folder;
 
 /// What is to replace a file, written beside it. Until it [lands](Draft::land) the file stays as it is; if it never does,
 /// nothing is left of it. A pipe or a device cannot be replaced: it is written to.
@@ -122,20 +121,6 @@ fn parent(file: &Path) -> &Path {
 /// Makes the folder of a file if there is none.
 pub(super) fn folder_of(file: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).private().create(parent(file))
-}
-
-/// What would be wrong with a text as the configuration in this file. For that it is written beside the file and removed
-/// again.
-pub(super) fn problems_of(file: &Path, text: &str, session: &Session) -> Result<Vec<Problem>, CliFailure> {
-    // If nothing can be written beside the file, writing the file itself will report why.
-    let probe = folder_of(file).and_then(|()| Draft::beside(file, "check", 0o600));
-    let Ok(mut probe) = probe else { return Ok(Vec::new()) };
-    probe.out.write_all(text.as_bytes())?;
-    let (_, mut problems) = Config::read(&Overrides { config: probe.beside.clone(), ..session.overrides() });
-    for problem in problems.iter_mut().filter(|problem| problem.file == probe.beside) {
-        problem.file = Some(file.to_owned());
-    }
-    Ok(problems)
 }
 
 #[cfg(test)]

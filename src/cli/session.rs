@@ -146,6 +146,16 @@ impl Session {
         Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
     }
 
+    /// A connection to the daemon; `None` if none runs. One that runs and cannot be reached is an error.
+    pub(super) fn running(&self) -> Result<Option<Client>, CliFailure> {
+        let (discovery, missed) = self.discovery();
+        match Client::connect(&discovery) {
+            Ok(client) => Ok(Some(client)),
+            Err(ClientError::NotRunning(_)) => Ok(None),
+            Err(error) => Err(CliFailure::new(error.exit_code(), missed.explain(&error))),
+        }
+    }
+
     /// A connection to the daemon that waits so long for an answer, or as long as it takes.
     pub(super) fn patient_client(&self, patience: Option<Duration>) -> Result<Client, CliFailure> {
         let mut client = self.client()?;
@@ -234,6 +244,11 @@ impl Session {
         Ok(exit::OK)
     }
 
+    /// Ends a command that does nothing, and says why.
+    pub(super) fn nothing(&mut self, code: u8, why: impl AsRef<str>) -> Result<u8, CliFailure> {
+        self.done(json!({ "done": false, "why": why.as_ref() }), &why).map(|_| code)
+    }
+
     /// Ends a command whose result is a line on standard output.
     pub(super) fn result(&mut self, json: Value, line: impl AsRef<str>) -> Result<u8, CliFailure> {
         if self.globals.json {
@@ -244,11 +259,6 @@ impl Session {
         Ok(exit::OK)
     }
 }
-    /// Ends a command that does nothing, and says why.
-    pub(super) fn nothing(&mut self, code: u8, why: impl AsRef<str>) -> Result<u8, CliFailure> {
-        self.done(json!({ "done": false, "why": why.as_ref() }), &why).map(|_| code)
-    }
-
 
 /// The promised form: an object that carries the version of the promise.
 pub(super) fn with_schema(value: Value) -> Value {

@@ -12,7 +12,7 @@ use protocol::jobs::Scope;
 use protocol::note::GetRequest;
 
 use super::session::{CliFailure, Session};
-use crate::daemon::config::Loaded;
+use crate::daemon::config::{Loaded, real_folder};
 use vault::settings::VaultConfig;
 
 /// The vaults that the daemon serves.
@@ -20,9 +20,9 @@ pub(super) fn vaults(client: &mut Client) -> Result<Vec<VaultInfo>, CliFailure> 
     Ok(client.call(&HelloRequest::of(concat!("situated-cli/", env!("CARGO_PKG_VERSION"))))?.vaults)
 }
 
-/// The vaults of the daemon, if one runs and answers.
-pub(super) fn served(session: &Session) -> Option<Vec<VaultInfo>> {
-    vaults(&mut session.client().ok()?).ok()
+/// The vaults of the daemon; `None` if none runs.
+pub(super) fn served(session: &Session) -> Result<Option<Vec<VaultInfo>>, CliFailure> {
+    session.running()?.map(|mut client| vaults(&mut client)).transpose()
 }
 
 /// The place of the vault that a user calls so: as its name is written, or else as searches compare names.
@@ -31,10 +31,19 @@ pub(super) fn position<'a>(called: &str, mut names: impl Iterator<Item = &'a str
     written.or_else(|| names.position(|name| index::search::filter::is_vault(called, name)))
 }
 
+/// The place of the vault of the configuration that a user calls so, by its name or its folder. A folder that is there is
+/// meant before a vault whose name is nearly the same.
+pub(super) fn configured(called: &Path, vaults: &[VaultConfig]) -> Option<usize> {
+    let written = vaults.iter().position(|vault| Path::new(&vault.name) == called);
+    let of_folder = || vaults.iter().position(|vault| real_folder(&vault.path) == real_folder(called));
+    let nearly = || position(called.to_str()?, vaults.iter().map(|vault| vault.name.as_str()));
+    written.or_else(of_folder).or_else(|| nearly().filter(|_| !called.is_dir()))
+}
+
 /// The configuration; if it names no vault, with those that a running daemon was given by hand.
 pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
     if loaded.config.engine.vaults.is_empty() {
-        let served = served(session).unwrap_or_default();
+        let served = served(session).ok().flatten().unwrap_or_default();
         let served = served.into_iter().map(|vault| VaultConfig::new(vault.name, vault.path));
         loaded.config.engine.vaults = served.collect();
     }

@@ -14,7 +14,7 @@ use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::{self, served};
 use super::{confirm, exit, replace};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, real_folder, sample_file_of};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
 use context::settings::Provider;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
@@ -58,7 +58,8 @@ impl Written {
             Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
         };
         // A daemon that reads another file would not go by what is written into this one.
-        if let Ok(Status { config, .. }) = session.call(&StatusRequest::default())
+        if let Some(mut client) = session.running()?
+            && let Status { config, .. } = client.call(&StatusRequest::default())?
             && !config.file.as_os_str().is_empty()
             && config.file.canonicalize().unwrap_or_else(|_| config.file.clone()) != file
         {
@@ -90,10 +91,8 @@ impl Written {
 
     /// The position of a vault in the file.
     fn position(&self, name: &str, session: &Session) -> Result<usize, CliFailure> {
-        let named = target::position(name, self.vaults().iter().map(|vault| vault.name.as_str()));
-        let folder = || real_folder(Path::new(name));
-        named.or_else(|| self.vaults().iter().position(|vault| real_folder(&vault.path) == folder())).ok_or_else(|| {
-            if let Some(vault) = served(session).iter().flatten().find(|vault| vault.name == name) {
+        target::configured(Path::new(name), self.vaults()).ok_or_else(|| {
+            if let Some(vault) = served(session).iter().flatten().flatten().find(|vault| vault.name == name) {
                 return CliFailure::usage(format!(
                     "`{name}` was given to `situated run`, and no configuration names it yet: `situated vault add {}` has \
                      one name it",
@@ -129,7 +128,7 @@ impl Written {
 
 /// Whether a text is a valid configuration, as that of this file.
 pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), CliFailure> {
-    let problems = replace::problems_of(file, text, session)?;
+    let problems = Config::problems_of(file, text, &session.overrides());
     let said: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
     if said.is_empty() { Ok(()) } else { Err(CliFailure::usage(said.join("\n"))) }
 }
@@ -137,7 +136,7 @@ pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), Cl
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
     let folder = folder(path)?;
-    let served = served(session).unwrap_or_default();
+    let served = served(session)?.unwrap_or_default();
     // A vault that only `situated run` was given is named in the file from now on, or the daemon would drop it.
     let unnamed = served.iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
     let unnamed: Vec<VaultConfig> =
@@ -233,7 +232,8 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         session.say(format!("the configuration is wrong, so this may not be all: {}", printable(&problem.to_string())));
     }
     let named = &loaded.config.engine.vaults;
-    let served = session.call(&StatusRequest::default()).ok().map(|status| status.vaults);
+    let status = session.running()?.map(|mut client| client.call(&StatusRequest::default())).transpose()?;
+    let served = status.map(|status| status.vaults);
     let in_file = |path: &Path| named.iter().any(|vault| vault.path == path);
     if session.globals.json {
         let mut vaults: Vec<_> = served.iter().flatten().map(|vault| {
@@ -363,7 +363,7 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     let at = written.position(old, session)?;
     let old = written.vaults()[at].name.as_str();
     if old == new {
-        let taken = served(session).iter().flatten().any(|served| served.name == new);
+        let taken = served(session)?.iter().flatten().any(|served| served.name == new);
         let same = json!({ "vault": new, "before": old, "taken_over": taken });
         return session.done(same, "It is called that already.");
     }
@@ -387,11 +387,16 @@ fn take_over(
     session: &Session,
     is_so: &dyn Fn(&[VaultInfo]) -> bool,
 ) -> Result<bool, CliFailure> {
-    let Ok(mut client) = session.client() else { return Ok(false) };
-    let asked = client.call(&ReloadRequest {}).map_err(|error| {
-        let message = format!("{} is written, but the daemon does not go by it yet: {error}", written.file.display());
-        CliFailure::new(error.exit_code(), message)
+    let unheard = |code: u8, why: String| {
+        let message = format!("{} is written, but the daemon does not go by it yet: {why}", written.file.display());
+        CliFailure::new(code, message)
+    };
+    let client = session.running().map_err(|failure| match failure {
+        CliFailure::Said { code, message } => unheard(code, message),
+        CliFailure::Quiet => CliFailure::Quiet,
     });
+    let Some(mut client) = client? else { return Ok(false) };
+    let asked = client.call(&ReloadRequest {}).map_err(|error| unheard(error.exit_code(), error.to_string()));
     let Problems { problems, restarts } = asked?;
     if let Some(problem) = problems.first() {
         written.take_back(new)?;
@@ -407,7 +412,7 @@ fn take_over(
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     loop {
         // A client that connects while the daemon restarts waits until it listens.
-        if served(session).as_deref().is_some_and(is_so) {
+        if served(session).is_ok_and(|served| served.as_deref().is_some_and(is_so)) {
             return Ok(true);
         }
         if Instant::now() > until {

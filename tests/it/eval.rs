@@ -609,6 +609,14 @@ fn a_second_interrupt_leaves_no_texts_of_notes() {
 }
 
 #[test]
+fn a_vault_is_found_in_any_case_of_its_name() {
+    let place = Place::with(&NOTES);
+    place.configure("");
+    let named = report(&place, &["NOTES"]);
+    assert_eq!((&named["name"], &named["queries"]), (&json!("notes"), &json!(4)), "{named}");
+}
+
+#[test]
 fn private_notes_of_a_set_do_not_go_to_a_reranker_elsewhere() {
     let judge = Reranker::start("Onions");
     let place = Place::new();

@@ -340,3 +340,20 @@ fn what_is_no_vault_is_refused_and_nothing_changes() {
     );
     drop(daemon);
 }
+
+#[test]
+fn a_daemon_that_answers_nobody_is_not_said_to_be_none() {
+    let (place, _elsewhere, other) = place();
+    place.configure("[serve]\nmax_connections = 2\n");
+    let mut daemon = start(&place);
+    // The two connections that there may be are the test's own.
+    daemon.status();
+    let _second = std::os::unix::net::UnixStream::connect(place.socket()).unwrap();
+    for arguments in [&["vault", "list"][..], &["vault", "add", other.to_str().unwrap()]] {
+        let (code, said) = said(&place, arguments);
+        assert!(code != 0 && !said.contains("no daemon runs"), "{arguments:?}: {code} {said}");
+        assert!(!said.contains("No daemon runs"), "{arguments:?}: {said}");
+    }
+    let written = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
+    assert!(!written.contains("Other"), "{written}");
+}

@@ -1,7 +1,7 @@
 //! Where notes and queries come from: a vault, or a set on the disk.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,8 @@ use crate::cli::args::Eval;
 use crate::cli::exit;
 use crate::cli::print::counted;
 use crate::cli::session::CliFailure;
-use crate::daemon::config::{Config, name_of_folder};
+use crate::cli::target;
+use crate::daemon::config::{Config, name_of_folder, real_folder};
 use crate::daemon::sandbox::converter::Converter;
 use index::Index;
 use index::embed::builtin;
@@ -295,19 +296,17 @@ fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, CliFailur
             CliFailure::usage("no vault is configured; name a folder of notes: `situated eval ~/Notes`")
         });
     };
-    if let Some(vault) = config.engine.vaults.iter().find(|vault| Path::new(&vault.name) == what) {
-        return Ok(vault.clone());
+    if let Some(at) = target::configured(what, &config.engine.vaults) {
+        return Ok(config.engine.vaults[at].clone());
     }
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     if !what.is_dir() {
         let names: Vec<&str> = config.engine.vaults.iter().map(|vault| vault.name.as_str()).collect();
         let known =
             if names.is_empty() { "none is configured".to_owned() } else { format!("there are: {}", names.join(", ")) };
         return Err(CliFailure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
     }
-    let folder = real(what);
-    let known = config.engine.vaults.iter().find(|vault| real(&vault.path) == folder).cloned();
-    Ok(known.unwrap_or_else(|| VaultConfig::new(name_of_folder(&folder), folder)))
+    let folder = real_folder(what);
+    Ok(VaultConfig::new(name_of_folder(&folder), folder))
 }
 
 /// Which of these notes are private: also those of a folder that lies in a vault, or around it.

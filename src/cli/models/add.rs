@@ -163,7 +163,7 @@ fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -
     if !yes && !confirm::answered_yes("Write it?", INSTEAD)? {
         return Ok(None);
     }
-    let problems = replace::problems_of(file, &named.new, session)?;
+    let problems = Config::problems_of(file, &named.new, &session.overrides());
     if !problems.is_empty() {
         let said = ConfigErrors { problems };
         return Err(by_hand(ConfigErrors::EXIT_CODE, &format!("it is wrong\n{said}")));
@@ -183,10 +183,11 @@ fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -
 /// Makes a running daemon read the configuration again: `None` if none runs, else the problem that prevents it, if
 /// there is one.
 fn reload(session: &Session) -> Option<Option<String>> {
-    let mut client = session.client().ok()?;
-    Some(match client.call(&ReloadRequest {}) {
+    let asked = session.running().transpose()?.and_then(|mut client| Ok(client.call(&ReloadRequest {})?));
+    Some(match asked {
         Ok(Problems { problems, .. }) => problems.first().map(ToString::to_string),
-        Err(error) => Some(error.to_string()),
+        Err(CliFailure::Said { message, .. }) => Some(message),
+        Err(CliFailure::Quiet) => None,
     })
 }
 

@@ -62,8 +62,8 @@ fn read_file(path: &Path) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Everything read and laid over the defaults, but not yet checked against the disk.
-fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
+/// Everything read and laid over the defaults, but not yet checked against the disk; with a `text` instead of the file's.
+fn merge(overrides: &Overrides, environment: &Environment, text: Option<&str>) -> (Loaded, Vec<Problem>) {
     let mut merge = Merge {
         config: Config::new(default_data_dir(), Vec::new()),
         origins: BTreeMap::new(),
@@ -72,7 +72,7 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
     };
     let (path, asked_by) = file_to_read(overrides, environment);
     let mut file = None;
-    match read_file(&path) {
+    match text.map_or_else(|| read_file(&path), |text| Ok(text.to_owned())) {
         Ok(content) => {
             merge.file(&path, &content);
             file = Some(path);
@@ -94,13 +94,13 @@ fn merge(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Probl
 
 /// See [`Config::load`].
 pub(super) fn load(overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigErrors> {
-    let (loaded, problems) = read(overrides, environment);
+    let (loaded, problems) = read(overrides, environment, None);
     if problems.is_empty() { Ok(loaded) } else { Err(ConfigErrors { problems }) }
 }
 
 /// See [`super::Config::read`].
-pub(super) fn read(overrides: &Overrides, environment: &Environment) -> (Loaded, Vec<Problem>) {
-    let (loaded, mut problems) = merge(overrides, environment);
+pub(super) fn read(overrides: &Overrides, environment: &Environment, text: Option<&str>) -> (Loaded, Vec<Problem>) {
+    let (loaded, mut problems) = merge(overrides, environment, text);
     problems.extend(check::check(&loaded));
     problems.sort_by_key(|p| (p.file.is_none(), p.line, p.column));
     (loaded, problems)
@@ -118,7 +118,7 @@ pub(super) fn unnamed(loaded: &Loaded, overrides: &Overrides, environment: &Envi
 
 /// See [`Config::whereabouts`].
 pub(super) fn whereabouts(overrides: &Overrides, environment: &Environment) -> Whereabouts {
-    let (loaded, problems) = merge(overrides, environment);
+    let (loaded, problems) = merge(overrides, environment, None);
     let Config { engine, serve, open } = loaded.config;
     let is_named = matches!(loaded.origins.get("data_dir"), Some(ValueOrigin::Flag(_) | ValueOrigin::Env(_)));
     Whereabouts { data_dir: engine.data_dir, socket: serve.socket, is_named, open, problems }

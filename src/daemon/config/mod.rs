@@ -113,7 +113,13 @@ impl Config {
     /// What can be understood of file, environment and flags, and all that is wrong with it: for callers that need to
     /// know what is named there, even while somebody is in the middle of editing the file.
     pub fn read(overrides: &Overrides) -> (Loaded, Vec<Problem>) {
-        layers::read(overrides, &layers::environment())
+        layers::read(overrides, &layers::environment(), None)
+    }
+
+    /// What would be wrong with a text as the configuration in this file.
+    pub fn problems_of(file: &Path, text: &str, overrides: &Overrides) -> Vec<Problem> {
+        let overrides = Overrides { config: Some(file.to_owned()), ..overrides.clone() };
+        layers::read(&overrides, &layers::environment(), Some(text)).1
     }
 
     /// Where a daemon with this configuration is to be found. Never fails: a client must reach a daemon
