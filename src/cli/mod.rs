@@ -12,7 +12,6 @@ mod consent;
 mod cost;
 mod doctor;
 mod editor;
-mod edits;
 mod eval;
 mod expect;
 mod format;

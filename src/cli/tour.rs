@@ -16,7 +16,6 @@ use platform::process::in_own_group;
 use serde_json::{Value, json};
 
 use super::args::Try;
-use super::edits::{Edit, edit_body, rename_heading};
 use super::exit;
 use super::note::{counts, meaning, painted};
 use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
@@ -48,6 +47,36 @@ const QUERIES: [(&str, &str); 3] = [
     ("hibernation voltage", "words that stand in a note"),
     ("what did he agree to on 3 November", "the day stands only in the context"),
     ("Wie bekomme ich die Algen vom Glas", "another language"),
+];
+
+/// A change to a note of the copy, and the query that must find it.
+struct Edit {
+    /// What is done, for a person.
+    what: &'static str,
+    /// The note.
+    path: &'static str,
+    /// The text there, and what takes its place: none of its words occurs in the sample vault.
+    change: (&'static str, &'static str),
+    query: &'static str,
+}
+
+/// A sentence in a body, and a heading with another name.
+const EDITS: [Edit; 2] = [
+    Edit {
+        what: "Add a sentence to",
+        path: "Notes/Battery sizing.md",
+        change: (
+            "Below 12.8 V the node",
+            "The harmonium in the attic is to be tuned before the solstice concert.\n\nBelow 12.8 V the node",
+        ),
+        query: "when is the harmonium tuned",
+    },
+    Edit {
+        what: "Rename the heading “Was man sieht” in",
+        path: "Notes/Bewuchs an Sensoren.md",
+        change: ("## Was man sieht", "## Quincunx orchard"),
+        query: "Quincunx orchard",
+    },
 ];
 
 /// `situated try`.
@@ -185,7 +214,6 @@ impl Tour {
         ))?;
         page.say("No account, no key, no download. Nothing leaves this machine.")?;
 
-        let mut hits: Vec<Hit> = Vec::new();
         let (mut asked, mut edits) = (Vec::new(), Vec::new());
         let story = |asked: Vec<Value>, edits: Vec<Value>| json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits });
         for (n, (query, why)) in QUERIES.into_iter().enumerate() {
@@ -203,19 +231,16 @@ impl Tour {
             page.hits(&answer.hits)?;
             page.line(dim(format!("    {}", millis(answer.took_ms))))?;
             asked.push(json!({ "query": query, "took_ms": answer.took_ms, "hits": answer.hits }));
-            hits.extend(answer.hits);
         }
 
-        for (n, edit) in
-            [edit_body(&hits, &self.vault())?, rename_heading(&hits, &self.vault())?].into_iter().enumerate()
-        {
+        for (n, edit) in EDITS.iter().enumerate() {
             if !self.wants_more(pace, &mut page)? {
                 return Ok(story(asked, edits));
             }
             if n == 0 {
                 page.chapter(3, "Write")?;
             }
-            edits.push(save(&edit, &self.vault(), &mut client, &mut page)?);
+            edits.push(save(edit, &self.vault(), &mut client, &mut page)?);
         }
         self.wants_more(pace, &mut page)?;
         Ok(story(asked, edits))
@@ -379,10 +404,11 @@ fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result
 
 /// Saves an edit, waits until it is found, and shows what was decided and why.
 fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, CliFailure> {
-    page.line(format!("\n  {} {}", green("!"), edit.what))?;
-    fs::write(vault.join(&edit.path), &edit.text)?;
+    page.line(format!("\n  {} {} {}", green("!"), edit.what, bold(edit.path)))?;
+    let file = vault.join(edit.path);
+    fs::write(&file, fs::read_to_string(&file)?.replacen(edit.change.0, edit.change.1, 1))?;
     let saved = Instant::now();
-    let answer = search(client, &edit.query, true, 1)?;
+    let answer = search(client, edit.query, true, 1)?;
     let found_ms = saved.elapsed().as_secs_f64() * 1000.0;
     let Some(hit) = answer.hits.iter().find(|hit| hit.path == edit.path) else {
         return Err(CliFailure::new(
@@ -390,7 +416,7 @@ fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> 
             format!("`{}` did not find what was just saved in {}", edit.query, edit.path),
         ));
     };
-    let request = ExplainRequest { path: edit.path.clone(), vault: Some("sample".to_owned()) };
+    let request = ExplainRequest { path: edit.path.to_owned(), vault: Some("sample".to_owned()) };
     let Decisions { decisions } = client.call(&request)?;
     let decision = decisions
         .first()
@@ -399,7 +425,7 @@ fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> 
     page.line(format!(
         "\n  {} {}  {}",
         green("?"),
-        bold(&edit.query),
+        bold(edit.query),
         dim(format!("found {} after the save", millis(found_ms)))
     ))?;
     page.hits(std::slice::from_ref(hit))?;

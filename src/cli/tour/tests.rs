@@ -15,3 +15,14 @@ fn the_folder_is_private_and_goes_with_the_tour() {
     });
     assert!(!dir.exists());
 }
+
+#[test]
+fn what_is_edited_is_in_the_sample_and_what_is_written_is_not() {
+    for edit in EDITS {
+        let note = FILES.iter().find(|(path, _)| *path == edit.path);
+        assert!(note.is_some_and(|(_, text)| text.matches(edit.change.0).count() == 1), "{}", edit.path);
+    }
+    for (path, text) in FILES {
+        assert!(!text.contains("harmonium") && !text.contains("Quincunx"), "{path}");
+    }
+}
