@@ -65,16 +65,17 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> 
 }
 
 /// The note that is named.
-struct Place {
-    path: String,
-    vault: Option<String>,
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) vault: Option<String>,
     /// The lines behind its name, if there are any.
-    lines: Option<Lines>,
+    pub(super) lines: Option<Lines>,
     /// Whether the daemon serves several vaults.
     several: bool,
 }
 
-fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
+/// What a user means by a note's name, path or hit.
+pub(super) fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
     let here = std::env::current_dir()?;
     let vaults = target::vaults(client)?;
     let (note, lines) = target::without_lines(note, &vaults, &here, |name| target::is_note(name, vault, client));

@@ -9,6 +9,7 @@ use super::exit;
 use super::format::Format;
 use super::input;
 use super::jobs::pause_told;
+use super::note::{Place, place};
 use super::open;
 use super::print::{
     Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, link, mark, millis, now, printable,
@@ -86,12 +87,8 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
     };
     let mut client = session.client()?;
     if let Some(note) = &args.note {
-        let here = std::env::current_dir()?;
-        let (vault, vaults) = (args.show.vault.as_deref(), target::vaults(&mut client)?);
-        let is_note = |name: &str| target::is_note(name, vault, &mut client);
-        let (note, lines) = target::without_lines(note, &vaults, &here, is_note);
-        let scope = target::path(&note, vault, &vaults, &here);
-        (request.path, request.vault) = (Some(target::note(&scope)?), scope.vault);
+        let Place { path, vault, lines, .. } = place(note, args.show.vault.as_deref(), &mut client)?;
+        (request.path, request.vault) = (Some(path), vault);
         (request.line, request.end_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
     } else {
         request.text = Some(text(args.text.as_deref().unwrap_or_default())?);
