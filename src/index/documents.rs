@@ -355,7 +355,7 @@ impl Documents {
             self.write(|writer| writer.run(documents).map(drop))?;
         }
         if self.handed.saturating_sub(self.read.load(Ordering::Relaxed)) >= MOST_QUEUED {
-            self.commit(note.seq)?;
+            self.commit()?;
         }
         Ok(())
     }
@@ -428,9 +428,9 @@ impl Documents {
     }
 
     /// Makes all changes so far part of the index, and returns a view that shows them.
-    pub(super) fn publish(&mut self, seq: u64) -> Result<View, LexicalError> {
+    pub(super) fn publish(&mut self) -> Result<View, LexicalError> {
         if self.changed {
-            self.commit(seq)?;
+            self.commit()?;
         }
         guarded(|| {
             self.reader.reload()?;
@@ -438,12 +438,8 @@ impl Documents {
         })
     }
 
-    fn commit(&mut self, seq: u64) -> Result<(), LexicalError> {
-        self.write(|writer| {
-            let mut commit = writer.prepare_commit()?;
-            commit.set_payload(&seq.to_string());
-            commit.commit().map(drop)
-        })?;
+    fn commit(&mut self) -> Result<(), LexicalError> {
+        self.write(|writer| writer.commit().map(drop))?;
         self.changed = false;
         for no in self.uncommitted.drain(..) {
             self.lacking.remove(&no);
@@ -455,7 +451,7 @@ impl Documents {
     pub(super) fn set_bulk(&mut self, bulk: Option<Bulk>) -> Result<(), LexicalError> {
         if bulk.map(|bulk| bulk.lean) != self.bulk.map(|bulk| bulk.lean) {
             if self.changed {
-                self.commit(0)?;
+                self.commit()?;
             }
             // The old writer has to release the lock; the new one starts its unfinished merges again.
             self.writer = None;
@@ -464,7 +460,7 @@ impl Documents {
             self.spellings.forget();
             if bulk.is_none() {
                 // tantivy decides at a commit what to merge: without one the many segments of a bulk stay.
-                self.commit(0)?;
+                self.commit()?;
             }
         }
         Ok(())
@@ -476,9 +472,9 @@ impl Documents {
     }
 
     /// Waits until the index is on the disk.
-    pub(super) fn sync(&mut self, seq: u64) -> Result<(), LexicalError> {
+    pub(super) fn sync(&mut self) -> Result<(), LexicalError> {
         if self.changed {
-            self.commit(seq)?;
+            self.commit()?;
         }
         Ok(self.folder.sync()?)
     }
