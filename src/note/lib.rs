@@ -262,8 +262,8 @@ impl NoteRules {
 /// drawer in Org. 9: days in properties. 10: Org's headlines without the states of tasks, all of Org's lines of tags;
 /// titles of Org and reStructuredText without marks; files within addresses; numbers in lists of properties. 11: targets
 /// of wikilinks, footnote references and tags behind the words that they stand between; more of the links of Dendron,
-/// Logseq, Denote and Org.
-const READING: &str = "notes/11";
+/// Logseq, Denote and Org. 12: a file's tags within drawers and blocks of Org; ids of blocks in lines of their own alone.
+const READING: &str = "notes/12";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
