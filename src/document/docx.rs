@@ -24,23 +24,15 @@ const TITLE: usize = 0;
 /// The document as Markdown.
 pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> {
     let mut package = Package::open(bytes, FORMAT, most)?;
-    let main = related(&mut package, "", "officeDocument", "word/document.xml")?;
-    let styles = related(&mut package, &main, "styles", "word/styles.xml")?;
-    let levels = match package.part(&styles)? {
-        Some(part) => levels(package.xml(&styles, &super::html::decoded(&part))?.root_element()),
-        None => Levels::new(),
-    };
-    let core = package.part("docProps/core.xml")?.map(|core| super::html::decoded(&core));
-    let (title, author) = match &core {
-        Some(core) => {
-            let core = package.xml("docProps/core.xml", core)?;
-            let said = |name: &str| {
-                core.descendants().find(|n| n.has_tag_name_local(name)).and_then(|n| n.text()).map(str::to_owned)
-            };
-            (said("title"), said("creator"))
-        }
-        None => (None, None),
-    };
+    let main = related(&mut package, "", "officeDocument", "word/document.xml");
+    let styles = related(&mut package, &main, "styles", "word/styles.xml");
+    // Parts other than the text may lack, or be broken.
+    let levels = package.with_xml(&styles, |styles| levels(styles.root_element())).unwrap_or_default();
+    let told = package.with_xml("docProps/core.xml", |core| {
+        ["title", "creator"]
+            .map(|name| core.descendants().find(|n| n.has_tag_name_local(name))?.text().map(str::to_owned))
+    });
+    let [title, author] = told.unwrap_or_default();
     let document = package.text(&main)?;
     let document = package.xml(&main, &document)?;
     let body = document.descendants().find(|node| node.has_tag_name_local("body"));
@@ -48,35 +40,31 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
     let mut out = front_matter(title.as_deref(), author.as_deref());
     body.into_iter().for_each(|body| blocks(body, &levels, &mut out));
     for (kind_of_part, kind, of_kind) in NOTES {
-        let part = related(&mut package, &main, kind_of_part, &format!("word/{kind_of_part}.xml"))?;
-        let Some(notes) = package.part(&part)? else { continue };
-        let notes = super::html::decoded(&notes);
-        let notes = package.xml(&part, &notes)?;
-        end_list(&mut out);
-        for note in notes.root_element().children().filter(|node| node.has_tag_name_local(kind)) {
-            let text = text(note).split_whitespace().collect::<Vec<_>>().join(" ");
-            if !text.is_empty() {
-                out.push_str(&format!("[^{of_kind}{}]: {text}\n\n", note.named("id").unwrap_or_default()));
+        let part = related(&mut package, &main, kind_of_part, &format!("word/{kind_of_part}.xml"));
+        package.with_xml(&part, |notes| {
+            end_list(&mut out);
+            for note in notes.root_element().children().filter(|node| node.has_tag_name_local(kind)) {
+                let text = text(note).split_whitespace().collect::<Vec<_>>().join(" ");
+                if !text.is_empty() {
+                    out.push_str(&format!("[^{of_kind}{}]: {text}\n\n", note.named("id").unwrap_or_default()));
+                }
             }
-        }
+        });
     }
     Ok(out)
 }
 
 /// The name of the part that another one, or the package itself, relates to as that kind; `usual` if it says none.
-fn related(package: &mut Package<'_>, from: &str, kind: &str, usual: &str) -> Result<String, Unreadable> {
+fn related(package: &mut Package<'_>, from: &str, kind: &str, usual: &str) -> String {
     let (folder, name) = from.rsplit_once('/').unwrap_or(("", from));
-    let place = within(folder, &format!("_rels/{name}.rels"));
-    let Some(bytes) = package.part(&place)? else { return Ok(usual.to_owned()) };
-    let text = super::html::decoded(&bytes);
-    // A broken list of relations is no broken document.
-    let Ok(list) = package.xml(&place, &text) else { return Ok(usual.to_owned()) };
     let of_kind = |node: &Node<'_, '_>| {
         node.named("Type").and_then(|full| full.rsplit('/').next()) == Some(kind)
             && node.named("TargetMode") != Some("External")
     };
-    let target = list.descendants().find(of_kind).and_then(|node| node.named("Target").map(str::to_owned));
-    Ok(target.map_or_else(|| usual.to_owned(), |target| within(folder, &target)))
+    let target = package.with_xml(&within(folder, &format!("_rels/{name}.rels")), |list| {
+        list.descendants().find(of_kind)?.named("Target").map(|target| within(folder, target))
+    });
+    target.flatten().unwrap_or_else(|| usual.to_owned())
 }
 
 /// The document's title as its first paragraphs show it.

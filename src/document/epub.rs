@@ -30,16 +30,14 @@ pub(super) fn write(bytes: &[u8], most: usize, out: &mut Bounded<'_>) -> Result<
     let folder = place.rsplit_once('/').map_or("", |(folder, _)| folder);
     let (mut read, mut missing, mut unreadable) = (0usize, 0usize, 0usize);
     for href in spine.filter_map(|id| items.get(id)) {
-        match package.part(&within(folder, href))? {
-            Some(page) => match html::markdown(&html::decoded(&page)) {
-                Ok(text) => {
-                    out.text(&text)?;
-                    out.text("\n")?;
-                    read += 1;
-                }
-                Err(_) => unreadable += 1,
-            },
-            None => missing += 1,
+        match package.part(&within(folder, href)).map(|page| page.map(|page| html::markdown(&html::decoded(&page)))) {
+            Ok(Some(Ok(text))) => {
+                out.text(&text)?;
+                out.text("\n")?;
+                read += 1;
+            }
+            Ok(None) => missing += 1,
+            Ok(Some(Err(_))) | Err(_) => unreadable += 1,
         }
         if out.left == 0 {
             break;

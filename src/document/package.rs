@@ -46,6 +46,12 @@ impl<'a> Package<'a> {
         Ok(Some(bytes))
     }
 
+    /// Reads a part of XML that the format does not need; `None` if it is not there, or cannot be read.
+    pub(super) fn with_xml<T>(&mut self, name: &str, read: impl FnOnce(&Document<'_>) -> T) -> Option<T> {
+        let text = super::html::decoded(&self.part(name).ok()??);
+        self.xml(name, &text).ok().map(|document| read(&document))
+    }
+
     /// A part that has to be there, as text.
     pub(super) fn text(&mut self, name: &str) -> Result<String, Unreadable> {
         let format = self.format;

@@ -296,6 +296,49 @@ fn a_book_is_read_in_the_order_of_its_spine() {
     assert_eq!(remark.as_deref(), Some("1 of its pages are not there, 1 of its pages cannot be read"));
 }
 
+/// An archive in which the content of a part is not what its checksum says.
+fn damaged(parts: &[(&str, &str)], content: &str) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in parts {
+        let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        zip.start_file(*name, stored).unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    let mut bytes = zip.finish().unwrap().into_inner();
+    let at = bytes.windows(content.len()).position(|part| part == content.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    bytes
+}
+
+#[test]
+fn a_part_that_cannot_be_read_leaves_the_others() {
+    let opf = r#"<package><manifest><item id="1" href="1.xhtml"/><item id="2" href="2.xhtml"/><item id="3" href="3.xhtml"/></manifest>
+        <spine><itemref idref="1"/><itemref idref="2"/><itemref idref="3"/></spine></package>"#;
+    let bytes = damaged(
+        &[
+            ("META-INF/container.xml", r#"<container><rootfile full-path="book.opf"/></container>"#),
+            ("book.opf", opf),
+            ("1.xhtml", "<p>First.</p>"),
+            ("2.xhtml", "<p>Second.</p>"),
+            ("3.xhtml", "<p>Third.</p>"),
+        ],
+        "Second",
+    );
+    let (text, remark) = read(Format::Epub, &bytes).unwrap();
+    assert_eq!(text, "First.\n\nThird.\n\n");
+    assert_eq!(remark.as_deref(), Some("1 of its pages cannot be read"));
+
+    let document = format!("<w:document {W}><w:body><w:p><w:r><w:t>Text.</w:t></w:r></w:p></w:body></w:document>");
+    let notes = format!("<w:footnotes {W}><w:footnote w:id=\"2\"/></w:footnotes>");
+    let parts = [
+        ("docProps/core.xml", "<c><title>A & B</title></c>"),
+        ("word/styles.xml", "<w:styles>"),
+        ("word/footnotes.xml", &notes),
+        ("word/document.xml", &document),
+    ];
+    assert_eq!(self::text(Format::Docx, &damaged(&parts, "footnotes>")), "Text.\n\n");
+}
+
 #[test]
 fn an_archive_that_unpacks_to_too_much_is_refused() {
     let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", " ".repeat(9 * MOST));

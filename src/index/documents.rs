@@ -6,6 +6,7 @@
 
 mod packs;
 mod spellings;
+mod tally;
 mod view;
 mod writer;
 
@@ -28,6 +29,7 @@ use super::{ChunkDoc, Language, LexicalError, NoteEntry, NoteNo};
 
 use packs::Packer;
 use spellings::Spellings;
+use tally::Tally;
 use view::KnownOutlines;
 pub(super) use view::{Numbers, Texts, View};
 pub(super) use writer::Bulk;
@@ -157,14 +159,15 @@ struct Stored {
     /// Sum and maximum of the positions: with the count they tell whether exactly 0..count are there.
     sum: u64,
     last: u64,
+    language: Language,
     /// Whether its documents have different sequence numbers: the note has to be written again.
     mixed: bool,
 }
 
 impl Stored {
-    fn add(&mut self, seq: u64, position: u64) {
+    fn add(&mut self, seq: u64, position: u64, language: Language) {
         self.mixed |= self.count > 0 && self.seq != seq;
-        self.seq = seq;
+        (self.seq, self.language) = (seq, language);
         self.count += 1;
         self.sum = self.sum.wrapping_add(position);
         self.last = self.last.max(position);
@@ -182,9 +185,9 @@ pub(super) struct Documents {
     folder: Folder,
     /// The language for stemming notes that state none; `None` detects it for each note.
     language: Option<Language>,
-    /// Chunks in each language, of the notes whose language was detected. The other notes are probably in the most
-    /// frequent one.
-    plainly: InLanguages,
+    /// The languages that were detected since the start, and those of the notes that the folder had then. The other
+    /// notes are probably in the most frequent one.
+    plainly: Tally,
     spellings: Spellings,
     packer: Packer,
     /// Buffer: the text that is being added to a document, in the form that the analyzer reads.
@@ -234,7 +237,7 @@ impl Documents {
         Ok(Documents {
             folder,
             language,
-            plainly: [0; Language::ALL.len()],
+            plainly: Tally::default(),
             spellings: Spellings::default(),
             packer: Packer::default(),
             marked: String::new(),
@@ -262,7 +265,7 @@ impl Documents {
         if self.checked {
             return Ok(());
         }
-        let (writer, found, plainly) = match self.read_all() {
+        let (writer, found) = match self.read_all() {
             Err(Failure::Damaged(message)) => {
                 self.folder.empty()?;
                 self.rebuilt = Some(message);
@@ -272,12 +275,15 @@ impl Documents {
             }
             read => read,
         }?;
-        (self.writer, self.found, self.plainly, self.checked) = (Some(writer), found, plainly, true);
+        for (no, stored) in &found {
+            self.plainly.set(*no, stored.language, stored.count as u32);
+        }
+        (self.writer, self.found, self.checked) = (Some(writer), found, true);
         Ok(())
     }
 
     /// Checks the checksums of all files, and only then starts the writer: a merge would give damaged data a new one.
-    fn read_all(&self) -> Result<(IndexWriter, HashMap<NoteNo, Stored>, InLanguages), Failure> {
+    fn read_all(&self) -> Result<(IndexWriter, HashMap<NoteNo, Stored>), Failure> {
         caught(
             || {
                 // Through mappings of its own: the pages of those that searches read would stay in memory.
@@ -287,11 +293,7 @@ impl Documents {
                 }
                 let writer = writer(&self.index, None)?;
                 let view = View::new(&self.reader, self.fields, &mut KnownOutlines::default())?;
-                let mut plainly = [0; Language::ALL.len()];
-                for (count, language) in plainly.iter_mut().zip(Language::ALL) {
-                    *count = view.chunks_in(*language)?;
-                }
-                Ok((writer, scan(&view), plainly))
+                Ok((writer, scan(&view)))
             },
             Failure::Damaged,
         )
@@ -353,7 +355,7 @@ impl Documents {
             self.write(|writer| writer.run(documents).map(drop))?;
         }
         if self.handed.saturating_sub(self.read.load(Ordering::Relaxed)) >= MOST_QUEUED {
-            self.commit(note.seq)?;
+            self.commit()?;
         }
         Ok(())
     }
@@ -377,16 +379,10 @@ impl Documents {
             }
             let plainly = Language::of_text(&sample);
             if let Some(language) = plainly {
-                self.plainly[language as usize] += chunks.len() as u64;
+                self.plainly.set(note.no, language, chunks.len() as u32);
             }
-            plainly.unwrap_or_else(|| self.usual_language())
+            plainly.unwrap_or_else(|| self.plainly.most())
         })
-    }
-
-    /// The language of most chunks, counting the notes whose language was detected.
-    fn usual_language(&self) -> Language {
-        let most = Language::ALL.iter().copied().rev().max_by_key(|language| self.plainly[*language as usize]);
-        most.unwrap_or_default()
     }
 
     fn document(&mut self, note: &NoteEntry, chunk: &ChunkDoc, position: usize, language: Language) -> TantivyDocument {
@@ -423,6 +419,7 @@ impl Documents {
     }
 
     fn delete(&mut self, no: NoteNo) -> Result<(), LexicalError> {
+        self.plainly.remove(no);
         let term = Term::from_field_u64(self.fields.no, no.into());
         self.write(|writer| {
             writer.delete_term(term);
@@ -431,9 +428,9 @@ impl Documents {
     }
 
     /// Makes all changes so far part of the index, and returns a view that shows them.
-    pub(super) fn publish(&mut self, seq: u64) -> Result<View, LexicalError> {
+    pub(super) fn publish(&mut self) -> Result<View, LexicalError> {
         if self.changed {
-            self.commit(seq)?;
+            self.commit()?;
         }
         guarded(|| {
             self.reader.reload()?;
@@ -441,12 +438,8 @@ impl Documents {
         })
     }
 
-    fn commit(&mut self, seq: u64) -> Result<(), LexicalError> {
-        self.write(|writer| {
-            let mut commit = writer.prepare_commit()?;
-            commit.set_payload(&seq.to_string());
-            commit.commit().map(drop)
-        })?;
+    fn commit(&mut self) -> Result<(), LexicalError> {
+        self.write(|writer| writer.commit().map(drop))?;
         self.changed = false;
         for no in self.uncommitted.drain(..) {
             self.lacking.remove(&no);
@@ -458,7 +451,7 @@ impl Documents {
     pub(super) fn set_bulk(&mut self, bulk: Option<Bulk>) -> Result<(), LexicalError> {
         if bulk.map(|bulk| bulk.lean) != self.bulk.map(|bulk| bulk.lean) {
             if self.changed {
-                self.commit(0)?;
+                self.commit()?;
             }
             // The old writer has to release the lock; the new one starts its unfinished merges again.
             self.writer = None;
@@ -467,7 +460,7 @@ impl Documents {
             self.spellings.forget();
             if bulk.is_none() {
                 // tantivy decides at a commit what to merge: without one the many segments of a bulk stay.
-                self.commit(0)?;
+                self.commit()?;
             }
         }
         Ok(())
@@ -479,9 +472,9 @@ impl Documents {
     }
 
     /// Waits until the index is on the disk.
-    pub(super) fn sync(&mut self, seq: u64) -> Result<(), LexicalError> {
+    pub(super) fn sync(&mut self) -> Result<(), LexicalError> {
         if self.changed {
-            self.commit(seq)?;
+            self.commit()?;
         }
         Ok(self.folder.sync()?)
     }
@@ -526,9 +519,6 @@ impl Documents {
 fn text_of(chunk: &ChunkDoc) -> usize {
     chunk.searchable.len() + chunk.context.len() + chunk.expansion.len()
 }
-
-/// How many chunks are in each language.
-type InLanguages = [u64; Language::ALL.len()];
 
 fn open_folder(folder: &Folder, read: &Arc<AtomicU64>) -> Result<(tantivy::Index, IndexReader, Fields), Failure> {
     caught(
@@ -583,7 +573,7 @@ fn scan(view: &View) -> HashMap<NoteNo, Stored> {
     for (reader, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
         for doc in reader.doc_ids_alive() {
             let (no, seq, position) = numbers.of(doc);
-            found.entry(no as NoteNo).or_default().add(seq, position);
+            found.entry(no as NoteNo).or_default().add(seq, position, numbers.language(doc));
         }
     }
     found

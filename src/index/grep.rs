@@ -133,7 +133,7 @@ impl Pattern {
         let mut found = Vec::new();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
-            let ranges = line::matches(&self.matcher, line::without_end(line.as_bytes()), most - found.len());
+            let ranges = line::matches(&self.matcher, line::without_end(line), most - found.len());
             found.extend(ranges.into_iter().map(|at| start + at.start..start + at.end));
             if found.len() >= most {
                 break;

@@ -4,21 +4,11 @@
 use note::FIELDS;
 use serde_json::{Map, Value};
 
+use crate::Language;
+
 /// Properties that are found elsewhere, or say how a note is shown.
-const ELSEWHERE: [&str; 12] = [
-    FIELDS,
-    "alias",
-    "aliases",
-    "cssclass",
-    "cssclasses",
-    "lang",
-    "language",
-    "publish",
-    "tag",
-    "tags",
-    "title",
-    "type",
-];
+const ELSEWHERE: [&str; 10] =
+    [FIELDS, "alias", "aliases", "cssclass", "cssclasses", "publish", "tag", "tags", "title", "type"];
 
 /// Most texts of a note's properties, and most bytes of one text.
 const MOST_TEXTS: usize = 64;
@@ -31,12 +21,19 @@ pub(crate) fn texts(properties: &str) -> Vec<(String, String)> {
     // Most notes have none.
     if properties.len() > 2 {
         let read: Map<String, Value> = serde_json::from_str(properties).unwrap_or_default();
-        let told = |name: &&String| !ELSEWHERE.contains(&name.to_lowercase().as_str());
-        for name in read.keys().filter(told) {
-            collect(name, &read[name], &mut texts);
+        for (name, value) in &read {
+            let key = name.to_lowercase();
+            if !ELSEWHERE.contains(&key.as_str()) && !is_language(&key, value) {
+                collect(name, value, &mut texts);
+            }
         }
     }
     texts
+}
+
+/// Whether a property says in which language the note is stemmed.
+fn is_language(key: &str, value: &Value) -> bool {
+    ["lang", "language"].contains(&key) && value.as_str().is_some_and(|code| Language::of_code(code).is_some())
 }
 
 fn collect(name: &str, value: &Value, texts: &mut Vec<(String, String)>) {
@@ -85,6 +82,14 @@ mod tests {
         let mut texts = texts(properties);
         texts.sort();
         assert_eq!(texts, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    }
+
+    #[test]
+    fn a_language_is_a_text_unless_notes_are_stemmed_in_it() {
+        let said = |properties| texts(properties).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert!(said(r#"{"lang":"de-AT","Language":"en"}"#).is_empty());
+        assert_eq!(said(r#"{"language":"Icelandic"}"#), ["Icelandic"]);
+        assert_eq!(said(r#"{"lang":["is","fo"]}"#), ["is", "fo"]);
     }
 
     #[test]

@@ -54,7 +54,6 @@ pub struct Index {
     free_rows: Vec<Row>,
     free_slots: FreeSlots,
     documents: Documents,
-    seq: u64,
     saved: Saved,
 }
 
@@ -88,7 +87,7 @@ impl Index {
             windows: Windows::new(dimensions, None),
         };
         let (free_rows, free_slots) = (Vec::new(), FreeSlots::default());
-        Ok(Index { tables, free_rows, free_slots, documents, seq: 0, saved: Saved::in_folder(dir) })
+        Ok(Index { tables, free_rows, free_slots, documents, saved: Saved::in_folder(dir) })
     }
 
     /// Reads the files of the lexical index, if [`Index::open_unchecked`] did not. A damaged one is thrown away.
@@ -190,8 +189,7 @@ impl Index {
     /// that [`Index::take_lost`] named lack their words: the previous snapshot finds these notes as they were, a new
     /// one would not find them at all.
     pub fn publish(&mut self, seq: u64) -> Result<Arc<Snapshot>, LexicalError> {
-        self.seq = seq;
-        let words = self.documents.publish(seq)?;
+        let words = self.documents.publish()?;
         let lacking = self.documents.lacking().filter(|no| self.tables.notes.get(*no).is_some()).count();
         if lacking > 0 {
             return Err(LexicalError::Failed(format!("words of {lacking} notes are still to be written again")));
@@ -201,7 +199,7 @@ impl Index {
 
     /// Makes the lexical index durable; for a clean stop.
     pub fn sync(&mut self) -> Result<(), LexicalError> {
-        self.documents.sync(self.seq)
+        self.documents.sync()
     }
 
     /// Prepares for many puts at once, with more memory and more threads. `prepare` runs on the thread that starts them

@@ -72,10 +72,15 @@ pub(super) fn tags(text: &str, top: usize, fields: &[Field]) -> Vec<String> {
     if tags.is_empty() { Vec::new() } else { typed(Map::from_iter([("tags".to_owned(), tags.into())])).tags }
 }
 
-/// The ids of blocks, each with the start of its block: Logseq writes `id:: …` below the block's first line.
+/// The ids of blocks, each with the start of its block: Logseq writes `id:: …` in a line below the block's first one.
 pub(super) fn block_ids(text: &str, body: usize, fields: &[Field]) -> Vec<(String, usize)> {
-    let ids =
-        fields.iter().filter(|(key, value)| text[key.clone()] == *ID && outline::is_block_id(&text[value.clone()]));
+    let begins_line = |at: usize| {
+        let before = text[body..at].trim_end_matches([' ', '\t', '-', '*', '+']);
+        before.is_empty() || before.ends_with('\n')
+    };
+    let is_id = |value: &str| outline::is_block_id(value);
+    let ids = fields.iter().filter(|(key, value)| text[key.clone()] == *ID && is_id(&text[value.clone()]));
+    let ids = ids.filter(|(key, _)| begins_line(key.start));
     ids.map(|(key, value)| (text[value.clone()].to_owned(), block(text, body, key.start))).collect()
 }
 

@@ -30,6 +30,19 @@ pub(super) fn look(text: &str, start: usize, cut: &Cut) -> Guard {
     Guard { unread: broken.is_some(), tag }
 }
 
+/// Looks for a private tag in reStructuredText, which has no tags of its own: in a line of tags, as programs write it
+/// above the text in several ways, or as `#private`.
+pub(super) fn look_in_rst(text: &str) -> Guard {
+    let fields = text.lines().filter_map(|line| line.trim_start_matches(['.', ':', ' ']).split_once(':'));
+    let in_field = fields.filter(|(name, _)| is_tags(name)).flat_map(|(_, value)| parts(value)).any(is_private);
+    let hashed = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '#').starts_with('#');
+    let in_text = || {
+        let words = text.split_whitespace().filter(|word| hashed(word));
+        words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).any(is_private)
+    };
+    Guard { unread: false, tag: (in_field || in_text()).then(|| TAG.to_owned()) }
+}
+
 /// The front matter, if it cannot be read.
 fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
     let block = &text[cut.block.clone()];

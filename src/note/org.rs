@@ -122,11 +122,14 @@ impl<'t> Reader<'t> {
             let is_comment = line[level..].split_whitespace().next() == Some("COMMENT");
             self.commented = is_comment.then_some(level);
         }
+        // The file's tags count wherever they stand: they may make it private, and what is above may lack its end.
+        if (self.commented.is_some() || self.inside != Inside::Text)
+            && let Some((name, tags)) = trimmed.strip_prefix("#+").and_then(|keyword| keyword.split_once(':'))
+            && ["filetags", "tags"].iter().any(|own| name.eq_ignore_ascii_case(own))
+        {
+            self.keyword(name, tags);
+        }
         if self.commented.is_some() {
-            // Settings count wherever they stand, and a tag may make the file private.
-            if let Some(tags) = lower.strip_prefix("#+filetags:").and_then(|_| trimmed.split_once(':')) {
-                self.keyword("filetags", tags.1);
-            }
             return self.pass.found.comments.push(span);
         }
         match self.inside {

@@ -358,9 +358,9 @@ impl VectorFile {
 }
 
 /// Rewrites every vector file in `dir` without damaged and repeated records. Of the vectors that no note names any
-/// more, the newest stay, up to twice as many as notes name: they make undo and branch switches cheap. No note names
-/// vectors of an embedder that is not in force: of these the newest stay, up to twice as many as there are inputs, so
-/// that switching back is cheap too.
+/// more, the last of the file stay, up to twice as many as notes name: they make undo and branch switches cheap. They are
+/// the newest, except where records were written over. No note names vectors of an embedder that is not in force: of
+/// these the last stay, up to twice as many as there are inputs, so that switching back is cheap too.
 pub(super) fn compact(dir: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError> {
     let fail = |error: io::Error| StoreError::io(dir, &error);
     for entry in fs::read_dir(dir).map_err(fail)? {

@@ -20,7 +20,7 @@ use crate::read::{ReadError, file_stat, open_regular, read};
 pub const MOST_BYTES: u64 = 128 << 20;
 
 /// The version of how texts are converted and kept; a new number has all of them made again.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Converts documents to Markdown, or to pages of plain text.
 pub trait Convert: Send + Sync {
@@ -59,6 +59,8 @@ pub struct Documents {
 struct Kept {
     version: u32,
     format: String,
+    /// Bytes that the text might have at most.
+    most: u64,
     /// Changes when the file is moved or written to; then the hash decides.
     ctime_ns: i64,
     hash: [u8; 32],
@@ -87,7 +89,7 @@ impl Documents {
             return Err(ReadError::TooLarge(stat.size));
         }
         let place = (self.folder_of)(root).join(name(&stat));
-        if let Some((bytes, remark)) = kept(&place, format, &file, &stat) {
+        if let Some((bytes, remark)) = kept(&place, (format, max_bytes), &file, &stat) {
             return Ok(FileText { bytes, stat, remark });
         }
         let Some(convert) = &self.convert else {
@@ -97,7 +99,7 @@ impl Documents {
         let hash = hash(&file)?;
         let turn = self.turn.lock();
         // Another thread may have converted it meanwhile.
-        if let Some((bytes, remark)) = kept(&place, format, &file, &stat) {
+        if let Some((bytes, remark)) = kept(&place, (format, max_bytes), &file, &stat) {
             return Ok(FileText { bytes, stat, remark });
         }
         let (bytes, remark) = convert.convert(format, file.try_clone()?, max_bytes)?;
@@ -106,7 +108,8 @@ impl Documents {
         if after != stat {
             return Err(ReadError::ChangedWhileRead);
         }
-        let head = Kept { version: VERSION, format: format.name().to_owned(), ctime_ns: stat.ctime_ns, hash, remark };
+        let format = format.name().to_owned();
+        let head = Kept { version: VERSION, format, most: max_bytes, ctime_ns: stat.ctime_ns, hash, remark };
         if let Err(error) = keep(&place, &head, &bytes) {
             // It is converted again when it is needed.
             tracing::debug!(place = %place.display(), %error, "the text of a document cannot be kept");
@@ -142,12 +145,17 @@ fn hash(mut file: &File) -> Result<[u8; 32], ReadError> {
     Ok(*hasher.finalize().as_bytes())
 }
 
-/// The kept text of a file, if it belongs to the file as it is now.
-fn kept(place: &Path, format: Format, file: &File, stat: &FileStat) -> Option<(Vec<u8>, Option<String>)> {
+/// The kept text of a file, if it belongs to the file as it is now, read in this format and cut to `most` bytes.
+fn kept(
+    place: &Path,
+    (format, most): (Format, u64),
+    file: &File,
+    stat: &FileStat,
+) -> Option<(Vec<u8>, Option<String>)> {
     let bytes = fs::read(place).ok()?;
     let end = bytes.iter().position(|b| *b == b'\n')?;
     let head: Kept = serde_json::from_slice(&bytes[..end]).ok()?;
-    let is_of_it = head.version == VERSION && head.format == format.name();
+    let is_of_it = head.version == VERSION && head.format == format.name() && head.most == most;
     let is_same = head.ctime_ns == stat.ctime_ns || hash(file).is_ok_and(|hash| hash == head.hash);
     (is_of_it && is_same).then(|| (bytes[end + 1..].to_vec(), head.remark))
 }

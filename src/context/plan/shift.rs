@@ -49,31 +49,39 @@ impl Equals {
         let grown = keys.filter(|key| !known.contains(key)).collect::<HashSet<_>>().len();
         let mut new: HashSet<Option<SectionKey>> = HashSet::new();
         let mut others = HashMap::new();
-        let mut below = None;
-        for (at, &i) in self.now.iter().enumerate() {
-            if let Some(old) = was.get(&i) {
-                below = Some(*old);
-                continue;
-            }
-            let above = self.now[at..].iter().find_map(|i| was.get(i)).copied();
-            let range = (below.map_or(Unbounded, Excluded), above.map_or(Unbounded, Excluded));
-            let is_range = below.zip(above).is_none_or(|(below, above)| below < above);
-            let between = || is_range.then(|| left.range(range)).into_iter().flatten().copied();
-            let chunk = &now.chunks[i];
-            let at_ordinal = || between().filter(|old| stored.chunks[*old].ordinal == chunk.ordinal);
-            let alike = |old: &usize| stored.chunks[*old].sketch.left_in(chunk.text) >= DRIFT_BELOW;
-            let mut section = self.now[..at].iter().rev().take_while(|other| first_of(**other) == first_of(i));
-            let begin = section.find_map(|other| was.get(other)).copied();
-            if let Some(old) = at_ordinal().find(alike).or_else(|| at_ordinal().next()) {
-                left.remove(&old);
-                was.insert(i, old);
-                below = Some(old);
-            } else if begin.is_some() {
-                // Its section has grown.
-                others.insert(i, begin);
-            } else if new.contains(&first_of(i)) || new.len() < grown {
-                new.insert(first_of(i));
-                others.insert(i, None);
+        // What still reads much alike is found before the rest is told by order.
+        for by_text in [true, false] {
+            let mut below = None;
+            for (at, &i) in self.now.iter().enumerate() {
+                if let Some(old) = was.get(&i) {
+                    below = Some(*old);
+                    continue;
+                }
+                let above = self.now[at..].iter().find_map(|i| was.get(i)).copied();
+                let range = (below.map_or(Unbounded, Excluded), above.map_or(Unbounded, Excluded));
+                let is_range = below.zip(above).is_none_or(|(below, above)| below < above);
+                let between = is_range.then(|| left.range(range)).into_iter().flatten().copied();
+                let chunk = &now.chunks[i];
+                let mut at_ordinal = between.filter(|old| stored.chunks[*old].ordinal == chunk.ordinal);
+                let alike = |old: &usize| stored.chunks[*old].sketch.left_in(chunk.text) >= DRIFT_BELOW;
+                let found = if by_text { at_ordinal.find(alike) } else { at_ordinal.next() };
+                if let Some(old) = found {
+                    left.remove(&old);
+                    was.insert(i, old);
+                    below = Some(old);
+                }
+                if by_text || found.is_some() {
+                    continue;
+                }
+                let mut section = self.now[..at].iter().rev().take_while(|other| first_of(**other) == first_of(i));
+                let begin = section.find_map(|other| was.get(other)).copied();
+                if begin.is_some() {
+                    // Its section has grown.
+                    others.insert(i, begin);
+                } else if new.contains(&first_of(i)) || new.len() < grown {
+                    new.insert(first_of(i));
+                    others.insert(i, None);
+                }
             }
         }
         was.into_iter().map(|(i, old)| (i, Some(old))).chain(others).collect()

@@ -8,8 +8,8 @@ use std::ops::Range;
 use crate::cost::estimate_tokens;
 use crate::document::{Document, Passage, is_unseen};
 
-/// Our tags: escaping keeps them out of a note's own text.
-const TAGS: [&str; 6] = ["note", "outline", "links_out", "passage", "before", "after"];
+/// Our tags, and those of [`PRESETS`](crate::own_prompt::PRESETS): escaping keeps them out of a note's own text.
+const TAGS: [&str; 8] = ["note", "outline", "links_out", "passage", "before", "after", "document", "chunk"];
 
 /// Stands where text was left out.
 const GAP: &str = "\n[…]\n";

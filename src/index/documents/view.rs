@@ -82,6 +82,11 @@ impl Numbers {
         (self.no.get_val(doc), self.seq.get_val(doc), self.position.get_val(doc))
     }
 
+    /// The language that a document is stemmed in.
+    pub(super) fn language(&self, doc: DocId) -> Language {
+        Language::ALL.get(self.language.get_val(doc) as usize).copied().unwrap_or_default()
+    }
+
     /// The document that stores the pack with this document's texts, and their place in the pack.
     fn pack_of(&self, doc: DocId) -> Result<(DocId, usize), LexicalError> {
         let at = self.pack.get_val(doc);
@@ -116,7 +121,8 @@ impl View {
         let languages = once(&self.languages, || {
             let mut counted = Vec::new();
             for &language in Language::ALL.iter().skip(1) {
-                let count = self.chunks_in(language)?;
+                // Including deleted chunks that are not merged away yet.
+                let count = self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))?;
                 counted.extend((count > 0).then_some((count, language)));
             }
             counted.sort_unstable_by(|a, b| b.cmp(a));
@@ -132,11 +138,6 @@ impl View {
         once(known, || Ok(Outlines::of(dictionary)?))
     }
 
-    /// How many chunks were stemmed in this language, including deleted ones that are not merged away yet.
-    pub(super) fn chunks_in(&self, language: Language) -> tantivy::Result<u64> {
-        self.searcher.doc_freq(&Term::from_field_u64(self.fields.language, language as u64))
-    }
-
     /// Whether one of the first chunks of a segment that have the term is in such a language.
     pub(crate) fn is_written_in(&self, term: &Term, is: impl Fn(Language) -> bool) -> tantivy::Result<bool> {
         for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
@@ -146,8 +147,7 @@ impl View {
                 if postings.doc() == TERMINATED {
                     break;
                 }
-                let language = Language::ALL.get(numbers.language.get_val(postings.doc()) as usize).copied();
-                if language.is_some_and(&is) {
+                if is(numbers.language(postings.doc())) {
                     return Ok(true);
                 }
                 postings.advance();
@@ -171,7 +171,7 @@ impl View {
             }
             let document: TantivyDocument = self.searcher.doc(DocAddress::new(segment_ord, doc))?;
             let unpacked = self.unpacked(&document)?;
-            let language = Language::ALL.get(numbers.language.get_val(doc_id) as usize).copied().unwrap_or_default();
+            let language = numbers.language(doc_id);
             let is_whole = at < unpacked.count() && (0..unpacked.count()).all(|at| unpacked.get(at).is_some());
             if is_whole { Ok(Some(Texts { first: first as u32, unpacked, language })) } else { Err(damaged()) }
         })

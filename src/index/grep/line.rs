@@ -63,12 +63,18 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Byte ranges of a line that match, at most `most`, without empty matches.
-pub(super) fn matches(matcher: &RegexMatcher, line: &[u8], most: usize) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+/// Byte ranges of a line that match, at most `most`, without empty matches. A match of single bytes counts as one of the
+/// characters that they are parts of.
+pub(super) fn matches(matcher: &RegexMatcher, line: &str, most: usize) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
     // The matcher's error type has no values.
-    let _ = matcher.find_iter(line, |at| {
-        found.extend((at.start() < at.end()).then_some(at.start()..at.end()));
+    let _ = matcher.find_iter(line.as_bytes(), |at| {
+        let (start, end) = (line.floor_char_boundary(at.start()), line.ceil_char_boundary(at.end()));
+        match found.last_mut() {
+            _ if at.start() == at.end() => {}
+            Some(last) if start < last.end => last.end = end,
+            _ => found.push(start..end),
+        }
         found.len() < most
     });
     found
@@ -96,7 +102,9 @@ impl Sink for Lines<'_> {
         if !self.finish() {
             return Ok(false);
         }
-        let line = without_end(found.bytes());
+        // The searcher gives whole lines of a text, which are valid UTF-8.
+        let line = String::from_utf8_lossy(found.bytes());
+        let line = without_end(&line);
         let number = found.line_number().unwrap_or_default();
         let matched = Matched { line: number as u32, before: std::mem::take(&mut self.before), ..Matched::default() };
         self.open = Some(shown(line, &matches(self.matcher, line, MOST_HIGHLIGHTS), matched));
@@ -104,7 +112,8 @@ impl Sink for Lines<'_> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        let text = shown(without_end(context.bytes()), &[], Matched::default()).text;
+        let line = String::from_utf8_lossy(context.bytes());
+        let text = shown(without_end(&line), &[], Matched::default()).text;
         match (context.kind(), &mut self.open) {
             (SinkContextKind::After, Some(line)) => line.after.push(text),
             _ => self.before.push(text),
@@ -113,16 +122,14 @@ impl Sink for Lines<'_> {
     }
 }
 
-pub(super) fn without_end(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
+pub(super) fn without_end(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
 }
 
 /// Fills in text, column and highlights of a line with these matches.
-fn shown(line: &[u8], matches: &[Range<usize>], matched: Matched) -> Matched {
-    // The searcher gives whole lines of a text, which are valid UTF-8.
-    let line = String::from_utf8_lossy(line);
-    let first = matches.first().map_or(0, |first| line.floor_char_boundary(first.start));
+fn shown(line: &str, matches: &[Range<usize>], matched: Matched) -> Matched {
+    let first = matches.first().map_or(0, |first| first.start);
     let column = line[..first].chars().count() as u32 + 1;
     let mut text = String::new();
     let mut part = 0..line.len();

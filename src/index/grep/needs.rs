@@ -45,7 +45,7 @@ impl Needs {
 
     /// The needs of a literal text; if it has several lines, a match of any of them is enough.
     pub(super) fn of_text(text: &str) -> Self {
-        any(text.lines().map(Needs::of_one))
+        any(text.lines().map(|line| Needs::of_pattern(&regex_syntax::escape(line))))
     }
 
     /// The needs of one text: all its trigrams.

@@ -62,6 +62,14 @@ fn what_matches_is_marked_and_long_lines_are_cut_around_it() {
 }
 
 #[test]
+fn a_match_of_bytes_marks_whole_characters() {
+    let (bytes, text) = (r"(?-u:[\x80-\xff])", "Der Ärger, groß\n");
+    let [line] = &found(bytes, Rules::default(), text).try_into().unwrap() as &[Matched; 1];
+    assert_eq!((line.column, &line.highlights[..]), (5, &[(4, 6), (15, 17)][..]));
+    assert_eq!(Pattern::new(bytes, Rules::default()).unwrap().ranges(text, 9), [4..6, 15..17]);
+}
+
+#[test]
 fn lines_around_a_match_are_given_once() {
     let text = "1\n2\nhit\n4\n5\n6\nhit\nhit\n9\n";
     let context = Context { before: 1, after: 2 };

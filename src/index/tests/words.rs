@@ -464,6 +464,28 @@ fn a_note_too_short_to_tell_is_in_the_language_of_most() {
 }
 
 #[test]
+fn a_note_counts_once_for_the_language_of_most_however_often_it_is_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    for no in 1..=5 {
+        index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[ENGLISH])).unwrap();
+    }
+    for seq in 2..=13 {
+        index.put(note(6, seq, "de.md"), chunks(6, &[GERMAN])).unwrap();
+        index.publish(seq).unwrap();
+    }
+    index.put(note(7, 14, "new.md"), chunks(7, &["running shoes and jumping"])).unwrap();
+    assert_eq!(finds(&index.publish(14).unwrap(), "jump"), ["7:0"]);
+    // What is gone, or says nothing any more, does not count.
+    for no in 1..=4 {
+        index.remove(no).unwrap();
+    }
+    index.put(note(5, 15, "5.md"), chunks(5, &["Town."])).unwrap();
+    index.put(note(8, 15, "kurz.md"), chunks(8, &["Alte Gärten"])).unwrap();
+    assert!(finds(&index.publish(15).unwrap(), "Garten").contains(&"8:0".to_owned()));
+}
+
+#[test]
 fn all_chunks_are_found_as_those_are_that_all_may_be() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());

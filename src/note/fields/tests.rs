@@ -83,4 +83,7 @@ fn ids_of_blocks_stand_below_them() {
     assert_eq!(ids, [("five", 11), ("6720a1c4-0b7e", 2), ("three", 6), ("four", 8)]);
     let hostile = note_at("x.md", "id:: a\n".repeat(20_000).as_bytes());
     assert_eq!(hostile.block_ids.len(), 20_000);
+    // Within a line it is a field like others: Logseq does not write it there.
+    assert_eq!(note_at("x.md", b"- A [id:: a] b\n  [id:: c]\n").block_ids, []);
+    assert_eq!(note_at("x.md", "[id:: a] ".repeat(100_000).as_bytes()).block_ids, []);
 }

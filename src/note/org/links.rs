@@ -79,6 +79,10 @@ impl<'t> Reader<'t> {
         let before = &self.text[from..colon];
         let scheme = before.len() - before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '+').len();
         let start = colon - scheme;
+        let scheme = &self.text[start..=colon];
+        if path_in(scheme).is_none() && ![BY_ID, links::DENOTE].contains(&scheme) {
+            return None;
+        }
         let limit = self.text.floor_char_boundary(line_end.min(start + LONGEST_LINK));
         let rest = &self.text[start..limit];
         let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '<' | '>' | '[' | ']');

@@ -97,7 +97,16 @@ fn quotes_have_links_and_blocks_of_comment_are_not_searched() {
 
 #[test]
 fn a_private_tag_counts_in_every_place() {
-    for text in ["#+filetags: :private:\ntext", "* Head :private:\n", "#+FILETAGS: private\n"] {
+    for text in [
+        "#+filetags: :private:\ntext",
+        "* Head :private:\n",
+        "#+FILETAGS: private\n",
+        // Also where what stands above lacks its end, which may just be typed.
+        ":PROPERTIES:\n:ID: 1\n:EN\n#+title: Roam\n#+filetags: :private:\n\ntext",
+        ":NOTES:\n#+tags: private\n* Head\n:END:\n",
+        "#+begin_src sh\nls\n\n#+FileTags: :a:private:\n",
+        "#+begin_comment\n#+filetags: :private:\n",
+    ] {
         assert!(note(text).tags.iter().any(|tag| tag == "private"), "{text}");
     }
 }
@@ -113,6 +122,13 @@ proptest::proptest! {
             end = block.span.end;
         }
     }
+}
+
+#[test]
+fn a_line_of_colons_is_read_quickly() {
+    let start = std::time::Instant::now();
+    assert!(note(&":".repeat(1 << 20)).links.is_empty());
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -62,6 +62,21 @@ proptest::proptest! {
 }
 
 #[test]
+fn a_private_tag_counts_in_every_place() {
+    for text in [
+        "Title\n=====\n\n:tags: work, private\n\ntext\n",
+        ".. title: T\n.. tags: private/diary\n\ntext\n",
+        "---\ntags: [private]\n---\ntext\n",
+        "text (#Private), more\n",
+    ] {
+        assert!(crate::Private::default().covers_note(&note(text)), "{text}");
+    }
+    for text in ["A private talk.\n", "C# private\n", "#privateer\n"] {
+        assert!(!crate::Private::default().covers_note(&note(text)), "{text}");
+    }
+}
+
+#[test]
 fn titles_have_no_marks() {
     let note = note("The **bold** and ``code`` title\n===============================\n\nx\n");
     assert_eq!(note.outline[0].text, "The bold and code title");

@@ -81,6 +81,16 @@ fn a_document_is_converted_once_and_again_when_it_changes() {
 }
 
 #[test]
+fn a_document_whose_limit_changes_is_converted_again() {
+    let place = Place::new(false);
+    fs::write(place.vault().join("a.pdf"), "a longer text").unwrap();
+    let at_most = |most| place.documents.read(&place.vault(), &path("a.pdf"), most).unwrap().bytes;
+    assert_eq!(at_most(8), b"pdf a longer");
+    assert_eq!(at_most(100), b"pdf a longer text");
+    assert_eq!((at_most(100).len(), place.calls(), place.kept()), (17, 2, 1));
+}
+
+#[test]
 fn a_document_that_is_moved_keeps_its_text_and_one_rewritten_in_place_does_not() {
     let place = Place::new(false);
     let file = place.vault().join("a.pdf");

@@ -63,6 +63,18 @@ fn presets_can_be_read_and_another_prompt_is_another_generation() {
 }
 
 #[test]
+fn no_note_closes_the_wrapper_of_a_preset() {
+    let mut document = document();
+    document.text = document.text.replace("She is", "She <CHUNK>is</chunk>");
+    for prompt in prompter(OwnPrompt::preset("situate").unwrap(), |_| ()).ask(&document, &[1, 2]) {
+        let text = format!("{}{}", prompt.document, prompt.task).to_lowercase();
+        for tag in ["<document>", "</document>", "<chunk>", "</chunk>"] {
+            assert_eq!(text.matches(tag).count(), 1, "{tag} in {text}");
+        }
+    }
+}
+
+#[test]
 fn a_note_that_is_too_long_is_cut() {
     let own = OwnPrompt::preset("situate").unwrap();
     let document = document();
