@@ -163,12 +163,14 @@ impl Indexer {
                         moved_from.iter().for_each(|old| migration.note_changed(vault.0, old));
                     }
                     if let Some(old) = &moved_from {
+                        self.vectors.forget(&self.notes.commit.pipeline, vault.0, old);
                         self.buyer.pending.moved(old, &record.path);
                     }
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
                     self.migration.iter_mut().for_each(|migration| migration.note_changed(vault.0, &path));
+                    self.vectors.forget(&self.notes.commit.pipeline, vault.0, &path);
                     self.buyer.pending.removed(&path, no);
                 }
             }

@@ -35,9 +35,7 @@ impl PendingVectors {
         let path = &record.path;
         if pipeline.withholds_vectors(record) {
             // What was asked for before it became private is not sent any more.
-            worker.forget(vault, path.clone());
-            self.asked.remove(path);
-            return;
+            return self.forget(pipeline, vault, path);
         }
         let lacking = missing.len();
         let documents: Vec<Vec<Input>> = missing.into_iter().filter(|document| !worker.refused(document)).collect();
@@ -45,7 +43,8 @@ impl PendingVectors {
             self.refused.insert(path.clone());
         }
         if documents.is_empty() {
-            return;
+            // Nor is what was asked for before it was undone.
+            return self.forget(pipeline, vault, path);
         }
         self.asked.insert(path.clone());
         worker.embed(EmbedJob {
@@ -59,6 +58,15 @@ impl PendingVectors {
             purpose: Purpose::Change,
             rebuild: None,
         });
+    }
+
+    /// A note is gone from a path, or lacks nothing: what was asked for there is not sent any more.
+    pub(super) fn forget(&mut self, pipeline: &NotePipeline, vault: u64, path: &VaultPath) {
+        if self.asked.remove(path)
+            && let Some(worker) = &pipeline.service.worker
+        {
+            worker.forget(vault, path.clone());
+        }
     }
 
     /// The vectors of a note have come, or are given up.
