@@ -54,9 +54,24 @@ pub(super) async fn carry_out(
     let (work, store, account, (vault, root), path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
     let Work { document, sketches, left, private } = work?;
     let shown = Arc::new((document, sketches));
-    let (narrow, held) = (false, None);
-    let mut note =
-        Note { author, tell, vault, root, path, pending, account, store, shown, private, left, stop, narrow, held };
+    let (narrow, refused, held) = (false, false, None);
+    let mut note = Note {
+        author,
+        tell,
+        vault,
+        root,
+        path,
+        pending,
+        account,
+        store,
+        shown,
+        private,
+        left,
+        stop,
+        narrow,
+        refused,
+        held,
+    };
     note.take_unkept().await;
     if !note.private && note.held.is_none() {
         note.take_given().await;
@@ -84,8 +99,10 @@ struct Note<'a> {
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
     stop: Stop,
-    /// Whether less of the note is shown, because the model found it too long.
+    /// Whether less of the note is shown in this round, because the model found it too long.
     narrow: bool,
+    /// Whether the model refused a question of this round.
+    refused: bool,
     /// What stops the asking.
     held: Option<Interrupted>,
 }
@@ -146,6 +163,7 @@ impl Note<'_> {
             self.held = Some(Interrupted::Draining);
             return;
         }
+        self.narrow |= std::mem::take(&mut self.refused);
         let mut waiting: VecDeque<Prompt> = self.prompts().into();
         let mut running = JoinSet::new();
         let stop = watch::Sender::new(false);
@@ -283,9 +301,9 @@ impl Note<'_> {
                 return Some(if more { ContextEvent::Tried(key) } else { self.give_up(n, key, flaw) });
             }
             // Once with less of the note around it, then without the note.
-            Err(Stopped::Refused) if !self.narrow && *tries < FULL_TRIES => self.narrow = true,
-            Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
-            Err(Stopped::Refused) => return Some(self.give_up(n, key, Flaw::Refusal)),
+            Err(Stopped::Refused) if *tries >= FULL_TRIES => return Some(self.give_up(n, key, Flaw::Refusal)),
+            Err(Stopped::Refused) if self.narrow => *tries = FULL_TRIES,
+            Err(Stopped::Refused) => self.refused = true,
         }
         None
     }

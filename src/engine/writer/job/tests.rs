@@ -187,3 +187,20 @@ fn what_is_not_wanted_any_more_is_not_sent_and_what_was_sent_is_kept() {
     assert!(matches!(said.end, Some(Err(Interrupted::Draining))), "{:?}", said.end);
     assert_eq!((bench.model.asked().len(), said.written.len(), bench.reserved()), (4, 4, 0));
 }
+
+#[test]
+fn a_note_that_is_too_long_is_shown_in_part_for_every_passage_and_then_not_at_all() {
+    let too_long = || {
+        let body = b"{\"error\":{\"message\":\"too long\",\"code\":\"context_length_exceeded\"}}".to_vec();
+        (SECOND, Say::This(What::Reply(400, Vec::new(), body)))
+    };
+    // (how many refusals there are, how many questions are asked, how many of these are without the note)
+    for (refusals, asked, simple) in [(4, 8, 0), (6, 10, 2), (8, 12, 4)] {
+        let bench = bench(4, |settings| settings.context.max_document_tokens = Some(100_000));
+        bench.answer((0..refusals).map(|_| too_long()));
+        write(&bench, &bench.save("a.md", &report(4)));
+        bench.drive(30 * SECOND);
+        let without = bench.model.asked().iter().filter(|task| task.contains("Note: ")).count();
+        assert_eq!((bench.model.asked().len(), without, said(&bench).written.len()), (asked, simple, 4));
+    }
+}
