@@ -146,7 +146,9 @@ impl Throttle {
     /// Puts other limits in force.
     pub(super) fn configure(&self, host: &HostConfig) {
         let mut state = self.state.lock();
-        *state = State { paused: state.paused, ..State::new(host) };
+        *state = State { paused: state.paused, insisted: state.insisted, ..State::new(host) };
+        // On mains the user's word is over.
+        state.look(machine::now());
     }
 
     /// What has to wait.

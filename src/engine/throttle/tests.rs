@@ -31,3 +31,27 @@ fn who_insists_on_battery_gets_no_more_memory() {
     assert_eq!(of(Memory::Tight).level(), Brake::Off);
     assert_eq!(of(Memory::Short).level(), Brake::All);
 }
+
+#[test]
+fn who_insists_on_battery_goes_on_after_a_reload_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let battery = dir.path().join("BAT0");
+    std::fs::create_dir(&battery).unwrap();
+    for (name, text) in [("type", "Battery"), ("status", "Discharging"), ("capacity", "10")] {
+        std::fs::write(battery.join(name), text).unwrap();
+    }
+    let host = HostConfig { battery: Some(dir.path().to_owned()), ..HostConfig::default() };
+    let throttle = Throttle::new(&host, dir.path());
+    throttle.look(true);
+    assert_eq!(throttle.level(), Brake::All);
+    throttle.insist();
+    throttle.configure(&host);
+    throttle.look(true);
+    assert_eq!(throttle.level(), Brake::Off);
+    // Mains ends it, whatever was read meanwhile.
+    std::fs::write(battery.join("status"), "Charging").unwrap();
+    throttle.configure(&host);
+    std::fs::write(battery.join("status"), "Discharging").unwrap();
+    throttle.look(true);
+    assert_eq!(throttle.level(), Brake::All);
+}
