@@ -309,7 +309,7 @@ impl Buyer {
         let left = self.left_of_run(at);
         if self.pending.run.is_none() && self.pending.counters.sum().rebuild > 0 {
             // Workers had these notes when the rebuild ended.
-            return self.pending.take_back_rebuild(at.pipeline);
+            return self.pending.take_back_rebuild(at.pipeline, false);
         }
         let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
@@ -346,7 +346,8 @@ impl Buyer {
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
         self.pending.ask_no_more();
         self.stopped = Some((run.job, run.id));
-        let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
+        let ran_out = run.over.is_some();
+        let taken_back = self.pending.take_back_rebuild(at.pipeline, ran_out).and_then(|()| Run::forget(at.pipeline));
         at.actor.change_part(run.job, |part| part.problem = Some(why.to_owned()));
         at.actor.end_step(run.job, at.actor.ended_early(run.job));
         taken_back
@@ -449,7 +450,10 @@ impl Buyer {
                 }
                 match (&end, job) {
                     (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
-                    (End::Stopped(why), Some(_)) => return self.stop_run(at, why),
+                    (End::Stopped(why), Some(_)) => {
+                        self.pending.run.iter_mut().for_each(|run| run.over = Some(why.clone()));
+                        return self.stop_run(at, why);
+                    }
                     _ => {}
                 }
                 match end {
