@@ -48,7 +48,7 @@ impl Indexer {
             let notes = other.store.notes().map_err(|error| error.to_string())?;
             let by: HashSet<String> = notes.iter().map(|note| own.contextualizer(note.kind.as_deref())).collect();
             let is_own = |context: &ContextRecord| context.is_paid() && by.contains(&context.generation);
-            other.hand_down(own, &actor.place.dir, &is_own)?;
+            own.take_from(&other.store, &actor.place.dir, &is_own)?;
         }
         Ok(())
     }
