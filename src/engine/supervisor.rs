@@ -404,7 +404,8 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
                 engine.indexers.send(vault, indexer::Event::Context { path, event });
             }
         };
-        let writer = Writer::start(&config, &shared.provider, &shared.spender, &shared.teams, tell);
+        let Shared { provider, spender, indexers, teams, .. } = &**shared;
+        let writer = Writer::start(&config, provider, (spender, &indexers.unkept, teams), tell);
         if let Err(why) = &writer {
             tracing::error!("contexts cannot be asked for: {why}");
         }

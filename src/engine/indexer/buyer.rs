@@ -134,20 +134,24 @@ impl Buyer {
 
     /// The writer says what came of a job.
     pub(super) fn take(&mut self, at: &At<'_>, path: VaultPath, event: ContextEvent) -> Result<(), EngineError> {
-        if matches!(event, ContextEvent::Written(..)) {
+        if matches!(event, ContextEvent::Written) {
             at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
-        if let Some(held) = self.pending.take(at.pipeline, path, event, machine::now())? {
-            self.hold(&held, at.actor.shared.is_inactive());
+        match self.pending.take(at.pipeline, path, event, machine::now())? {
+            // The store is opened anew.
+            Some(Interrupted::Unkept(message)) => Err(EngineError::Io { path: at.actor.place.dir.clone(), message }),
+            held => {
+                held.iter().for_each(|held| self.hold(held, at.actor.shared.is_inactive()));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
     fn hold(&mut self, held: &Interrupted, of_generation: bool) {
         let now = machine::now();
         let until = match held {
-            Interrupted::Changed | Interrupted::Draining => None,
+            Interrupted::Changed | Interrupted::Draining | Interrupted::Unkept(_) => None,
             held if held.ends_rebuild() => {
                 if let Some(run) = &mut self.pending.run {
                     run.over.get_or_insert_with(|| held.end_of_rebuild(of_generation));
