@@ -202,6 +202,12 @@ impl Throttle {
         self.state.lock().measure()
     }
 
+    /// Whether memory that was short no longer is. Work measures it, but perhaps there is none any more.
+    pub(super) fn is_relieved(&self) -> bool {
+        let mut state = self.state.lock();
+        state.memory == Memory::Short && state.measure() != Memory::Short
+    }
+
     /// Whether there is memory to open a vault with, so many bytes of it at once.
     ///
     /// # Errors

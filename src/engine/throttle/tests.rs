@@ -55,3 +55,12 @@ fn who_insists_on_battery_goes_on_after_a_reload_too() {
     throttle.look(true);
     assert_eq!(throttle.level(), Brake::All);
 }
+
+#[test]
+fn memory_that_was_short_when_the_last_work_ended_is_measured_again() {
+    let limits = MemoryLimits { small_steps: u64::MAX, bulk_waits: u64::MAX, opens: u64::MAX };
+    let state = Mutex::new(State { memory: Memory::Short, limits, ..State::new(&HostConfig::default()) });
+    let throttle = Throttle { state, pause_file: PathBuf::new() };
+    assert!(throttle.all_waits() && throttle.is_relieved());
+    assert!(!throttle.all_waits() && !throttle.is_relieved());
+}
