@@ -366,6 +366,26 @@ fn what_is_gone_private_or_undone_while_its_vectors_wait_is_not_sent() {
     assert_eq!(left.collect::<Vec<_>>(), [""; 0]);
 }
 
+#[test]
+fn vectors_of_more_notes_than_are_ordered_at_once_all_come_and_once() {
+    let server = Vectors::start(24);
+    let place = Place::with(&NOTES);
+    place.configure(&server.config("openai", "m", ""));
+    let mut daemon = place.spawn(&["run"]);
+    wait_served_by(&mut daemon, "openai m 24");
+    server.latency(Duration::from_millis(100));
+    for n in 0..1500 {
+        place.write(&format!("n{n}.md"), format!("# Note {n}\n\nAbout the number {n} alone.\n"));
+    }
+    daemon.wait_vault("indexed", |vault| vault.notes == 1503);
+    wait_served_by(&mut daemon, "openai m 24");
+    let mut sent = server.texts();
+    let all = sent.len();
+    sent.sort_unstable();
+    sent.dedup();
+    assert_eq!((all, sent.len()), (1503, 1503));
+}
+
 /// Words of the notes with their subjects, and a word of another language for each.
 const SUBJECTS: [&[&str]; 3] = [
     &["harbour", "floods", "tides", "storms", "прилив"],

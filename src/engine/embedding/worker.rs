@@ -316,7 +316,9 @@ impl EmbedQueue {
             return;
         }
         let key = (job.vault, job.path.clone());
-        self.drop_waiting(|of| *of == key);
+        if self.orders.contains_key(&key) {
+            self.drop_waiting(|of| *of == key);
+        }
         let documents = std::mem::take(&mut job.documents);
         let (bulk, cache) = (job.bulk, job.cache.clone());
         let flying = self.flying.values().flat_map(|flight| &flight.batch).chain(self.again.iter().flatten());

@@ -295,7 +295,8 @@ impl Indexer {
 
     /// Decides again about notes whose vectors have come.
     fn poll_vectors(&mut self) {
-        let arrived = self.vectors.take_arrived().into_iter();
+        let rests = self.notes.work.queued() + self.notes.work.under_way() == 0;
+        let arrived = self.vectors.take_arrived(rests).into_iter();
         let known = arrived.filter(|path| self.notes.commit.known().at(path).is_some());
         let tasks: Vec<Task> = known.map(Task::again).collect();
         if !tasks.is_empty() {
