@@ -66,8 +66,11 @@ const BEGINNING_CHARS: usize = 400;
 const DEFAULT_VERSION: u32 = 1;
 
 /// How a context was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Form {
     /// The whole note, JSON for all passages that need a context.
     Note,

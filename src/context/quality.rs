@@ -32,8 +32,9 @@ pub const GOOD: f32 = 0.70;
 pub const WEAK: f32 = 0.50;
 
 /// Why a text is rejected outright.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Flaw {
     /// Nothing is left of it.
     Empty,

@@ -7,10 +7,10 @@ use tokio::sync::watch;
 
 use super::decide::NotePipeline;
 use super::interrupted::Interrupted;
+use context::Expansion;
 use context::document::Document;
 use context::plan::PendingContext;
 use context::quality::Flaw;
-use context::{ContextRecord, Expansion};
 use note::VaultPath;
 use note::fingerprint::{ContextKey, Sketch};
 use provider::ledger::Purpose;
@@ -41,11 +41,10 @@ pub(super) struct ContextJob {
 /// What comes of a job, piece by piece; the last piece is [`ContextEvent::End`].
 #[derive(Debug)]
 pub(super) enum ContextEvent {
-    /// A context was written, and is in the journal and the archive. The record comes along only if it could not be put
-    /// there.
-    Written(ContextKey, Option<Box<ContextRecord>>),
+    /// A context was written, and is in the journal and the archive.
+    Written,
     /// The same for a context that costs nothing now: a team had it, or it had waited for room on the disk.
-    Given(ContextKey, Option<Box<ContextRecord>>),
+    Given,
     /// An answer was of no use; there are tries left.
     Tried(ContextKey),
     /// An answer was of no use, and it was the last try.

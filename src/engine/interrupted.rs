@@ -12,6 +12,8 @@ pub(super) enum Interrupted {
     Changed,
     /// A limit of the budget.
     Budget(OverBudget),
+    /// A context cannot be written to the disk, and waits in memory.
+    Unkept(String),
     /// The provider: see [`provider::CompletionClient::health`].
     Provider(String),
     /// The model has given nothing that could be used for a long while; what the provider said last, if it refuses.
@@ -53,6 +55,7 @@ impl fmt::Display for Interrupted {
         match self {
             Interrupted::Changed => f.write_str("the note has changed"),
             Interrupted::Budget(refused) => f.write_str(&budget_message(refused)),
+            Interrupted::Unkept(why) => write!(f, "a context could not be kept: {why}"),
             Interrupted::Provider(message) => f.write_str(message),
             Interrupted::Useless(Some(why)) => write!(
                 f,

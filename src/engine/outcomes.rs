@@ -123,12 +123,7 @@ impl Outcomes {
 
     /// A context was taken.
     pub(super) fn taken(&self, form: Form, weak: bool) {
-        let form = match form {
-            Form::Note => "note",
-            Form::Chunk => "chunk",
-            Form::Simple => "simple",
-        };
-        self.count(format!("taken_{form}"));
+        self.count(format!("taken_{}", <&str>::from(form)));
         if weak {
             self.count("weak".to_owned());
         }
@@ -146,23 +141,12 @@ impl Outcomes {
 
     /// A context was rejected.
     pub(super) fn rejected(&self, flaw: Flaw) {
-        // The names on the wire, as serde writes them.
-        let name = serde_json::to_value(flaw).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-        self.count(format!("rejected_{name}"));
+        self.count(format!("rejected_{}", <&str>::from(flaw)));
     }
 
     /// A call failed.
     pub(super) fn failed(&self, kind: FailureKind) {
-        let name = match kind {
-            FailureKind::Unauthorized => "unauthorized",
-            FailureKind::UnknownModel => "unknown_model",
-            FailureKind::SpendLimit => "spend_limit",
-            FailureKind::TooLong => "too_long",
-            FailureKind::Rejected => "refused",
-            FailureKind::Unavailable => "unavailable",
-            FailureKind::Cancelled => "cancelled",
-        };
-        self.count(format!("failed_{name}"));
+        self.count(format!("failed_{}", <&str>::from(kind)));
     }
 
     /// The template stays, after all tries.

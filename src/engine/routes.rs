@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::VaultShared;
 use super::indexer::Event;
+use super::unkept::Unkept;
 
 /// The inboxes of all indexers. The supervisor adds and removes them.
 #[derive(Default)]
@@ -18,6 +19,8 @@ pub(super) struct Indexers {
     pub(super) inactive: ArcSwap<Vec<Arc<VaultShared>>>,
     /// What the supervisor could not start.
     problem: Mutex<Option<String>>,
+    /// Contexts that they have bought and that are yet to be written.
+    pub(super) unkept: Arc<Unkept>,
 }
 
 impl Indexers {

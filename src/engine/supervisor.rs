@@ -54,8 +54,8 @@ pub(super) enum Event {
     Ended { id: u64, died: bool },
     /// A user's request about a generation.
     Generation { vault: u64, name: String, request: GenerationRequest, reply: Reply },
-    /// The contexts of a generation to be dropped are in the archive of the one that answers, or why they are not.
-    Archived { id: u64, result: Result<(), String>, reply: Reply },
+    /// A generation was dropped, or why it stays.
+    Dropped { child: Box<Child>, result: Result<(), String>, reply: Reply },
     /// Pauses all work until the given time, or until `Resume`.
     Pause(Until),
     /// Ends a pause.
@@ -87,9 +87,12 @@ pub(super) struct Child {
 
 impl Child {
     /// Waits until its thread has released the store, for at most [`CLOSE_WITHIN`].
-    pub(super) fn wait_closed(&self) {
+    pub(super) fn wait_closed(&self) -> Result<(), String> {
         // Nothing is ever sent: the channel disconnects when the thread ends.
-        let _ = self.ended.recv_timeout(CLOSE_WITHIN);
+        match self.ended.recv_timeout(CLOSE_WITHIN) {
+            Err(RecvTimeoutError::Disconnected) => Ok(()),
+            _ => Err("its indexer does not end".to_owned()),
+        }
     }
 }
 
@@ -162,7 +165,7 @@ impl Supervisor {
             Event::Beat | Event::Stop => {}
             Event::Ended { id, died } => self.ended(id, died),
             Event::Generation { vault, name, request, reply } => self.generation(vault, &name, request, reply),
-            Event::Archived { id, result, reply } => self.archived(id, result, &reply),
+            Event::Dropped { child, result, reply } => self.dropped(*child, result, &reply),
             Event::Pause(until) => self.pause(Some(until)),
             Event::Resume => {
                 self.pause(None);
@@ -187,10 +190,13 @@ impl Supervisor {
         self.shared.indexers.send_all(|| indexer::Event::Wake);
     }
 
-    /// Ends a pause that is over, and rescans all vaults if the machine slept: it sent no events meanwhile.
+    /// Ends a pause that is over, lets go on what waited for memory, and rescans all vaults if the machine slept: it sent no events meanwhile.
     fn check_clock(&mut self) {
         if self.shared.throttle.pause_left().is_some_and(|left| left.is_zero()) {
             self.pause(None);
+        }
+        if self.shared.throttle.is_relieved() {
+            self.shared.indexers.send_all(|| indexer::Event::Wake);
         }
         let asleep = time_asleep();
         if asleep > self.asleep + Duration::from_secs(5) {
@@ -401,7 +407,8 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
                 engine.indexers.send(vault, indexer::Event::Context { path, event });
             }
         };
-        let writer = Writer::start(&config, &shared.provider, &shared.spender, &shared.teams, tell);
+        let Shared { provider, spender, indexers, teams, .. } = &**shared;
+        let writer = Writer::start(&config, provider, (spender, &indexers.unkept, teams), tell);
         if let Err(why) = &writer {
             tracing::error!("contexts cannot be asked for: {why}");
         }

@@ -206,6 +206,10 @@ impl Bench {
         fs::write(self.dir.path().join("vault").join(name), text).unwrap();
     }
 
+    pub(crate) fn remove(&self, name: &str) {
+        fs::remove_file(self.dir.path().join("vault").join(name)).unwrap();
+    }
+
     /// Writes a note, decides about it and stores what was decided.
     pub(crate) fn save(&self, name: &str, text: &str) -> NoteRecord {
         self.write(name, text);

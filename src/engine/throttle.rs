@@ -146,7 +146,9 @@ impl Throttle {
     /// Puts other limits in force.
     pub(super) fn configure(&self, host: &HostConfig) {
         let mut state = self.state.lock();
-        *state = State { paused: state.paused, ..State::new(host) };
+        *state = State { paused: state.paused, insisted: state.insisted, ..State::new(host) };
+        // On mains the user's word is over.
+        state.look(machine::now());
     }
 
     /// What has to wait.
@@ -198,6 +200,12 @@ impl Throttle {
     /// The state of the memory now. Callers ask before they begin work.
     pub(super) fn measure(&self) -> Memory {
         self.state.lock().measure()
+    }
+
+    /// Whether memory that was short no longer is. Work measures it, but perhaps there is none any more.
+    pub(super) fn is_relieved(&self) -> bool {
+        let mut state = self.state.lock();
+        state.memory == Memory::Short && state.measure() != Memory::Short
     }
 
     /// Whether there is memory to open a vault with, so many bytes of it at once.

@@ -17,6 +17,7 @@ use super::context_job::{ContextEvent, ContextJob};
 use super::own_text::AdHocContext;
 use crate::settings::Settings;
 use crate::team::Teams;
+use crate::unkept::Unkept;
 use context::plan::PendingContext;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
@@ -47,8 +48,7 @@ impl Writer {
     pub(super) fn start(
         config: &Settings,
         runtime: &ProviderRuntime,
-        spender: &Arc<Spender>,
-        teams: &Arc<Teams>,
+        (spender, unkept, teams): (&Arc<Spender>, &Arc<Unkept>, &Arc<Teams>),
         tell: impl Fn(u64, VaultPath, ContextEvent) + Send + Sync + 'static,
     ) -> Result<Option<Writer>, String> {
         let context = &config.context;
@@ -57,7 +57,7 @@ impl Writer {
         }
         let model = llm::model(context)?;
         let client = CompletionClient::new(context, &model)?;
-        let author = Author::new(client, model, spender.clone(), teams.clone(), config);
+        let author = Author::new(client, model, (spender.clone(), unkept.clone(), teams.clone()), config);
         let (commands, inbox) = mpsc::unbounded_channel();
         let (worker, tell) = (author.clone(), Arc::new(tell));
         runtime.background()?.spawn(serve(inbox, worker, tell));

@@ -150,7 +150,8 @@ impl Failure {
 }
 
 /// What follows from a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
     /// The key is missing, wrong, or lacks the right: nothing is asked until the configuration changes or the user
     /// resumes.
@@ -162,6 +163,7 @@ pub enum FailureKind {
     /// The prompt is too long for the model: shorten it.
     TooLong,
     /// The provider refuses this request and always will.
+    #[strum(serialize = "refused")]
     Rejected,
     /// The provider is down, or was a moment ago and is left alone: try later.
     Unavailable,

@@ -330,6 +330,62 @@ fn what_it_costs_is_in_the_ledger_and_kept_within_the_budget() {
     daemon.wait_for("held", |status| tells(status, "budget.day"));
 }
 
+#[test]
+fn what_is_gone_private_or_undone_while_its_vectors_wait_is_not_sent() {
+    let server = Vectors::start(24);
+    let place = Place::with(&NOTES);
+    let priced = |budget: &str| {
+        let more = "key_command = \"echo k\"\npasses_on = true\nprice_per_mtok = 100.0";
+        let embed = server.config("openai", "m", &format!("{more}\n[budget]\n{budget}"));
+        place.configure(&format!("private = [\"Private/**\"]\n{embed}"));
+    };
+    priced("rebuild = 5.0");
+    let mut daemon = place.spawn(&["run"]);
+    wait_served_by(&mut daemon, "openai m 24");
+    priced("day = 0.0");
+    daemon.reload();
+    place.write("Glass.md", "# Glass\n\nAnnealing relieves stresses.\n");
+    place.write("Paper.md", "# Paper\n\nWashi lies drying upon cedar boards.\n");
+    place.write("Bread.md", format!("{}Unbaked thoughts.\n", NOTES[1].1));
+    daemon.wait_for("all wait", |status| status.embedding.waiting == 3 && tells(status, "budget.day"));
+    std::fs::create_dir(place.vault.join("Private")).unwrap();
+    std::fs::rename(place.vault.join("Glass.md"), place.vault.join("Private/Glass.md")).unwrap();
+    std::fs::remove_file(place.vault.join("Paper.md")).unwrap();
+    place.write("Bread.md", NOTES[1].1);
+    daemon.wait_holding("annealing", &["Private/Glass.md"]);
+    daemon.wait_holding("washi", &[]);
+    daemon.wait_holding("unbaked", &[]);
+    priced("day = 5.0");
+    daemon.reload();
+    daemon.resume();
+    place.write("Wool.md", "# Wool\n\nCarding aligns fibres.\n");
+    eventually("the next is sent", || server.texts().iter().any(|text| text.contains("Carding")));
+    daemon.wait_for("nothing waits", |status| status.embedding.waiting == 0);
+    let sent = server.texts().join("\n");
+    let left = ["Annealing", "Washi", "Unbaked"].into_iter().filter(|word| sent.contains(word));
+    assert_eq!(left.collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn vectors_of_more_notes_than_are_ordered_at_once_all_come_and_once() {
+    let server = Vectors::start(24);
+    let place = Place::with(&NOTES);
+    place.configure(&server.config("openai", "m", ""));
+    let mut daemon = place.spawn(&["run"]);
+    wait_served_by(&mut daemon, "openai m 24");
+    server.latency(Duration::from_millis(100));
+    for n in 0..1500 {
+        place.write(&format!("n{n}.md"), format!("# Note {n}\n\nAbout the number {n} alone.\n"));
+    }
+    daemon.wait_vault("indexed", |vault| vault.notes == 1503);
+    wait_served_by(&mut daemon, "openai m 24");
+    let mut sent = server.texts();
+    let all = sent.len();
+    sent.sort_unstable();
+    sent.dedup();
+    assert_eq!((all, sent.len()), (1503, 1503));
+}
+
 /// Words of the notes with their subjects, and a word of another language for each.
 const SUBJECTS: [&[&str]; 3] = [
     &["harbour", "floods", "tides", "storms", "прилив"],

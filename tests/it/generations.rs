@@ -6,7 +6,7 @@ use protocol::generations::{
     BuildGenerationRequest, DEFAULT_GENERATION, DropGenerationRequest, GenerationInfo, GenerationsRequest,
     UseGenerationRequest,
 };
-use protocol::jobs::JobState;
+use protocol::jobs::{CancelRequest, JobState};
 use protocol::search::{Contextual, SearchRequest};
 use protocol::status::RunState;
 
@@ -187,6 +187,22 @@ fn a_generation_that_is_dropped_leaves_what_was_paid_for() {
         String::from_utf8(out.stdout).unwrap().lines().count()
     });
     assert_eq!((exported, model.calls()), (Some(12), calls), "the archive has every context");
+}
+
+#[test]
+fn answers_under_way_when_a_generation_is_dropped_are_paid_for_once() {
+    let model = Model::start();
+    let place = place(&model);
+    let mut daemon = start(&place);
+    model.latency(std::time::Duration::from_secs(3));
+    let job = daemon.ask(&bold(false)).job;
+    eventually("all calls are under way", || model.calls() == 4);
+    daemon.ask(&CancelRequest { job: Some(job), ..CancelRequest::default() });
+    daemon.ask(&drop_of("bold"));
+    assert!(!of(&mut daemon, "bold").built);
+    model.latency(std::time::Duration::ZERO);
+    build(&mut daemon);
+    assert_eq!((model.calls(), of(&mut daemon, "bold").waiting), (4, 0));
 }
 
 #[test]

@@ -9,14 +9,13 @@ use super::Halt;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
 use super::{BatchEvent, BatchJob, Control, End, Tell};
 use crate::ask::Author;
-use crate::context_job::{ContextEvent, ContextJob, Work, prepare};
+use crate::context_job::{ContextEvent, ContextJob, prepare};
 use crate::interrupted::{Interrupted, budget_message};
 use crate::now_s;
 use context::cost;
 use context::cost::Usage;
 use context::plan::Reason;
 use context::prompt::Prompt;
-use note::VaultPath;
 use provider::ledger::{OverBudget, Purpose};
 use provider::spender::{Purchase, StandingReservation};
 use provider::{Account, Batches};
@@ -110,7 +109,9 @@ fn write(
     tell: &Tell,
 ) -> io::Result<()> {
     let Ok(mut work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
-    take_unkept(author, job, &mut work, tell)?;
+    if author.take_unkept(job, &mut work).map_err(io::Error::other)? {
+        tell(BatchEvent::Note(job.path.clone(), ContextEvent::Given));
+    }
     let no = job.pipeline.store.note(&job.path).map_err(io::Error::other)?.map(|note| note.no);
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
@@ -137,23 +138,6 @@ fn write(
         sheet.micro_dollars = sheet.micro_dollars.zip(micro_dollars).map(|(sum, one)| sum.saturating_add(one));
         sheet.tokens = sheet.tokens.saturating_add(upper.input).saturating_add(upper.output);
         sheet.draft.add(&item, batches.bytes(&item.id, &item.prompt))?;
-    }
-    Ok(())
-}
-
-/// Keeps contexts that were bought before and could not be written then, so that they are not asked for.
-fn take_unkept(author: &Author, job: &ContextJob, work: &mut Work, tell: &Tell) -> io::Result<()> {
-    let (root, store) = (&job.pipeline.root, &job.pipeline.store);
-    let is_gone = |note: &VaultPath| matches!(store.note(note), Ok(None));
-    for (key, due) in &job.pending {
-        let Some(mut record) = author.unkept.take(root, &job.path, *key, is_gone) else { continue };
-        record.written_at = record.written_at.max(due.since);
-        if let Err(error) = store.keep_context_of(&job.path, &work.document.tags, *key, &record) {
-            author.unkept.put(root, &job.path, *key, record, !work.private);
-            return Err(io::Error::other(error));
-        }
-        work.left.retain(|_, (left, _)| left != key);
-        tell(BatchEvent::Note(job.path.clone(), ContextEvent::Given(*key, None)));
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ fn answered(
                 if item.no.is_some() && item.no == store.note(&item.path)?.map(|note| note.no) {
                     late::keep(store, &item.path, &item.document, wanted.key, &record)?;
                 }
-                tell(BatchEvent::Note(item.path.clone(), ContextEvent::Written(wanted.key, None)));
+                tell(BatchEvent::Note(item.path.clone(), ContextEvent::Written));
             }
             Err(Stopped::Flaw(_)) => tried(store, item, wanted, tell)?,
             Err(Stopped::Refused) => {}

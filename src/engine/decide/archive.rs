@@ -12,7 +12,7 @@ use context::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
 use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
-use store::{ArchivedAll, Holder, StoreError};
+use store::{ArchivedAll, Holder, Store, StoreError};
 use vault::read::ReadError;
 
 /// The note for which the archive is searched.
@@ -32,18 +32,18 @@ impl NotePipeline {
         Claimant { path: &record.path, moved_from: None, stat: record.stat, private }
     }
 
-    /// Puts the contexts of this generation that are `wanted` into the archive of another, by a file in `dir`.
-    pub(crate) fn hand_down(
+    /// Takes the contexts of another generation that are `wanted` into the archive of this one, by a file in `dir`.
+    pub(crate) fn take_from(
         &self,
-        to: &NotePipeline,
+        from: &Store,
         dir: &Path,
         wanted: &dyn Fn(&ContextRecord) -> bool,
     ) -> Result<(), String> {
         let path = dir.join("contexts.jsonl");
         let written = File::create(&path).map_err(|error| error.to_string())?;
-        self.store.export_those(BufWriter::new(written), wanted).map_err(|error| error.to_string())?;
+        from.export_those(BufWriter::new(written), wanted).map_err(|error| error.to_string())?;
         let file = File::open(&path).map_err(|error| error.to_string())?;
-        let report = to.store.import(BufReader::new(file)).map_err(|error| error.to_string())?;
+        let report = self.store.import(BufReader::new(file)).map_err(|error| error.to_string())?;
         match report.bad.first() {
             Some((line, why)) => Err(format!("line {line} of its contexts: {why}")),
             None => std::fs::remove_file(&path).map_err(|error| error.to_string()),

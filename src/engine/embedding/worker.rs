@@ -129,7 +129,7 @@ impl Worker {
         landed
     }
 
-    /// Whether the embedder refused an input of a document for good.
+    /// Whether it refused an input for good.
     pub(crate) fn refused(&self, document: &[Input]) -> bool {
         self.count_refused(document.iter().map(|input| &input.hash)) > 0
     }
@@ -218,12 +218,13 @@ struct EmbedQueue {
     /// What was sent and has to be sent once more.
     again: VecDeque<Vec<Parcel>>,
     flying: HashMap<u64, Flight>,
+    /// What has come and is yet to be written.
+    unwritten: VecDeque<(Parcel, Arc<[(InputHash, Vector)]>)>,
     /// Vaults of which nothing more is sent. Their numbers do not come again.
     closed: HashSet<u64>,
     trust: Trust,
     /// What the embedder refused in every length before it took any.
     doubted: Vec<Parcel>,
-    next: u64,
     /// Nothing is sent until then.
     until: Option<Instant>,
 }
@@ -249,17 +250,17 @@ impl EmbedQueue {
             bulk: VecDeque::new(),
             again: VecDeque::new(),
             flying: HashMap::new(),
+            unwritten: VecDeque::new(),
             closed: HashSet::new(),
             trust: Trust::Untried,
             doubted: Vec::new(),
-            next: 0,
             until: None,
         }
     }
 
     async fn run(mut self, mut inbox: UnboundedReceiver<Command>) {
         loop {
-            self.pump();
+            self.go_on().await;
             let until = self.until.unwrap_or_else(|| machine::now() + LOOK_AGAIN * 120);
             match tokio::time::timeout_at(until.into(), inbox.recv()).await {
                 Ok(Some(Command::Stop) | None) => return,
@@ -315,11 +316,14 @@ impl EmbedQueue {
             return;
         }
         let key = (job.vault, job.path.clone());
-        self.drop_waiting(|of| *of == key);
+        if self.orders.contains_key(&key) {
+            self.drop_waiting(|of| *of == key);
+        }
         let documents = std::mem::take(&mut job.documents);
         let (bulk, cache) = (job.bulk, job.cache.clone());
         let flying = self.flying.values().flat_map(|flight| &flight.batch).chain(self.again.iter().flatten());
-        let under_way = flying.filter(|parcel| parcel.of == key).count();
+        let under_way = flying.chain(self.unwritten.iter().map(|(parcel, _)| parcel));
+        let under_way = under_way.filter(|parcel| parcel.of == key).count();
         let left = documents.len() + under_way;
         self.orders.insert(key.clone(), Open { job, left, problem: None });
         let parcel = |document| Parcel { of: key.clone(), document, cache: cache.clone(), cuts: 0 };
@@ -330,6 +334,14 @@ impl EmbedQueue {
             let parcels: Vec<Parcel> = parcels.collect();
             self.saved.extend(parcels.into_iter().rev());
         }
+    }
+
+    /// Does what can be done now.
+    async fn go_on(&mut self) {
+        if !self.unwritten.is_empty() && self.until.is_none_or(|until| until <= machine::now()) {
+            self.write(true).await;
+        }
+        self.pump();
     }
 
     /// Sends batches while there is room and something to send.
@@ -398,7 +410,17 @@ impl EmbedQueue {
         let Some(open) = batch.first().and_then(|parcel| self.orders.get(&parcel.of)) else { return };
         let wanted = Arc::new(());
         let still = Arc::downgrade(&wanted);
-        let account = self.account(&open.job, Wanted::so_long(move || still.strong_count() > 0));
+        // The call serves all notes of its batch, and the ledger has it under the first.
+        let job = &open.job;
+        let account = Account {
+            spender: self.spender.clone(),
+            vault: job.vault_name.as_str().into(),
+            path: job.path.to_string().into(),
+            reason: job.reason,
+            purpose: job.purpose,
+            rebuild: job.rebuild,
+            wanted: Some(Wanted::so_long(move || still.strong_count() > 0)),
+        };
         let shortened = |input: &Input, cuts| {
             let text = cut(&input.text, cuts).to_owned();
             Input { hash: input.hash, context: input.context.min(text.len()), text, ..input.clone() }
@@ -407,26 +429,13 @@ impl EmbedQueue {
             .iter()
             .map(|parcel| parcel.document.iter().map(|input| shortened(input, parcel.cuts)).collect())
             .collect();
-        self.next += 1;
-        let (number, answers) = (self.next, self.answers.clone());
+        let number = self.flying.keys().max().map_or(0, |last| last + 1);
+        let answers = self.answers.clone();
         self.flying.insert(number, Flight { batch, wanted: Some(wanted), landing: Vec::new() });
         self.embedder.embed_then(&documents, account, move |made| {
             // The task may have ended.
             let _ = answers.send(Command::Done(number, made));
         });
-    }
-
-    /// The account of a call: it serves all notes of its batch, and the ledger has it under the first.
-    fn account(&self, job: &EmbedJob, wanted: Wanted) -> Account {
-        Account {
-            spender: self.spender.clone(),
-            vault: job.vault_name.as_str().into(),
-            path: job.path.to_string().into(),
-            reason: job.reason,
-            purpose: job.purpose,
-            rebuild: job.rebuild,
-            wanted: Some(wanted),
-        }
     }
 
     async fn done(&mut self, number: u64, result: Result<Made, EmbedError>) {
@@ -459,28 +468,32 @@ impl EmbedQueue {
         }
     }
 
-    /// Puts vectors that came into the caches of their vaults.
     async fn keep(&mut self, batch: Vec<Parcel>, vectors: Vec<Vector>) {
-        let mut vectors = vectors.into_iter();
+        let (again, mut vectors) = (!self.unwritten.is_empty(), vectors.into_iter());
         for parcel in batch {
-            let of_it: Vec<(InputHash, Vector)> = parcel
-                .document
-                .iter()
-                .map(|input| input.hash)
-                .zip(vectors.by_ref().take(parcel.document.len()))
-                .collect();
+            let of_it = parcel.document.iter().map(|input| input.hash).zip(vectors.by_ref()).collect();
+            self.unwritten.push_back((parcel, of_it));
+        }
+        self.write(again).await;
+    }
+
+    /// Puts vectors that came into the caches of their vaults, perhaps `again`. If that fails, they wait in memory,
+    /// because they were paid for, and nothing is sent meanwhile.
+    async fn write(&mut self, again: bool) {
+        while let Some((parcel, vectors)) = self.unwritten.pop_front() {
             // A vault that was closed meanwhile asks again when it is opened.
-            let cache = parcel.cache.upgrade();
-            // On another thread: other calls go on while this waits for the disk.
+            let (cache, of_it) = (parcel.cache.upgrade(), vectors.clone());
+            // On another thread, because this may wait for the disk.
             let keep = machine::blocking(move || cache.map_or(Ok(()), |cache| cache.put(&of_it)));
             let kept = keep.await.map_err(|error| error.to_string());
             if let Err(error) = kept.and_then(|kept| kept.map_err(|error| error.to_string())) {
-                tracing::warn!(error, "vectors could not be kept; they are made once more");
-                self.hold(LOOK_AGAIN, format!("vectors cannot be written: {error}"));
-                self.again.push_back(vec![parcel]);
-                continue;
+                self.unwritten.push_front((parcel, vectors));
+                return self.hold(LOOK_AGAIN, format!("vectors cannot be written: {error}"));
             }
             self.finish(&parcel, None);
+        }
+        if again {
+            self.let_go();
         }
     }
 
@@ -539,12 +552,8 @@ impl EmbedQueue {
         }
         if let Some(open) = self.orders.remove(&parcel.of) {
             let (vault, path) = parcel.of.clone();
-            (self.on_event)(EmbedEvent {
-                vault,
-                identity: self.embedder.identity().to_owned(),
-                path,
-                problem: open.problem,
-            });
+            let identity = self.embedder.identity().to_owned();
+            (self.on_event)(EmbedEvent { vault, identity, path, problem: open.problem });
         }
     }
 

@@ -134,20 +134,24 @@ impl Buyer {
 
     /// The writer says what came of a job.
     pub(super) fn take(&mut self, at: &At<'_>, path: VaultPath, event: ContextEvent) -> Result<(), EngineError> {
-        if matches!(event, ContextEvent::Written(..)) {
+        if matches!(event, ContextEvent::Written) {
             at.actor.engine.jobs.bought(at.actor.shared.id, 1);
         }
-        if let Some(held) = self.pending.take(at.pipeline, path, event, machine::now())? {
-            self.hold(&held, at.actor.shared.is_inactive());
+        match self.pending.take(at.pipeline, path, event, machine::now())? {
+            // The store is opened anew.
+            Some(Interrupted::Unkept(message)) => Err(EngineError::Io { path: at.actor.place.dir.clone(), message }),
+            held => {
+                held.iter().for_each(|held| self.hold(held, at.actor.shared.is_inactive()));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
     fn hold(&mut self, held: &Interrupted, of_generation: bool) {
         let now = machine::now();
         let until = match held {
-            Interrupted::Changed | Interrupted::Draining => None,
+            Interrupted::Changed | Interrupted::Draining | Interrupted::Unkept(_) => None,
             held if held.ends_rebuild() => {
                 if let Some(run) = &mut self.pending.run {
                     run.over.get_or_insert_with(|| held.end_of_rebuild(of_generation));
@@ -309,7 +313,7 @@ impl Buyer {
         let left = self.left_of_run(at);
         if self.pending.run.is_none() && self.pending.counters.sum().rebuild > 0 {
             // Workers had these notes when the rebuild ended.
-            return self.pending.take_back_rebuild(at.pipeline);
+            return self.pending.take_back_rebuild(at.pipeline, false);
         }
         let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
@@ -346,7 +350,8 @@ impl Buyer {
         tracing::warn!(vault = at.actor.place.vault.name, "the rebuild ends early: {why}");
         self.pending.ask_no_more();
         self.stopped = Some((run.job, run.id));
-        let taken_back = self.pending.take_back_rebuild(at.pipeline).and_then(|()| Run::forget(at.pipeline));
+        let ran_out = run.over.is_some();
+        let taken_back = self.pending.take_back_rebuild(at.pipeline, ran_out).and_then(|()| Run::forget(at.pipeline));
         at.actor.change_part(run.job, |part| part.problem = Some(why.to_owned()));
         at.actor.end_step(run.job, at.actor.ended_early(run.job));
         taken_back
@@ -449,7 +454,10 @@ impl Buyer {
                 }
                 match (&end, job) {
                     (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
-                    (End::Stopped(why), Some(_)) => return self.stop_run(at, why),
+                    (End::Stopped(why), Some(_)) => {
+                        self.pending.run.iter_mut().for_each(|run| run.over = Some(why.clone()));
+                        return self.stop_run(at, why);
+                    }
                     _ => {}
                 }
                 match end {

@@ -25,8 +25,8 @@ use crate::interrupted::{Interrupted, budget_message};
 use crate::runtime::GenerationRuntime;
 use context::ContextRecord;
 use context::plan::{PendingContext, Reason};
+use note::VaultPath;
 use note::fingerprint::{ContextKey, context_key};
-use note::{PRIVATE_TAG, VaultPath};
 use provider::ledger::{OverBudget, Purpose};
 use store::record::NoteRecord;
 
@@ -272,24 +272,11 @@ impl PendingContexts {
             asked.is_answered = true;
         }
         match event {
-            ContextEvent::Written(_, None) => {
+            ContextEvent::Written => {
                 self.runtime.wrote();
                 self.arrived.insert(path);
             }
-            ContextEvent::Given(_, None) => drop(self.arrived.insert(path)),
-            ContextEvent::Written(key, Some(record)) | ContextEvent::Given(key, Some(record)) => {
-                // The note may not be known any more. Nobody can tell here that it was public, so it counts as private.
-                let kept = pipeline.store.keep_context_of(&path, &[PRIVATE_TAG.to_owned()], key, &record);
-                if let Some(writer) = &self.runtime.writer {
-                    // The writer put it there.
-                    writer.author.unkept.take(&pipeline.root, &path, key, |_| false);
-                    if kept.is_err() {
-                        writer.author.unkept.put(&pipeline.root, &path, key, *record, false);
-                    }
-                }
-                self.arrived.insert(path);
-                kept?;
-            }
+            ContextEvent::Given => drop(self.arrived.insert(path)),
             ContextEvent::Tried(key) => self.tried(pipeline, &path, key, false)?,
             ContextEvent::GaveUp(key, flaw) => {
                 match self.failures.failed(&path, flaw) {
@@ -319,7 +306,7 @@ impl PendingContexts {
                     Interrupted::Changed => self.settle,
                     held if held.ends_rebuild() => BUSY_AGAIN,
                     Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
-                    Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,
+                    Interrupted::Unkept(_) | Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,
                 };
                 if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);

@@ -69,9 +69,9 @@ impl Failures {
         if counts.failed < FEWEST || counts.failed * 100 < asked * SHARE {
             return None;
         }
-        let mut flaws: BTreeMap<String, usize> = BTreeMap::new();
+        let mut flaws: BTreeMap<&str, usize> = BTreeMap::new();
         for flaw in self.notes.values().flatten() {
-            *flaws.entry(format!("{flaw:?}").to_lowercase()).or_default() += 1;
+            *flaws.entry(flaw.into()).or_default() += 1;
         }
         let flaw = flaws.into_iter().max_by_key(|(_, n)| *n).map_or_else(String::new, |(flaw, _)| format!(" ({flaw})"));
         let mut names: Vec<String> = self.notes.keys().take(NAMED).map(|path| format!("`{path}`")).collect();

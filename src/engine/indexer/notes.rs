@@ -408,7 +408,7 @@ impl NoteIndexer {
     pub(super) fn must_reopen(&mut self) -> bool {
         self.notice_cut();
         let due = self.failure.as_ref().is_some_and(|failure| failure.reopen_at <= machine::now());
-        if !due || self.is_at_work() || self.actor.engine.throttle.is_paused() {
+        if !due || !self.may_reopen() || self.actor.engine.throttle.is_paused() {
             return false;
         }
         match self.commit.pipeline.store.probe() {
@@ -457,13 +457,21 @@ impl NoteIndexer {
         self.freshness.is_walking() || !self.work.is_idle()
     }
 
+    /// Whether nothing is under way that opening the store anew would interrupt. What the battery or the memory keeps
+    /// waiting would wait in vain until then, for it could not be written.
+    fn may_reopen(&self) -> bool {
+        let level = self.actor.engine.throttle.level();
+        let waits = self.work.under_way() == 0 && self.work.is_kept(level) && !self.work.can_go_on(level);
+        !self.is_at_work() || (waits && !self.freshness.is_walking())
+    }
+
     /// When there is something to do without any event.
     pub(super) fn next_wake(&self) -> Option<Instant> {
         let locked = self.freshness.has_hints() && self.watch.disk.git_locked(&self.actor.place.vault.path);
         let deadlines = [
             self.freshness.next_wake(locked),
             self.guard.look_at().filter(|_| !self.freshness.is_walking()),
-            self.failure.as_ref().filter(|_| !self.is_at_work()).map(|failure| failure.reopen_at),
+            self.failure.as_ref().filter(|_| self.may_reopen()).map(|failure| failure.reopen_at),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -481,3 +489,6 @@ fn remedy(error: &str) -> &'static str {
         () => ": is the disk full?",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -120,8 +120,7 @@ impl Run {
     pub(crate) fn failed(&mut self, path: &VaultPath, flaw: Flaw) {
         self.failed += 1;
         if self.failures.len() < MOST_FAILED {
-            let why = serde_json::to_value(flaw).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-            self.failures.push(SkippedFile { path: path.to_string(), why });
+            self.failures.push(SkippedFile { path: path.to_string(), why: <&str>::from(flaw).to_owned() });
         }
     }
 

@@ -48,7 +48,7 @@ impl Indexer {
             let notes = other.store.notes().map_err(|error| error.to_string())?;
             let by: HashSet<String> = notes.iter().map(|note| own.contextualizer(note.kind.as_deref())).collect();
             let is_own = |context: &ContextRecord| context.is_paid() && by.contains(&context.generation);
-            other.hand_down(own, &actor.place.dir, &is_own)?;
+            own.take_from(&other.store, &actor.place.dir, &is_own)?;
         }
         Ok(())
     }
@@ -163,12 +163,14 @@ impl Indexer {
                         moved_from.iter().for_each(|old| migration.note_changed(vault.0, old));
                     }
                     if let Some(old) = &moved_from {
+                        self.vectors.forget(&self.notes.commit.pipeline, vault.0, old);
                         self.buyer.pending.moved(old, &record.path);
                     }
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
                     self.migration.iter_mut().for_each(|migration| migration.note_changed(vault.0, &path));
+                    self.vectors.forget(&self.notes.commit.pipeline, vault.0, &path);
                     self.buyer.pending.removed(&path, no);
                 }
             }
@@ -293,7 +295,8 @@ impl Indexer {
 
     /// Decides again about notes whose vectors have come.
     fn poll_vectors(&mut self) {
-        let arrived = self.vectors.take_arrived().into_iter();
+        let rests = self.notes.work.queued() + self.notes.work.under_way() == 0;
+        let arrived = self.vectors.take_arrived(rests).into_iter();
         let known = arrived.filter(|path| self.notes.commit.known().at(path).is_some());
         let tasks: Vec<Task> = known.map(Task::again).collect();
         if !tasks.is_empty() {

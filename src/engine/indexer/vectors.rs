@@ -10,11 +10,16 @@ use note::VaultPath;
 use provider::ledger::Purpose;
 use store::record::NoteRecord;
 
+/// Notes whose vectors are ordered at the same time at most: their texts are held in memory. Saves may be more.
+const ORDERED: usize = 256;
+
 /// What an indexer knows of vectors that have not come yet.
 #[derive(Default)]
 pub(super) struct PendingVectors {
     /// Notes whose vectors were asked of the embedder that serves.
     asked: BTreeSet<VaultPath>,
+    /// Notes that wait until fewer are asked for: they are decided about again then.
+    later: BTreeSet<VaultPath>,
     /// Notes of which the embedder refused a text.
     refused: BTreeSet<VaultPath>,
     /// Notes whose vectors came, and that are to be decided about again.
@@ -35,9 +40,7 @@ impl PendingVectors {
         let path = &record.path;
         if pipeline.withholds_vectors(record) {
             // What was asked for before it became private is not sent any more.
-            worker.forget(vault, path.clone());
-            self.asked.remove(path);
-            return;
+            return self.forget(pipeline, vault, path);
         }
         let lacking = missing.len();
         let documents: Vec<Vec<Input>> = missing.into_iter().filter(|document| !worker.refused(document)).collect();
@@ -45,8 +48,14 @@ impl PendingVectors {
             self.refused.insert(path.clone());
         }
         if documents.is_empty() {
+            // Nor is what was asked for before it was undone.
+            return self.forget(pipeline, vault, path);
+        }
+        if !self.asked.contains(path) && !self.has_room(bulk) {
+            self.later.insert(path.clone());
             return;
         }
+        self.later.remove(path);
         self.asked.insert(path.clone());
         worker.embed(EmbedJob {
             vault,
@@ -59,6 +68,21 @@ impl PendingVectors {
             purpose: Purpose::Change,
             rebuild: None,
         });
+    }
+
+    /// A note is gone from a path, or lacks nothing: what was asked for there is not sent any more.
+    pub(super) fn forget(&mut self, pipeline: &NotePipeline, vault: u64, path: &VaultPath) {
+        self.later.remove(path);
+        if self.asked.remove(path)
+            && let Some(worker) = &pipeline.service.worker
+        {
+            worker.forget(vault, path.clone());
+        }
+    }
+
+    /// Whether vectors of a note may be asked for now.
+    fn has_room(&self, bulk: bool) -> bool {
+        self.asked.len() < if bulk { ORDERED } else { 4 * ORDERED }
     }
 
     /// The vectors of a note have come, or are given up.
@@ -74,6 +98,7 @@ impl PendingVectors {
             self.asked.iter().for_each(|path| worker.forget(vault, path.clone()));
         }
         self.arrived.append(&mut self.asked);
+        self.arrived.append(&mut self.later);
     }
 
     /// The user says that the embedder works again: what it refused is asked for once more.
@@ -81,13 +106,21 @@ impl PendingVectors {
         self.arrived.append(&mut self.refused);
     }
 
-    /// Notes whose vectors have come: they are to be decided about again.
-    pub(super) fn take_arrived(&mut self) -> BTreeSet<VaultPath> {
+    /// Notes whose vectors have come, and if the indexer `rests`, some that wait for their turn: they are to be decided
+    /// about again.
+    pub(super) fn take_arrived(&mut self, rests: bool) -> BTreeSet<VaultPath> {
+        if rests && self.asked.len() < ORDERED / 2 {
+            let rest = self.later.iter().nth(ORDERED / 2).cloned().map(|from| self.later.split_off(&from));
+            self.arrived.append(&mut std::mem::replace(&mut self.later, rest.unwrap_or_default()));
+        }
         std::mem::take(&mut self.arrived)
     }
 
     /// How many notes wait.
     pub(super) fn waiting(&self) -> u64 {
-        self.asked.len() as u64
+        (self.asked.len() + self.later.len()) as u64
     }
 }
+
+#[cfg(test)]
+mod tests;

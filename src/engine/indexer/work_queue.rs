@@ -140,10 +140,10 @@ impl WorkQueue {
         self.looks.insert(task.path.clone(), UnderWay { ticket: None, task, batches: waiting.0 });
     }
 
-    /// A note has moved: the jobs that wait for the old name wait for the new one, which is looked at next. Returns the
-    /// notes that a worker was to read as this one under other names: they are to be looked at anew.
-    pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) -> Vec<VaultPath> {
-        let is_taken_for_it = |task: &Task| task.path != *new && task.moved_from.as_ref() == Some(old);
+    /// A note is at a path, or has moved from there to `new`. Returns the notes that a worker was to read as this one
+    /// under other names: they are to be looked at anew.
+    pub(crate) fn found(&mut self, path: &VaultPath, new: Option<&VaultPath>) -> Vec<VaultPath> {
+        let is_taken_for_it = |task: &Task| Some(&task.path) != new && task.moved_from.as_ref() == Some(path);
         for (_, task) in self.tasks.iter_mut().filter(|(_, task)| is_taken_for_it(task)) {
             task.moved_from = None;
         }
@@ -152,6 +152,13 @@ impl WorkQueue {
             (look.ticket, look.task.moved_from) = (None, None);
             others.push(look.task.path.clone());
         }
+        others
+    }
+
+    /// A note has moved: the jobs that wait for the old name wait for the new one, which is looked at next. Returns what
+    /// [`WorkQueue::found`] does.
+    pub(crate) fn moved(&mut self, old: &VaultPath, new: &VaultPath) -> Vec<VaultPath> {
+        let others = self.found(old, Some(new));
         if let Some(mut look) = self.looks.remove(old) {
             look.ticket = None;
             look.task.path = new.clone();

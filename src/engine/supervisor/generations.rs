@@ -4,17 +4,19 @@
 //! Each generation has its own indexer and folder for the same vault. An inactive one follows every save with free
 //! contexts and those it has, and buys contexts only while it is being built.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Child, Event, Places, Reply, Supervisor};
 use crate::VaultShared;
+use crate::batch::Files;
 use crate::error::CallError;
 use crate::indexer::{self, GENERATIONS, generation_dir};
 use crate::runtime::shown;
 use crate::settings::Settings;
 use context::ContextRecord;
 use protocol::generations::DEFAULT_GENERATION;
+use store::Store;
 use vault::settings::VaultConfig;
 
 /// The file in the vault's folder that names the generation that answers; absent for the plain one.
@@ -119,7 +121,7 @@ impl Supervisor {
                 return;
             }
             (GenerationRequest::Use, Some(other)) => self.swap(main, other),
-            (GenerationRequest::Drop, Some(other)) => return self.archive(main, other, reply),
+            (GenerationRequest::Drop, Some(other)) => return self.drop_generation(main, other, reply),
             (GenerationRequest::Use | GenerationRequest::Drop, None) => Err(not_built(name, &vault.name)),
         };
         let _ = reply.send(done);
@@ -148,59 +150,69 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Archives the contexts of a generation to be dropped in the one that answers, on a separate thread.
-    fn archive(&mut self, main: u64, other: u64, reply: Reply) {
-        let refused = match (self.children.get(&main), self.children.get(&other)) {
-            (Some(_), Some(from)) if from.shared.generation.is_empty() => Some(CallError::Invalid(format!(
-                "`{DEFAULT_GENERATION}` cannot be dropped: it is what `[context]` says"
-            ))),
-            (Some(_), Some(_)) if self.shared.jobs.is_built(other) => {
-                Some(CallError::Invalid("it is being built; cancel that job first".to_owned()))
-            }
-            (Some(to), Some(from)) => match (from.shared.pipeline(), to.shared.pipeline()) {
-                (Some(from_desk), Some(to_desk)) => {
-                    let (config, vault) = (self.shared.config.load_full(), from.vault.path.clone());
-                    let dir = generation_dir(&config.data_dir, &vault, &from.shared.generation);
-                    let (engine, answer) = (self.shared.clone(), reply.clone());
-                    let work = move || {
-                        let result = from_desk.hand_down(&to_desk, &dir, &ContextRecord::is_paid);
-                        drop((from_desk, to_desk));
-                        engine.control.send(Event::Archived { id: other, result, reply: answer });
-                    };
-                    let thread = std::thread::Builder::new().name("archive".to_owned()).spawn(work);
-                    thread.err().map(|error| CallError::Storage(error.to_string()))
-                }
-                _ => Some(CallError::NotReady),
-            },
-            _ => Some(CallError::NotReady),
+    /// Drops a generation. Its indexer ends first, with what the model still owes. Then a thread puts its contexts into
+    /// the archive of the one that answers, and removes its folder.
+    fn drop_generation(&mut self, main: u64, other: u64, reply: Reply) {
+        let dropped = self.droppable(main, other).and_then(|droppable| {
+            let child = self.stop(other, "the generation was dropped").ok_or(CallError::NotReady)?;
+            Ok((droppable, child))
+        });
+        let ((to, (identity, dimensions), dir), child) = match dropped {
+            Ok(dropped) => dropped,
+            Err(error) => return drop(reply.send(Err(error))),
         };
-        if let Some(error) = refused {
-            let _ = reply.send(Err(error));
+        self.publish_vaults();
+        let engine = self.shared.clone();
+        let work = move || {
+            let hand_down = || {
+                let to = to.pipeline().ok_or("the vault is not open")?;
+                let (from, _) = Store::open(&dir, &identity, dimensions).map_err(|error| error.to_string())?;
+                to.take_from(&from, &dir, &ContextRecord::is_paid)
+            };
+            let remove = || std::fs::remove_dir_all(&dir).map_err(|error| error.to_string());
+            let result = child.wait_closed().and_then(|()| hand_down()).and_then(|()| remove());
+            engine.control.send(Event::Dropped { child: Box::new(child), result, reply });
+        };
+        if let Err(error) = std::thread::Builder::new().name("drop-generation".to_owned()).spawn(work) {
+            tracing::error!(%error, "a generation that was to be dropped stays on the disk");
         }
     }
 
-    /// Drops a generation, once its contexts are in the archive of the one that answers.
-    pub(super) fn archived(&mut self, id: u64, result: Result<(), String>, reply: &Reply) {
-        if let Err(why) = result {
-            let _ = reply.send(Err(CallError::Storage(format!("the generation stays: {why}"))));
-            return;
-        }
-        let config = self.shared.config.load_full();
-        let Some(child) = self.stop(id, "the generation was dropped") else {
-            let _ = reply.send(Ok(()));
-            return;
+    /// What takes the contexts of a generation that may be dropped, its embedder, and its folder.
+    fn droppable(&self, main: u64, other: u64) -> Result<(Arc<VaultShared>, (String, usize), PathBuf), CallError> {
+        let (Some(to), Some(from)) = (self.children.get(&main), self.children.get(&other)) else {
+            return Err(CallError::NotReady);
         };
-        self.publish_vaults();
-        let dir = generation_dir(&config.data_dir, &child.vault.path, &child.shared.generation);
-        let reply = reply.clone();
-        let work = move || {
-            child.wait_closed();
-            let removed = std::fs::remove_dir_all(dir);
-            let _ = reply.send(removed.map_err(|error| CallError::Storage(format!("the generation stays: {error}"))));
-        };
-        if let Err(error) = std::thread::Builder::new().name("drop-generation".to_owned()).spawn(work) {
-            tracing::error!(%error, "a generation that was dropped stays on the disk");
+        if from.shared.generation.is_empty() {
+            let message = format!("`{DEFAULT_GENERATION}` cannot be dropped: it is what `[context]` says");
+            return Err(CallError::Invalid(message));
         }
+        if self.shared.jobs.is_built(other) {
+            return Err(CallError::Invalid("it is being built; cancel that job first".to_owned()));
+        }
+        let dir = generation_dir(&self.shared.config.load().data_dir, &from.vault.path, &from.shared.generation);
+        if !Files::runs(&dir).is_empty() {
+            let message =
+                "a batch of it is with the provider, and its answers are paid for; drop it once they have come";
+            return Err(CallError::Invalid(message.to_owned()));
+        }
+        let Some(pipeline) = from.shared.pipeline().filter(|_| to.shared.pipeline().is_some()) else {
+            return Err(CallError::NotReady);
+        };
+        let embedder = &pipeline.service.embedder;
+        Ok((to.shared.clone(), (embedder.identity().to_owned(), embedder.dimensions()), dir))
+    }
+
+    /// A generation was dropped, or it goes on.
+    pub(super) fn dropped(&mut self, child: Child, result: Result<(), String>, reply: &Reply) {
+        if result.is_err() {
+            let (vault, generation) = (child.vault.clone(), child.shared.generation.clone());
+            let mut places = Places::from([((vault.path.clone(), generation.clone()), child)]);
+            self.start(&vault, &generation, true, &mut places);
+            self.publish_vaults();
+        }
+        // The caller may have stopped waiting.
+        let _ = reply.send(result.map_err(|why| CallError::Storage(format!("the generation stays: {why}"))));
     }
 }
 

@@ -34,14 +34,15 @@ pub(super) async fn carry_out(
     draining: watch::Receiver<bool>,
     tell: &Tell,
 ) -> Result<(), Interrupted> {
-    let spender = author.spender.clone();
+    let asked = author.clone();
     let stop = Stop { draining, wanted: job.wanted.clone() };
     let prepared = machine::blocking(move || {
-        let work = prepare(&job.pipeline, &job.path, &job.pending);
+        let mut work = prepare(&job.pipeline, &job.path, &job.pending);
+        let given = work.as_mut().map_or(Ok(false), |work| asked.take_unkept(&job, work));
         // The store must not be kept open by a question that takes minutes.
         let store = Arc::downgrade(&job.pipeline.store);
         let account = Account {
-            spender,
+            spender: asked.spender,
             vault: job.vault_name.into(),
             path: job.path.to_string().into(),
             reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
@@ -49,16 +50,34 @@ pub(super) async fn carry_out(
             rebuild: job.rebuild,
             wanted: Some(Wanted::so_long(move || job.wanted.has_changed().is_ok())),
         };
-        (work, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
+        (work, given, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
     });
-    let (work, store, account, (vault, root), path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
+    let (work, given, store, account, (vault, root), path, pending) =
+        prepared.await.map_err(|_| Interrupted::Changed)?;
     let Work { document, sketches, left, private } = work?;
+    if given.map_err(|error| Interrupted::Unkept(error.to_string()))? {
+        tell(vault, path.clone(), ContextEvent::Given);
+    }
     let shown = Arc::new((document, sketches));
-    let (narrow, held) = (false, None);
-    let mut note =
-        Note { author, tell, vault, root, path, pending, account, store, shown, private, left, stop, narrow, held };
-    note.take_unkept().await;
-    if !note.private && note.held.is_none() {
+    let (narrow, refused, held) = (false, false, None);
+    let mut note = Note {
+        author,
+        tell,
+        vault,
+        root,
+        path,
+        pending,
+        account,
+        store,
+        shown,
+        private,
+        left,
+        stop,
+        narrow,
+        refused,
+        held,
+    };
+    if !note.private {
         note.take_given().await;
     }
     while !note.left.is_empty() && note.held.is_none() {
@@ -84,8 +103,10 @@ struct Note<'a> {
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
     stop: Stop,
-    /// Whether less of the note is shown, because the model found it too long.
+    /// Whether less of the note is shown in this round, because the model found it too long.
     narrow: bool,
+    /// Whether the model refused a question of this round.
+    refused: bool,
     /// What stops the asking.
     held: Option<Interrupted>,
 }
@@ -112,9 +133,6 @@ impl Stop {
     }
 }
 
-/// The event that reports a context that is kept.
-type KeptAs = fn(ContextKey, Option<Box<ContextRecord>>) -> ContextEvent;
-
 /// What became of a question.
 enum Asked {
     /// The model answered, which is still to be booked; or it refuses for good.
@@ -126,26 +144,13 @@ enum Asked {
 }
 
 impl Note<'_> {
-    /// Keeps contexts that were bought before and could not be written then.
-    async fn take_unkept(&mut self) {
-        let mut left: Vec<_> = self.left.iter().map(|(n, (key, tries))| (*n, *key, *tries)).collect();
-        left.sort_unstable_by_key(|(n, ..)| *n);
-        let store = self.store.clone();
-        let is_gone = |note: &VaultPath| store.upgrade().is_some_and(|store| matches!(store.note(note), Ok(None)));
-        for (n, key, tries) in left {
-            if let Some(record) = self.author.unkept.take(&self.root, &self.path, key, is_gone) {
-                let kept = self.keep(n, key, tries, record, ContextEvent::Given).await;
-                kept.into_iter().for_each(|event| self.tell(event));
-            }
-        }
-    }
-
     /// Asks once about every passage that is left.
     async fn round(&mut self) {
         if self.stop.is_said() {
             self.held = Some(Interrupted::Draining);
             return;
         }
+        self.narrow |= std::mem::take(&mut self.refused);
         let mut waiting: VecDeque<Prompt> = self.prompts().into();
         let mut running = JoinSet::new();
         let stop = watch::Sender::new(false);
@@ -243,7 +248,7 @@ impl Note<'_> {
                 }
                 // Booked when it is in the journal, and before anybody hears of it.
                 if let Some(owed) = owed {
-                    let kept = events.iter().filter(|event| matches!(event, ContextEvent::Written(_, None))).count();
+                    let kept = events.iter().filter(|event| matches!(event, ContextEvent::Written)).count();
                     owed.settle(kept as u32).await;
                 }
                 events.into_iter().for_each(|event| self.tell(event));
@@ -275,7 +280,7 @@ impl Note<'_> {
         match outcome {
             Ok(record) => {
                 let tries = *tries + 1;
-                return self.keep(n, key, tries, record, ContextEvent::Written).await;
+                return self.keep(n, key, tries, record).await.then_some(ContextEvent::Written);
             }
             Err(Stopped::Flaw(flaw)) => {
                 *tries += 1;
@@ -283,54 +288,41 @@ impl Note<'_> {
                 return Some(if more { ContextEvent::Tried(key) } else { self.give_up(n, key, flaw) });
             }
             // Once with less of the note around it, then without the note.
-            Err(Stopped::Refused) if !self.narrow && *tries < FULL_TRIES => self.narrow = true,
-            Err(Stopped::Refused) if *tries < FULL_TRIES => *tries = FULL_TRIES,
-            Err(Stopped::Refused) => return Some(self.give_up(n, key, Flaw::Refusal)),
+            Err(Stopped::Refused) if *tries >= FULL_TRIES => return Some(self.give_up(n, key, Flaw::Refusal)),
+            Err(Stopped::Refused) if self.narrow => *tries = FULL_TRIES,
+            Err(Stopped::Refused) => self.refused = true,
         }
         None
     }
 
-    /// Puts a context in the journal before it is reported; returns what is to be told of it.
-    async fn keep(
-        &mut self,
-        n: u32,
-        key: ContextKey,
-        tries: u8,
-        mut record: ContextRecord,
-        kept_as: KeptAs,
-    ) -> Option<ContextEvent> {
+    /// Puts a context in the journal, and returns whether it is there. If it is not, it waits in memory.
+    async fn keep(&mut self, n: u32, key: ContextKey, tries: u8, mut record: ContextRecord) -> bool {
         if let Some(making) = &mut record.making {
             making.tries = tries;
         }
         // Never older than the request that it answers, whatever the clock says.
         let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
-        // If the store was closed meanwhile, or is full, it is for the engine to open it again. Perhaps nobody hears of
-        // this any more, because another indexer takes the vault over: that one finds the context when it asks for it.
+        // If the store was closed meanwhile, or is full, it is for the engine to open it again: whoever asks for the
+        // context then finds it.
         let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
         // If nobody wants it any more, another note may be there.
         let wanted = self.stop.wanted.has_changed().is_ok();
         let (unkept, root, public) = (self.author.unkept.clone(), self.root.clone(), !self.private);
         let kept = machine::blocking(move || {
-            let store = store.upgrade();
-            let kept = store.is_some_and(|store| {
+            let kept = store.upgrade().ok_or(Interrupted::Draining).and_then(|store| {
                 let kept = store.keep_context_of(&path, &shown.0.tags, key, &record);
                 kept.and_then(|()| if wanted { late::keep(&store, &path, &shown.0, key, &record) } else { Ok(()) })
-                    .is_ok()
+                    .map_err(|error| Interrupted::Unkept(error.to_string()))
             });
-            (!kept).then(|| {
-                unkept.put(&root, &path, key, record.clone(), public);
-                Box::new(record)
-            })
+            kept.inspect_err(|_| unkept.put(&root, &path, key, record, public))
         });
-        let kept = kept.await;
-        // More answers would fare no better.
-        if !matches!(kept, Ok(None)) {
-            self.held.get_or_insert(Interrupted::Provider("a context could not be kept".to_owned()));
-        }
-        let unkept = kept.ok()?;
+        let kept = kept.await.unwrap_or_else(|error| Err(Interrupted::Unkept(error.to_string())));
         self.left.remove(&n);
-        Some(kept_as(key, unkept))
+        let Err(held) = kept else { return true };
+        // More answers would fare no better.
+        self.held.get_or_insert(held);
+        false
     }
 
     fn give_up(&mut self, n: u32, key: ContextKey, flaw: Flaw) -> ContextEvent {

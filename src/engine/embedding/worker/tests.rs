@@ -54,7 +54,7 @@ impl Play {
     /// Answers calls, oldest first, until there are none or the queue waits; returns how many.
     async fn calls(&mut self, answer: impl Fn(&[Parcel]) -> Result<Made, EmbedError>) -> usize {
         for calls in 0.. {
-            self.queue.pump();
+            self.queue.go_on().await;
             let Some((number, flight)) = self.queue.flying.iter().min_by_key(|(number, _)| **number) else {
                 return calls;
             };
@@ -197,4 +197,33 @@ async fn nothing_more_is_sent_of_a_vault_that_is_closed() {
         let kept = play.cache.take().unwrap().holds(input_hash(&text("a.md", 0)));
         assert_eq!(kept, answer(&[]).is_ok());
     }
+}
+
+#[tokio::test]
+async fn vectors_that_cannot_be_written_wait_in_memory_and_are_not_made_again() {
+    let mut play = Play::new();
+    // A vector of another length is as little to be written as any on a full disk.
+    let odd = |batch: &[Parcel]| {
+        let made = made(batch)?;
+        let vectors = made.vectors.into_iter().map(|vector| Vector { values: vector.values[..8].into(), ..vector });
+        Ok(Made { vectors: vectors.collect() })
+    };
+    play.embed("a.md", 3);
+    assert_eq!(play.calls(odd).await, 1);
+    for _ in 0..3 {
+        play.wait();
+        play.embed("b.md", 1);
+        assert_eq!(play.calls(made).await, 0, "nothing is bought that cannot be kept either");
+        assert!(play.held().contains("vectors cannot be written"), "{}", play.held());
+    }
+    // Now it can be written.
+    for (_, vectors) in &mut play.queue.unwritten {
+        let whole = Embedder::Builtin.at_once("words").unwrap();
+        *vectors = vectors.iter().map(|(hash, _)| (*hash, whole.clone())).collect();
+    }
+    play.wait();
+    assert_eq!(play.calls(made).await, 1, "the call about the other note");
+    assert_eq!((play.events.lock().len(), play.held().as_str()), (2, ""));
+    let cache = play.cache.unwrap();
+    assert!((0..3).all(|n| cache.holds(input_hash(&text("a.md", n)))));
 }

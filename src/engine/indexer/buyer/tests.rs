@@ -88,7 +88,7 @@ fn answer(bench: &mut Bench, name: &str) {
     let asked = record(bench, name);
     for chunk in &asked.chunks {
         bench.keep(&asked, chunk);
-        take(bench, name, ContextEvent::Written(key_of(chunk), None));
+        take(bench, name, ContextEvent::Written);
     }
     let decided = bench.decide(&Task::again(path(name)));
     pending(bench).written(&decided, machine::now());
@@ -143,6 +143,16 @@ fn what_interrupts_the_asking_says_for_how_long_the_model_is_left_alone() {
         bench.pass(SECOND);
         assert!(ask(&mut bench, IDLE) > 0, "{told}");
     }
+}
+
+#[test]
+fn a_context_that_cannot_be_written_has_the_store_opened_anew() {
+    let mut bench = bench();
+    save(&mut bench, "a.md", 2);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    let unkept = Err(Interrupted::Unkept("no space left".to_owned()));
+    bench.indexer.take(Event::Context { path: path("a.md"), event: ContextEvent::End(unkept) });
+    assert!(bench.indexer.notes.is_troubled());
 }
 
 #[test]
@@ -206,7 +216,7 @@ fn what_is_bought_is_counted_by_its_job_and_what_was_of_no_use_is_not() {
     take(&mut bench, "a.md", ContextEvent::Tried(key));
     assert_eq!(job_of(&bench, number).bought, 0);
     bench.keep(&note, &note.chunks[0]);
-    take(&mut bench, "a.md", ContextEvent::Written(key, None));
+    take(&mut bench, "a.md", ContextEvent::Written);
     assert_eq!(job_of(&bench, number).bought, 1);
 }
 
@@ -244,7 +254,7 @@ fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     ask(&mut bench, IDLE);
     let asked = record(&bench, "a.md");
     let bought = bench.keep(&asked, &asked.chunks[0]);
-    take(&mut bench, "a.md", ContextEvent::Written(key_of(&asked.chunks[0]), None));
+    take(&mut bench, "a.md", ContextEvent::Written);
     let refused = OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 };
     end(&mut bench, "a.md", Err(Interrupted::Budget(refused)));
     assert_eq!(ask(&mut bench, IDLE), 0, "nothing more is asked for");
@@ -257,6 +267,7 @@ fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
     assert_eq!((unfinished(&bench), bench.shared.runtime("").held_until(true)), (None, None));
     let left = record(&bench, "a.md");
     assert!(left.chunks.iter().all(|chunk| chunk.due.is_none()), "{left:?}");
+    assert_eq!(pending(&mut bench).counters.sum().old, 2, "`contexts start --replace` buys them");
     assert_eq!(bench.pipeline().store.archived(key_of(&asked.chunks[0])).unwrap(), Some(bought));
     save(&mut bench, "b.md", 3);
     assert_eq!(ask(&mut bench, IDLE), 1);
@@ -265,14 +276,15 @@ fn a_rebuild_that_its_budget_stops_keeps_what_was_bought_and_saves_go_on() {
 #[test]
 fn a_rebuild_that_is_cancelled_or_overtaken_takes_back_what_it_wants() {
     let mut bench = bench();
-    bench.save("a.md", &report(2));
+    save_paid(&mut bench, "a.md");
     let first = begin_rebuild(&mut bench, "a.md", false);
     buy(&mut bench, Buyer::stop_cancelled_run);
     assert_eq!(job_of(&bench, first).state, JobState::Running, "nobody cancelled it");
     bench.shared.jobs.cancel(first).unwrap();
     buy(&mut bench, Buyer::stop_cancelled_run);
     assert_eq!((job_of(&bench, first).state, unfinished(&bench)), (JobState::Cancelled, None));
-    assert_eq!(pending(&mut bench).counters.sum().rebuild, 0);
+    let sum = pending(&mut bench).counters.sum();
+    assert_eq!((sum.rebuild, sum.old), (0, 0), "what serves is of the model in force");
     let second = begin_rebuild(&mut bench, "a.md", false);
     bench.pass(SECOND);
     let third = begin_rebuild(&mut bench, "a.md", false);
@@ -476,24 +488,6 @@ fn the_budget_of_a_rebuild_does_not_end_the_one_that_took_its_place() {
     buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, None, false)));
     end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 })));
     assert_eq!(pending(&mut bench).run.as_ref().and_then(|run| run.over.clone()), None);
-}
-
-#[test]
-fn a_day_that_is_used_up_holds_saves_and_no_rebuild() {
-    let mut bench = bench();
-    save_paid(&mut bench, "a.md");
-    save(&mut bench, "b.md", 3);
-    assert_eq!(ask(&mut bench, IDLE), 1);
-    end(&mut bench, "b.md", Err(Interrupted::Budget(over_day())));
-    save(&mut bench, "c.md", 4);
-    assert_eq!(ask(&mut bench, IDLE), 0);
-    begin_rebuild(&mut bench, "a.md", false);
-    poll_run(&mut bench, IDLE);
-    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now()));
-    assert_eq!(ask(&mut bench, IDLE), 1, "the rebuild has its own budget");
-    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now() + BUDGET_AGAIN));
-    bench.pass(BUDGET_AGAIN);
-    assert_eq!(ask(&mut bench, IDLE), 2, "a save too");
 }
 
 #[test]

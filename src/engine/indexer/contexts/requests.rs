@@ -63,14 +63,20 @@ impl PendingContexts {
         Ok(wanted)
     }
 
-    /// Takes back the requests of a rebuild: what was asked for before it is asked for again.
-    pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline) -> Result<(), EngineError> {
+    /// Takes back the requests of a rebuild: what was asked for before it is asked for again. If its budget `ran_out`,
+    /// a look at what is old finds the rest; if not, only contexts that another model wrote are old.
+    pub(crate) fn take_back_rebuild(&mut self, pipeline: &NotePipeline, ran_out: bool) -> Result<(), EngineError> {
         for path in rebuilt(pipeline)? {
+            let contexts = pipeline.store.contexts(&path)?;
             self.amend(pipeline, &path, |record| {
-                for chunk in &mut record.chunks {
+                let own = pipeline.contextualizer(record.kind.as_deref());
+                for (i, chunk) in record.chunks.iter_mut().enumerate() {
                     let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild) else { continue };
                     (chunk.due, chunk.later) = match chunk.later {
                         Some(reason) => (Some(PendingContext { reason, ..due }), None),
+                        None if !ran_out && contexts.get(i).is_some_and(|context| context.generation == own) => {
+                            (None, None)
+                        }
                         None => (None, Some(Reason::ContextualizerChanged)),
                     };
                 }

@@ -68,7 +68,7 @@ impl Machine {
     /// The writer has kept a context of a note, and says so.
     fn answer(&mut self, record: &NoteRecord, chunk: usize) {
         self.bench.keep(record, &record.chunks[chunk]);
-        self.take(record.path.as_str(), ContextEvent::Written(key_of(&record.chunks[chunk]), None));
+        self.take(record.path.as_str(), ContextEvent::Written);
     }
 
     fn record(&self, name: &str) -> NoteRecord {
@@ -187,19 +187,6 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
 }
 
 #[test]
-fn a_context_that_could_not_be_kept_by_the_writer_is_kept_here() {
-    let mut machine = Machine::new();
-    let record = machine.saved("a.md", 2);
-    machine.asks();
-    let (chunk, store) = (&record.chunks[0], machine.bench.pipeline().store.clone());
-    let context = machine.bench.context_for(&record, chunk);
-    assert_eq!(store.archived(key_of(chunk)).unwrap(), None);
-    machine.take("a.md", ContextEvent::Written(key_of(chunk), Some(Box::new(context.clone()))));
-    assert_eq!(store.archived(key_of(chunk)).unwrap(), Some(context));
-    assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]));
-}
-
-#[test]
 fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
     let settle = Machine::new().pending.settle;
     let provider = || Interrupted::Provider("it does not answer".to_owned());
@@ -208,6 +195,7 @@ fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
         (refused(), Duration::ZERO),
         (Interrupted::Draining, Duration::ZERO),
         (provider(), ASK_AGAIN),
+        (Interrupted::Unkept("no space left".to_owned()), ASK_AGAIN),
         (Interrupted::Useless(None), ASK_AGAIN),
     ] {
         let mut machine = Machine::new();
@@ -276,11 +264,11 @@ fn a_note_that_moves_while_it_is_asked_about_is_not_asked_about_twice() {
     let record = machine.saved("b.md", 2);
     machine.pending.moved(&path("b.md"), &path("c.md"));
     machine.pending.removed(&path("b.md"), None);
-    let moved = machine.saved("c.md", 2);
+    machine.saved("c.md", 2);
     assert_eq!(machine.asks(), [], "the writer has it under its first name");
     // The writer knows the first name alone; what it says is about the present one.
     machine.bench.keep(&record, &record.chunks[0]);
-    machine.take("a.md", ContextEvent::Written(key_of(&moved.chunks[0]), None));
+    machine.take("a.md", ContextEvent::Written);
     assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("c.md")]));
     machine.end("a.md", Err(refused()));
     assert_eq!(machine.pending.asked(), 0);

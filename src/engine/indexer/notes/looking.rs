@@ -273,10 +273,11 @@ impl NoteIndexer {
             if self.commit.known().at(&touched.path).is_some() {
                 findings.gone.extend(touched.moved_from.take());
             }
+            let mut others = self.work.found(&touched.path, None);
             if let Some(old) = &touched.moved_from {
-                let others = self.work.moved(old, &touched.path).into_iter();
-                others.for_each(|other| self.freshness.hint(now, Hint::Path(other)));
+                others.extend(self.work.moved(old, &touched.path));
             }
+            others.into_iter().for_each(|other| self.freshness.hint(now, Hint::Path(other)));
         }
         let NoteIndexer { actor, watch, freshness, work, .. } = self;
         findings.gone.retain(|path| {

@@ -56,8 +56,9 @@ impl Note<'_> {
             };
             saving.contexts += 1;
             output += u64::from(estimate_tokens(&record.text, self.author.model.token_factor));
-            let kept = self.keep(n, key, tries, record, ContextEvent::Given).await;
-            kept.into_iter().for_each(|event| self.tell(event));
+            if self.keep(n, key, tries, record).await {
+                self.tell(ContextEvent::Given);
+            }
         }
         if saving.contexts == 0 {
             return;

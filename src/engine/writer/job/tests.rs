@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::settings::Settings;
-use crate::testing::{Bench, Say, report};
+use crate::testing::{Bench, Say, key_of, report};
 use provider::simulation::What;
 use store::record::NoteRecord;
 
@@ -22,26 +22,25 @@ fn write(bench: &Bench, record: &NoteRecord) {
 
 /// What the writer has said: the contexts that it kept, what else it told, and how the job ended.
 struct Said {
-    written: Vec<ContextKey>,
+    written: usize,
     told: Vec<&'static str>,
     end: Option<Result<(), Interrupted>>,
 }
 
 fn said(bench: &Bench) -> Said {
-    let mut said = Said { written: Vec::new(), told: Vec::new(), end: None };
+    let mut said = Said { written: 0, told: Vec::new(), end: None };
     for (path, event) in bench.events() {
         assert!(said.end.is_none(), "{path}: the end is told last");
         match event {
-            ContextEvent::Written(key, unkept) => {
-                assert!(unkept.is_none() && bench.pipeline().store.archived(key).unwrap().is_some());
-                said.written.push(key);
-            }
-            ContextEvent::Given(..) => said.told.push("given"),
+            ContextEvent::Written => said.written += 1,
+            ContextEvent::Given => said.told.push("given"),
             ContextEvent::Tried(_) => said.told.push("tried"),
             ContextEvent::GaveUp(..) => said.told.push("gave up"),
             ContextEvent::End(end) => said.end = Some(end),
         }
     }
+    let archived = bench.pipeline().store.export_those(std::io::sink(), &|_| true).unwrap();
+    assert!(archived >= said.written as u64, "a context is kept before it is told of");
     said
 }
 
@@ -91,7 +90,7 @@ fn a_budget_that_refuses_a_question_waits_for_those_under_way_and_keeps_every_an
     assert!(matches!(said.end, Some(Err(Interrupted::Budget(_)))), "{:?}", said.end);
     let asked = bench.model.asked().len();
     assert!((4..8).contains(&asked), "what was reserved and not taken buys more, and not all: {asked} calls");
-    assert_eq!((bench.model.delivered(), bench.model.given_up(), said.written.len()), (asked, 0, asked));
+    assert_eq!((bench.model.delivered(), bench.model.given_up(), said.written), (asked, 0, asked));
     assert_eq!(bench.reserved(), 0);
     assert_eq!(today(&bench).calls, asked as u64, "the ledger has what was sent");
 }
@@ -110,7 +109,7 @@ fn a_provider_that_stops_answering_loses_nothing_that_is_under_way() {
     assert!(matches!(said.end, Some(Err(Interrupted::Provider(_)))), "{:?}", said.end);
     let asked = bench.model.asked().len();
     assert!((3..8).contains(&asked), "{asked} calls");
-    assert_eq!((bench.model.delivered(), bench.model.given_up(), said.written.len()), (asked, 0, asked - 1));
+    assert_eq!((bench.model.delivered(), bench.model.given_up(), said.written), (asked, 0, asked - 1));
     assert_eq!(bench.reserved(), 0);
     let outcomes = bench.shared.runtime("").writer.as_ref().unwrap().author.outcomes.all();
     assert_eq!(outcomes.get("failed_unauthorized"), Some(&1), "questions that were not sent are no failed calls");
@@ -129,7 +128,7 @@ fn a_writer_that_ends_waits_for_what_is_about_to_come_and_sends_nothing_more() {
         bench.end_writers();
         bench.drive(60 * SECOND);
         let said = said(&bench);
-        assert_eq!((bench.model.asked().len(), bench.model.given_up(), said.written.len()), (4, given_up, come));
+        assert_eq!((bench.model.asked().len(), bench.model.given_up(), said.written), (4, given_up, come));
         let is_told = matches!(said.end, Some(Err(Interrupted::Draining)));
         assert_eq!(is_told, given_up == 0, "{:?}", said.end);
         // What was given up may have been billed.
@@ -149,7 +148,7 @@ fn what_was_answered_is_not_asked_again_and_what_never_is_ends_after_three_tries
     bench.drive(SECOND);
     let first = said(&bench);
     assert!(matches!(first.end, Some(Ok(()))), "{:?}", first.end);
-    assert_eq!((first.told, first.written.len(), bench.model.asked().len()), (vec!["tried"], 2, 3));
+    assert_eq!((first.told, first.written, bench.model.asked().len()), (vec!["tried"], 2, 3));
     let about = |place: &str| bench.model.asked().iter().filter(|task| task.contains(place)).count();
     assert_eq!((about("rollout in Lisbon"), about("rollout in Porto")), (2, 1));
     bench.answer((0..6).map(|_| useless()));
@@ -159,7 +158,7 @@ fn what_was_answered_is_not_asked_again_and_what_never_is_ends_after_three_tries
     let second = said(&bench);
     assert!(matches!(second.end, Some(Ok(()))), "{:?}", second.end);
     assert_eq!(second.told.iter().filter(|told| **told == "gave up").count(), 2);
-    assert_eq!((second.told.len(), second.written.len(), bench.model.asked().len()), (6, 0, 9));
+    assert_eq!((second.told.len(), second.written, bench.model.asked().len()), (6, 0, 9));
 }
 
 #[test]
@@ -171,7 +170,7 @@ fn a_note_that_has_become_private_meanwhile_is_not_shown() {
     bench.drive(SECOND);
     let said = said(&bench);
     assert!(matches!(said.end, Some(Err(Interrupted::Changed))), "{:?}", said.end);
-    assert_eq!((bench.model.asked().len(), bench.reserved(), said.written.len()), (0, 0, 0));
+    assert_eq!((bench.model.asked().len(), bench.reserved(), said.written), (0, 0, 0));
 }
 
 #[test]
@@ -185,5 +184,41 @@ fn what_is_not_wanted_any_more_is_not_sent_and_what_was_sent_is_kept() {
     bench.drive(100 * SECOND);
     let said = said(&bench);
     assert!(matches!(said.end, Some(Err(Interrupted::Draining))), "{:?}", said.end);
-    assert_eq!((bench.model.asked().len(), said.written.len(), bench.reserved()), (4, 4, 0));
+    assert_eq!((bench.model.asked().len(), said.written, bench.reserved()), (4, 4, 0));
+}
+
+#[test]
+fn a_note_that_is_too_long_is_shown_in_part_for_every_passage_and_then_not_at_all() {
+    let too_long = || {
+        let body = b"{\"error\":{\"message\":\"too long\",\"code\":\"context_length_exceeded\"}}".to_vec();
+        (SECOND, Say::This(What::Reply(400, Vec::new(), body)))
+    };
+    // (how many refusals there are, how many questions are asked, how many of these are without the note)
+    for (refusals, asked, simple) in [(4, 8, 0), (6, 10, 2), (8, 12, 4)] {
+        let bench = bench(4, |settings| settings.context.max_document_tokens = Some(100_000));
+        bench.answer((0..refusals).map(|_| too_long()));
+        write(&bench, &bench.save("a.md", &report(4)));
+        bench.drive(30 * SECOND);
+        let without = bench.model.asked().iter().filter(|task| task.contains("Note: ")).count();
+        assert_eq!((bench.model.asked().len(), without, said(&bench).written), (asked, simple, 4));
+    }
+}
+
+#[test]
+fn a_context_that_waits_for_room_on_the_disk_is_there_for_the_next_writer_of_its_generation() {
+    for own in [true, false] {
+        let bench = bench(1, |_| {});
+        let record = bench.save("a.md", &report(2));
+        let mut context = bench.context_for(&record, &record.chunks[0]);
+        if !own {
+            context.generation.push_str("+other");
+        }
+        let key = key_of(&record.chunks[0]);
+        let unkept = bench.shared.runtime("").writer.as_ref().unwrap().author.unkept.clone();
+        unkept.put(&bench.pipeline().root, &record.path, key, context, true);
+        bench.restart_writers();
+        write(&bench, &record);
+        bench.drive(SECOND);
+        assert_eq!((said(&bench).told == ["given"], bench.model.asked().len()), (own, if own { 1 } else { 2 }));
+    }
 }

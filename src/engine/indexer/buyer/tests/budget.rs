@@ -93,3 +93,21 @@ fn a_refusal_that_is_heard_of_after_the_answer_that_made_room_does_not_end_a_reb
     end(&mut bench, "b.md", refused());
     assert!(over(&mut bench).is_some());
 }
+
+#[test]
+fn a_day_that_is_used_up_holds_saves_and_no_rebuild() {
+    let mut bench = bench();
+    save_paid(&mut bench, "a.md");
+    save(&mut bench, "b.md", 3);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    end(&mut bench, "b.md", Err(Interrupted::Budget(over_day())));
+    save(&mut bench, "c.md", 4);
+    assert_eq!(ask(&mut bench, IDLE), 0);
+    begin_rebuild(&mut bench, "a.md", false);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now()));
+    assert_eq!(ask(&mut bench, IDLE), 1, "the rebuild has its own budget");
+    assert_eq!(pending(&mut bench).next_question(false, true), Some(machine::now() + BUDGET_AGAIN));
+    bench.pass(BUDGET_AGAIN);
+    assert_eq!(ask(&mut bench, IDLE), 2, "a save too");
+}

@@ -52,7 +52,7 @@ fn a_rebuild_that_ends_early_asks_for_nothing_more_and_says_what_is_old() {
     machine.bench.decide(&Task::again(path("a.md")));
     machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, false) });
     machine.rebuild("a.md");
-    machine.pending.take_back_rebuild(&machine.bench.pipeline()).unwrap();
+    machine.pending.take_back_rebuild(&machine.bench.pipeline(), true).unwrap();
     machine.pending.run = None;
     assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
     let record = machine.record("a.md");
@@ -72,7 +72,7 @@ fn a_rebuild_that_ends_early_leaves_what_saves_had_asked_for() {
     // It is the rebuild that sees this note first.
     machine.bench.write("b.md", &report(4).replace("rollout", "launch"));
     machine.rebuild("b.md");
-    machine.pending.take_back_rebuild(&machine.bench.pipeline()).unwrap();
+    machine.pending.take_back_rebuild(&machine.bench.pipeline(), false).unwrap();
     machine.pending.run = None;
     let reasons = |name: &str| -> Vec<_> {
         let record = machine.record(name);

@@ -42,7 +42,7 @@ fn has(record: &NoteRecord, chunk: usize, text: &str, by: &str) -> What {
 }
 
 fn given(bench: &Bench) -> usize {
-    bench.events().iter().filter(|(_, event)| matches!(event, ContextEvent::Given(_, None))).count()
+    bench.events().iter().filter(|(_, event)| matches!(event, ContextEvent::Given)).count()
 }
 
 #[test]
