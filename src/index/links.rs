@@ -485,7 +485,11 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     targets.flatten().flat_map(|target| {
         let whole = key(target);
         let stem = without_extension(&whole).to_owned();
-        let last = last(&stem).to_owned();
+        let last = match last(&stem) {
+            // What such a path comes to is found from its note alone.
+            "" | "." | ".." => place(target, &note.path).unwrap_or_default(),
+            name => name.to_owned(),
+        };
         let mut all = vec![day(target).unwrap_or_default(), whole, stem, last];
         all.dedup();
         all.into_iter().filter(|name| !name.is_empty())
@@ -494,3 +498,10 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests;
+/// The last component of the path that a target is, seen from the note at `from`, as a file's stem.
+fn place(target: &str, from: &VaultPath) -> Option<String> {
+    let target = Target::new(target, from)?;
+    let path = target.local.as_deref().unwrap_or(&target.whole);
+    Some(last(without_extension(path)).to_owned())
+}
+
