@@ -13,7 +13,7 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 use self::names::{Bearer, NameKeys, Names};
-use super::{NoteEntry, NoteNo, NoteTable};
+use super::{Cancel, LexicalError, NoteEntry, NoteNo, NoteTable};
 use note::{BY_ID, Format, IN_VAULT, VaultPath};
 
 pub(super) use like::named_like;
@@ -283,8 +283,21 @@ impl Links {
 
     /// The other notes that link to note `no`, in order of number.
     pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo) -> Vec<NoteNo> {
+        self.backlinks_unless(notes, no, &Cancel::default()).unwrap_or_default()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// `cancel` is raised.
+    pub(super) fn backlinks_unless(
+        &self,
+        notes: &NoteTable,
+        no: NoteNo,
+        cancel: &Cancel,
+    ) -> Result<Vec<NoteNo>, LexicalError> {
         let Some(note) = notes.get(no) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
@@ -292,13 +305,14 @@ impl Links {
             .collect();
         linking.sort_unstable();
         linking.dedup();
+        let links_to_it =
+            |other: &NoteEntry| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no));
+        // A note may have thousands of links, and a hub is named by as many notes.
         linking.retain(|&other| {
-            other != no
-                && notes
-                    .get(other)
-                    .is_some_and(|other| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no)))
+            other != no && !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_it(other))
         });
-        linking
+        cancel.check()?;
+        Ok(linking)
     }
 }
 
@@ -496,8 +510,6 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     })
 }
 
-#[cfg(test)]
-mod tests;
 /// The last component of the path that a target is, seen from the note at `from`, as a file's stem.
 fn place(target: &str, from: &VaultPath) -> Option<String> {
     let target = Target::new(target, from)?;
@@ -505,3 +517,5 @@ fn place(target: &str, from: &VaultPath) -> Option<String> {
     Some(last(without_extension(path)).to_owned())
 }
 
+#[cfg(test)]
+mod tests;

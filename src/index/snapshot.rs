@@ -560,6 +560,14 @@ impl Snapshot {
         self.tables.links.backlinks(&self.tables.notes, no)
     }
 
+    /// The same.
+    ///
+    /// # Errors
+    /// `cancel` is raised.
+    pub fn backlinks_unless(&self, no: NoteNo, cancel: &Cancel) -> Result<Vec<NoteNo>, LexicalError> {
+        self.tables.links.backlinks_unless(&self.tables.notes, no, cancel)
+    }
+
     /// The notes with this file name, title or alias, in order of number.
     pub fn bearing(&self, name: &str) -> Vec<NoteNo> {
         self.tables.links.bearing(name)

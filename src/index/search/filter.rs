@@ -241,7 +241,7 @@ impl Filter {
         let value = value.trim();
         match key {
             Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
-                self.with.push((key, checked(key, value)?));
+                push_new(&mut self.with, (key, checked(key, value)?));
             }
             Key::After => self.day.narrow(Some(read(period, value, today)?.0), None, today),
             Key::Before => self.day.narrow(None, Some(read(period, value, today)?.0), today),
@@ -260,7 +260,7 @@ impl Filter {
     pub fn add_not(&mut self, key: Key, value: &str) -> Result<(), String> {
         match key {
             Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
-                self.without.push((key, checked(key, value.trim())?));
+                push_new(&mut self.without, (key, checked(key, value.trim())?));
                 Ok(())
             }
             _ => Err("a date cannot be excluded with `-`".to_owned()),
@@ -389,7 +389,7 @@ impl Filter {
         let hides = |note: &NoteEntry| self.hides(note);
         let compiled = Compiled::new(self, |key, target| match key {
             Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
-            _ => linking(snapshot, target, &hides),
+            _ => linking(snapshot, target, &hides, cancel),
         });
         let mut notes = Vec::new();
         for (seen, note) in snapshot.notes().enumerate() {
@@ -401,6 +401,13 @@ impl Filter {
             }
         }
         Ok(notes)
+    }
+}
+
+/// Adds a condition that is not there yet: a link is looked up in every note that has one of its name.
+fn push_new(conditions: &mut Vec<(Key, String)>, condition: (Key, String)) {
+    if !conditions.contains(&condition) {
+        conditions.push(condition);
     }
 }
 
@@ -433,9 +440,16 @@ fn read(of: fn(&str, Date) -> Option<(Date, Date)>, value: &str, today: Date) ->
 }
 
 /// The notes that link to a note that `target` names; `None` if it names none, or hidden ones alone.
-fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(&NoteEntry) -> bool) -> Option<HashSet<NoteNo>> {
+fn linking(
+    snapshot: &Snapshot,
+    target: &str,
+    hides: &impl Fn(&NoteEntry) -> bool,
+    cancel: &Cancel,
+) -> Option<HashSet<NoteNo>> {
     let named = snapshot.meant(target, hides);
-    (!named.is_empty()).then(|| named.into_iter().flat_map(|note| snapshot.backlinks(note)).collect())
+    // Once `cancel` is raised the search ends, whatever these are.
+    let linking = |note: NoteNo| snapshot.backlinks_unless(note, cancel).unwrap_or_default();
+    (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
 }
 
 /// The notes that those of this name link to, but for themselves; none if there is no such note.
