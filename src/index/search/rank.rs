@@ -5,6 +5,7 @@
 //! answer says so once. All that differs from vault to vault is in its [`Part`].
 
 mod called;
+mod conditions;
 mod emptied;
 mod newest;
 mod pasted;
@@ -15,6 +16,7 @@ mod wider;
 
 use std::collections::{BTreeMap, HashSet};
 
+pub(super) use self::conditions::conditions;
 use self::newest::{Listed, newest};
 pub use self::pasted::{Shown, settled};
 use super::answer::{Answer, finish};
@@ -311,8 +313,21 @@ fn corrections(corrected: &[Corrected]) -> Vec<String> {
 /// looked up in the word index, in separate queries without a limit: so the dense lane, which sees no words, is
 /// restricted to exactly the same rows as the lexical lane.
 pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) -> Result<Option<RowSet>, LexicalError> {
+    allowed_of(snapshot, None, query, options)
+}
+
+/// The same, of these rows; `None` stands for all.
+pub(super) fn allowed_of(
+    snapshot: &Snapshot,
+    among: Option<&RowSet>,
+    query: &Parsed,
+    options: &Options,
+) -> Result<Option<RowSet>, LexicalError> {
     let (contextual, cancel) = (options.contextual, &options.cancel);
     let mut allowed = query.filter.rows(snapshot, cancel)?;
+    if let Some(among) = among {
+        allowed.get_or_insert_with(|| RowSet::full(snapshot.rows())).keep(among);
+    }
     let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
         let query = LexicalQuery { phrases, contextual, cancel: cancel.clone(), ..LexicalQuery::default() };
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));

@@ -264,3 +264,17 @@ fn the_newest_of_all_vaults_come_first() {
     assert_eq!(paths(&found)[..4], first, "{:?}", found.hits.iter().map(|hit| hit.score).collect::<Vec<_>>());
     assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score));
 }
+
+#[test]
+fn an_exclusion_that_leaves_nothing_is_named_with_the_others() {
+    let vault = vault();
+    let said = |query: &str| answer(&parts(&[&vault], query, &Options::default())).warnings;
+    assert_eq!(
+        said("tag:work tag:fruit -\"travel costs\""),
+        ["notes meet each of these conditions, but none meets all: `tag:work`, `tag:fruit`, `-\"travel costs\"`"]
+    );
+    assert_eq!(
+        said("tag:garden -prune"),
+        ["notes meet each of these conditions, but none meets all: `tag:garden`, `-\"prune\"`"]
+    );
+}
