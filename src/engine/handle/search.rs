@@ -251,7 +251,7 @@ fn say_more(
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
         answer.expected = Some(match engine.0.teams.note_named(path) {
             Some(named) => expect::of_team(named, &answer.hits),
-            None => expect::expected(path, (served, parts), &answer.hits)?,
+            None => expect::expected(path, (served, parts), wanted, &answer.hits)?,
         });
     }
     Ok(())
