@@ -219,7 +219,7 @@ fn the_condition_that_leaves_nothing_is_named() {
 fn what_lies_near_a_note_is_measured_by_one_scale() {
     let (large, small) = (holding(&large()), holding(&small()));
     let seed = Seed::Note(2);
-    let elsewhere = seed.elsewhere(&small.snapshot).unwrap().unwrap();
+    let elsewhere = Seed::Text(seed.words(&small.snapshot).unwrap(), seed.vector(&small.snapshot));
     let vaults = [
         Near { snapshot: &large.snapshot, vault: "large", seed: &elsewhere, hidden: None },
         Near { snapshot: &small.snapshot, vault: "small", seed: &seed, hidden: None },
