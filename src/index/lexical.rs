@@ -29,15 +29,6 @@ const CORRECTED: f32 = 1.0;
 /// A phrase of a single character of a script without spaces is looked up as at most this many pairs.
 const MOST_PAIRS: usize = 512;
 
-/// What the lexical lane found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LexicalHits {
-    /// Best first.
-    pub rows: Vec<(Row, f32)>,
-    /// What the words were corrected and completed to.
-    pub meant: Meant,
-}
-
 type Clauses = Vec<(Occur, Box<dyn Query>)>;
 
 impl View {
