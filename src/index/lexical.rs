@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use tantivy::postings::SegmentPostings;
 use tantivy::query::{
-    BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight,
+    BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
@@ -28,15 +28,6 @@ const COMPLETED: f32 = 0.7;
 const CORRECTED: f32 = 1.0;
 /// A phrase of a single character of a script without spaces is looked up as at most this many pairs.
 const MOST_PAIRS: usize = 512;
-
-/// What the lexical lane found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LexicalHits {
-    /// Best first.
-    pub rows: Vec<(Row, f32)>,
-    /// What the words were corrected and completed to.
-    pub meant: Meant,
-}
 
 type Clauses = Vec<(Occur, Box<dyn Query>)>;
 
@@ -58,13 +49,12 @@ impl View {
             };
             let scoring = EnableScoring::enabled_from_statistics_provider(corpus, &self.searcher);
             let weight = wanted.weight(scoring)?;
-            let excluded = self.excluded(query)?;
             let row_of = |segment: usize, doc| self.numbers.get(segment).and_then(|numbers| row(numbers.of(doc)));
             if all {
                 // Finding a document's row takes five reads that miss every cache, and most documents lose their place
                 // to better ones. So only the best are looked up.
                 let starts = self.starts();
-                let found = self.best(query, &*weight, excluded.as_deref(), k, &|at, doc| Some(starts[at] + doc))?;
+                let found = self.best(query, &*weight, k, &|at, doc| Some(starts[at] + doc))?;
                 let asked = found.len();
                 let mut best = Best::new(k);
                 for (number, score) in found {
@@ -79,7 +69,7 @@ impl View {
                 }
                 // Some documents are outdated but not deleted yet, and took the places of others.
             }
-            self.best(query, &*weight, excluded.as_deref(), k, &row_of)
+            self.best(query, &*weight, k, &row_of)
         })
     }
 
@@ -95,19 +85,16 @@ impl View {
         &self,
         query: &LexicalQuery,
         weight: &dyn Weight,
-        excluded: Option<&dyn Weight>,
         k: usize,
         number: &dyn Fn(usize, DocId) -> Option<u32>,
     ) -> Result<Vec<(u32, f32)>, LexicalError> {
         let mut best = Best::new(k);
         for (at, reader) in self.searcher.segment_readers().iter().enumerate() {
             query.cancel.check()?;
-            let out = excluded.map(|weight| matching(weight, reader, &query.cancel)).transpose()?;
             // The threshold carries over from segment to segment, so that late ones are mostly skipped.
             let least = best.threshold.max(0.0);
             let mut take = |doc, score| {
                 if !reader.is_deleted(doc)
-                    && !out.as_ref().is_some_and(|out| out[doc as usize])
                     && let Some(number) = number(at, doc)
                 {
                     best.push(number, score);
@@ -303,21 +290,6 @@ impl View {
         Ok(())
     }
 
-    /// Matches what the query excludes; `None` if it excludes nothing. It is not a `MustNot` clause, because tantivy
-    /// 0.27 seeks an excluded phrase backwards, and because such a clause turns off the best-first search over the
-    /// words.
-    fn excluded(&self, query: &LexicalQuery) -> Result<Option<Box<dyn Weight>>, LexicalError> {
-        let mut clauses: Clauses = Vec::new();
-        for without in &query.without {
-            clauses.extend(self.phrase(without, query.contextual)?.map(|phrase| (Occur::Should, phrase)));
-        }
-        if clauses.is_empty() {
-            return Ok(None);
-        }
-        let scoring = EnableScoring::disabled_from_searcher(&self.searcher);
-        Ok(Some(BooleanQuery::new(clauses).weight(scoring)?))
-    }
-
     /// The words of `text` in a row, in any of the fields and languages; `None` if it has no words.
     pub(super) fn phrase(&self, text: &str, contextual: bool) -> Result<Option<Box<dyn Query>>, LexicalError> {
         let mut rows: Vec<Vec<Word>> = Vec::new();
@@ -382,32 +354,6 @@ fn one_by_one(
     cancel: &Cancel,
     take: &mut dyn FnMut(DocId, Score) -> Score,
 ) -> Result<(), LexicalError> {
-    each_match(weight, reader, cancel, &mut |doc, scorer| {
-        let score = scorer.score();
-        if score > threshold {
-            threshold = take(doc, score);
-        }
-    })
-}
-
-/// Per document of a segment, whether it matches.
-fn matching(weight: &dyn Weight, reader: &SegmentReader, cancel: &Cancel) -> Result<Vec<bool>, LexicalError> {
-    let mut matching = vec![false; reader.max_doc() as usize];
-    each_match(weight, reader, cancel, &mut |doc, _| {
-        if let Some(matches) = matching.get_mut(doc as usize) {
-            *matches = true;
-        }
-    })?;
-    Ok(matching)
-}
-
-/// Gives `take` every document that matches, with the scorer positioned on it.
-fn each_match(
-    weight: &dyn Weight,
-    reader: &SegmentReader,
-    cancel: &Cancel,
-    take: &mut dyn FnMut(DocId, &mut dyn Scorer),
-) -> Result<(), LexicalError> {
     let mut scorer = weight.scorer(reader, 1.0)?;
     let (mut doc, mut seen) = (scorer.doc(), 0);
     while doc != TERMINATED {
@@ -415,7 +361,10 @@ fn each_match(
             cancel.check()?;
         }
         seen += 1;
-        take(doc, &mut *scorer);
+        let score = scorer.score();
+        if score > threshold {
+            threshold = take(doc, score);
+        }
         doc = scorer.advance();
     }
     Ok(())

@@ -49,7 +49,6 @@ pub use entry::{ChunkRows, NoteEntry, NoteTexts, Said};
 pub use error::LexicalError;
 pub use graph::Graph;
 pub use language::Language;
-pub use lexical::LexicalHits;
 pub use links::Side;
 pub use meant::{Corrected, Meant};
 pub use notes::NoteTable;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 use self::names::{Bearer, NameKeys, Names};
-use super::{NoteEntry, NoteNo, NoteTable};
+use super::{Cancel, LexicalError, NoteEntry, NoteNo, NoteTable};
 use note::{BY_ID, Format, IN_VAULT, VaultPath};
 
 pub(super) use like::named_like;
@@ -283,8 +283,21 @@ impl Links {
 
     /// The other notes that link to note `no`, in order of number.
     pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo) -> Vec<NoteNo> {
+        self.backlinks_unless(notes, no, &Cancel::default()).unwrap_or_default()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// `cancel` is raised.
+    pub(super) fn backlinks_unless(
+        &self,
+        notes: &NoteTable,
+        no: NoteNo,
+        cancel: &Cancel,
+    ) -> Result<Vec<NoteNo>, LexicalError> {
         let Some(note) = notes.get(no) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
@@ -292,13 +305,14 @@ impl Links {
             .collect();
         linking.sort_unstable();
         linking.dedup();
+        let links_to_it =
+            |other: &NoteEntry| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no));
+        // A note may have thousands of links, and a hub is named by as many notes.
         linking.retain(|&other| {
-            other != no
-                && notes
-                    .get(other)
-                    .is_some_and(|other| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no)))
+            other != no && !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_it(other))
         });
-        linking
+        cancel.check()?;
+        Ok(linking)
     }
 }
 
@@ -485,11 +499,22 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     targets.flatten().flat_map(|target| {
         let whole = key(target);
         let stem = without_extension(&whole).to_owned();
-        let last = last(&stem).to_owned();
+        let last = match last(&stem) {
+            // What such a path comes to is found from its note alone.
+            "" | "." | ".." => place(target, &note.path).unwrap_or_default(),
+            name => name.to_owned(),
+        };
         let mut all = vec![day(target).unwrap_or_default(), whole, stem, last];
         all.dedup();
         all.into_iter().filter(|name| !name.is_empty())
     })
+}
+
+/// The last component of the path that a target is, seen from the note at `from`, as a file's stem.
+fn place(target: &str, from: &VaultPath) -> Option<String> {
+    let target = Target::new(target, from)?;
+    let path = target.local.as_deref().unwrap_or(&target.whole);
+    Some(last(without_extension(path)).to_owned())
 }
 
 #[cfg(test)]

@@ -74,11 +74,9 @@ pub struct LexicalQuery {
     pub words: String,
     /// Phrases that must occur.
     pub phrases: Vec<String>,
-    /// Words that must not occur.
-    pub without: Vec<String>,
     /// Whether the context field takes part.
     pub contextual: bool,
-    /// Weight of the questions and terms beside contexts; 0 leaves them out. Phrases and exclusions never look at them:
+    /// Weight of the questions and terms beside contexts; 0 leaves them out. Phrases never look at them:
     /// they test a chunk's own text and what situates it.
     pub expansion: f32,
     /// Whether the last of the words is still being typed.

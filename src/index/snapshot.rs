@@ -14,8 +14,8 @@ use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Side};
 use super::{
-    Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalHits, LexicalQuery, Meant,
-    NoteEntry, NoteNo, NoteTable, Row,
+    Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalQuery, Meant, NoteEntry,
+    NoteNo, NoteTable, Row,
 };
 
 use note::fingerprint::{ChunkId, TextHash};
@@ -383,15 +383,8 @@ impl Snapshot {
         allowed: &Allowed<'_>,
         k: usize,
     ) -> Result<Vec<(Row, f32)>, LexicalError> {
-        Ok(self.find(query, allowed, k)?.rows)
-    }
-
-    /// As [`Snapshot::lexical`], and what was searched for beside the words as they were typed.
-    pub fn find(&self, query: &LexicalQuery, allowed: &Allowed<'_>, k: usize) -> Result<LexicalHits, LexicalError> {
         let corpus = Corpus::of([self]);
-        let meant = corpus.meant(query)?;
-        let rows = self.find_in(&corpus, (query, &meant), Some(allowed), k)?;
-        Ok(LexicalHits { rows, meant })
+        self.find_in(&corpus, (query, &corpus.meant(query)?), Some(allowed), k)
     }
 
     /// The `k` best chunks by words, best first, scored on the common scale of `corpus`, which includes this snapshot.
@@ -556,6 +549,11 @@ impl Snapshot {
     /// Notes that link to this one.
     pub fn backlinks(&self, no: NoteNo) -> Vec<NoteNo> {
         self.tables.links.backlinks(&self.tables.notes, no)
+    }
+
+    /// The same; an error if `cancel` is raised.
+    pub fn backlinks_unless(&self, no: NoteNo, cancel: &Cancel) -> Result<Vec<NoteNo>, LexicalError> {
+        self.tables.links.backlinks_unless(&self.tables.notes, no, cancel)
     }
 
     /// The notes with this file name, title or alias, in order of number.

@@ -162,6 +162,11 @@ pub(super) fn ends(name: &[u8], ending: &str) -> bool {
     split > 0 && name[split..].eq_ignore_ascii_case(ending.as_bytes())
 }
 
+/// The endings of all that a vault may hold, in lower case.
+pub fn endings() -> impl Iterator<Item = &'static str> {
+    ENDINGS.iter().map(|(ending, _)| *ending).chain(ATTACHMENTS)
+}
+
 /// A path without its ending, if its name may be written without it: that of Markdown and of other texts.
 pub fn without_ending(path: &str) -> &str {
     let is_text = |format| matches!(format, Format::Markdown | Format::Text | Format::Org | Format::Rst);

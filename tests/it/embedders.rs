@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use protocol::hit::Hit;
 use protocol::jobs::{Job, JobKind, JobState};
 use protocol::search::{Contextual, Mode, RelatedRequest, SearchAnswer, SearchRequest};
 use protocol::status::{Enforcement, RunState, Status};
@@ -263,6 +264,67 @@ fn a_slow_query_is_answered_by_words_and_remembered_for_the_next() {
     let text = Some("something never asked".to_owned());
     let related = daemon.refused(&RelatedRequest { text, ..RelatedRequest::default() });
     assert!(related.message.contains("no vector within"), "{related:?}");
+}
+
+#[test]
+fn what_is_near_in_a_vault_is_judged_by_the_embedder_of_that_vault() {
+    let server = Vectors::start(256);
+    let place = Place::with(&NOTES);
+    place.write("Penguins.md", "# Penguins\n\nA colony of penguins crosses the antarctic ice.\n");
+    let config = server.config("ollama", "m", "query_prefix = \"query: \"");
+    place.configure(&config);
+    let mut daemon = place.start();
+    wait_served_by(&mut daemon, "ollama m 256");
+    daemon.stop();
+    // Another vault comes, whose vectors the server does not make: as many dimensions, but another embedder.
+    server.only("query: ");
+    let other = place.dir.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let fresh = "Walrus and narwhal rest on drifting floes.";
+    for (path, text) in [
+        ("Seals.md", "# Seals\n\nSeals and walruses rest on floes in the cold arctic sea.\n"),
+        ("Trucks.md", "# Trucks\n\nHow to repair the injection pump of a diesel engine.\n"),
+        ("Floes.md", &*format!("# Floes\n\n{fresh}\n")),
+    ] {
+        std::fs::write(other.join(path), text).unwrap();
+    }
+    let path = toml::Value::from(other.to_str().unwrap());
+    place.configure(&format!("{config}[[vault]]\nname = \"other\"\npath = {path}\n"));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_for("both vaults", |status| status.vaults.iter().map(|vault| vault.notes).sum::<u64>() == 7);
+    let cosines = |answer: SearchAnswer| -> Vec<(String, f32)> {
+        let of_other = answer.hits.into_iter().filter(|hit| hit.vault == "other");
+        let cosine = |hit: &Hit| hit.lanes.as_ref().and_then(|lanes| lanes.dense.as_ref()).map(|lane| lane.score);
+        let mut cosines: Vec<_> = of_other.filter_map(|hit| Some((hit.path.clone(), cosine(&hit)?))).collect();
+        cosines.sort_by(|a, b| a.0.cmp(&b.0));
+        cosines
+    };
+    let near = |daemon: &mut Daemon, text: &str| {
+        let text = Some(text.to_owned());
+        daemon.ask(&RelatedRequest { text, limit: Some(20), explain: true, ..RelatedRequest::default() })
+    };
+    let text = "antarctic ice colony of penguins";
+    let vault = Some("other".to_owned());
+    let asked = SearchRequest { mode: Some(Mode::Dense), vault, explain: true, limit: Some(20), ..query(text) };
+    let searched = cosines(daemon.ask(&asked));
+    assert!(searched.iter().any(|(path, cosine)| path == "Seals.md" && *cosine > 0.2), "{searched:?}");
+    let related = near(&mut daemon, text);
+    assert_eq!((cosines(related.clone()), related.warnings.concat().as_str()), (searched, ""));
+    let of_note = |daemon: &mut Daemon, path: &str| {
+        let path = Some(path.to_owned());
+        daemon.ask(&RelatedRequest { path, limit: Some(20), explain: true, ..RelatedRequest::default() })
+    };
+    let related = of_note(&mut daemon, "Penguins.md");
+    assert_eq!(related.warnings.concat(), "");
+    let related = cosines(related);
+    let of = |path: &str| related.iter().find(|(of, _)| of == path).map_or(0.0, |(_, cosine)| *cosine);
+    assert!(of("Seals.md") > 0.2 && of("Seals.md") > of("Trucks.md") + 0.1, "{related:?}");
+    // A note that has no vector yet is compared by its words, in all vaults.
+    place.write("Fresh.md", format!("# Fresh\n\n{fresh}\n"));
+    daemon.wait_holding("narwhal", &["Floes.md", "Fresh.md"]);
+    let related = of_note(&mut daemon, "Fresh.md");
+    assert_eq!(related.hits.first().map(|hit| hit.path.as_str()), Some("Floes.md"), "{related:?}");
+    assert_eq!(related.warnings, ["words alone answered: no vector says yet what `Fresh.md` is about"]);
 }
 
 #[test]

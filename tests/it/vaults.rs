@@ -125,6 +125,14 @@ fn a_query_names_the_vaults_that_answer() {
     let answer = daemon.ask(&SearchRequest { expect, ..query("share vault:work") });
     let expected = answer.expected.unwrap();
     assert_eq!(expected.excluded_by, ["it does not meet `vault:work`"], "{expected:?}");
+    // The answer that is explained is the one that is given without a question: a word of a vault that the query leaves
+    // out is none of it.
+    let plain = daemon.ask(&query("vault:notes sharr"));
+    let expect = Some("Share.md".to_owned());
+    let asked = daemon.ask(&SearchRequest { expect, ..query("vault:notes sharr") });
+    assert_eq!((&asked.hits, &asked.warnings), (&plain.hits, &plain.warnings));
+    assert_eq!(asked.warnings, ["`sharr` is nowhere; searched for `share`"]);
+    assert_eq!(asked.expected.map(|expected| expected.standing), Some(NoteStanding::Hit));
 
     let grep = |within: &str| {
         let output = place.run(&["grep", "nest", "--", within]);

@@ -28,6 +28,8 @@ struct State {
     refuse: Mutex<Option<(u16, String)>>,
     /// The connection is closed without a word.
     down: AtomicBool,
+    /// The same, unless all texts begin so.
+    only: Mutex<Option<String>>,
     latency: Mutex<Duration>,
     dimensions: AtomicUsize,
 }
@@ -70,6 +72,11 @@ impl Vectors {
         self.state.down.store(down, Ordering::SeqCst);
     }
 
+    /// Closes connections that ask about other texts than those that begin so.
+    pub(crate) fn only(&self, beginning: &str) {
+        *self.state.only.lock().unwrap() = Some(beginning.to_owned());
+    }
+
     /// Every request gets this answer; `None`: good ones again.
     pub(crate) fn refuse(&self, with: Option<(u16, &str)>) {
         *self.state.refuse.lock().unwrap() = with.map(|(status, body)| (status, body.to_owned()));
@@ -102,6 +109,10 @@ fn serve(stream: &TcpStream, state: &State) {
         };
         let texts: Vec<String> = documents.iter().flatten().cloned().collect();
         state.asked.lock().unwrap().push(Asked { path: path.clone(), body, texts: texts.clone() });
+        let only = state.only.lock().unwrap().clone();
+        if only.is_some_and(|beginning| !texts.iter().all(|text| text.starts_with(&beginning))) {
+            return;
+        }
         let latency = *state.latency.lock().unwrap();
         std::thread::sleep(latency);
         let refused = state.refuse.lock().unwrap().clone();

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::access::{hidden, not_found, ready};
+use super::access::{hidden, not_found};
 use super::resolve::{self, Named};
-use super::search::include::{self, Source};
-use super::search::{Asked, freshness, search_answer};
+use super::search::include;
+use super::search::{Asked, Served, freshness, search_answer};
 use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, vectors};
 use crate::VaultShared;
 use crate::decide::NotePipeline;
 use index::search;
 use index::search::{Near, Seed};
-use index::{ChunkRows, NoteEntry, Row, Snapshot};
+use index::{NoteEntry, NoteNo, Row};
 use note::VaultPath;
 use note::fingerprint::ChunkId;
 use protocol::audience::Audience;
@@ -37,40 +37,38 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     )?;
     options.cancel = cancel.clone();
     let (vaults, _) = engine.served(request.vault.as_deref())?;
-    let incomplete: Vec<String> =
-        vaults.iter().filter_map(|vault| vault.incomplete_for(request.audience.is_assistant())).collect();
+    let hide = request.audience.is_assistant();
+    let served = vaults.iter().map(|vault| Served::new(vault, hide)).collect::<Result<Vec<_>, _>>()?;
     let mut vectors = vectors::vectors(engine);
-    let (home, seed, doubt) = seed(engine, &request, lines, &vaults, &mut vectors)?;
-    if let Some(home) = &home {
-        let (snapshot, pipeline) = ready(home)?;
-        let of = seed.note(&snapshot).and_then(|no| snapshot.note(no));
-        let hidden = hidden(&pipeline, request.audience);
-        if of.is_some_and(|note| hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags()))) {
+    let (home, seed, doubt) = seed(engine, &request, lines, (&vaults, &served), &mut vectors)?;
+    let hidden: Vec<_> = served.iter().map(|served| hidden(&served.pipeline, request.audience)).collect();
+    if let Some(home) = home {
+        let of = seed.note(&served[home].snapshot).and_then(|no| served[home].snapshot.note(no));
+        if of.is_some_and(|note| hidden[home].as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))) {
             return Err(no_chunk(request.chunk.as_deref().unwrap_or_default()));
         }
     }
-    // For other vaults the seed is only a text with a vector, and no note that could be linked.
-    let direction = match &home {
-        Some(home) => seed.elsewhere(&ready(home)?.0)?,
-        None => Some(seed.clone()),
-    };
-    let mut asked = Vec::new();
-    for vault in &vaults {
-        let is_home = home.as_ref().is_some_and(|home| home.id == vault.id);
-        if let Some(seed) = if is_home { Some(&seed) } else { direction.as_ref() } {
-            let (snapshot, pipeline) = ready(vault)?;
-            let hidden = hidden(&pipeline, request.audience);
-            asked.push((vault, seed, hidden, snapshot, pipeline));
-        }
+    let mut seeds = Vec::with_capacity(served.len());
+    for (at, other) in served.iter().enumerate() {
+        let of_home = home.filter(|home| *home == at).map(|_| seed.clone());
+        let elsewhere = || elsewhere(&seed, &served[home.unwrap_or_default()], other, &mut vectors);
+        seeds.push(of_home.map_or_else(elsewhere, Ok)?);
     }
-    let near = asked.iter().map(|(vault, seed, hidden, snapshot, _)| Near {
-        snapshot,
-        vault: &vault.name,
+    let near = served.iter().zip(&seeds).zip(&hidden).map(|((served, seed), hidden)| Near {
+        snapshot: &served.snapshot,
+        vault: &served.vault.name,
         seed,
         hidden: hidden.as_deref(),
     });
     let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
-    let answers = found.into_iter().zip(&asked).map(|(found, (vault, _, hidden, snapshot, pipeline))| {
+    let unembedded = home.and_then(|home| {
+        let snapshot = &served[home].snapshot;
+        let note = seed.note(snapshot).and_then(|no| snapshot.note(no))?;
+        let is_missing = found[home].warnings.is_empty() && seed.vector(snapshot).is_none();
+        is_missing.then(|| format!("words alone answered: no vector says yet what `{}` is about", note.path))
+    });
+    let answers = found.into_iter().zip(&served).zip(&hidden).map(|((found, served), hidden)| {
+        let Served { vault, snapshot, pipeline, .. } = served;
         let mut found = freshness::mark(found, vault, snapshot, None);
         if let Some(hidden) = hidden {
             freshness::leave_hidden_out(&mut found.hits, vault, (snapshot, pipeline), hidden);
@@ -80,16 +78,39 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     });
     let answers = answers.collect();
     let mut answer = search_answer(answers, options.limit, began);
-    answer.warnings.extend(doubt.into_iter().chain(incomplete));
-    let sources = asked.iter().map(|(vault, _, hidden, snapshot, pipeline)| Source {
-        vault: &vault.name,
-        snapshot,
-        pipeline,
-        hidden: hidden.as_deref(),
-    });
+    let incomplete = served.iter().filter_map(|served| served.incomplete.clone());
+    answer.warnings.extend(doubt.into_iter().chain(incomplete).chain(unembedded));
+    let sources = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref()));
     include::add(&request.include, &mut answer.hits, &sources.collect::<Vec<_>>(), cancel)?;
     include::leave_out(&request.include, request.audience, &mut answer.hits);
-    Ok(answer)
+    Ok(vectors.warn(answer))
+}
+
+/// What is asked about, as another vault than its own is asked about it: a text, with a vector of that vault's embedder,
+/// and no note that could be linked.
+fn elsewhere(seed: &Seed, home: &Served, other: &Served, vectors: &mut QueryVectors<'_>) -> Result<Seed, CallError> {
+    let words = match seed {
+        Seed::Part(_, text, _) | Seed::Text(text, _) => text.clone(),
+        Seed::Note(_) | Seed::Chunks(_) => seed.words(&home.snapshot)?,
+    };
+    // While one embedder takes over from another, each vault changes at its own time.
+    let identity = |served: &Served| served.pipeline.service.embedder.identity().to_owned();
+    let vector = if identity(home) == identity(other) {
+        seed.vector(&home.snapshot)
+    } else if seed.note(&home.snapshot).is_some_and(|note| stays(note, home, &other.pipeline)) {
+        None
+    } else {
+        vectors.of(&other.pipeline, &words)
+    };
+    Ok(Seed::Text(words, vector))
+}
+
+/// Whether the text of a note may not reach the embedder of `pipeline`: that of a private note is embedded on this
+/// machine or not at all.
+fn stays(note: NoteNo, home: &Served, pipeline: &NotePipeline) -> bool {
+    let note = home.snapshot.note(note);
+    let private = note.is_some_and(|note| home.pipeline.private.covers(&note.path, note.tags()));
+    private && pipeline.service.embedder.leaves_to().is_some()
 }
 
 /// What is asked about, the vault that it is in, and what to say if another has a note of that path.
@@ -97,56 +118,55 @@ fn seed(
     engine: &Handle,
     request: &RelatedRequest,
     lines: Option<(u32, u32)>,
-    vaults: &[Arc<VaultShared>],
+    (vaults, served): (&[Arc<VaultShared>], &[Served]),
     vectors: &mut QueryVectors<'_>,
-) -> Result<(Option<Arc<VaultShared>>, Seed, Option<String>), CallError> {
+) -> Result<(Option<usize>, Seed, Option<String>), CallError> {
     if let Some(typed) = &request.path {
         let of_team = |why: CallError| engine.refuse_team(typed).err().unwrap_or(why);
         let named = resolve::note(vaults, typed, request.audience).map_err(of_team)?;
         let doubt = named.doubt();
         let Named { vault, path, lines: named, .. } = named;
-        let (snapshot, pipeline) = ready(&vault)?;
-        let hidden = hidden(&pipeline, request.audience);
-        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
         let unknown = || of_team(resolve::unknown(vaults, typed, request.audience));
-        let note = snapshot.note_at(&path).filter(shown).ok_or_else(unknown)?;
+        let home = vaults.iter().position(|known| known.id == vault.id).ok_or_else(unknown)?;
+        let note = note_shown(&served[home], &path, request.audience).ok_or_else(unknown)?;
         let seed = match lines.or(named) {
-            Some(lines) => selected(&snapshot, (&pipeline, vectors), &path, &note.rows, lines)?,
+            Some(lines) => selected(&served[home], vectors, note, lines)?,
             None => Seed::Note(note.no),
         };
-        return Ok((Some(vault), seed, doubt));
+        return Ok((Some(home), seed, doubt));
     }
     if let Some(name) = &request.chunk {
-        return seed_of_chunk(name, vaults, request.audience);
+        return seed_of_chunk(name, served, request.audience);
     }
-    let vault = vaults.first().ok_or(CallError::NotReady)?;
+    let first = served.first().ok_or(CallError::NotReady)?;
     let text = request.text.as_deref().unwrap_or_default();
-    let vector = vectors.of(&ready(vault)?.1, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
-    Ok((None, Seed::Text(text.to_owned(), vector), None))
+    let vector = vectors.of(&first.pipeline, text).ok_or_else(|| CallError::Provider(vectors.why()))?;
+    Ok((None, Seed::Text(text.to_owned(), Some(vector)), None))
+}
+
+/// The note at a path, if `audience` may know of it.
+fn note_shown<'a>(served: &'a Served, path: &VaultPath, audience: Audience) -> Option<&'a NoteEntry> {
+    let note = served.snapshot.note_at(path)?;
+    let hidden = hidden(&served.pipeline, audience);
+    (!hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags()))).then_some(note)
 }
 
 /// A chunk with this id that `audience` may know of. Notes at the same path of two vaults have chunks of the same id.
 fn seed_of_chunk(
     name: &str,
-    vaults: &[Arc<VaultShared>],
+    served: &[Served],
     audience: Audience,
-) -> Result<(Option<Arc<VaultShared>>, Seed, Option<String>), CallError> {
+) -> Result<(Option<usize>, Seed, Option<String>), CallError> {
     let id: ChunkId = name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
-    let mut holding = Vec::new();
-    for vault in vaults {
-        let (snapshot, pipeline) = ready(vault)?;
-        let Some(row) = snapshot.row_of(id) else { continue };
-        let (hidden, seed) = (hidden(&pipeline, audience), Seed::Chunks(vec![row]));
-        let note = seed.note(&snapshot).and_then(|no| snapshot.note(no));
-        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
-        if let Some(note) = note.filter(shown) {
-            holding.push((vault, note.path.clone(), seed));
-        }
-    }
-    let also_in = holding.iter().skip(1).map(|(vault, ..)| vault.name.clone()).collect();
-    let Some((vault, path, seed)) = holding.into_iter().next() else { return Err(no_chunk(name)) };
-    let doubt = Named { vault: vault.clone(), path, lines: None, also_in }.doubt();
-    Ok((Some(vault.clone()), seed, doubt))
+    let mut holding = served.iter().enumerate().filter_map(|(at, served)| {
+        let (snapshot, seed) = (&served.snapshot, Seed::Chunks(vec![served.snapshot.row_of(id)?]));
+        let path = &snapshot.note(seed.note(snapshot)?)?.path;
+        note_shown(served, path, audience).map(|note| (at, note.path.clone(), seed))
+    });
+    let (at, path, seed) = holding.next().ok_or_else(|| no_chunk(name))?;
+    let also_in = holding.map(|(at, ..)| served[at].vault.name.clone()).collect();
+    let doubt = Named { vault: served[at].vault.clone(), path, lines: None, also_in }.doubt();
+    Ok((Some(at), seed, doubt))
 }
 
 /// The error for a chunk that is not there, or that is hidden from the caller.
@@ -174,14 +194,14 @@ fn lines(request: &RelatedRequest) -> Result<Option<(u32, u32)>, CallError> {
 
 /// The chunks that lines touch; if the lines are a part of a single chunk, that part.
 fn selected(
-    snapshot: &Snapshot,
-    (pipeline, vectors): (&NotePipeline, &mut QueryVectors<'_>),
-    path: &VaultPath,
-    rows: &ChunkRows,
+    served: &Served,
+    vectors: &mut QueryVectors<'_>,
+    note: &NoteEntry,
     (line, end): (u32, u32),
 ) -> Result<Seed, CallError> {
+    let (snapshot, path) = (&served.snapshot, &note.path);
     let touched = |row: &Row| snapshot.chunk(*row).is_some_and(|chunk| chunk.lines.0 <= end && chunk.lines.1 >= line);
-    let touched: Vec<Row> = rows.iter().filter(touched).collect();
+    let touched: Vec<Row> = note.rows.iter().filter(touched).collect();
     let only = match touched[..] {
         [] => {
             let what = if line == end { format!("{path}:{line}") } else { format!("{path}:{line}-{end}") };
@@ -190,11 +210,8 @@ fn selected(
         [row] => snapshot.chunk(row).filter(|chunk| chunk.lines.0 < line || chunk.lines.1 > end).map(|c| (row, c)),
         _ => None,
     };
-    // The text of a private note is embedded on this machine or not at all; then its whole chunks serve, with the
-    // vectors that they have.
-    let private = snapshot.note_at(path).is_some_and(|note| pipeline.private.covers(&note.path, note.tags()));
-    let stays = private && pipeline.service.embedder.leaves_to().is_some();
-    if let Some((row, chunk)) = only.filter(|_| !stays) {
+    // If its text may not leave, its whole chunks serve, with the vectors that they have.
+    if let Some((row, chunk)) = only.filter(|_| !stays(note.no, served, &served.pipeline)) {
         let text = snapshot.text(row)?.text;
         let first = line.saturating_sub(chunk.lines.0) as usize;
         let count = (end - line.max(chunk.lines.0)) as usize + 1;
@@ -202,7 +219,7 @@ fn selected(
         let part = part.join("\n");
         // If the part says nothing, such as a blank line, the whole chunk is meant.
         if part.chars().any(char::is_alphanumeric) {
-            let vector = vectors.of(pipeline, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
+            let vector = vectors.of(&served.pipeline, &part).ok_or_else(|| CallError::Provider(vectors.why()))?;
             return Ok(Seed::Part(chunk.note, part, vector));
         }
     }

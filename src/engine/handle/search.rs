@@ -38,18 +38,18 @@ pub(super) struct Served {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) pipeline: Arc<NotePipeline>,
     /// Why saved notes may be missing from the snapshot, if so.
-    incomplete: Option<String>,
+    pub(super) incomplete: Option<String>,
 }
 
 impl Served {
-    fn new(vault: &Arc<VaultShared>, hide: bool) -> Result<Self, CallError> {
+    pub(super) fn new(vault: &Arc<VaultShared>, hide: bool) -> Result<Self, CallError> {
         // Before the snapshot: what is missing from it is then not taken for complete.
         let incomplete = vault.incomplete_for(hide);
         let (snapshot, pipeline) = ready(vault)?;
         Ok(Served { vault: vault.clone(), snapshot, pipeline, incomplete })
     }
 
-    fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {
+    pub(super) fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {
         include::Source { vault: &self.vault.name, snapshot: &self.snapshot, pipeline: &self.pipeline, hidden }
     }
 
@@ -251,7 +251,7 @@ fn say_more(
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {
         answer.expected = Some(match engine.0.teams.note_named(path) {
             Some(named) => expect::of_team(named, &answer.hits),
-            None => expect::expected(path, (served, parts), &answer.hits)?,
+            None => expect::expected(path, (served, parts), wanted, &answer.hits)?,
         });
     }
     Ok(())

@@ -147,18 +147,14 @@ fn asked(query: &Parsed, options: &Options, vector: Option<(String, Vector)>) ->
 fn pushed(query: &Parsed) -> (Vec<Condition>, bool) {
     let filter = query.filter.elsewhere();
     let day = |day: Option<Date>| day.map(::team::point::number);
-    let paths = |paths: Vec<String>| {
-        let with_ending = |path: String| [format!("{path}.md"), path];
-        Condition::Paths(paths.into_iter().flat_map(with_ending).collect())
-    };
-    let mut conditions: Vec<Condition> = filter.tags.into_iter().map(|tag| Condition::Tags(vec![tag])).collect();
-    conditions.extend((!filter.paths.is_empty()).then(|| paths(filter.paths)));
+    let mut conditions: Vec<Condition> = filter.tags.into_iter().map(Condition::Tags).collect();
+    conditions.extend((!filter.paths.is_empty()).then_some(Condition::Paths(filter.paths)));
     conditions.extend((!filter.kinds.is_empty()).then_some(Condition::Kinds(filter.kinds)));
     let (from, to) = filter.days;
     conditions.extend((from.is_some() || to.is_some()).then(|| Condition::Days(day(from), day(to))));
     let [tags, without, kinds] = filter.without;
     let not = [(tags.is_empty(), Condition::Tags(tags)), (kinds.is_empty(), Condition::Kinds(kinds))];
-    let not = not.into_iter().chain([(without.is_empty(), paths(without))]);
+    let not = not.into_iter().chain([(without.is_empty(), Condition::Paths(without))]);
     conditions.extend(not.filter(|(empty, _)| !empty).map(|(_, condition)| Condition::Not(Box::new(condition))));
     let mut is_all = filter.is_all && query.phrases.is_empty() && query.without.is_empty() && query.patterns.is_empty();
     if let Some(required) = &query.required {

@@ -346,3 +346,25 @@ fn greek_names_are_the_same_in_capitals() {
     }
     assert_eq!(links.backlinks(&notes, 1), [2]);
 }
+
+#[test]
+fn a_link_with_a_slash_or_dots_at_its_end_is_a_backlink_too() {
+    let (notes, links) = vault(&[
+        ("b.md", "Bee", &[], &[]),
+        ("one.md", "One", &[], &["./b/"]),
+        ("two.md", "Two", &[], &["b/"]),
+        ("three.md", "Three", &[], &["b/."]),
+        ("a/four.md", "Four", &[], &["../b/c/.."]),
+        ("five.md", "Five", &[], &["b/c"]),
+    ]);
+    let from = |path: &str| VaultPath::parse(path).unwrap();
+    let meant = |target: &str, path: &str| links.resolve(&notes, target, &from(path));
+    let linking: Vec<NoteNo> = [("./b/", "one.md"), ("b/", "two.md"), ("b/.", "three.md"), ("../b/c/..", "a/four.md")]
+        .into_iter()
+        .zip(2..)
+        .filter(|((target, path), _)| meant(target, path) == Some(1))
+        .map(|(_, no)| no)
+        .collect();
+    assert!(linking.contains(&2) && linking.len() > 2, "{linking:?}");
+    assert_eq!(links.backlinks(&notes, 1), linking);
+}

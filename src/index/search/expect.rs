@@ -9,11 +9,9 @@ use std::ops::Range;
 
 use super::fuse::Ranked;
 use super::hit::placed;
-use super::query::Required;
-use super::rank::{Part, allowed, rank_to};
-use super::{
-    Expected, Filter, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, finish, lanes, merge,
-};
+use super::rank::{Part, allowed_of, conditions, rank_to};
+use super::rows::RowSet;
+use super::{Expected, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, finish, lanes, merge};
 use crate::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
 
 /// How `note`, of the vault `vault` and the part at `at`, relates to `hits`, the answer of all `parts`: those given to
@@ -205,50 +203,14 @@ fn excluded_by(
     options: &Options,
     note: &NoteEntry,
 ) -> Result<Vec<String>, LexicalError> {
-    let admitted = allowed(snapshot, query, options)?;
-    if admitted.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(row))) {
+    let own = RowSet::of(snapshot.rows(), note.rows.iter());
+    if own.is_empty() || allowed_of(snapshot, Some(&own), query, options)?.is_none_or(|rows| !rows.is_empty()) {
         return Ok(Vec::new());
     }
     let mut reasons = Vec::new();
-    for (name, part) in query.filter.parts() {
-        let met =
-            part.rows(snapshot, &options.cancel)?.is_none_or(|rows| note.rows.iter().any(|row| rows.contains(row)));
-        if !met {
-            reasons.push(format!("it does not meet `{name}`"));
-        }
-    }
-    for part in query.required.iter().flat_map(Required::parts) {
-        let alone = Parsed {
-            required: Some(part.clone()),
-            filter: Filter::default().asked_as(&query.filter),
-            ..Parsed::default()
-        };
-        let met = allowed(snapshot, &alone, options)?;
-        if met.is_some_and(|rows| !note.rows.iter().any(|row| rows.contains(row))) {
-            reasons.push(format!("it does not meet `{}`", part.typed()));
-        }
-    }
-    let holding = |text: &String| {
-        let (contextual, cancel) = (options.contextual, options.cancel.clone());
-        let asked = LexicalQuery { phrases: vec![text.clone()], contextual, cancel, ..LexicalQuery::default() };
-        snapshot.lexical(&asked, &|row| note.rows.contains(row), note.rows.len())
-    };
-    for phrase in &query.phrases {
-        if holding(phrase)?.is_empty() {
-            reasons.push(format!("\"{phrase}\" stands nowhere in it, word for word"));
-        }
-    }
-    for without in &query.without {
-        if !holding(without)?.is_empty() {
-            reasons.push(format!("it has \"{without}\", which must not occur"));
-        }
-    }
-    for (holds, pattern) in &query.patterns {
-        let meets = !snapshot.matching(pattern.pattern(), &|row| note.rows.contains(row), &options.cancel)?.is_empty();
-        match (holds, meets) {
-            (true, false) => reasons.push(format!("no line of it matches `{}`", pattern.typed())),
-            (false, true) => reasons.push(format!("a line of it matches `{}`, and none may", pattern.typed())),
-            _ => {}
+    for condition in conditions(query) {
+        if !condition.is_met((snapshot, Some(&own)), query, options)? {
+            reasons.push(condition.unmet);
         }
     }
     if reasons.is_empty() {

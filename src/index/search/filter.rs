@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use strum::{EnumString, IntoStaticStr, VariantNames};
+use unicode_normalization::UnicodeNormalization;
 
 use super::dates::{FORMS, days, period};
 use super::fold::fold;
@@ -138,12 +139,13 @@ pub struct Filter {
     pub hidden: Option<Arc<Private>>,
 }
 
-/// Conditions in the form in which an engine elsewhere can apply them; all of them count. Texts are in lower case.
+/// Conditions in the form in which an engine elsewhere can apply them; all of them count. Texts are in lower case, each
+/// composed and decomposed: the engine has them in the form in which they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Tags, each with those nested under it.
-    pub tags: Vec<String>,
-    /// Notes and folders; if there are any, one of them is enough.
+    /// Tags, each with those nested under it: of each one of its spellings.
+    pub tags: Vec<Vec<String>>,
+    /// Notes and folders, notes with each ending that they may have; if there are any, one of them is enough.
     pub paths: Vec<String>,
     /// Kinds of notes; if there are any, one of them is enough.
     pub kinds: Vec<String>,
@@ -180,8 +182,11 @@ impl Filter {
     /// The conditions that an engine elsewhere can apply: not those on links, creation, modification, properties and
     /// globs.
     pub fn elsewhere(&self) -> Elsewhere {
-        let is_glob = |value: &str| value.contains(['*', '?', '[', '{']);
-        let globs = self.with.iter().any(|(key, value)| *key == Key::Path && is_glob(value));
+        let prefix = |value: &str| match PathPattern::new(value) {
+            Some(PathPattern::Prefix(prefix)) => Some(prefix),
+            _ => None,
+        };
+        let globs = self.with.iter().any(|(key, value)| *key == Key::Path && prefix(value).is_none());
         let mut found = Elsewhere {
             days: (self.day.from, self.day.of_clocks().to),
             is_all: !globs && self.created == Days::default() && self.modified == Days::default(),
@@ -189,25 +194,25 @@ impl Filter {
         };
         for (conditions, without) in [(&self.with, false), (&self.without, true)] {
             for (key, value) in conditions {
-                let value = value.trim_matches('/').to_lowercase();
                 let [tags, paths, kinds] = &mut found.without;
-                let list = match (key, without) {
-                    (Key::Tag, true) => tags,
-                    (Key::Path, true) if !is_glob(&value) => paths,
-                    (Key::Type, true) => kinds,
-                    (Key::Tag, false) => &mut found.tags,
+                match (key, without) {
+                    (Key::Tag, true) => tags.extend(spellings(value)),
+                    (Key::Tag, false) => found.tags.push(spellings(value)),
+                    (Key::Type, true) => kinds.extend(spellings(value)),
+                    (Key::Type, false) => found.kinds.extend(spellings(value)),
                     // One of several paths is enough, so none of them can be applied there without the globs among
                     // them.
-                    (Key::Path, false) if !globs => &mut found.paths,
-                    (Key::Type, false) => &mut found.kinds,
-                    // Whether a team is asked at all depends on its name; its vaults are told apart in what it returns.
-                    (Key::Vault, _) if !value.contains('/') => continue,
-                    _ => {
-                        found.is_all = false;
-                        continue;
+                    (Key::Path, _) if (without && prefix(value).is_some()) || !(without || globs) => {
+                        let paths = if without { paths } else { &mut found.paths };
+                        for path in prefix(value).iter().flat_map(|prefix| spellings(prefix)) {
+                            paths.extend(note::format::endings().map(|ending| format!("{path}{ending}")));
+                            paths.push(path);
+                        }
                     }
-                };
-                list.push(value);
+                    // Whether a team is asked at all depends on its name; its vaults are told apart in what it returns.
+                    (Key::Vault, _) if !value.contains('/') => {}
+                    _ => found.is_all = false,
+                }
             }
         }
         found
@@ -241,7 +246,7 @@ impl Filter {
         let value = value.trim();
         match key {
             Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
-                self.with.push((key, checked(key, value)?));
+                push_new(&mut self.with, (key, checked(key, value)?));
             }
             Key::After => self.day.narrow(Some(read(period, value, today)?.0), None, today),
             Key::Before => self.day.narrow(None, Some(read(period, value, today)?.0), today),
@@ -260,7 +265,7 @@ impl Filter {
     pub fn add_not(&mut self, key: Key, value: &str) -> Result<(), String> {
         match key {
             Key::Tag | Key::Path | Key::Type | Key::Vault | Key::Link | Key::LinkedFrom => {
-                self.without.push((key, checked(key, value.trim())?));
+                push_new(&mut self.without, (key, checked(key, value.trim())?));
                 Ok(())
             }
             _ => Err("a date cannot be excluded with `-`".to_owned()),
@@ -389,7 +394,7 @@ impl Filter {
         let hides = |note: &NoteEntry| self.hides(note);
         let compiled = Compiled::new(self, |key, target| match key {
             Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
-            _ => linking(snapshot, target, &hides),
+            _ => linking(snapshot, target, &hides, cancel),
         });
         let mut notes = Vec::new();
         for (seen, note) in snapshot.notes().enumerate() {
@@ -401,6 +406,20 @@ impl Filter {
             }
         }
         Ok(notes)
+    }
+}
+
+/// A text in lower case, composed, and decomposed if that is another form.
+fn spellings(text: &str) -> Vec<String> {
+    let composed = fold(text).into_owned();
+    let decomposed: String = composed.nfd().collect();
+    if decomposed == composed { vec![composed] } else { vec![composed, decomposed] }
+}
+
+/// Adds a condition that is not there yet: a link is looked up in every note that has one of its name.
+fn push_new(conditions: &mut Vec<(Key, String)>, condition: (Key, String)) {
+    if !conditions.contains(&condition) {
+        conditions.push(condition);
     }
 }
 
@@ -433,9 +452,16 @@ fn read(of: fn(&str, Date) -> Option<(Date, Date)>, value: &str, today: Date) ->
 }
 
 /// The notes that link to a note that `target` names; `None` if it names none, or hidden ones alone.
-fn linking(snapshot: &Snapshot, target: &str, hides: &impl Fn(&NoteEntry) -> bool) -> Option<HashSet<NoteNo>> {
+fn linking(
+    snapshot: &Snapshot,
+    target: &str,
+    hides: &impl Fn(&NoteEntry) -> bool,
+    cancel: &Cancel,
+) -> Option<HashSet<NoteNo>> {
     let named = snapshot.meant(target, hides);
-    (!named.is_empty()).then(|| named.into_iter().flat_map(|note| snapshot.backlinks(note)).collect())
+    // Once `cancel` is raised the search ends, whatever these are.
+    let linking = |note: NoteNo| snapshot.backlinks_unless(note, cancel).unwrap_or_default();
+    (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
 }
 
 /// The notes that those of this name link to, but for themselves; none if there is no such note.

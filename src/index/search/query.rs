@@ -144,7 +144,6 @@ impl Parsed {
         LexicalQuery {
             words: self.words.clone(),
             phrases: self.phrases.clone(),
-            without: self.without.clone(),
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
             choice: Choice::Rarest(RAREST),

@@ -5,20 +5,22 @@
 //! answer says so once. All that differs from vault to vault is in its [`Part`].
 
 mod called;
+mod conditions;
 mod emptied;
+mod newest;
 mod pasted;
 mod required;
 mod timed;
 mod together;
 mod wider;
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
+pub(super) use self::conditions::conditions;
+use self::newest::{Listed, newest};
 pub use self::pasted::{Shown, settled};
 use super::answer::{Answer, finish};
 use super::boost::boost;
-use super::filter::{day_of, mtime_seconds};
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::placed;
 use super::lanes::{self, Candidate};
@@ -132,18 +134,19 @@ fn ranked(
     let of_time = parts.iter().zip(&begun).map(|(part, begun)| timed::rows(part, begun));
     let of_time = of_time.collect::<Result<Vec<_>, _>>()?;
     let has_time = of_time.iter().any(|rows| !rows.is_empty());
-    let ranked = parts.iter().zip(begun).zip(found).zip(of_time).map(|(((part, begun), candidates), of_time)| {
-        let Begun { mut ranking, lanes, allowed } = begun;
+    newest::list(&mut begun);
+    let ranked = parts.iter().zip(begun).zip(found).map(|((part, begun), candidates)| {
+        let Begun { mut ranking, lanes, allowed, .. } = begun;
         if lanes {
             fuse_into(&mut ranking, (part, allowed.as_ref()), candidates, scale, &meant);
             if let Some(allowed) = allowed.as_ref().filter(|_| part.query.is_all_required()) {
                 add_rest(&mut ranking, part, allowed);
             }
-            timed::put_first(part, &mut ranking, &of_time);
         }
         ranking
     });
     let mut rankings: Vec<Ranking> = ranked.collect();
+    timed::put_first(parts, &mut rankings, &of_time);
     together::put_third(parts, &mut rankings, &having);
     let mut said = corrections(&meant.corrected);
     if asked && !has_time && scale.has_no_word() && !first.query.words.is_empty() {
@@ -162,6 +165,8 @@ struct Begun {
     allowed: Option<RowSet>,
     /// Whether the lanes are to be asked.
     lanes: bool,
+    /// What answers a query of conditions only.
+    listed: Listed,
 }
 
 impl Begun {
@@ -174,14 +179,12 @@ impl Begun {
         let mut ranking = Ranking { mode, warnings, text, patterns, phrases, ..Ranking::default() };
         let allowed = allowed(snapshot, query, options)?;
         let nothing = allowed.as_ref().is_some_and(RowSet::is_empty);
-        let mut lanes = false;
+        let (mut lanes, mut listed) = (false, Listed::new());
         if nothing {
             // No chunk meets the conditions.
         } else if !query.has_text() {
             match allowed.as_ref().filter(|_| query.has_conditions()) {
-                Some(allowed) => {
-                    ranking.ranked = newest(snapshot, allowed, query).into_iter().map(Ranked::sure).collect();
-                }
+                Some(allowed) => listed = newest(snapshot, allowed, query),
                 None if query.signs => ranking.warnings.push(SIGNS.to_owned()),
                 None => ranking.warnings.push("the query is empty".to_owned()),
             }
@@ -192,7 +195,7 @@ impl Begun {
         } else {
             lanes = true;
         }
-        Ok(Begun { ranking, allowed, lanes })
+        Ok(Begun { ranking, allowed, lanes, listed })
     }
 
     fn asks_words(&self) -> bool {
@@ -274,7 +277,7 @@ fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
     let note_of = |row: Row| placed(snapshot, row).map(|(_, note)| note.no);
     let known: HashSet<_> = ranking.ranked.iter().filter_map(|ranked| note_of(ranked.candidate.row)).collect();
     if known.len() <= options.limit {
-        let rest = newest(snapshot, allowed, query).into_iter();
+        let rest = newest(snapshot, allowed, query).into_iter().map(|(_, row)| row);
         let rest = rest.filter(|row| note_of(*row).is_none_or(|no| !known.contains(&no)));
         ranking.ranked.extend(rest.map(Ranked::unscored));
     }
@@ -310,8 +313,21 @@ fn corrections(corrected: &[Corrected]) -> Vec<String> {
 /// looked up in the word index, in separate queries without a limit: so the dense lane, which sees no words, is
 /// restricted to exactly the same rows as the lexical lane.
 pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) -> Result<Option<RowSet>, LexicalError> {
+    allowed_of(snapshot, None, query, options)
+}
+
+/// The same, of these rows; `None` stands for all.
+pub(super) fn allowed_of(
+    snapshot: &Snapshot,
+    among: Option<&RowSet>,
+    query: &Parsed,
+    options: &Options,
+) -> Result<Option<RowSet>, LexicalError> {
     let (contextual, cancel) = (options.contextual, &options.cancel);
     let mut allowed = query.filter.rows(snapshot, cancel)?;
+    if let Some(among) = among {
+        allowed.get_or_insert_with(|| RowSet::full(snapshot.rows())).keep(among);
+    }
     let holding = |phrases: Vec<String>, among: Option<&RowSet>| {
         let query = LexicalQuery { phrases, contextual, cancel: cancel.clone(), ..LexicalQuery::default() };
         let among = |row: Row| among.is_none_or(|rows| rows.contains(row));
@@ -337,17 +353,4 @@ pub(super) fn allowed(snapshot: &Snapshot, query: &Parsed, options: &Options) ->
         if *holds { allowed.keep(&rows) } else { allowed.drop_all(&rows) }
     }
     Ok(allowed)
-}
-
-/// The first allowed chunk of each note, newest note first: by its day, then by modification time.
-fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Vec<Row> {
-    let mut notes: Vec<_> = snapshot
-        .notes()
-        .filter_map(|note| Some((note, note.rows.iter().find(|row| allowed.contains(*row))?)))
-        .map(|(note, row)| {
-            ((Reverse((day_of(note, &query.filter.zone), mtime_seconds(note))), note.path.as_str()), row)
-        })
-        .collect();
-    notes.sort_unstable();
-    notes.into_iter().map(|(_, row)| row).collect()
 }

@@ -37,32 +37,28 @@ pub enum Seed {
     Chunks(Vec<Row>),
     /// A part of a note of this snapshot: its text, embedded.
     Part(NoteNo, String, Vector),
-    /// Any text, embedded; or a seed of another vault ([`Seed::elsewhere`]).
-    Text(String, Vector),
+    /// Any text, with its embedding if there is one; or a seed of another vault: its words and its vector there, or one
+    /// of the same words by this vault's embedder, if that is another.
+    Text(String, Option<Vector>),
 }
 
 impl Seed {
-    /// The same for other vaults, where it is a text and no note that could be linked; `None` if it has no vector.
-    ///
-    /// # Errors
-    /// A text cannot be read.
-    pub fn elsewhere(&self, snapshot: &Snapshot) -> Result<Option<Seed>, LexicalError> {
-        let words = self.words(snapshot)?;
-        Ok(self.vector(snapshot).map(|vector| Seed::Text(words, vector)))
-    }
-
     /// Its vector: the mean of the vectors of its chunks. `None` if none of them says anything.
-    fn vector(&self, snapshot: &Snapshot) -> Option<Vector> {
+    pub fn vector(&self, snapshot: &Snapshot) -> Option<Vector> {
         let vectors: Vec<Vector> = match self {
             Seed::Note(no) => snapshot.note(*no)?.rows.iter().flat_map(|row| snapshot.vectors(row)).collect(),
             Seed::Chunks(rows) => rows.iter().flat_map(|row| snapshot.vectors(*row)).collect(),
-            Seed::Part(_, _, vector) | Seed::Text(_, vector) => return telling(Some(vector)).cloned(),
+            Seed::Part(_, _, vector) => return telling(Some(vector)).cloned(),
+            Seed::Text(_, vector) => return telling(vector.as_ref()).cloned(),
         };
         mean(&vectors)
     }
 
     /// Its words: of a note its names and tags, of a part the headings above it, and how it begins.
-    fn words(&self, snapshot: &Snapshot) -> Result<String, LexicalError> {
+    ///
+    /// # Errors
+    /// A text cannot be read.
+    pub fn words(&self, snapshot: &Snapshot) -> Result<String, LexicalError> {
         let mut parts: Vec<String> = Vec::new();
         let first = match self {
             Seed::Note(no) => {

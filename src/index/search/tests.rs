@@ -212,7 +212,7 @@ fn related_notes_say_whether_they_are_linked() {
     let linked = |path: &str| answer.hits.iter().find(|hit| hit.path == path).and_then(|hit| hit.linked);
     assert_eq!(answer.hits[0].path, "Garden/Pruning.md");
     assert_eq!((linked("Garden/Pruning.md"), linked("Work/Budget.md").unwrap_or(false)), (Some(true), false));
-    let text = Seed::Text("money for trips".to_owned(), builtin::model().embed("money for trips"));
+    let text = Seed::Text("money for trips".to_owned(), Some(builtin::model().embed("money for trips")));
     let answer = near(&vault, &text, &options);
     assert!(answer.hits[0].path.starts_with("Work/") && answer.hits[0].linked.is_none());
     assert_eq!(near(&vault, &Seed::Note(99), &options).warnings.len(), 1);

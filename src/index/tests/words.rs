@@ -19,8 +19,16 @@ fn query(words: &str, prefix: bool) -> LexicalQuery {
     LexicalQuery { words: words.to_owned(), contextual: true, prefix, ..LexicalQuery::default() }
 }
 
-fn find(snapshot: &Snapshot, words: &str, prefix: bool) -> (Vec<NoteNo>, LexicalHits) {
-    let found = snapshot.find(&query(words, prefix), &|_| true, 100).unwrap();
+/// What a search finds.
+struct Found {
+    rows: Vec<(Row, f32)>,
+    meant: Meant,
+}
+
+fn find(snapshot: &Snapshot, words: &str, prefix: bool) -> (Vec<NoteNo>, Found) {
+    let query = query(words, prefix);
+    let meant = Corpus::of([snapshot]).meant(&query).unwrap();
+    let found = Found { rows: snapshot.lexical(&query, &|_| true, 100).unwrap(), meant };
     let notes = found.rows.iter().map(|(row, _)| snapshot.chunk(*row).unwrap().note).collect();
     (notes, found)
 }
@@ -196,7 +204,7 @@ fn a_word_is_found_in_spite_of_a_slip() {
     assert_eq!(corrected(&snapshot, "Get-ChlidItem"), pair("Chlid", "child"));
     // Never for a word that occurs, for a word of the language, for short ones, numbers, or two slips in a short word.
     let time = LexicalQuery { time: Some(7..16), ..query("clustr obsidaiin", false) };
-    let taken = snapshot.find(&time, &|_| true, 9).unwrap().meant.corrected;
+    let taken = Corpus::of([&*snapshot]).meant(&time).unwrap().corrected;
     assert_eq!(taken.iter().map(|word| word.typed.as_str()).collect::<Vec<_>>(), ["clustr"], "a time is no slip");
     for words in ["obsidan", "clusters", "quality", "vlt", "clstr", "cluster9", "how teh", "クラスタ", "get-childitem"]
     {
@@ -419,7 +427,7 @@ fn names_with_symbols_are_words_of_their_own() {
     }
     let holding = |phrase: &str| {
         let query = LexicalQuery { phrases: vec![phrase.to_owned()], ..LexicalQuery::default() };
-        snapshot.find(&query, &|_| true, 100).unwrap().rows.len()
+        snapshot.lexical(&query, &|_| true, 100).unwrap().len()
     };
     assert_eq!((holding("C++"), holding("to C++"), holding("c"), holding("in c#")), (1, 1, 3, 1));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::access::{self, not_found, parse_path};
 use super::super::resolve;
 use super::super::{CallError, VaultShared};
-use super::Served;
+use super::{Served, Wanted};
 use crate::disk_access::Hangs;
 use index::search;
 use index::search::Part;
@@ -20,8 +20,11 @@ use vault::read::ReadError;
 pub(super) fn expected(
     path: &str,
     (served, parts): (&[Served], &[Part<'_>]),
+    wanted: &Wanted,
     hits: &[Hit],
 ) -> Result<Expected, CallError> {
+    let excluded = wanted.excluded.iter().map(|vault| Served::new(vault, false)).collect::<Result<Vec<_>, _>>()?;
+    let served: Vec<&Served> = served.iter().chain(&excluded).collect();
     let vaults: Vec<Arc<VaultShared>> = served.iter().map(|served| served.vault.clone()).collect();
     let named = match resolve::note(&vaults, path, Audience::Owner) {
         Err(ambiguous @ CallError::Invalid(_)) => return Err(ambiguous),
@@ -29,11 +32,20 @@ pub(super) fn expected(
     };
     let indexed = named.and_then(|named| {
         let at = vaults.iter().position(|vault| vault.id == named.vault.id)?;
-        Some((at, parts.get(at)?.snapshot.note_at(&named.path)?.clone()))
+        Some((at, served.get(at)?.snapshot.note_at(&named.path)?.clone()))
     });
     if let Some((at, note)) = indexed {
         let vault = &vaults[at];
-        let mut expected = search::expect(parts, at, &vault.name, &note, hits)?;
+        let mut expected = if at < parts.len() {
+            search::expect(parts, at, &vault.name, &note, hits)?
+        } else {
+            // No lane asked this vault, so it is judged by the conditions alone.
+            let Wanted { parsed, options, .. } = wanted;
+            let (snapshot, options) = (&*served[at].snapshot, options.clone());
+            let mut part = Part { snapshot, query: parsed.clone(), vector: None, options };
+            part.query.of_vault(&vault.name);
+            search::expect(&[part], 0, &vault.name, &note, hits)?
+        };
         let now = state(vault, &note.path);
         expected.stale = now != OnDisk::Note(note.stat) && now != OnDisk::Unknown;
         expected.why.extend(match now {
@@ -46,7 +58,7 @@ pub(super) fn expected(
         });
         return Ok(expected);
     }
-    let places = places(path, served)?;
+    let places = places(path, &served)?;
     // The vault that has a file of that name, if one has; else the first vault counts as the one that lacks it.
     let lies = places.iter().filter_map(|(at, path)| Some((&served.get(*at)?.vault, path)));
     let mut found: Vec<_> = lies.map(|(vault, path)| (vault, path, state(vault, path))).collect();
@@ -87,12 +99,12 @@ pub(super) fn of_team((vault, path): (&str, &str), hits: &[Hit]) -> Expected {
 }
 
 /// Where a note may be: in each vault, or in the one that an absolute path leads to; the vaults by their index.
-fn places(path: &str, served: &[Served]) -> Result<Vec<(usize, VaultPath)>, CallError> {
+fn places(path: &str, served: &[&Served]) -> Result<Vec<(usize, VaultPath)>, CallError> {
     if !Path::new(path).is_absolute() {
         let path = parse_path(path)?;
         return Ok((0..served.len()).map(|at| (at, path.clone())).collect());
     }
-    let inside = |(at, served): (usize, &Served)| {
+    let inside = |(at, served): (usize, &&Served)| {
         let relative = Path::new(path).strip_prefix(&served.vault.path).ok()?;
         Some((at, VaultPath::from_relative(relative)?))
     };

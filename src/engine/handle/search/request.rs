@@ -18,6 +18,8 @@ use protocol::search::{BoostWeights, MAX_HITS, Mode};
 pub(super) struct Wanted {
     /// The vaults that answer.
     pub(super) vaults: Vec<Arc<VaultShared>>,
+    /// Those that the query leaves out, if it may have to say so of a note of theirs.
+    pub(super) excluded: Vec<Arc<VaultShared>>,
     /// Why others do not.
     pub(super) left_out: Vec<String>,
     pub(super) options: Options,
@@ -92,10 +94,10 @@ impl Wanted {
             Ok(parsed)
         };
         let mut parsed = parse(&AsWords::default())?;
-        // The note that is expected may lie in a vault that the query leaves out: that is why it is not found.
-        if request.expect.is_none() {
-            vaults = vaults::admitted(&parsed, vaults);
-        }
+        let (admitted, mut excluded) = vaults::admitted(&parsed, vaults);
+        // The note that is expected may lie in one of these: that is why it is not found.
+        excluded.retain(|_| request.expect.is_some());
+        vaults = admitted;
         if parsed.is_doubtful() {
             let opened = vaults.iter().map(|vault| ready(vault)).collect::<Result<Vec<_>, _>>()?;
             let shown = vaults.iter().zip(&opened).map(|(vault, (snapshot, pipeline))| {
@@ -108,7 +110,7 @@ impl Wanted {
         let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
         options.boosts.asked = time.as_ref().map(|time| time.when);
         time.iter().for_each(|time| parsed.read_time(&time.words));
-        Ok(Wanted { vaults, left_out, options, parsed, time, min_score, judge })
+        Ok(Wanted { vaults, excluded, left_out, options, parsed, time, min_score, judge })
     }
 }
 

@@ -6,11 +6,15 @@ use super::{Handle, VaultShared};
 use index::search::Parsed;
 use index::search::filter::is_vault;
 
-/// The vaults whose notes may answer, so that the words of others correct nothing. All of them if there are none: then
-/// the conditions exclude their notes, and the answer says so.
-pub(super) fn admitted(parsed: &Parsed, vaults: Vec<Arc<VaultShared>>) -> Vec<Arc<VaultShared>> {
-    let admitted: Vec<_> = vaults.iter().filter(|vault| parsed.filter.admits_vault(&vault.name)).cloned().collect();
-    if admitted.is_empty() { vaults } else { admitted }
+/// The vaults whose notes may answer, so that the words of others correct nothing; and the others. All of them may answer
+/// if none is admitted: then the conditions exclude their notes, and the answer says so.
+pub(super) fn admitted(
+    parsed: &Parsed,
+    vaults: Vec<Arc<VaultShared>>,
+) -> (Vec<Arc<VaultShared>>, Vec<Arc<VaultShared>>) {
+    let admits = |vault: &Arc<VaultShared>| parsed.filter.admits_vault(&vault.name);
+    let (admitted, excluded) = vaults.into_iter().partition(admits);
+    if Vec::is_empty(&admitted) { (excluded, admitted) } else { (admitted, excluded) }
 }
 
 /// What to say of the names among these that no vault and no team has.

@@ -228,3 +228,18 @@ fn bad_values_leave_the_filter_as_it_was() {
     assert!(filter.add_not(Key::After, "2026").is_err());
     assert!(filter.is_empty());
 }
+
+#[test]
+fn a_condition_that_is_typed_twice_is_looked_up_once() {
+    let mut filter = Filter::default();
+    for _ in 0..60 {
+        filter.add(Key::Link, "Hub", TODAY).unwrap();
+        filter.add_not(Key::LinkedFrom, "Hub").unwrap();
+    }
+    let looked = std::cell::Cell::new(0);
+    Compiled::new(&filter, |_, _| {
+        looked.set(looked.get() + 1);
+        None
+    });
+    assert_eq!(looked.get(), 2);
+}

@@ -210,6 +210,18 @@ fn a_flood_of_openings_is_linear() {
     let quotes = parse(&"„x ".repeat(13_000), TODAY);
     assert_eq!((quotes.words.len(), quotes.warnings.len()), (25_999, 1));
     assert!(parse(&"[x ".repeat(20_000), TODAY).filter.is_empty());
+    // Ten times the length would take a hundred times as long if each word were compared with all that follow.
+    let took = |words: usize| {
+        let query = "ab:„ ".repeat(words);
+        let runs = (0..5).map(|_| {
+            let began = std::time::Instant::now();
+            parse(&query, TODAY);
+            began.elapsed()
+        });
+        runs.min().unwrap()
+    };
+    let (short, long) = (took(900), took(9_000));
+    assert!(long < 40 * short, "{short:?} for 900 words, {long:?} for 9,000");
 }
 
 proptest! {

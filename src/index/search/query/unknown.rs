@@ -43,11 +43,18 @@ const PARTS: &[&str] = &["alias", "block", "content", "heading", "line", "name",
 /// Characters of a word that are shown.
 const SHOWN: usize = 60;
 
+/// Bytes of a value in quotes at most: not looking further keeps a flood of opening quotes linear.
+const QUOTED: usize = 300;
+
 /// The word that `body` begins with, with all of its value if that is in quotes.
 pub(super) fn with_value(body: &str) -> &str {
     let word = &body[..word_end(body)];
     let quoted = word.split_once(':').and_then(|(name, _)| strip_quote(&body[name.len() + 1..]));
-    let end = quoted.and_then(|value| Some(body.len() - value.split_once(CLOSING)?.1.len()));
+    let end = quoted.and_then(|value| {
+        let mut near = value.char_indices().take_while(|(at, _)| *at < QUOTED);
+        let (at, sign) = near.find(|(_, c)| CLOSING.contains(c))?;
+        Some(body.len() - value.len() + at + sign.len_utf8())
+    });
     end.map_or(word, |end| &body[..end])
 }
 

@@ -1,10 +1,11 @@
 //! Why the conditions of a query leave nothing: which of them no note meets.
 
+use super::conditions::conditions;
 use super::{Part, allowed};
 use crate::LexicalError;
 use crate::search::Parsed;
 use crate::search::filter::Filter;
-use crate::search::query::{LinePattern, Required};
+use crate::search::query::Required;
 
 /// The warning if no chunk of any vault is admitted: it names the conditions that no note meets, or says that none
 /// meets all. Notes that are hidden from the asker do not count, nor do conditions that name one of the `teams` instead
@@ -13,20 +14,18 @@ use crate::search::query::{LinePattern, Required};
 /// # Errors
 /// A word index cannot be read, or the search is cancelled.
 pub(super) fn emptied(parts: &[Part<'_>], teams: &[String]) -> Result<Option<String>, LexicalError> {
-    let mut conditions = parts.first().map(|part| conditions(&part.query)).unwrap_or_default();
     let names_team =
         |filter: &Filter| filter.vaults().next().is_some() && teams.iter().any(|team| filter.admits_team(team));
-    conditions.retain(|(_, alone)| !names_team(&alone.filter));
+    let mut conditions = parts.first().map(|part| conditions(&part.query)).unwrap_or_default();
+    conditions.retain(|condition| !names_team(&condition.alone.filter));
     let mut unmet = Vec::new();
-    for (name, alone) in &conditions {
+    for condition in &conditions {
         let mut is_met = false;
         for Part { snapshot, query, options, .. } in parts {
-            let mut alone = alone.clone();
-            alone.filter = alone.filter.asked_as(&query.filter);
-            is_met |= allowed(snapshot, &alone, options)?.is_none_or(|rows| !rows.is_empty());
+            is_met |= condition.is_met((snapshot, None), query, options)?;
         }
         if !is_met {
-            unmet.push(name.as_str());
+            unmet.push(condition.typed.as_str());
         }
     }
     if unmet.is_empty()
@@ -40,7 +39,7 @@ pub(super) fn emptied(parts: &[Part<'_>], teams: &[String]) -> Result<Option<Str
             }
         }
     }
-    let names: Vec<&str> = conditions.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = conditions.iter().map(|condition| condition.typed.as_str()).collect();
     Ok(match (&unmet[..], names.len()) {
         ([], 0 | 1) => None,
         ([], _) => Some(format!("notes meet each of these conditions, but none meets all: {}", names.join(", "))),
@@ -57,26 +56,4 @@ fn of_note(query: &Parsed) -> Option<Required> {
     };
     let phrases = query.phrases.iter().map(one);
     (query.phrases.len() > 1).then(|| Required::All(phrases.chain(query.required.clone()).collect()))
-}
-
-/// Each condition as it could be typed, and as a query that has it alone.
-fn conditions(query: &Parsed) -> Vec<(String, Parsed)> {
-    let typed = |(name, filter): (String, Filter)| (format!("`{name}`"), Parsed { filter, ..Parsed::default() });
-    let mut conditions: Vec<_> = query.filter.parts().into_iter().map(typed).collect();
-    conditions.extend(
-        query
-            .phrases
-            .iter()
-            .map(|phrase| (format!("`\"{phrase}\"`"), Parsed { phrases: vec![phrase.clone()], ..Parsed::default() })),
-    );
-    let pattern = |pattern: &(bool, LinePattern)| {
-        let (holds, typed) = (pattern.0, pattern.1.typed());
-        let alone = Parsed { patterns: vec![pattern.clone()], ..Parsed::default() };
-        (format!("`{}{typed}`", if holds { "" } else { "-" }), alone)
-    };
-    conditions.extend(query.patterns.iter().map(pattern));
-    let required =
-        |part: &Required| (format!("`{}`", part.typed()), Parsed { required: Some(part.clone()), ..Parsed::default() });
-    conditions.extend(query.required.iter().flat_map(Required::parts).map(required));
-    conditions
 }

@@ -219,7 +219,7 @@ fn the_condition_that_leaves_nothing_is_named() {
 fn what_lies_near_a_note_is_measured_by_one_scale() {
     let (large, small) = (holding(&large()), holding(&small()));
     let seed = Seed::Note(2);
-    let elsewhere = seed.elsewhere(&small.snapshot).unwrap().unwrap();
+    let elsewhere = Seed::Text(seed.words(&small.snapshot).unwrap(), seed.vector(&small.snapshot));
     let vaults = [
         Near { snapshot: &large.snapshot, vault: "large", seed: &elsewhere, hidden: None },
         Near { snapshot: &small.snapshot, vault: "small", seed: &seed, hidden: None },
@@ -234,4 +234,47 @@ fn what_lies_near_a_note_is_measured_by_one_scale() {
         let fused = 0.8 * cosine + 0.2 * bm25(hit) / best;
         assert!((lanes.fused - fused).abs() < 1e-4, "{}: {} {fused}", hit.path, lanes.fused);
     }
+}
+
+/// A vault of notes of these days, all tagged `work`, numbered from 1.
+fn diary(name: &str, days: &[Date]) -> Vault {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for (no, day) in (1..).zip(days) {
+        put(&mut index, no, &format!("{name}{day}.md"), &["work"], Some(*day), &[], &["Bread and soup.\n"]);
+    }
+    Vault { snapshot: index.publish(1).unwrap(), _dir: dir }
+}
+
+#[test]
+fn the_newest_of_all_vaults_come_first() {
+    let old = diary("a", &[date(2020, 3, 1), date(2026, 11, 13), date(2020, 5, 1)]);
+    let new = diary("b", &[date(2026, 11, 9), date(2026, 11, 14), date(2026, 11, 12)]);
+    let first = ["b2026-11-14.md", "a2026-11-13.md", "b2026-11-12.md", "b2026-11-09.md"];
+    let listed = answer(&parts(&[&old, &new], "tag:work", &Options::default()));
+    assert_eq!(paths(&listed), [&first[..], &["a2020-05-01.md", "a2020-03-01.md"]].concat());
+    assert!(listed.hits.iter().all(|hit| hit.score > 0.999));
+    let mut of_week = parts(&[&old, &new], "last week", &Options::default());
+    for part in &mut of_week {
+        let time = asked(&part.query.words, TODAY).unwrap();
+        part.query.read_time(&time.words);
+        part.options.boosts = Boosts { asked: Some(time.when), today: Some(TODAY), ..Boosts::default() };
+    }
+    let found = answer(&of_week);
+    assert_eq!(paths(&found)[..4], first, "{:?}", found.hits.iter().map(|hit| hit.score).collect::<Vec<_>>());
+    assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score));
+}
+
+#[test]
+fn an_exclusion_that_leaves_nothing_is_named_with_the_others() {
+    let vault = vault();
+    let said = |query: &str| answer(&parts(&[&vault], query, &Options::default())).warnings;
+    assert_eq!(
+        said("tag:work tag:fruit -\"travel costs\""),
+        ["notes meet each of these conditions, but none meets all: `tag:work`, `tag:fruit`, `-\"travel costs\"`"]
+    );
+    assert_eq!(
+        said("tag:garden -prune"),
+        ["notes meet each of these conditions, but none meets all: `tag:garden`, `-\"prune\"`"]
+    );
 }

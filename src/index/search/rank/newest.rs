@@ -1,0 +1,49 @@
+//! Notes that are listed and not judged: the newest first, in all vaults together.
+
+use std::cmp::Reverse;
+
+use jiff::civil::Date;
+
+use super::Begun;
+use crate::search::Parsed;
+use crate::search::filter::{day_of, mtime_seconds};
+use crate::search::fuse::Ranked;
+use crate::search::rows::RowSet;
+use crate::{Row, Snapshot};
+
+/// First chunks of notes, the newest first, each with the note's day and the time of its last modification.
+pub(super) type Listed = Vec<((Date, i64), Row)>;
+
+/// The first allowed chunk of each note, newest note first: by its day, then by modification time.
+pub(super) fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Listed {
+    let mut notes: Vec<_> = snapshot
+        .notes()
+        .filter_map(|note| Some((note, note.rows.iter().find(|row| allowed.contains(*row))?)))
+        .map(|(note, row)| {
+            ((Reverse((day_of(note, &query.filter.zone), mtime_seconds(note))), note.path.as_str()), row)
+        })
+        .collect();
+    notes.sort_unstable();
+    notes.into_iter().map(|((Reverse(age), _), row)| (age, row)).collect()
+}
+
+/// The chunks of all lists from the newest on, each with the index of its list; among equals the first list's come first.
+pub(super) fn together(lists: &[Listed]) -> impl Iterator<Item = (usize, Row)> + use<> {
+    let each = lists.iter().enumerate().flat_map(|(of, list)| list.iter().map(move |(age, row)| (*age, of, *row)));
+    let mut all: Vec<_> = each.collect();
+    all.sort_by_key(|(age, ..)| Reverse(*age));
+    all.into_iter().map(|(_, of, row)| (of, row))
+}
+
+/// Ranks what the parts list. All of it answers equally well; what is merged by score stays in this order because the
+/// score falls a little where the next newest note is another vault's.
+pub(super) fn list(begun: &mut [Begun]) {
+    let lists: Vec<Listed> = begun.iter_mut().map(|begun| std::mem::take(&mut begun.listed)).collect();
+    let (mut score, mut last) = (1.0_f32, None);
+    for (of, row) in together(&lists) {
+        if last.replace(of).is_some_and(|last| last != of) {
+            score = score.next_down();
+        }
+        begun[of].ranking.ranked.push(Ranked { score, ..Ranked::sure(row) });
+    }
+}
