@@ -93,7 +93,8 @@ impl Claimed {
 /// # Errors
 /// [`BindError`] if the socket cannot be made; else what the runtime says.
 pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
-    let Claimed { mut config, lock, relocations } = claimed;
+    let Claimed { mut config, mut lock, relocations } = claimed;
+    lock.answers_within = Some(config.serve.query_timeout);
     relocations.iter().for_each(Relocation::tell);
     config.engine.source = SettingsSource::of(config_file(&options.overrides));
     close_to_others(&config)?;
