@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod relocate;
+mod reload;
 pub mod sandbox;
 pub mod serve;
 pub(crate) mod signals;
@@ -27,6 +28,7 @@ use protocol::folders;
 use protocol::status::RunState;
 
 use config::{Config, ConfigErrors, Loaded, Overrides, config_file, real_folder};
+use reload::READ_WITHIN;
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
@@ -288,7 +290,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
         let read = keeper.as_ref()?.with_all_rights(move || present(&arguments));
         read.map(|read| read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
     };
-    Box::new(move || {
+    let read = move || {
         let mut source = SettingsSource::of(file.clone());
         let loaded = present(&arguments).map_err(|errors| {
             // The problem may only be that this process must not look.
@@ -316,7 +318,8 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
                 NotTaken::Wrong(vec![whole(&loaded, format!("the daemon must be allowed to {lacking}; {RESTART}"))])
             })),
         }
-    })
+    };
+    reload::in_time(read, READ_WITHIN)
 }
 
 /// The settings that differ from those that the daemon began with, and that are read only then.
