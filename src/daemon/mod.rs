@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc};
 
 use engine::handle::Handle;
 use engine::settings::Settings;
@@ -107,6 +107,19 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     // Started before rights are given up, like the keeper.
     let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.min(4))
+        // One more, for a reload that a signal asks for.
+        .max_blocking_threads(crate::daemon::serve::MOST_THREADS + 1)
+        .thread_keep_alive(machine::THREAD_KEEP_ALIVE)
+        .enable_all()
+        .build()?;
+    // Before anything that takes time: a hang-up that nobody listens to would end a daemon that restarts itself.
+    let signals = {
+        let _within = runtime.enter();
+        Signals::listen()
+    };
     // Under the restrictions, for reading a store starts threads.
     config.engine.source.moved = engine::take_over(&config.engine.data_dir, &config.engine.vaults);
     let engine = Engine::start(config.for_engine(), bound.socket().to_owned(), reload, converter)
@@ -116,14 +129,6 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         let handle = handle.clone();
         std::thread::Builder::new().name("report".to_owned()).spawn(move || listen(handle))?;
     }
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.min(4))
-        // One more, for a reload that a signal asks for.
-        .max_blocking_threads(crate::daemon::serve::MOST_THREADS + 1)
-        .thread_keep_alive(machine::THREAD_KEEP_ALIVE)
-        .enable_all()
-        .build()?;
     tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
     let served = runtime.block_on(async {
         let listener = bound.listener()?;
@@ -138,7 +143,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
             // where they connect.
             let _ = tokio::time::timeout(READY_WITHIN, started(&handle)).await;
         }
-        let stop = stopped(handle.clone());
+        let stop = stopped(handle.clone(), signals);
         let shutdown = async {
             stop.await;
             // A socket that is removed now must not be recreated.
@@ -378,17 +383,24 @@ fn explained(problem: Problem) -> Problem {
 }
 
 /// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`).
-/// Meanwhile, a hang-up reloads the configuration.
-async fn stopped(handle: Handle) {
-    let mut signals = Signals::listen();
-    loop {
-        tokio::select! {
-            told = signals.next() => match told {
-                Told::Interrupt | Told::Terminate => return,
-                Told::HangUp => reload(&handle).await,
-            },
-            () = handle.stopping() => return,
+/// Meanwhile, a hang-up reloads the configuration, which nothing else waits for.
+async fn stopped(handle: Handle, mut signals: Signals) {
+    let hang_up = Notify::new();
+    let told = async {
+        while signals.next().await == Told::HangUp {
+            hang_up.notify_one();
         }
+    };
+    let reloads = async {
+        loop {
+            hang_up.notified().await;
+            reload(&handle).await;
+        }
+    };
+    tokio::select! {
+        () = told => {}
+        () = reloads => {}
+        () = handle.stopping() => {}
     }
 }
 
