@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod relocate;
+mod reload;
 pub mod sandbox;
 pub mod serve;
 pub(crate) mod signals;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc};
 
 use engine::handle::Handle;
 use engine::settings::Settings;
@@ -27,6 +28,7 @@ use protocol::folders;
 use protocol::status::RunState;
 
 use config::{Config, ConfigErrors, Loaded, Overrides, config_file, real_folder};
+use reload::READ_WITHIN;
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
@@ -93,7 +95,8 @@ impl Claimed {
 /// # Errors
 /// [`BindError`] if the socket cannot be made; else what the runtime says.
 pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
-    let Claimed { mut config, lock, relocations } = claimed;
+    let Claimed { mut config, mut lock, relocations } = claimed;
+    lock.answers_within = Some(config.serve.query_timeout);
     relocations.iter().for_each(Relocation::tell);
     config.engine.source = SettingsSource::of(config_file(&options.overrides));
     close_to_others(&config)?;
@@ -104,6 +107,19 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     // Started before rights are given up, like the keeper.
     let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.min(4))
+        // One more, for a reload that a signal asks for.
+        .max_blocking_threads(crate::daemon::serve::MOST_THREADS + 1)
+        .thread_keep_alive(machine::THREAD_KEEP_ALIVE)
+        .enable_all()
+        .build()?;
+    // Before anything that takes time: a hang-up that nobody listens to would end a daemon that restarts itself.
+    let signals = {
+        let _within = runtime.enter();
+        Signals::listen()
+    };
     // Under the restrictions, for reading a store starts threads.
     config.engine.source.moved = engine::take_over(&config.engine.data_dir, &config.engine.vaults);
     let engine = Engine::start(config.for_engine(), bound.socket().to_owned(), reload, converter)
@@ -113,14 +129,6 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         let handle = handle.clone();
         std::thread::Builder::new().name("report".to_owned()).spawn(move || listen(handle))?;
     }
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.min(4))
-        // One more, for a reload that a signal asks for.
-        .max_blocking_threads(crate::daemon::serve::MOST_THREADS + 1)
-        .thread_keep_alive(machine::THREAD_KEEP_ALIVE)
-        .enable_all()
-        .build()?;
     tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
     let served = runtime.block_on(async {
         let listener = bound.listener()?;
@@ -135,7 +143,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
             // where they connect.
             let _ = tokio::time::timeout(READY_WITHIN, started(&handle)).await;
         }
-        let stop = stopped(handle.clone());
+        let stop = stopped(handle.clone(), signals);
         let shutdown = async {
             stop.await;
             // A socket that is removed now must not be recreated.
@@ -287,7 +295,7 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
         let read = keeper.as_ref()?.with_all_rights(move || present(&arguments));
         read.map(|read| read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
     };
-    Box::new(move || {
+    let read = move || {
         let mut source = SettingsSource::of(file.clone());
         let loaded = present(&arguments).map_err(|errors| {
             // The problem may only be that this process must not look.
@@ -315,7 +323,8 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
                 NotTaken::Wrong(vec![whole(&loaded, format!("the daemon must be allowed to {lacking}; {RESTART}"))])
             })),
         }
-    })
+    };
+    reload::in_time(read, READ_WITHIN)
 }
 
 /// The settings that differ from those that the daemon began with, and that are read only then.
@@ -374,17 +383,24 @@ fn explained(problem: Problem) -> Problem {
 }
 
 /// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`).
-/// Meanwhile, a hang-up reloads the configuration.
-async fn stopped(handle: Handle) {
-    let mut signals = Signals::listen();
-    loop {
-        tokio::select! {
-            told = signals.next() => match told {
-                Told::Interrupt | Told::Terminate => return,
-                Told::HangUp => reload(&handle).await,
-            },
-            () = handle.stopping() => return,
+/// Meanwhile, a hang-up reloads the configuration, which nothing else waits for.
+async fn stopped(handle: Handle, mut signals: Signals) {
+    let hang_up = Notify::new();
+    let told = async {
+        while signals.next().await == Told::HangUp {
+            hang_up.notify_one();
         }
+    };
+    let reloads = async {
+        loop {
+            hang_up.notified().await;
+            reload(&handle).await;
+        }
+    };
+    tokio::select! {
+        () = told => {}
+        () = reloads => {}
+        () = handle.stopping() => {}
     }
 }
 

@@ -140,7 +140,10 @@ impl From<CallError> for RpcError {
             CallError::Words(_) => {
                 RpcError::new(ErrorKind::Storage, message).hint("`situated status` says more; `situated rebuild` mends")
             }
-            CallError::Stopping => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000),
+            // Unlike what a daemon is asked before it is ready, this may have been begun.
+            CallError::Stopping => {
+                RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000).with("stopping", true)
+            }
         }
     }
 }

@@ -23,13 +23,18 @@ pub(super) fn name(text: &str) -> String {
     text.chars().map(|c| if shows(c) { c.to_string() } else { format!("\\u{{{:x}}}", u32::from(c)) }).collect()
 }
 
+/// Digits of a code point, at most.
+const LONGEST_CODE: usize = 6;
+
 /// Undoes [`name`].
 pub(super) fn named(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("\\u{") {
-        let code = rest[at + 3..].split_once('}');
-        let hidden = code.and_then(|(hex, after)| Some((char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, after)));
+        let code = &rest[at + 3..];
+        let end = code.bytes().take(LONGEST_CODE + 1).position(|byte| byte == b'}');
+        let hidden =
+            end.and_then(|end| Some((char::from_u32(u32::from_str_radix(&code[..end], 16).ok()?)?, &code[end + 1..])));
         let Some((c, after)) = hidden.filter(|(c, _)| !shows(*c)) else {
             out.push_str(&rest[..at + 3]);
             rest = &rest[at + 3..];

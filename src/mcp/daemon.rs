@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use protocol::audience::Audience;
-use protocol::client::{CALL_TIMEOUT, Client, ClientError, Discovery, Remote};
+use protocol::client::{Client, ClientError, Discovery, Remote};
 use protocol::table::{Call, Deadline, Method};
 
 /// Calls at once that no model is asked for. The daemon has 64 connections, and this is not its only client.
@@ -70,11 +70,12 @@ impl Daemon {
         let mut again = true;
         loop {
             match self.once(call, listener) {
-                // The daemon restarted during a call that changes nothing: the next daemon is there, or about to be.
-                Err(ClientError::Closed) if again && C::METHOD != Method::Rebuild && listener.goes_on() => {
-                    again = false;
-                }
-                Err(ClientError::Remote(remote)) if is_opening(&remote) && began.elapsed() < OPENING => {
+                // The daemon restarted during a call: the next daemon is there, or about to be.
+                Err(ClientError::Closed) if again && may_repeat::<C>() && listener.goes_on() => again = false,
+                Err(ClientError::Remote(remote))
+                    if (is_opening(&remote) || is_stopping(&remote) && may_repeat::<C>())
+                        && began.elapsed() < OPENING =>
+                {
                     if !listener.goes_on() {
                         return Err(Daemon::trouble(ClientError::Remote(remote)));
                     }
@@ -94,7 +95,9 @@ impl Daemon {
                 welcome.server.version
             )));
         }
-        client.set_timeout(Some(if asks_a_model::<C>() { MODEL_PATIENCE } else { CALL_TIMEOUT }));
+        if asks_a_model::<C>() {
+            client.set_timeout(Some(MODEL_PATIENCE));
+        }
         client.ask_with_text(call, &mut |piece| listener.text(piece), &|| listener.goes_on())?.read()
     }
 
@@ -129,8 +132,19 @@ fn asks_a_model<C: Call>() -> bool {
     C::METHOD.deadline() == Deadline::Provider
 }
 
+/// Whether a call may be made again after a daemon ended that had begun it. One that asks a model has been paid for.
+fn may_repeat<C: Call>() -> bool {
+    !asks_a_model::<C>() && C::METHOD != Method::Rebuild
+}
+
+/// Whether the daemon has not begun the call, and soon may.
 fn is_opening(remote: &Remote) -> bool {
-    matches!(remote.kind.as_str(), "not_ready" | "busy")
+    matches!(remote.kind.as_str(), "not_ready" | "busy") && !is_stopping(remote)
+}
+
+/// Whether the daemon ends, and may have begun the call.
+fn is_stopping(remote: &Remote) -> bool {
+    remote.data.get("stopping") == Some(&json!(true))
 }
 
 /// Why a call failed.
@@ -156,3 +170,6 @@ impl Trouble {
         Trouble::new("invalid_params", message)
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

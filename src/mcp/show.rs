@@ -48,6 +48,7 @@ pub(super) fn found(
     snippets: &[String],
     whole: usize,
     more: bool,
+    files: &[String],
     warnings: &[String],
     left: Option<&Omitted>,
 ) -> String {
@@ -76,6 +77,10 @@ pub(super) fn found(
         }
         out.push('\n');
         quoted(&mut out, &hit.content);
+    }
+    if !files.is_empty() {
+        out.push_str("\nFiles without text whose names match:\n");
+        files.iter().for_each(|file| quoted(&mut out, file));
     }
     for warning in warnings {
         let _ = writeln!(out, "\nNote: {warning}");

@@ -29,9 +29,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a daemon that holds its lock but has no socket yet is waited for.
 const START_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a call may take unless [`Client::set_timeout`] says otherwise: a little more than the daemon's own
-/// deadline, so that its answer comes first.
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(11);
+/// How long a call may take unless the daemon's own deadline is later, or [`Client::set_timeout`] says otherwise.
+const CALL_TIMEOUT: Duration = Duration::from_secs(11);
+
+/// So much longer than the daemon's own deadline is waited, so that its answer comes first.
+const LATER: Duration = Duration::from_secs(1);
 
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
@@ -232,7 +234,10 @@ impl Client {
                 }
                 Err(error) => return Err(reach::explain(error, Some(discovery))),
                 Ok(client) => {
-                    let mut client = Client { discovery: Some(discovery.clone()), ..client };
+                    let its_own = locate::running(&discovery.data_dir).and_then(|daemon| daemon.answers_within_ms);
+                    let timeout =
+                        its_own.map_or(CALL_TIMEOUT, |ms| CALL_TIMEOUT.max(Duration::from_millis(ms) + LATER));
+                    let mut client = Client { timeout: Some(timeout), discovery: Some(discovery.clone()), ..client };
                     if discovery.is_missed() {
                         // A service manager may have started the daemon just now: it holds its data before it answers.
                         client.call(&PingRequest {})?;

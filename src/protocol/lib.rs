@@ -26,7 +26,8 @@ pub mod names;
 pub mod note;
 pub mod notification;
 pub mod params;
-pub mod reference;
+#[cfg(test)]
+mod reference;
 pub mod schema;
 pub mod search;
 pub mod status;

@@ -35,6 +35,9 @@ pub struct Running {
     /// The socket that it serves; absent before it is bound.
     #[serde(default)]
     pub socket: Option<PathBuf>,
+    /// After how many milliseconds it gives a query up.
+    #[serde(default)]
+    pub answers_within_ms: Option<u64>,
     /// Seconds since 1970 (UTC).
     pub started: u64,
 }
@@ -100,6 +103,7 @@ impl Running {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             socket,
+            answers_within_ms: None,
             started: now.map_or(0, |since| since.as_secs()),
         }
     }
@@ -236,7 +240,8 @@ mod tests {
     fn a_discovery_file_counts_only_under_a_held_lock() {
         let data = tempfile::tempdir().unwrap();
         let around = surroundings(data.path());
-        let written = Running { pid: 1, version: "0".into(), socket: Some("/there".into()), started: 0 };
+        let written =
+            Running { pid: 1, version: "0".into(), socket: Some("/there".into()), answers_within_ms: None, started: 0 };
         fs::write(data.path().join(DAEMON), serde_json::to_vec(&written).unwrap()).unwrap();
         let guess = data.path().join("fallback/sock");
         assert_eq!(around.find(None, data.path()), guess);

@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 
 use crate::envelope::ErrorKind;
 use crate::schema::schema;
-use crate::table::{COMMON_ERRORS, Method};
+use crate::table::{COMMON_ERRORS, Deadline, Method, Pool};
 
 /// What stands before the reference in the file.
-pub const BEGIN: &str = "<!-- The reference is made from the table of methods; `UPDATE_REFERENCE=1 cargo test --lib the_reference_is_current` renews it. -->\n";
+const BEGIN: &str = "<!-- The reference is made from the table of methods; `UPDATE_REFERENCE=1 cargo test --lib the_reference_is_current` renews it. -->\n";
 
 /// What stands behind it.
-pub const END: &str = "<!-- The end of the reference. -->\n";
+const END: &str = "<!-- The end of the reference. -->\n";
 
 /// The reference, in Markdown.
-pub fn reference() -> String {
+fn reference() -> String {
     let schema = schema();
     let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
     let mut page = Page { definitions: &definitions, named: BTreeSet::new(), text: String::new() };
@@ -31,6 +31,31 @@ pub fn reference() -> String {
     page.line("\n### Types");
     page.types();
     page.text
+}
+
+/// What it is a queue for, in a few words.
+fn waits_for(pool: Pool) -> &'static str {
+    match pool {
+        Pool::Query => "a processor",
+        Pool::Scan => "a processor, and all texts",
+        Pool::Look => "a look at what is there",
+        Pool::Engine => "the engine",
+        Pool::Model => "the model",
+        Pool::Assisted => "a reranker or other words",
+        Pool::Fresh => "what was just saved",
+        Pool::Graph => "the graph",
+        Pool::Job => "the end of a job",
+        Pool::Watch => "a watch",
+    }
+}
+
+/// How long a call may take, in a few words.
+fn may_take(deadline: Deadline) -> &'static str {
+    match deadline {
+        Deadline::Daemon => "the daemon's (10 s)",
+        Deadline::Job => "the daemon's until the job has begun, none for its end",
+        Deadline::Provider => "the provider's",
+    }
 }
 
 struct Page<'a> {
@@ -53,7 +78,7 @@ impl Page<'_> {
             [] => String::new(),
             errors => format!(" Errors: {}.", kinds(errors)),
         };
-        let (pool, deadline) = (method.pool().about(), method.deadline().about());
+        let (pool, deadline) = (waits_for(method.pool()), may_take(method.deadline()));
         self.line(&format!("Waits for {pool}. Deadline: {deadline}.{errors}"));
         let params = self.resolved(params).clone();
         let result = self.kind(result);
@@ -204,5 +229,4 @@ fn sentence(schema: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[cfg(test)]
 mod tests;

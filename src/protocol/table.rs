@@ -78,22 +78,6 @@ pub enum Pool {
 impl Pool {
     /// All of them.
     pub const ALL: &[Pool] = Self::VARIANTS;
-
-    /// What it is a queue for, in a few words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Pool::Query => "a processor",
-            Pool::Scan => "a processor, and all texts",
-            Pool::Look => "a look at what is there",
-            Pool::Engine => "the engine",
-            Pool::Model => "the model",
-            Pool::Assisted => "a reranker or other words",
-            Pool::Fresh => "what was just saved",
-            Pool::Graph => "the graph",
-            Pool::Job => "the end of a job",
-            Pool::Watch => "a watch",
-        }
-    }
 }
 
 /// How long a call may take.
@@ -105,17 +89,6 @@ pub enum Deadline {
     Job,
     /// It asks a model, and has the deadlines of the provider.
     Provider,
-}
-
-impl Deadline {
-    /// In a few words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Deadline::Daemon => "the daemon's (10 s)",
-            Deadline::Job => "the daemon's until the job has begun, none for its end",
-            Deadline::Provider => "the provider's",
-        }
-    }
 }
 
 /// Errors that any method may answer with.

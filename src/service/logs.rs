@@ -77,8 +77,12 @@ fn journal(places: &Places) -> Command {
 pub fn last(places: &Places, place: &LogPlace, lines: usize) -> io::Result<Vec<String>> {
     match place {
         LogPlace::Journal => {
-            let ran = host::run(journal(places).arg(format!("--lines={lines}")))?;
-            Ok(ran.out.lines().filter_map(entry).collect())
+            let mut found = Vec::new();
+            entries(journal(places).arg(format!("--lines={lines}")), &mut |line| {
+                found.push(line.to_owned());
+                true
+            })?;
+            Ok(found)
         }
         LogPlace::File(path) => {
             let mut found = tail(path)?;
@@ -125,42 +129,50 @@ fn tail(path: &Path) -> io::Result<Vec<String>> {
 /// Gives lines to `on_line` as they come, until it returns `false`.
 pub fn follow(places: &Places, place: &LogPlace, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
     match place {
-        LogPlace::Journal => {
-            let mut command = journal(places);
-            let mut child =
-                command.args(["--follow", "--lines=0"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-            let Some(out) = child.stdout.take() else { return Ok(()) };
-            for line in BufReader::new(out).lines() {
-                if entry(&line?).is_some_and(|line| !on_line(&line)) {
-                    break;
-                }
-            }
-            let _ = child.kill();
-            child.wait().map(drop)
-        }
+        LogPlace::Journal => entries(journal(places).args(["--follow", "--lines=0"]), on_line),
         LogPlace::File(path) => follow_file(path, on_line),
     }
+}
+
+/// Gives the lines of the entries that `command` shows to `on_line` as they come, however many there are, until it
+/// returns `false`.
+fn entries(command: &mut Command, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let Some(out) = child.stdout.take() else { return Ok(()) };
+    for line in BufReader::new(out).lines() {
+        if entry(&line?).is_some_and(|line| !on_line(&line)) {
+            break;
+        }
+    }
+    let _ = child.kill();
+    child.wait().map(drop)
 }
 
 fn follow_file(path: &Path, on_line: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
     let mut reader = BufReader::new(File::open(path)?);
     reader.seek(SeekFrom::End(0))?;
     let mut line = Vec::new();
+    // The file that was begun when this one was rotated: it is read once this one's end has been.
+    let mut next = None;
     loop {
-        if reader.read_until(b'\n', &mut line)? > 0 {
-            if line.last() == Some(&b'\n') {
-                if !on_line(String::from_utf8_lossy(&line).trim_end()) {
-                    return Ok(());
-                }
-                line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        if line.last() == Some(&b'\n') || read == 0 && next.is_some() && !line.is_empty() {
+            if !on_line(String::from_utf8_lossy(&line).trim_end()) {
+                return Ok(());
             }
+            line.clear();
+        }
+        if read > 0 {
+            continue;
+        }
+        if let Some(next) = next.take() {
+            reader = BufReader::new(next);
             continue;
         }
         std::thread::sleep(LOOK);
-        // The file was rotated, and a new one begun.
         let current = FileId::of(reader.get_ref())?;
         if FileId::at(path).is_ok_and(|now| now != current) {
-            reader = BufReader::new(File::open(path)?);
+            next = Some(File::open(path)?);
         }
     }
 }

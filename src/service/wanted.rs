@@ -9,7 +9,6 @@ use crate::daemon::config::{Config, Loaded, ValueOrigin};
 use context::settings::Provider;
 use engine::settings::Settings;
 use index::embed::settings::EmbedProvider;
-use index::search::rerank::RerankProvider;
 use protocol::folders::Folders;
 
 /// What is asked of a service.
@@ -93,32 +92,17 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The providers that are asked over HTTP; one on this machine needs a network socket, too.
+/// What needs a network socket, as a provider on this machine does, too.
 pub fn network(config: &Config) -> Vec<String> {
-    let mut said = Vec::new();
-    if config.engine.context.costs() {
-        said.push(format!("[context] {}", config.engine.context.provider.name()));
-    }
-    for (name, generation) in config.engine.generations.iter().filter(|(_, generation)| generation.costs()) {
-        said.push(format!("[generation.{}] {}", bare(name), generation.provider.name()));
-    }
-    // A transformer that is no folder is downloaded at its first use.
-    let downloaded = |provider: bool, model: &str| provider && !model.starts_with(['/', '~', '.']);
+    let mut said = config.over_http();
     let embed = &config.engine.embed;
-    if embed.provider.is_remote() || downloaded(embed.provider == EmbedProvider::Transformer, embed.model()) {
+    // A transformer that is no folder is downloaded at its first use.
+    if embed.provider == EmbedProvider::Transformer && !embed.model().starts_with(['/', '~', '.']) {
         said.push(format!("[embed] {}", embed.provider.name()));
     }
-    let rerank = &config.engine.rerank;
-    // Only `situated models add` downloads a cross-encoder that is not here.
-    if !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer) {
-        said.push(format!("[rerank] {}", rerank.provider.name()));
-    }
+    // A name goes into a comment of a unit.
+    said.iter_mut().for_each(|name| name.retain(|c| !c.is_control()));
     said
-}
-
-/// A name without control characters: it goes into a comment of a unit.
-fn bare(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// Whether a provider that needs a key can get it only from a variable.

@@ -100,6 +100,31 @@ fn a_reload_that_needs_more_has_the_daemon_start_itself_anew() {
 
 #[test]
 #[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
+fn a_daemon_whose_program_was_removed_starts_itself_anew_all_the_same() {
+    let place = notes(3);
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("other.md"), "# Other\n\nperiwinkle\n").unwrap();
+    let program = place.dir.path().join("program");
+    fs::copy(env!("CARGO_BIN_EXE_situated"), &program).unwrap();
+    place.configure("");
+    let usual = place.command();
+    let mut command = std::process::Command::new(&program);
+    command.env_clear().envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut daemon = place.spawn_command(command.arg("run"));
+    daemon.wait_idle();
+    fs::remove_file(&program).unwrap();
+    // Once more, for the program was removed for the next daemon, too.
+    for more in ["", "[context]\nprovider = \"ollama\"\n"] {
+        place.configure(&format!("[[vault]]\nname = \"more\"\npath = {:?}\n{more}", elsewhere.path()));
+        assert!(daemon.ask(&ReloadRequest::default()).restarts);
+        daemon.connect_anew();
+        daemon.wait_holding("periwinkle", &["other.md"]);
+        assert_eq!(daemon.exited(), None, "{}", daemon.log());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_landlock), ignore = "needs Landlock in the kernel")]
 fn another_folder_in_the_vaults_place_needs_a_restart_and_loses_nothing() {
     let place = notes(20);
     // The folder of the configuration may be read, so it is another one than the vault's.

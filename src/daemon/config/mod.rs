@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::settings::Settings;
+use index::search::rerank::RerankProvider;
 use note::{Private, VaultPath};
 use protocol::daemon::Problem;
 use vault::settings::VaultConfig;
@@ -84,6 +85,21 @@ impl Config {
         let mut settings = self.engine;
         settings.search.query_timeout = self.serve.query_timeout;
         settings
+    }
+
+    /// The sections that name something that is asked over HTTP, each with its provider.
+    pub fn over_http(&self) -> Vec<String> {
+        let Settings { context, generations, embed, rerank, teams, .. } = &self.engine;
+        let context = context.costs().then(|| format!("[context] {}", context.provider.name()));
+        let generations = generations.iter().filter(|(_, generation)| generation.costs());
+        let generations =
+            generations.map(|(name, generation)| format!("[generation.{name}] {}", generation.provider.name()));
+        let embed = embed.provider.is_remote().then(|| format!("[embed] {}", embed.provider.name()));
+        // Only `situated models add` downloads a cross-encoder that is not here.
+        let here = matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
+        let rerank = (!here).then(|| format!("[rerank] {}", rerank.provider.name()));
+        let teams = teams.keys().map(|name| format!("[team.{name}]"));
+        context.into_iter().chain(generations).chain(embed).chain(rerank).chain(teams).collect()
     }
 
     /// Says of files, wherever they are named from, whether the globs of a vault make them private.

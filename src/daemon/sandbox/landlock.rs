@@ -123,10 +123,7 @@ impl Rules {
         self.reads.extend(config.engine.teams.values().filter_map(|team| team.ca_file.clone()));
         let rerank = config.engine.rerank.provider;
         let (shelf, hub_cache) = (Shelf::of(&config.engine.data_dir), Folders::here().hub_cache);
-        self.connects = contexts().any(|context| context.costs())
-            || config.engine.embed.provider.is_remote()
-            || !config.engine.teams.is_empty()
-            || !matches!(rerank, RerankProvider::None | RerankProvider::Transformer);
+        self.connects = !config.over_http().is_empty();
         if rerank == RerankProvider::Transformer {
             // A model that is added while the daemon runs is in its data folder, which it reads anyway.
             self.model(

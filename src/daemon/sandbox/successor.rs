@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
@@ -76,11 +76,24 @@ impl Keeper {
 }
 
 impl Successor {
-    fn begin(self, program: &PathBuf) -> io::Error {
+    fn begin(self, program: &Path) -> io::Error {
         if let Err(error) = rustix::io::fcntl_setfd(&self.listener, FdFlags::empty()) {
             return error.into();
         }
+        ignore_hang_ups();
+        // A program that was removed goes on as long as it runs.
+        let running = Path::new("/proc/self/exe");
+        let image = if program.exists() { program } else { running };
         let (variable, value) = &self.told;
-        Command::new(program).args(&self.arguments).env(variable, value).exec()
+        Command::new(image).arg0(program).args(&self.arguments).env(variable, value).exec()
+    }
+}
+
+/// Until the next daemon listens to them, they would end it. It reads the configuration anyway.
+fn ignore_hang_ups() {
+    // SAFETY: no handler of ours is called.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::signal(libc::SIGHUP, libc::SIG_IGN);
     }
 }

@@ -223,6 +223,13 @@ impl Connection {
             slot = Arc::clone(&self.slots).acquire_owned() => slot.ok()?,
             () = hangup(&self.stream) => return Some(End::Gone),
             _ = &mut self.writer.0 => return Some(End::Gone),
+            () = last_words(&mut self.draining, &mut self.read_until) => {
+                // There is still time to answer what was asked after it, and what runs.
+                if let Some(id) = &id {
+                    self.outbox.reply(envelope::error_line(Some(id), &CallError::Stopping.into())).await;
+                }
+                return None;
+            }
         };
         let accepted = Accepted::new(
             Arc::clone(&self.shared),
@@ -359,6 +366,13 @@ async fn forward(outbox: Arc<Outbox>, kinds: Vec<&'static str>, mut notices: bro
 /// Returns when the daemon stops.
 async fn drained(draining: &mut watch::Receiver<bool>) {
     let _ = draining.wait_for(|draining| *draining).await;
+}
+
+/// Returns when a stopping daemon no longer waits for a slot, nor listens to a client that goes on asking.
+async fn last_words(draining: &mut watch::Receiver<bool>, until: &mut Option<Instant>) {
+    drained(draining).await;
+    let until = until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+    tokio::time::sleep_until((*until).into()).await;
 }
 
 async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {

@@ -13,6 +13,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use super::outbox::{Outbox, Slot};
 use super::request::Shared;
 use super::results::{self, OpenWatch, ShownResults};
+use index::search::filter::is_vault;
 use protocol::envelope;
 use protocol::events::Notice;
 
@@ -95,7 +96,10 @@ async fn hear(notices: &mut Receiver<Arc<Notice>>, by: Option<Instant>) -> Optio
 impl Followed {
     fn hear(&mut self, notice: &Notice) {
         self.due |= match notice {
-            Notice::Index { vault, .. } => self.watch.shows.vault().is_none_or(|name| name == vault),
+            // It may be named by its folder, too, which is not looked up: a look that finds nothing new tells nothing.
+            Notice::Index { vault, .. } => {
+                self.watch.shows.vault().is_none_or(|name| is_vault(name, vault) || name.contains(['/', '\\']))
+            }
             // A note may be named by its absolute path.
             Notice::Decision(decision) => {
                 self.watch.shows.note().is_some_and(|path| path.ends_with(decision.path.as_str()))

@@ -107,6 +107,8 @@ impl BindError {
 pub struct DataLock {
     file: File,
     data_dir: PathBuf,
+    /// After how long the daemon gives a query up, as it tells clients, which wait a little longer.
+    pub(in crate::daemon) answers_within: Option<Duration>,
 }
 
 impl DataLock {
@@ -159,7 +161,7 @@ impl DataLock {
         if !is_at(&file, &path) {
             return Ok(None);
         }
-        let lock = DataLock { file, data_dir: data_dir.to_owned() };
+        let lock = DataLock { file, data_dir: data_dir.to_owned(), answers_within: None };
         lock.write(&Running::this(None)).map_err(BindError::create(&path))?;
         Ok(Some(lock))
     }
@@ -180,7 +182,8 @@ impl DataLock {
     /// # Errors
     /// A file cannot be written.
     pub(super) fn announce(&self, socket: &Path) -> Result<(), BindError> {
-        let running = Running::this(Some(socket.to_owned()));
+        let answers_within_ms = self.answers_within.map(|within| within.as_millis() as u64);
+        let running = Running { answers_within_ms, ..Running::this(Some(socket.to_owned())) };
         let path = self.data_dir.join(DAEMON);
         self.write(&running).map_err(BindError::create(&path))?;
         let temporary = path.with_extension("json.new");

@@ -314,6 +314,26 @@ async fn searches_over_their_deadline_give_their_places_back() {
     assert_eq!(client.next().await.unwrap()["result"]["query"], "quick");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_ends_answers_also_what_waits_for_a_slot() {
+    let fake = Fake::new();
+    let mut client = fake.connect();
+    for id in 0..12 {
+        client.ask(id, "search", json!({ "query": "slow", "fresh": true })).await;
+    }
+    fake.until("eight requests", |seen| seen.running.load(Ordering::SeqCst) == 8).await;
+    client.drain.send(true).unwrap();
+    let mut answered = Vec::new();
+    for _ in 0..12 {
+        let (id, code) = client.error().await;
+        assert_eq!(code, 1001);
+        answered.push(id.as_u64().unwrap());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, (0..12).collect::<Vec<_>>());
+    assert_eq!(client.next().await, None);
+}
+
 #[test]
 fn a_daemon_is_told_to_end_also_where_no_thread_is_left() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();

@@ -151,15 +151,12 @@ fn found(answer: SearchAnswer, style: Style) -> Result<ToolResult, Trouble> {
         warnings
             .push(format!("`{words}` was read as {read_as}: notes of that time come first, and no other is left out"));
     }
-    if !attachments.is_empty() {
-        let names: Vec<String> = attachments.iter().map(|file| format!("`{}`", file.path)).collect();
-        warnings.push(format!("files without text that are called so: {}", names.join(", ")));
-    }
+    let files: Vec<String> = attachments.iter().map(|file| size::cut(&clean::name(&file.path), 200)).collect();
     let snippets: Vec<String> = hits.iter().map(|hit| clean::line(&hit.snippet)).collect();
     let hits: Vec<FoundPassage> = hits.into_iter().map(|hit| passage(hit, &style)).collect();
     let warnings = lines(&warnings);
     let Style { query, whole, limit, .. } = style;
-    let sized = Sized { query, hits: &hits, snippets: &snippets, whole, more, warnings: &warnings };
+    let sized = Sized { query, hits: &hits, snippets: &snippets, whole, more, files: &files, warnings: &warnings };
     let (text, found) = sized.within(limit);
     ToolResult::new(text, &found)
 }
@@ -220,6 +217,7 @@ struct Sized<'a> {
     snippets: &'a [String],
     whole: usize,
     more: bool,
+    files: &'a [String],
     warnings: &'a [String],
 }
 
@@ -267,8 +265,12 @@ impl Sized<'_> {
         let omitted = what.map(|what| Omitted::new(what, how));
         let snippets = &self.snippets[..count];
         let more = self.more || left > 0;
-        let text = show::found(&hits, snippets, self.whole, more, self.warnings, omitted.as_ref());
-        let warnings = self.warnings.to_vec();
+        let text = show::found(&hits, snippets, self.whole, more, self.files, self.warnings, omitted.as_ref());
+        let mut warnings = self.warnings.to_vec();
+        if !self.files.is_empty() {
+            // A member of its own would take room in the definition of every tool that searches.
+            warnings.push(format!("files without text whose names match: {}", self.files.join(", ")));
+        }
         let found = Found {
             trust: TRUST.to_owned(),
             success: true,

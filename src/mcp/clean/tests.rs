@@ -20,3 +20,12 @@ fn hidden_characters_in_names_are_written_out() {
     assert_eq!(name("x\u{202E}fdp.md"), "x\\u{202e}fdp.md");
     assert_eq!(named("\\u{61}\\u{zz}\\u{"), "\\u{61}\\u{zz}\\u{");
 }
+
+#[test]
+fn a_row_of_beginnings_is_read_once() {
+    let began = std::time::Instant::now();
+    let hostile = "\\u{".repeat(200_000);
+    assert_eq!(named(&hostile), hostile);
+    assert!(began.elapsed() < std::time::Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(named("\\u{0000202e}"), "\\u{0000202e}", "no code point has more digits than six");
+}

@@ -149,6 +149,22 @@ fn silence_ends_in_a_timeout_and_a_late_answer_is_not_taken_for_the_next() {
 }
 
 #[test]
+fn a_daemon_with_a_late_deadline_is_waited_for_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let lock = std::fs::File::create(dir.path().join(locate::LOCK)).unwrap();
+    lock.try_lock().unwrap();
+    let discovery = Discovery { socket: Some(path), data_dir: dir.path().to_owned(), is_named: false };
+    for (answers_within_ms, waits) in [(None, 11_000), (Some(3_000), 11_000), (Some(30_000), 31_000)] {
+        let running = locate::Running { answers_within_ms, ..locate::Running::this(None) };
+        std::fs::write(dir.path().join(locate::DAEMON), json!(running).to_string()).unwrap();
+        let client = Client::connect(&discovery).unwrap();
+        assert_eq!(client.timeout, Some(Duration::from_millis(waits)));
+    }
+}
+
+#[test]
 fn a_daemon_that_dies_or_babbles() {
     let dir = tempfile::tempdir().unwrap();
     let (path, _thread) = daemon(dir.path(), |_| None);

@@ -58,9 +58,33 @@ fn a_file_is_followed_over_its_end() {
         file.write_all(b"more\n").unwrap();
         heard.extend(receiver.recv_timeout(Duration::from_millis(100)).ok());
     }
+    // It pauses now, and hears of all this at once.
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"last\nhalf a line").unwrap();
     std::fs::rename(&path, logfile::aside(&path)).unwrap();
     std::fs::write(&path, "fresh\nend\n").unwrap();
     thread.join().unwrap().unwrap();
     let rest: Vec<String> = receiver.iter().filter(|line| line != "more").collect();
-    assert_eq!((heard[0].as_str(), rest), ("more", vec!["fresh".to_owned(), "end".to_owned()]));
+    assert_eq!((heard[0].as_str(), rest.join("|").as_str()), ("more", "last|half a line|fresh|end"));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_newest_entries_of_a_long_journal_are_shown() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("journalctl");
+    let script = "#!/bin/sh\nfor n in $(seq 1 3000); do\n\
+        echo '{\"__REALTIME_TIMESTAMP\":\"1700000000000000\",\"_X\":\"'$(printf %0900d 0)'\",\"MESSAGE\":\"'$n'\"}'\ndone\n";
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let mut command = Command::new(&program);
+    let mut found = Vec::new();
+    entries(&mut command, &mut |line| {
+        found.push(line.to_owned());
+        true
+    })
+    .unwrap();
+    assert_eq!(found.len(), 3000);
+    assert!(found[2999].ends_with(" 3000"), "{}", found[2999]);
 }

@@ -1,4 +1,6 @@
 use super::*;
+use engine::settings::TeamConfig;
+use index::search::rerank::RerankProvider;
 use vault::settings::VaultConfig;
 
 fn places() -> Places {
@@ -66,4 +68,11 @@ fn providers_need_the_network() {
     loaded.config.engine.embed.provider = EmbedProvider::Transformer;
     loaded.config.engine.embed.model = Some("/models/mini".into());
     assert_eq!(network(&loaded.config), ["[context] anthropic", "[rerank] cohere"]);
+}
+
+#[test]
+fn a_team_needs_the_network() {
+    let mut loaded = loaded();
+    loaded.config.engine.teams.insert("harbour".into(), TeamConfig::new("https://a.example", "notes"));
+    assert_eq!(Wanted::of(&loaded, &places()).network, ["[team.harbour]"]);
 }

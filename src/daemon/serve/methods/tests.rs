@@ -25,6 +25,9 @@ fn every_engine_error_has_its_kind() {
         let wire = RpcError::from(error);
         assert_eq!((wire.kind.code(), wire.message), (code, message));
     }
+    // A client may ask again for what was not begun; what a daemon that stops was asked may have been paid for.
+    assert_eq!(RpcError::from(CallError::Stopping).data.get("stopping"), Some(&true.into()));
+    assert!(RpcError::from(CallError::NotReady).data.is_empty());
 }
 
 #[test]

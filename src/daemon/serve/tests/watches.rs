@@ -98,6 +98,26 @@ async fn results_come_at_once_and_then_only_when_they_change() {
 }
 
 #[tokio::test]
+async fn a_vault_is_followed_however_it_is_named() {
+    let fake = Fake::new();
+    fake.show(&[("a", "one")]);
+    for vault in ["v", "V", "/home/me/notes"] {
+        let mut client = fake.connect();
+        client.watch(json!([{ "query": "x", "vault": vault }])).await;
+        client.results().await;
+        fake.show(&[("b", vault)]);
+        assert_eq!(chunks(&client.results().await), ["b"], "{vault}");
+    }
+    let mut client = fake.connect();
+    client.watch(json!([{ "query": "x", "vault": "other" }])).await;
+    client.results().await;
+    let before = fake.looks();
+    fake.publish();
+    tokio::time::sleep(EVERY).await;
+    assert_eq!(fake.looks(), before, "another vault is not looked at");
+}
+
+#[tokio::test]
 async fn a_flood_of_snapshots_is_looked_at_a_few_times_a_second() {
     let fake = Fake::new();
     let mut client = fake.connect();
