@@ -8,6 +8,7 @@ mod getting;
 mod keeping;
 mod offering;
 mod source;
+mod turns;
 mod withdrawing;
 mod word;
 
@@ -34,6 +35,7 @@ use protocol::note::{GetRequest, NoteText};
 use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault};
 use provider::Spender;
 use provider::rest::RestServer;
+use turns::Turns;
 use withdrawing::Former;
 
 /// The header that Qdrant takes keys in.
@@ -45,6 +47,7 @@ pub(super) struct Teams {
     open: ArcSwap<BTreeMap<String, Arc<Team>>>,
     /// The settings that they were opened from.
     made_of: Mutex<Option<(BTreeMap<String, TeamConfig>, Published)>>,
+    turns: Mutex<Arc<Turns>>,
 }
 
 /// Vaults and the teams that they are published for.
@@ -80,9 +83,11 @@ impl Teams {
             self.open.load().values().flat_map(|team| &team.kept).for_each(|kept| kept.wake());
             return;
         }
-        // The previous keepers end with their teams; the new ones begin again what those had under way.
-        self.open.store(Arc::default());
-        let open = |name: &String| match Team::open(shared, name, settings, &published) {
+        // The new keepers begin again what the previous ones have under way.
+        let turns = self.turns.lock().next();
+        *self.turns.lock() = turns.clone();
+        self.open.load().values().for_each(|team| team.end());
+        let open = |name: &String| match Team::open(shared, name, settings, &published, &turns) {
             Ok(team) => Some((name.clone(), Arc::new(team))),
             Err(why) => {
                 tracing::error!(team = name, "a team is not served: {why}");
@@ -238,7 +243,13 @@ fn failed(failure: Failure) -> CallError {
 }
 
 impl Team {
-    fn open(shared: &Arc<Shared>, name: &str, settings: &Settings, published: &Published) -> Result<Self, String> {
+    fn open(
+        shared: &Arc<Shared>,
+        name: &str,
+        settings: &Settings,
+        published: &Published,
+        turns: &Arc<Turns>,
+    ) -> Result<Self, String> {
         let config = settings.teams.get(name).ok_or("it is not configured")?;
         let node = |url: &String| {
             let server = RestServer::new(url, HEADER, &config.key, config.ca_file.as_deref())?;
@@ -249,25 +260,25 @@ impl Team {
             Ok(Collection::replicated(node(&config.url)?, others, &config.collection))
         };
         let (background, urgent) = (shared.provider.background()?, shared.provider.urgent()?);
-        let kept = match collection() {
-            Ok(collection) => {
-                let own = published.iter().filter(|(_, team)| team.as_deref() == Some(name));
-                own.map(|(vault, _)| Kept::start(shared, &background, collection.clone(), vault)).collect()
-            }
-            Err(_) => Vec::new(),
-        };
-        let former = collection().ok().zip(word::known(&settings.data_dir)).map(|(collection, word)| {
+        // Connections belong to the runtime that opened them, so searches have their own.
+        let reader = config.search.then(|| collection().ok().map(Reader::new)).flatten();
+        let collection = collection();
+        let kept = collection.iter().flat_map(|collection| {
+            let own = published.iter().filter(|(_, team)| team.as_deref() == Some(name));
+            own.map(|(vault, _)| Kept::start(shared, &background, (collection.clone(), turns.clone()), vault))
+        });
+        let kept = kept.collect();
+        let former = collection.as_ref().ok().zip(word::known(&settings.data_dir)).map(|(collection, word)| {
             // Two teams may share a collection.
             let is_there = |team: &String| settings.teams.get(team).is_some_and(|of| of.is_collection_of(config));
             let kept = published.iter().filter(|(_, team)| team.as_ref().is_some_and(is_there));
-            Former::start(name, collection, word, kept.map(|(vault, _)| vault.clone()).collect(), &background)
+            let kept = kept.map(|(vault, _)| vault.clone()).collect();
+            Former::start(name, (collection.clone(), turns.clone()), word, kept, &background)
         });
-        // Connections belong to the runtime that opened them, so searches have their own.
-        let reader = config.search.then(|| collection().ok().map(Reader::new)).flatten();
         Ok(Team {
             name: name.to_owned(),
             config: config.clone(),
-            collection: collection(),
+            collection,
             reader,
             kept,
             former,
@@ -276,6 +287,12 @@ impl Team {
             background,
             urgent,
         })
+    }
+
+    /// Ends its tasks: there is another configuration.
+    fn end(&self) {
+        self.kept.iter().for_each(|kept| kept.wake());
+        self.former.iter().for_each(Former::end);
     }
 
     /// Takes away what is not published from here any more.

@@ -197,6 +197,11 @@ impl Bench {
         Bench { machine, model, shared, vault, indexer, settings, wants, inbox, runtime, dir }
     }
 
+    /// Within it, what the test calls itself sees the time of the test.
+    pub(crate) fn runtime(&self) -> Handle {
+        self.runtime.handle().clone()
+    }
+
     /// What decides about the vault's notes.
     pub(crate) fn pipeline(&self) -> Arc<NotePipeline> {
         self.vault.pipeline().unwrap()

@@ -88,11 +88,12 @@ impl CircuitBreaker {
     }
 
     pub(super) fn health(&self) -> Health {
+        let now = Instant::now();
         self.with(|inner| match &inner.state {
             State::Closed(_) => Health::Good,
-            State::Open { until, why, .. } => {
-                Health::Open(until.saturating_duration_since(Instant::now()), why.clone())
-            }
+            State::Open { until, why, .. } => Health::Open(until.saturating_duration_since(now), why.clone()),
+            // The next call is the probe: somebody must make it.
+            State::Stopped { .. } if inner.bar(now).is_none() => Health::Good,
             State::Stopped { failure, .. } => Health::Stopped(failure.message.clone()),
         })
     }

@@ -295,6 +295,9 @@ impl Ledger {
     /// It cannot be written.
     pub fn spare(&self, vault: &str, path: &str, saving: TeamSaving, now: Zoned) -> Result<(), LedgerError> {
         let mut files = self.files.lock();
+        // What is entered into a month makes it count as read.
+        self.catch_up(&mut files)?;
+        self.load(&mut files, &month_of(now.date()))?;
         let (vault, path, day) = (vault.to_owned(), path.to_owned(), now.date().to_string());
         let spared = Spared { id: files.next, day, vault, path, saving };
         files.next = files.next.saturating_add(1);

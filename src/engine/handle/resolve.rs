@@ -310,32 +310,27 @@ fn block_of(note: &Note, at: usize) -> Range<usize> {
 /// Obsidian leaves out. `Heading#Sub` is one under another, unless a heading has a `#` itself.
 fn heading_of(outline: &[Heading], part: &str) -> Option<usize> {
     let whole = part.trim_start_matches('#');
-    let path: Vec<&str> = whole.split('#').collect();
     let spelt: [fn(&str) -> String; 3] = [|text| text.trim().to_owned(), |text| text.trim().to_lowercase(), folded];
     spelt.iter().find_map(|spelt| {
-        let is = |at: usize, name: &str| {
-            let name = spelt(name);
-            !name.is_empty() && spelt(&outline[at].text) == name
-        };
-        let is_under = |at: usize| {
-            let (mut at, mut path) = (at, path.iter().rev());
-            if !path.next().is_some_and(|name| is(at, name)) {
-                return false;
+        let path: Vec<String> = whole.split('#').map(spelt).collect();
+        let (whole, is_path) = (spelt(whole), path.iter().all(|name| !name.is_empty()));
+        // A heading and those that it stands under, itself last.
+        let mut open: Vec<(u8, String)> = Vec::new();
+        let mut under = None;
+        for (at, heading) in outline.iter().enumerate() {
+            let name = spelt(&heading.text);
+            if !name.is_empty() && name == whole {
+                return Some(at);
             }
-            path.all(|name| {
-                loop {
-                    match outline[..at].iter().rposition(|above| above.level < outline[at].level) {
-                        Some(above) if is(above, name) => {
-                            at = above;
-                            break true;
-                        }
-                        Some(above) => at = above,
-                        None => break false,
-                    }
-                }
-            })
-        };
-        (0..outline.len()).find(|at| is(*at, whole)).or_else(|| (0..outline.len()).find(|at| is_under(*at)))
+            open.truncate(open.partition_point(|(level, _)| *level < heading.level));
+            open.push((heading.level, name));
+            let mut names = open.iter().rev().map(|(_, name)| name);
+            let is_under = is_path
+                && names.next() == path.last()
+                && path.iter().rev().skip(1).all(|wanted| names.any(|name| name == wanted));
+            under = under.or(is_under.then_some(at));
+        }
+        under
     })
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Notify, broadcast};
-use tokio::task::JoinHandle;
 
 use super::source::{VaultSource, describe, embedder_of};
+use super::turns::Turns;
 use super::word::{WORD, known, word};
 use crate::Shared;
 use ::team::verify::Differences;
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_secs(300);
 /// How long after a save a keeper that cannot publish withdraws what became private.
 const WITHDRAWING: Duration = Duration::from_secs(5);
 
-/// A vault that is published from here. Its task ends with it.
+/// A vault that is published from here. Its task ends with the configuration.
 pub(super) struct Kept {
     pub(super) vault: String,
     engine: Weak<Shared>,
@@ -36,9 +36,9 @@ pub(super) struct Kept {
     keeper: tokio::sync::Mutex<Option<Keeper>>,
     status: Mutex<KeeperStatus>,
     wake: Notify,
+    turns: Arc<Turns>,
     /// Whether the next turn begins anew, for the collection may be another one by now.
     anew: AtomicBool,
-    task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How far the keeper is.
@@ -51,21 +51,24 @@ struct KeeperStatus {
 
 impl Kept {
     /// Starts to keep a vault.
-    pub(super) fn start(shared: &Arc<Shared>, runtime: &Runtime, collection: Collection, vault: &str) -> Arc<Kept> {
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        runtime: &Runtime,
+        (collection, turns): (Collection, Arc<Turns>),
+        vault: &str,
+    ) -> Arc<Kept> {
         let kept = Arc::new(Kept {
             vault: vault.to_owned(),
             engine: Arc::downgrade(shared),
-            source: Arc::new(VaultSource::new(shared, vault)),
+            source: Arc::new(VaultSource::new(shared, vault, turns.clone())),
             collection,
             keeper: tokio::sync::Mutex::default(),
             status: Mutex::default(),
             wake: Notify::new(),
+            turns,
             anew: AtomicBool::new(false),
-            task: Mutex::default(),
         });
-        let notices = shared.feed.subscribe();
-        let task = runtime.spawn(follow(Arc::downgrade(&kept), vault.to_owned(), notices));
-        *kept.task.lock() = Some(task);
+        runtime.spawn(follow(kept.clone(), shared.feed.subscribe()));
         kept
     }
 
@@ -136,6 +139,7 @@ impl Kept {
 
     /// Compares and mends.
     pub(super) async fn verify(&self) -> Result<Differences, Failure> {
+        let _turn = self.turns.begin().await?;
         let mut keeper = self.keeper.lock().await;
         let keeper = self.made(&mut keeper)?;
         let found = keeper.verify().await;
@@ -182,6 +186,10 @@ impl Kept {
     }
 
     async fn turn(&self, take_over: bool) -> Done {
+        let _turn = match self.turns.begin().await {
+            Ok(turn) => turn,
+            Err(failure) => return Done::Waits(OPENING, failure),
+        };
         let mut keeper = self.keeper.lock().await;
         let keeper = match self.made(&mut keeper) {
             Ok(keeper) => keeper,
@@ -227,19 +235,10 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.lock().take() {
-            task.abort();
-        }
-    }
-}
-
 /// Publishes what differs whenever the vault has another snapshot, and retries what failed.
-async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receiver<Arc<Notice>>) {
-    loop {
-        let Some(alive) = kept.upgrade() else { return };
-        let done = alive.turn(false).await;
+async fn follow(kept: Arc<Kept>, mut notices: broadcast::Receiver<Arc<Notice>>) {
+    while !kept.turns.are_over() {
+        let done = kept.turn(false).await;
         // A failure is not retried at every save. But where nothing can be published, what becomes private is withdrawn
         // all the same, if not at every save.
         let (rests, wait, listens) = match &done {
@@ -248,9 +247,9 @@ async fn follow(kept: Weak<Kept>, vault: String, mut notices: broadcast::Receive
             Done::Waits(wait, failure) => (false, *wait, (failure.kind == Kind::Other).then_some(WITHDRAWING)),
         };
         tokio::select! {
-            () = tokio::time::sleep(wait) => if rests { alive.look().await },
-            () = alive.wake.notified() => {}
-            ended = changed(&vault, &mut notices), if listens.is_some() => {
+            () = tokio::time::sleep(wait) => if rests { kept.look().await },
+            () = kept.wake.notified() => {}
+            ended = changed(&kept.vault, &mut notices), if listens.is_some() => {
                 if ended {
                     return;
                 }

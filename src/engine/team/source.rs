@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+use super::turns::{OVER, Turns};
 use crate::decide::{NotePipeline, Task};
 use crate::disk_access::{Hangs, TEXT_WITHIN};
 use crate::{Shared, VaultShared, now_s};
@@ -26,6 +27,7 @@ const MEASURED: usize = 400;
 pub(super) struct VaultSource {
     engine: Weak<Shared>,
     vault: String,
+    turns: Arc<Turns>,
     known: Mutex<Known>,
     private: Mutex<Arc<Private>>,
 }
@@ -47,18 +49,22 @@ struct Open {
 }
 
 impl VaultSource {
-    pub(super) fn new(engine: &Arc<Shared>, vault: &str) -> Self {
+    pub(super) fn new(engine: &Arc<Shared>, vault: &str, turns: Arc<Turns>) -> Self {
         // Until it is known which notes are private, all are.
         let all = Arc::new(Private::new(&["*".to_owned()]));
         VaultSource {
             engine: Arc::downgrade(engine),
             vault: vault.to_owned(),
+            turns,
             known: Mutex::default(),
             private: Mutex::new(all),
         }
     }
 
     fn open(&self) -> Result<Open, String> {
+        if self.turns.are_over() {
+            return Err(OVER.to_owned());
+        }
         let engine = self.engine.upgrade().ok_or("the daemon is stopping")?;
         let vaults = engine.vaults.load();
         let shared = vaults.iter().find(|vault| vault.name == self.vault).ok_or("the vault is not served")?.clone();

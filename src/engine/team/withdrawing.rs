@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle as Runtime;
-use tokio::task::JoinHandle;
+use tokio::sync::Notify;
 
+use super::turns::Turns;
 use ::team::{Collection, Failure};
 
 /// How long is waited after a failure, at first and at most.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// The vaults of a collection that only an earlier configuration published. Their withdrawal ends with it.
-pub(super) struct Former {
-    withdrawal: Arc<Withdrawal>,
-    task: JoinHandle<()>,
-}
+/// The vaults of a collection that only an earlier configuration published. Their withdrawal ends with the present one.
+pub(super) struct Former(Arc<Withdrawal>);
 
 struct Withdrawal {
     team: String,
@@ -26,37 +24,45 @@ struct Withdrawal {
     word: String,
     /// The vaults that are published now.
     kept: Vec<String>,
+    turns: Arc<Turns>,
+    end: Notify,
     problem: Mutex<Option<String>>,
 }
 
 impl Former {
     /// Begins to take them away.
-    pub(super) fn start(team: &str, collection: Collection, word: String, kept: Vec<String>, at: &Runtime) -> Self {
-        let withdrawal =
-            Arc::new(Withdrawal { team: team.to_owned(), collection, word, kept, problem: Mutex::default() });
-        let task = at.spawn(follow(withdrawal.clone()));
-        Former { withdrawal, task }
+    pub(super) fn start(
+        team: &str,
+        (collection, turns): (Collection, Arc<Turns>),
+        word: String,
+        kept: Vec<String>,
+        at: &Runtime,
+    ) -> Self {
+        let (team, end, problem) = (team.to_owned(), Notify::new(), Mutex::default());
+        let withdrawal = Arc::new(Withdrawal { team, collection, word, kept, turns, end, problem });
+        at.spawn(follow(withdrawal.clone()));
+        Former(withdrawal)
+    }
+
+    /// Ends the task: there is another configuration.
+    pub(super) fn end(&self) {
+        self.0.end.notify_one();
     }
 
     /// Takes them away now.
     pub(super) async fn withdraw(&self) -> Result<(), Failure> {
-        self.withdrawal.carry_out().await
+        self.0.carry_out().await
     }
 
     /// What is still there, and why.
     pub(super) fn problem(&self) -> Option<String> {
-        self.withdrawal.problem.lock().clone()
-    }
-}
-
-impl Drop for Former {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.0.problem.lock().clone()
     }
 }
 
 impl Withdrawal {
     async fn carry_out(&self) -> Result<(), Failure> {
+        let _turn = self.turns.begin().await?;
         for state in self.collection.former(&self.word, &self.kept).await? {
             let vault = state.vault.clone();
             let done = self.collection.withdraw(state).await;
@@ -73,11 +79,17 @@ impl Withdrawal {
 async fn follow(withdrawal: Arc<Withdrawal>) {
     let (mut wait, mut before) = (FIRST, None);
     while let Err(failure) = withdrawal.carry_out().await {
+        if withdrawal.turns.are_over() {
+            return;
+        }
         if before.as_ref() != Some(&failure) {
             tracing::warn!(team = withdrawal.team, "what is not published any more is not withdrawn: {failure}");
         }
         before = Some(failure);
-        tokio::time::sleep(wait).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = withdrawal.end.notified() => return,
+        }
         wait = (wait * 2).min(LONGEST);
     }
 }

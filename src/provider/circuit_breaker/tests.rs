@@ -115,9 +115,12 @@ async fn a_spend_limit_is_tried_again_after_an_hour() {
     for _ in 0..3 {
         after(3599).await;
         assert_eq!(circuit.pass().unwrap_err().kind, FailureKind::SpendLimit);
+        assert!(matches!(circuit.health(), Health::Stopped(_)));
         after(1).await;
+        assert_eq!(circuit.health(), Health::Good, "nobody asks whom this calls stopped");
         let probe = circuit.pass().unwrap();
         assert!(probe.is_probe() && circuit.pass().is_err());
+        assert!(matches!(circuit.health(), Health::Stopped(_)));
         probe.settle(stopped(FailureKind::SpendLimit));
     }
     after(3600).await;

@@ -305,6 +305,20 @@ fn days_and_months_end_at_the_users_midnight() {
 }
 
 #[test]
+fn what_a_team_saved_hides_nothing_that_was_spent() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    // The clock was ahead once, so that the newest two months are not this one.
+    for now in [noon(), at("2026-12-20T12:00:00"), at("2027-01-20T12:00:00")] {
+        drop(ledger.reserve(ask(Some(900), 1), &LIMITS, None, now).unwrap());
+    }
+    let again = Ledger::open(dir.path()).unwrap();
+    again.spare("notes", "a.md", TeamSaving { team: "handbook".to_owned(), ..TeamSaving::default() }, noon()).unwrap();
+    assert!(matches!(reserve(&again, ask(Some(900), 1)), Err(OverBudget::Day { spent: 900, .. })));
+    assert_same_after_restart(&again, dir.path(), &noon());
+}
+
+#[test]
 fn a_clock_that_jumps_loses_no_money() {
     let dir = tempfile::tempdir().unwrap();
     let days = ["2026-11-20", "2031-01-01", "2026-11-19", "2026-08-01", "2026-11-20"];

@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use super::*;
 use note::NoteRules;
 
@@ -65,6 +67,15 @@ fn a_heading_is_meant_as_it_is_spelt_if_one_is_spelt_so() {
     ] {
         assert_eq!(part_of(&note, part).map(|(first, _)| first), line, "{part}");
     }
+}
+
+#[test]
+fn the_time_for_a_heading_grows_with_their_number() {
+    let note =
+        note::parse(&VaultPath::parse("N.md").unwrap(), "# a\n".repeat(100_000).as_bytes(), &NoteRules::default());
+    let began = Instant::now();
+    assert_eq!(heading_of(&note.outline, "x#a"), None);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use context::prompt::Form;
 use context::quality::Flaw;
 use context::settings::Consent;
 use protocol::jobs::{Job, JobState, Scope};
+use provider::simulation::What;
 use store::record::{ChunkRecord, NoteRecord};
 
 mod budget;
@@ -166,6 +167,29 @@ fn a_day_that_ends_soon_is_waited_for_and_no_longer() {
     end(&mut bench, "a.md", Err(Interrupted::Budget(over_day())));
     let until = bench.shared.runtime("").held_until(true).unwrap();
     assert_eq!(until, machine::now() + 20 * SECOND);
+}
+
+#[test]
+fn after_a_spend_limit_the_model_is_asked_again_within_the_hour() {
+    let mut bench = bench();
+    let saved = bench.save("a.md", &report(2));
+    pending(&mut bench).loaded(&saved, machine::now());
+    let limit = br#"{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}"#;
+    bench.answer([(); 2].map(|()| (Duration::ZERO, Say::This(What::Reply(429, Vec::new(), limit.to_vec())))));
+    let runtime = bench.runtime();
+    let _entered = runtime.enter();
+    let mut turn = |time| {
+        ask(&mut bench, IDLE);
+        bench.drive(time);
+        for (of, event) in bench.events() {
+            take(&mut bench, of.as_str(), event);
+        }
+        bench.model.asked().len()
+    };
+    let asked = turn(10 * SECOND);
+    assert!(asked > 0);
+    assert_eq!((turn(10 * SECOND), turn(3600 * SECOND)), (asked, asked));
+    assert!(turn(10 * SECOND) > asked, "the bill may be paid by now");
 }
 
 #[test]
