@@ -112,6 +112,10 @@ mod weights {
     pub(super) const PROPERTY: u8 = 1;
 }
 
+/// Tags and aliases of a note that each of its chunks has among its words; the first chunk has all. Without a bound the
+/// index would grow with the square of a note that is one list of tags.
+const IN_EACH_CHUNK: usize = 64;
+
 /// Calls `each` with the texts whose words find a chunk, except its context, and with how often each of their words
 /// counts. Takes the chunk's searchable text and the headings above it.
 pub(super) fn in_words(
@@ -122,9 +126,10 @@ pub(super) fn in_words(
 ) {
     each(weights::BODY, searchable);
     each(weights::TITLE, note.title());
-    note.aliases().for_each(|alias| each(weights::ALIAS, alias));
+    let most = if position == 0 { usize::MAX } else { IN_EACH_CHUNK };
+    note.aliases().take(most).for_each(|alias| each(weights::ALIAS, alias));
     headings.into_iter().for_each(|heading| each(weights::HEADING, heading.as_ref()));
-    note.tags().for_each(|tag| each(weights::TAG, tag));
+    note.tags().take(most).for_each(|tag| each(weights::TAG, tag));
     if position == 0 {
         properties::texts(note.properties()).iter().for_each(|(_, text)| each(weights::PROPERTY, text));
     }

@@ -69,9 +69,9 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     });
     let answers = found.into_iter().zip(&served).zip(&hidden).map(|((found, served), hidden)| {
         let Served { vault, snapshot, pipeline, .. } = served;
-        let mut found = freshness::mark(found, vault, snapshot, None);
+        let (mut found, unknown) = freshness::mark(found, vault, snapshot, None);
         if let Some(hidden) = hidden {
-            freshness::leave_hidden_out(&mut found.hits, vault, (snapshot, pipeline), hidden);
+            freshness::leave_hidden_out((&mut found.hits, &unknown), vault, (snapshot, pipeline), hidden);
             include::leave_unseen_out(&mut found.hits);
         }
         found

@@ -59,9 +59,9 @@ impl Served {
         let Served { vault, snapshot, pipeline, .. } = self;
         let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
         let found = search::finish(snapshot, &vault.name, ranking, options)?;
-        let mut found = freshness::mark(found, vault, snapshot, look);
+        let (mut found, unknown) = freshness::mark(found, vault, snapshot, look);
         if hide {
-            freshness::leave_hidden_out(&mut found.hits, vault, (snapshot, pipeline), &pipeline.private);
+            freshness::leave_hidden_out((&mut found.hits, &unknown), vault, (snapshot, pipeline), &pipeline.private);
         }
         Ok(found)
     }

@@ -235,6 +235,14 @@ fn a_file_system_that_hangs_keeps_its_own_vault_alone() {
     let answer = world.search("a", "abouta1").unwrap();
     assert!(!answer.hits.is_empty(), "what was indexed of `a` answers");
     assert!(answer.warnings.iter().any(|why| why.contains("vault `a` does not answer")), "{:?}", answer.warnings);
+    let for_assistant =
+        SearchRequest { query: "abouta1".into(), audience: Audience::Assistant, ..SearchRequest::default() };
+    let shown = world.handle().search(for_assistant, &Cancel::new()).unwrap();
+    assert!(
+        shown.hits.iter().all(|hit| hit.vault == "b"),
+        "what may have become private is not shown: {:?}",
+        shown.hits
+    );
     assert!(world.search("b", "quagga").unwrap().warnings.is_empty());
     let note = |vault: &str| {
         let request = GetRequest { path: "n1.md".to_owned(), vault: Some(vault.to_owned()), ..GetRequest::default() };

@@ -72,6 +72,19 @@ fn words_are_stemmed_as_their_notes_are_written() {
 }
 
 #[test]
+fn every_chunk_has_the_first_tags_and_the_first_chunk_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let tags: Vec<String> = (0..200).map(|n| format!("tagged{n}")).collect();
+    let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+    let texts = Said { title: "a", tags: &tags, ..Said::default() }.pack();
+    index.put(NoteEntry { texts, ..note(1, 1, "a.md") }, chunks(1, &["alpha", "beta"])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    assert_eq!(finds(&snapshot, "tagged3"), ["1:0", "1:1"]);
+    assert_eq!(finds(&snapshot, "tagged199"), ["1:0"]);
+}
+
+#[test]
 fn a_literal_word_is_found_in_a_language_of_a_single_note() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());

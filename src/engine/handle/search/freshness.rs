@@ -47,33 +47,40 @@ impl Look {
 }
 
 /// Marks hits whose note is no longer what was indexed. If the vault does not answer in time, the search does not wait:
-/// the answer carries a warning.
+/// the answer carries a warning, and the paths of which nothing is known come back beside it.
 pub(in crate::handle) fn mark(
     mut answer: Answer,
     vault: &VaultShared,
     snapshot: &Snapshot,
     look: Option<Look>,
-) -> Answer {
+) -> (Answer, HashSet<String>) {
     let not_asked = |path: &&str| look.as_ref().is_none_or(|look| !look.asked.contains(*path));
     let others: HashSet<&str> = answer.hits.iter().map(|hit| hit.path.as_str()).filter(not_asked).collect();
     let others = others.into_iter().filter_map(VaultPath::parse).filter_map(|path| snapshot.note_at(&path));
     let others = Look::begin(vault, others.map(|note| &**note));
+    let mut unknown = HashSet::new();
     for look in [look, others].into_iter().flatten() {
-        let Ok(stale) = look.stale.and_then(|stale| stale.wait(STATES_WITHIN)) else {
-            answer.warnings.push(format!(
-                "vault `{}` does not answer, so its notes may have changed since they were indexed",
-                vault.name
-            ));
-            break;
-        };
-        answer.hits.iter_mut().for_each(|hit| hit.stale |= stale.contains(&hit.path));
+        // Once is enough to wait in vain.
+        let stale =
+            if unknown.is_empty() { look.stale.and_then(|stale| stale.wait(STATES_WITHIN)) } else { Err(Hangs) };
+        match stale {
+            Ok(stale) => answer.hits.iter_mut().for_each(|hit| hit.stale |= stale.contains(&hit.path)),
+            Err(Hangs) => unknown.extend(look.asked),
+        }
     }
-    answer
+    if !unknown.is_empty() {
+        answer.warnings.push(format!(
+            "vault `{}` does not answer, so its notes may have changed since they were indexed",
+            vault.name
+        ));
+    }
+    (answer, unknown)
 }
 
-/// Leaves out the hits of notes that have become private since they were indexed, or that cannot be read now.
+/// Leaves out the hits of notes that have become private since they were indexed, or that cannot be read now. A note of
+/// which it is `unknown` whether it changed may have become private, too.
 pub(in crate::handle) fn leave_hidden_out(
-    hits: &mut Vec<Hit>,
+    (hits, unknown): (&mut Vec<Hit>, &HashSet<String>),
     vault: &VaultShared,
     (snapshot, pipeline): (&Snapshot, &NotePipeline),
     hidden: &Private,
@@ -85,5 +92,6 @@ pub(in crate::handle) fn leave_hidden_out(
         let note = note::parse(&path, &text.bytes, &pipeline.rules);
         !hidden.covers_now(&note, snapshot.note_at(&path).map(|note| note.tags()))
     };
-    hits.retain(|hit| !hit.stale || *known.entry(hit.path.clone()).or_insert_with(|| is_shown(&hit.path)));
+    let may_differ = |hit: &Hit| hit.stale || unknown.contains(&hit.path);
+    hits.retain(|hit| !may_differ(hit) || *known.entry(hit.path.clone()).or_insert_with(|| is_shown(&hit.path)));
 }
