@@ -84,7 +84,7 @@ pub enum Skip {
 impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Skip::TooLarge(bytes) => write!(f, "it has {bytes} bytes, more than `max_note_bytes`"),
+            Skip::TooLarge(bytes) => write!(f, "it has {bytes} bytes, more than `max_note_bytes` (documents: 128 MiB)"),
             Skip::LinkInside => f.write_str("it is a link into the vault; its target is indexed where it lies"),
             Skip::LinkOutside => f.write_str("it is a link that leaves the vault"),
             Skip::LinkBroken => f.write_str("it is a link to nothing"),

@@ -198,6 +198,7 @@ fn answers_under_way_when_a_generation_is_dropped_are_paid_for_once() {
     let job = daemon.ask(&bold(false)).job;
     eventually("all calls are under way", || model.calls() == 4);
     daemon.ask(&CancelRequest { job: Some(job), ..CancelRequest::default() });
+    eventually("it is cancelled", || daemon.job(job).state == JobState::Cancelled);
     daemon.ask(&drop_of("bold"));
     assert!(!of(&mut daemon, "bold").built);
     model.latency(std::time::Duration::ZERO);

@@ -127,7 +127,7 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
 /// The reason, without what concerns only the one file.
 fn reason(why: &Skip) -> &'static str {
     match why {
-        Skip::TooLarge(_) => "larger than `max_note_bytes`",
+        Skip::TooLarge(_) => "larger than `max_note_bytes`, or documents of over 128 MiB",
         Skip::LinkInside => "a link into the vault",
         Skip::LinkOutside => "a link that leaves the vault",
         Skip::LinkBroken => "a link to nothing",
