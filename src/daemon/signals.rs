@@ -19,7 +19,7 @@ pub(crate) enum Told {
     Interrupt,
     /// To end.
     Terminate,
-    #[cfg_attr(windows, expect(dead_code, reason = "a console that is gone ends the process there"))]
-    /// The terminal is gone; or, for a daemon, to read its configuration again.
+    /// The terminal is gone; or, for a daemon, to read its configuration again. Windows never says it: a console that is gone
+    /// ends the process there.
     HangUp,
 }

@@ -1,8 +1,8 @@
 //! The table of methods: what each takes and gives, how it may fail, how long it may take and what it waits for.
 //!
 //! All that has to know the methods is made from it: how a daemon reads and carries out a call ([`AnyCall`]), the typed
-//! calls of clients ([`Call`]), `situated schema` ([`crate::schema`]) and the reference in `PROTOCOL.md`
-//! ([`crate::reference`]).
+//! calls of clients ([`Call`]), `situated schema` ([`crate::schema`]) and the reference in `PROTOCOL.md`, which a test
+//! compares with the table (`reference.rs`).
 
 use std::sync::OnceLock;
 
