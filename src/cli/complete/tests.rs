@@ -72,7 +72,8 @@ fn folders_are_offered_where_a_vault_is_one() {
         values.collect::<Vec<_>>()
     };
     for before in [&["init"][..], &["eval"], &["editor", "install", "obsidian", "--vault"]] {
-        assert_eq!(offered(before), [format!("{}/", here.path().join("Notizen").display())], "{before:?}");
+        let folder = format!("{}{}", here.path().join("Notizen").display(), std::path::MAIN_SEPARATOR);
+        assert_eq!(offered(before), [folder], "{before:?}");
     }
     assert_eq!(offered(&["related"]).len(), 2, "a note may be any file");
 }
