@@ -13,7 +13,7 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 use self::names::{Bearer, NameKeys, Names};
-use super::{Cancel, LexicalError, NoteEntry, NoteNo, NoteTable};
+use super::{Cancel, NoteEntry, NoteNo, NoteTable};
 use note::{BY_ID, Format, IN_VAULT, VaultPath};
 
 pub(super) use like::named_like;
@@ -283,21 +283,13 @@ impl Links {
 
     /// The other notes that link to note `no`, in order of number.
     pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo) -> Vec<NoteNo> {
-        self.backlinks_unless(notes, no, &Cancel::default()).unwrap_or_default()
+        self.backlinks_unless(notes, no, &Cancel::default())
     }
 
-    /// The same.
-    ///
-    /// # Errors
-    /// `cancel` is raised.
-    pub(super) fn backlinks_unless(
-        &self,
-        notes: &NoteTable,
-        no: NoteNo,
-        cancel: &Cancel,
-    ) -> Result<Vec<NoteNo>, LexicalError> {
+    /// The same, without those that were still to be found when `cancel` was raised.
+    pub(super) fn backlinks_unless(&self, notes: &NoteTable, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
         let Some(note) = notes.get(no) else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
@@ -311,8 +303,7 @@ impl Links {
         linking.retain(|&other| {
             other != no && !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_it(other))
         });
-        cancel.check()?;
-        Ok(linking)
+        linking
     }
 }
 

@@ -551,8 +551,8 @@ impl Snapshot {
         self.tables.links.backlinks(&self.tables.notes, no)
     }
 
-    /// The same; an error if `cancel` is raised.
-    pub fn backlinks_unless(&self, no: NoteNo, cancel: &Cancel) -> Result<Vec<NoteNo>, LexicalError> {
+    /// The same, without those that were still to be found when `cancel` was raised.
+    pub fn backlinks_unless(&self, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
         self.tables.links.backlinks_unless(&self.tables.notes, no, cancel)
     }
 

@@ -182,11 +182,7 @@ impl Filter {
     /// The conditions that an engine elsewhere can apply: not those on links, creation, modification, properties and
     /// globs.
     pub fn elsewhere(&self) -> Elsewhere {
-        let prefix = |value: &str| match PathPattern::new(value) {
-            Some(PathPattern::Prefix(prefix)) => Some(prefix),
-            _ => None,
-        };
-        let globs = self.with.iter().any(|(key, value)| *key == Key::Path && prefix(value).is_none());
+        let globs = self.with.iter().any(|(key, value)| *key == Key::Path && paths_below(value).is_none());
         let mut found = Elsewhere {
             days: (self.day.from, self.day.of_clocks().to),
             is_all: !globs && self.created == Days::default() && self.modified == Days::default(),
@@ -200,15 +196,13 @@ impl Filter {
                     (Key::Tag, false) => found.tags.push(spellings(value)),
                     (Key::Type, true) => kinds.extend(spellings(value)),
                     (Key::Type, false) => found.kinds.extend(spellings(value)),
+                    (Key::Path, true) => match paths_below(value) {
+                        Some(below) => paths.extend(below),
+                        None => found.is_all = false,
+                    },
                     // One of several paths is enough, so none of them can be applied there without the globs among
                     // them.
-                    (Key::Path, _) if (without && prefix(value).is_some()) || !(without || globs) => {
-                        let paths = if without { paths } else { &mut found.paths };
-                        for path in prefix(value).iter().flat_map(|prefix| spellings(prefix)) {
-                            paths.extend(note::format::endings().map(|ending| format!("{path}{ending}")));
-                            paths.push(path);
-                        }
-                    }
+                    (Key::Path, false) if !globs => found.paths.extend(paths_below(value).unwrap_or_default()),
                     // Whether a team is asked at all depends on its name; its vaults are told apart in what it returns.
                     (Key::Vault, _) if !value.contains('/') => {}
                     _ => found.is_all = false,
@@ -416,6 +410,16 @@ fn spellings(text: &str) -> Vec<String> {
     if decomposed == composed { vec![composed] } else { vec![composed, decomposed] }
 }
 
+/// What a condition on a path names, in each spelling: a folder, and notes with each ending; `None` for a glob.
+fn paths_below(value: &str) -> Option<Vec<String>> {
+    let Some(PathPattern::Prefix(prefix)) = PathPattern::new(value) else { return None };
+    let with_endings = |path: String| {
+        let notes: Vec<String> = note::format::endings().map(|ending| format!("{path}{ending}")).collect();
+        notes.into_iter().chain([path])
+    };
+    Some(spellings(&prefix).into_iter().flat_map(with_endings).collect())
+}
+
 /// Adds a condition that is not there yet: a link is looked up in every note that has one of its name.
 fn push_new(conditions: &mut Vec<(Key, String)>, condition: (Key, String)) {
     if !conditions.contains(&condition) {
@@ -460,7 +464,7 @@ fn linking(
 ) -> Option<HashSet<NoteNo>> {
     let named = snapshot.meant(target, hides);
     // Once `cancel` is raised the search ends, whatever these are.
-    let linking = |note: NoteNo| snapshot.backlinks_unless(note, cancel).unwrap_or_default();
+    let linking = |note: NoteNo| snapshot.backlinks_unless(note, cancel);
     (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
 }
 
