@@ -641,26 +641,9 @@ fn a_tour_on_a_terminal_waits_for_its_reader() {
     assert_eq!(pauses(&tour(&["try", "--no-pause"], "")), 0);
 }
 
-#[test]
-fn a_tour_that_is_interrupted_cleans_up() {
-    let place = Place::new();
-    let temporary = place.dir.path().join("t");
-    std::fs::create_dir(&temporary).unwrap();
-    let mut command = place.command();
-    let mut child =
-        command.env("TMPDIR", &temporary).arg("try").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut first = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
-    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    // It may have told its last word just before.
-    assert!(matches!(output.status.code(), Some(130 | 0)), "{output:?}");
-    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
-}
-
-#[test]
-fn a_tour_that_is_interrupted_twice_cleans_up_too() {
+/// A tour that is interrupted so often once it has said something: how it ended, and the folder that it made. Nothing
+/// may be left of that.
+fn interrupted_tour(times: u32) -> (std::process::Output, std::path::PathBuf) {
     let place = Place::new();
     let temporary = place.dir.path().join("t");
     std::fs::create_dir(&temporary).unwrap();
@@ -671,13 +654,26 @@ fn a_tour_that_is_interrupted_twice_cleans_up_too() {
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
     let folder = std::fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
     let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
-    for _ in 0..2 {
+    for _ in 0..times {
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    (output, folder)
+}
+
+#[test]
+fn a_tour_that_is_interrupted_cleans_up() {
+    let (output, _) = interrupted_tour(1);
+    // It may have told its last word just before.
+    assert!(matches!(output.status.code(), Some(130 | 0)), "{output:?}");
+}
+
+#[test]
+fn a_tour_that_is_interrupted_twice_cleans_up_too() {
+    let (output, folder) = interrupted_tour(2);
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
     let lines = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut lines = lines.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
     assert_eq!(lines.find(|line| line.contains(folder.to_str().unwrap())), None, "its daemon lives on");
