@@ -190,7 +190,8 @@ impl Supervisor {
         self.shared.indexers.send_all(|| indexer::Event::Wake);
     }
 
-    /// Ends a pause that is over, lets go on what waited for memory, and rescans all vaults if the machine slept: it sent no events meanwhile.
+    /// Ends a pause that is over, lets go on what waited for memory, and rescans all vaults if the machine slept: it
+    /// sent no events meanwhile.
     fn check_clock(&mut self) {
         if self.shared.throttle.pause_left().is_some_and(|left| left.is_zero()) {
             self.pause(None);

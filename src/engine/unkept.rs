@@ -1,5 +1,6 @@
 //! Contexts that were paid for and could not be written to the disk. They wait in memory, also while the indexer is
-//! opened anew or another writer takes over. When their note is asked about again, they are stored instead of being bought again.
+//! opened anew or another writer takes over. When their note is asked about again, they are stored instead of being
+//! bought again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,8 +32,8 @@ impl Unkept {
         }
     }
 
-    /// Takes the context of a generation that waits for this chunk. It may also be one of a public note that is gone: perhaps that is
-    /// where this note was before.
+    /// Takes the context of a generation that waits for this chunk. It may also be one of a public note that is gone:
+    /// perhaps that is where this note was before.
     pub(super) fn take(
         &self,
         vault: &Path,
