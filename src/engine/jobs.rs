@@ -193,6 +193,7 @@ impl Jobs {
 
     /// Ends a step of a part. The job ends with the last step of its last part; the worst end of all steps is the
     /// job's.
+    #[must_use = "whoever waits for the job hears of its end by `Shared::tell_job`"]
     pub(super) fn end_step(&self, number: u64, vault: u64, ended: Ended, seq: u64) -> Option<Job> {
         self.change(number, vault, |part| {
             part.open = part.open.saturating_sub(1);
@@ -202,6 +203,7 @@ impl Jobs {
     }
 
     /// Ends a part, whatever steps are open.
+    #[must_use = "whoever waits for the job hears of its end by `Shared::tell_job`"]
     pub(super) fn end_part(&self, number: u64, vault: u64, ended: Ended, problem: Option<String>) -> Option<Job> {
         self.change(number, vault, |part| {
             part.open = 0;
@@ -211,6 +213,7 @@ impl Jobs {
     }
 
     /// Fails the running parts of a vault whose indexer is gone.
+    #[must_use = "whoever waits for the jobs hears of their end by `Shared::tell_job`"]
     pub(super) fn fail_all_of(&self, vault: u64, why: &str) -> Vec<Job> {
         let failed = |number| self.end_part(number, vault, Ended::Failed, Some(why.to_owned()));
         self.running_of(vault).into_iter().filter_map(failed).collect()

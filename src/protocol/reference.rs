@@ -44,7 +44,6 @@ fn waits_for(pool: Pool) -> &'static str {
         Pool::Assisted => "a reranker or other words",
         Pool::Fresh => "what was just saved",
         Pool::Graph => "the graph",
-        Pool::Job => "the end of a job",
         Pool::Watch => "a watch",
     }
 }

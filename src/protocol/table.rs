@@ -69,8 +69,6 @@ pub enum Pool {
     Fresh,
     /// The graph of the present snapshot.
     Graph,
-    /// The end of a job. A wait is many short calls, so it is never refused.
-    Job,
     /// Its turn to look at what somebody watches.
     Watch,
 }

@@ -211,7 +211,7 @@ impl Connection {
 
     /// Carries out what takes no time and must not wait for a thread, which the system may not have.
     fn at_once(&self, call: AnyCall) -> Result<Option<Vec<u8>>, RpcError> {
-        match (self.shared.backend().dispatch)(RunningCall::new(call), &Cancel::new())? {
+        match self.shared.backend().dispatch(RunningCall::new(call), &Cancel::new())? {
             Reply::Body(body) => Ok(Some(body)),
             Reply::Wait(_) => Ok(None),
         }
@@ -262,8 +262,8 @@ impl Connection {
             None => without_watches,
         };
         let kinds: Vec<&'static str> = EVENTS.iter().copied().filter(|kind| is_wanted(kind)).collect();
-        let subscribe = &self.shared.backend().subscribe;
-        let (notices, changes) = (subscribe(), subscribe());
+        let backend = self.shared.backend();
+        let (notices, changes) = (backend.subscribe(), backend.subscribe());
         self.subscription = Vec::new();
         let slots = self.outbox.open_slots(watches.len());
         if let Some(id) = id {

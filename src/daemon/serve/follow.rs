@@ -86,7 +86,10 @@ pub(super) async fn follow(
 }
 
 /// The next notice; `None` if none comes until `by`.
-async fn hear(notices: &mut Receiver<Arc<Notice>>, by: Option<Instant>) -> Option<Result<Arc<Notice>, RecvError>> {
+pub(super) async fn hear(
+    notices: &mut Receiver<Arc<Notice>>,
+    by: Option<Instant>,
+) -> Option<Result<Arc<Notice>, RecvError>> {
     match by {
         None => Some(notices.recv().await),
         Some(by) => tokio::time::timeout_at(by.into(), notices.recv()).await.ok(),

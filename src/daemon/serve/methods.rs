@@ -27,9 +27,7 @@ use protocol::generations::{
 };
 use protocol::graph::GraphRequest;
 use protocol::grep::GrepRequest;
-use protocol::jobs::{
-    CancelRequest, Job, JobList, JobState, JobsRequest, PauseRequest, RebuildRequest, Scope, SyncRequest,
-};
+use protocol::jobs::{CancelRequest, Job, JobList, JobsRequest, PauseRequest, RebuildRequest, Scope, SyncRequest};
 use protocol::names::NamesRequest;
 use protocol::note::{GetRequest, RecentRequest};
 use protocol::search::{RelatedRequest, SearchRequest};
@@ -63,42 +61,54 @@ pub(super) enum Reply {
     Wait(u64),
 }
 
-/// Carries out calls; blocks until it is done. Tests of the socket hand in their own.
-pub(super) type Dispatch = Arc<dyn Fn(RunningCall, &Cancel) -> Result<Reply, RpcError> + Send + Sync>;
+/// What connections ask the engine for. Tests of the socket have one of their own.
+pub(super) trait Backend: Send + Sync {
+    /// Carries a call out; blocks until it is done.
+    fn dispatch(&self, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError>;
 
-/// What connections ask the engine for; tests replace it.
-#[derive(Clone)]
-pub(super) struct Backend {
-    /// Carries out calls.
-    pub(super) dispatch: Dispatch,
     /// The pool in which a call waits for its turn.
-    pub(super) pool: Arc<dyn Fn(&AnyCall) -> Pool + Send + Sync>,
-    /// Waits for a job to end, at most for this long; returns its state either way.
-    pub(super) wait: Arc<dyn Fn(u64, Duration) -> Result<Job, RpcError> + Send + Sync>,
+    fn pool(&self, call: &AnyCall) -> Pool;
+
+    /// The state of a job. A notice tells of each change.
+    fn job(&self, job: u64) -> Result<Job, RpcError>;
+
     /// What a watch shows; blocks.
-    pub(super) results: Arc<dyn Fn(&Watched, &Cancel) -> Result<WatchAnswer, RpcError> + Send + Sync>,
+    fn results(&self, shows: &Watched, cancel: &Cancel) -> Result<WatchAnswer, RpcError>;
+
     /// Subscribes to notices from now on.
-    pub(super) subscribe: Arc<dyn Fn() -> broadcast::Receiver<Arc<Notice>> + Send + Sync>,
+    fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>>;
 }
 
-impl Backend {
-    /// The real backend.
-    pub(super) fn of(handle: Handle) -> Backend {
-        let (calls, pools, waits) = (handle.clone(), handle.clone(), handle.clone());
-        let (watches, notices) = (handle.clone(), handle);
-        Backend {
-            dispatch: Arc::new(move |call, cancel| dispatch(&calls, call, cancel)),
-            pool: Arc::new(move |call| pool::of(call, outside(&pools))),
-            wait: Arc::new(move |job, patience| wait(&waits, job, patience)),
-            results: Arc::new(move |shows, cancel| again_if_replaced(|| results(&watches, shows, cancel))),
-            subscribe: Arc::new(move || notices.subscribe()),
+impl Backend for Handle {
+    fn dispatch(&self, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError> {
+        let method = call.what.method();
+        let outcome = again_if_replaced(|| carry_out(self, call.clone(), cancel));
+        if let Err(error) = &outcome {
+            debug_assert!(
+                method.may_fail_with(error.kind),
+                "the table of methods does not say that `{}` may fail with `{}`",
+                method.name(),
+                error.kind.name()
+            );
         }
+        outcome
     }
-}
 
-/// What outside the engine searches ask unless they say otherwise.
-fn outside(handle: &Handle) -> Outside {
-    Outside { expands: handle.expands(), reranks: handle.reranks(), teams: handle.asks_teams() }
+    fn pool(&self, call: &AnyCall) -> Pool {
+        pool::of(call, Outside { expands: self.expands(), reranks: self.reranks(), teams: self.asks_teams() })
+    }
+
+    fn job(&self, job: u64) -> Result<Job, RpcError> {
+        Ok(Handle::job(self, job)?)
+    }
+
+    fn results(&self, shows: &Watched, cancel: &Cancel) -> Result<WatchAnswer, RpcError> {
+        again_if_replaced(|| results(self, shows, cancel))
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+        Handle::subscribe(self)
+    }
 }
 
 /// The token under which the client wants to hear of a call's progress.
@@ -108,20 +118,6 @@ pub(super) fn progress_token(call: &AnyCall) -> Option<&Id> {
         AnyCall::Rebuild(asked) => asked.progress.as_ref(),
         _ => None,
     }
-}
-
-fn dispatch(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError> {
-    let method = call.what.method();
-    let outcome = again_if_replaced(|| carry_out(handle, call.clone(), cancel));
-    if let Err(error) = &outcome {
-        debug_assert!(
-            method.may_fail_with(error.kind),
-            "the table of methods does not say that `{}` may fail with `{}`",
-            method.name(),
-            error.kind.name()
-        );
-    }
-    outcome
 }
 
 /// Asks again for a moment while a vault is not ready: a reload may have closed it since the call chose it, and soon the
@@ -256,22 +252,6 @@ fn results(handle: &Handle, shows: &Watched, cancel: &Cancel) -> Result<WatchAns
         }
         Err(EncodeError::Unencodable(_)) => Err(RpcError::internal("results have no JSON form")),
         Ok(_) => Ok(found),
-    }
-}
-
-/// Whether a job has come to its end.
-pub(super) fn has_ended(job: &Job) -> bool {
-    matches!(job.state, JobState::Done | JobState::Cancelled | JobState::Failed)
-}
-
-fn wait(handle: &Handle, job: u64, patience: Duration) -> Result<Job, RpcError> {
-    let start = Instant::now();
-    loop {
-        // `wait_job` also returns when the job has only made progress, which may be thousands of times in a second.
-        let state = handle.wait_job(job, patience.saturating_sub(start.elapsed()))?;
-        if has_ended(&state) || start.elapsed() >= patience {
-            return Ok(state);
-        }
     }
 }
 

@@ -89,12 +89,12 @@ pub async fn serve(
     limits: &ServeConfig,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    run(door, Backend::of(handle), limits, shutdown).await
+    run(door, handle, limits, shutdown).await
 }
 
 async fn run(
     door: impl Into<Door>,
-    backend: Backend,
+    backend: impl Backend + 'static,
     limits: &ServeConfig,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {

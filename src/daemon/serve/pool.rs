@@ -37,7 +37,7 @@ const MOST_CORES: usize = 16;
 
 /// Most threads that the calls of all pools block together. The runtime has as many, so that each place in a pool has
 /// its thread: otherwise one full pool could keep the others waiting after all.
-pub(crate) const MOST_THREADS: usize = MOST_CORES + 2 + 8 + 8 + 12 + 12 + 8 + 2 + 8 + 1;
+pub(crate) const MOST_THREADS: usize = MOST_CORES + 2 + 8 + 8 + 12 + 12 + 8 + 2 + 1;
 
 /// How many calls of a pool run and wait.
 fn size(pool: Pool) -> Size {
@@ -63,8 +63,6 @@ fn size(pool: Pool) -> Size {
         Pool::Assisted => size("searches that ask a reranker or a model", 12, 24, 1_000),
         Pool::Fresh => size("searches that wait for what was just saved", 8, 24, 1_000),
         Pool::Graph => size("requests for the graph", 2, 8, 1_000),
-        // Every request waits for one job at most, and connections have eight each ([`super::connection`]).
-        Pool::Job => Size { waiting: None, ..size("waits for jobs", 8, 0, 1_000) },
         // A connection looks at its watches one by one, so no more looks wait than there are connections.
         Pool::Watch => Size { waiting: None, ..size("watches", 1, 0, 1_000) },
     }
@@ -119,11 +117,6 @@ impl Pools {
     /// As many calls as may already run and wait, or calls have waited for too long.
     pub(super) async fn enter(&self, pool: Pool, client: usize) -> Result<Place, RpcError> {
         self.0[pool as usize].enter(client).await.map_err(|Full { running, waiting }| busy(pool, running, waiting))
-    }
-
-    /// Whether a call of this pool may take its time: there is room for another.
-    pub(super) fn patient(&self, pool: Pool) -> bool {
-        self.0[pool as usize].has_room()
     }
 }
 

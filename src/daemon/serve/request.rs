@@ -5,25 +5,25 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 
+use super::follow::hear;
 use super::methods::{self, Backend, Reply, RunningCall};
 use super::outbox::Outbox;
 use super::pool::Pools;
 use super::results::WatchAnswer;
 use engine::handle::{CallError, Cancel};
 use protocol::envelope::{self, ErrorKind, Id, RpcError};
-use protocol::events::Watched;
+use protocol::events::{Notice, Watched};
 use protocol::jobs::Job;
 use protocol::notification::{Progress, Text};
 use protocol::table::{AnyCall, Deadline, Pool};
 
 /// Shortest time between two progress notifications of one request.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
-
-/// How long a request waits for its job at a time, if many requests wait for jobs.
-const SHORT_TURN: Duration = Duration::from_millis(10);
 
 /// How long running requests may go on when the daemon stops, before they are answered with an error. The daemon is to
 /// end within two seconds, unless a model still owes answers: the engine awaits them after that.
@@ -37,7 +37,7 @@ const NOBODY: usize = 0;
 
 /// What all connections share.
 pub(super) struct Shared {
-    backend: Backend,
+    backend: Arc<dyn Backend>,
     query_timeout: Duration,
     pools: Pools,
     /// How long running requests may go on when the daemon stops; [`GRACE`] unless set.
@@ -54,7 +54,8 @@ impl Drop for StopOnDrop {
 }
 
 impl Shared {
-    pub(super) fn new(backend: Backend, query_timeout: Duration) -> Self {
+    pub(super) fn new(backend: impl Backend + 'static, query_timeout: Duration) -> Self {
+        let backend = Arc::new(backend);
         Shared { backend, query_timeout, pools: Pools::new(), grace: OnceLock::new() }
     }
 
@@ -68,8 +69,8 @@ impl Shared {
         let _ = self.grace.set(grace);
     }
 
-    pub(super) fn backend(&self) -> &Backend {
-        &self.backend
+    pub(super) fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     /// Runs `work` on a thread that may block, once it is its turn in the pool, of which each client has a fair share.
@@ -103,8 +104,8 @@ impl Shared {
     /// What a watch shows now. The work ends when the task that waits for it is dropped.
     pub(super) async fn results(&self, shows: &Watched) -> Result<WatchAnswer, RpcError> {
         let (stop, shows) = (StopOnDrop(Cancel::new()), shows.clone());
-        let (cancel, results) = (stop.0.clone(), Arc::clone(&self.backend.results));
-        self.blocking(Pool::Watch, NOBODY, move || results(&shows, &cancel)).await
+        let (cancel, backend) = (stop.0.clone(), Arc::clone(&self.backend));
+        self.blocking(Pool::Watch, NOBODY, move || backend.results(&shows, &cancel)).await
     }
 }
 
@@ -275,29 +276,40 @@ impl Accepted {
 
     fn answer<'a>(&self, shared: &'a Shared) -> impl Future<Output = Result<Reply, RpcError>> + use<'a> {
         let (call, cancel) = (self.call.clone(), self.cancel.clone());
-        let dispatch = Arc::clone(&shared.backend.dispatch);
+        let backend = Arc::clone(&shared.backend);
         // The address of a connection's list of running requests identifies the connection.
         let client = Arc::as_ptr(&self.running).addr();
-        shared.blocking((shared.backend.pool)(&call.what), client, move || dispatch(call, &cancel))
+        shared.blocking(backend.pool(&call.what), client, move || backend.dispatch(call, &cancel))
     }
 }
 
 /// Waits until the job has ended, telling how far it is if a token was given for that.
 async fn wait(shared: &Shared, outbox: &Outbox, job: u64, token: Option<Id>) -> Result<Job, RpcError> {
+    // Before the first look, so that no end of the job in between is missed.
+    let mut notices = shared.backend.subscribe();
     let mut told = None;
+    let mut next_telling = Instant::now();
     loop {
-        let wait = Arc::clone(&shared.backend.wait);
-        // If more requests wait than there are places, each gets short turns.
-        let patience = if shared.pools.patient(Pool::Job) { PROGRESS_INTERVAL } else { SHORT_TURN };
-        let state = shared.blocking(Pool::Job, NOBODY, move || wait(job, patience)).await?;
-        if let Some(token) = &token
-            && told.is_none_or(|told| state.done > told)
-        {
-            told = Some(state.done);
+        let state = shared.backend.job(job)?;
+        let mut news = token.as_ref().filter(|_| told.is_none_or(|told| state.done > told));
+        if let Some(token) = news.filter(|_| !state.is_running() || next_telling <= Instant::now()) {
             outbox.notify(progress_line(token, &state));
+            (told, news, next_telling) = (Some(state.done), None, Instant::now() + PROGRESS_INTERVAL);
         }
-        if methods::has_ended(&state) {
+        if !state.is_running() {
             return Ok(state);
+        }
+        moved_on(&mut notices, job, news.map(|_| next_telling)).await?;
+    }
+}
+
+/// Waits for a notice that tells of the job, at most until `by`.
+async fn moved_on(notices: &mut Receiver<Arc<Notice>>, job: u64, by: Option<Instant>) -> Result<(), RpcError> {
+    loop {
+        match hear(notices, by).await {
+            Some(Ok(notice)) if !matches!(&*notice, Notice::Job { job: other } if other.job == job) => {}
+            Some(Err(RecvError::Closed)) => return Err(CallError::Stopping.into()),
+            None | Some(Ok(_) | Err(RecvError::Lagged(_))) => return Ok(()),
         }
     }
 }

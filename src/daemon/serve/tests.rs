@@ -15,17 +15,16 @@ use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::connection;
-use super::methods::{Backend, Reply};
-use super::request::GRACE;
-use super::request::Shared;
+use super::methods::{Backend, Reply, RunningCall};
+use super::request::{GRACE, Shared};
 use super::results::WatchAnswer;
 use crate::daemon::config::ServeConfig;
 use engine::handle::{CallError, Cancel};
 use protocol::envelope::{RpcError, body};
-use protocol::events::Notice;
+use protocol::events::{Notice, Watched};
 use protocol::jobs::{Job, JobKind, JobState, Scope};
 use protocol::status::RunState;
-use protocol::table::{AnyCall, Method};
+use protocol::table::{AnyCall, Method, Pool};
 
 #[test]
 fn a_full_disk_is_told_of_with_what_to_do() {
@@ -49,6 +48,7 @@ pub(super) struct Seen {
     pub(super) looks: AtomicUsize,
 }
 
+#[derive(Clone)]
 pub(super) struct Fake {
     pub(super) seen: Arc<Seen>,
     pub(super) notices: broadcast::Sender<Arc<Notice>>,
@@ -65,46 +65,6 @@ impl Fake {
         }
     }
 
-    pub(super) fn backend(&self) -> Backend {
-        let (seen, waits, notices) = (Arc::clone(&self.seen), Arc::clone(&self.seen), self.notices.clone());
-        let (looks, found) = (Arc::clone(&self.seen), Arc::clone(&self.found));
-        Backend {
-            dispatch: Arc::new(move |call, cancel| {
-                seen.begun.fetch_add(1, Ordering::SeqCst);
-                let now = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
-                seen.most.fetch_max(now, Ordering::SeqCst);
-                let query = match &call.what {
-                    AnyCall::Search(asked) => asked.query.as_str(),
-                    AnyCall::Ask(asked) => asked.question.as_str(),
-                    _ => "",
-                };
-                let outcome = match (call.what.method(), query) {
-                    (Method::Sync, _) => Ok(Reply::Wait(1)),
-                    (_, "slow") => wait_for_cancel(&seen, cancel),
-                    (_, "panic") => {
-                        seen.running.fetch_sub(1, Ordering::SeqCst);
-                        panic!("a fault of this test's own")
-                    }
-                    (_, "big") => body(&json!({ "text": "x".repeat(1 << 20) })).map(Reply::Body),
-                    (_, "huge") => body(&json!({ "text": "x".repeat(17 << 20) })).map(Reply::Body),
-                    (method, query) => body(&json!({ "method": method.name(), "query": query })).map(Reply::Body),
-                };
-                seen.running.fetch_sub(1, Ordering::SeqCst);
-                outcome
-            }),
-            pool: Arc::new(|call| super::pool::of(call, super::pool::Outside::default())),
-            wait: Arc::new(move |_, patience| {
-                std::thread::sleep(patience / 20);
-                Ok(job(waits.done.fetch_add(1, Ordering::SeqCst)))
-            }),
-            results: Arc::new(move |_, _| {
-                looks.looks.fetch_add(1, Ordering::SeqCst);
-                found.lock().unwrap().clone()
-            }),
-            subscribe: Arc::new(move || notices.subscribe()),
-        }
-    }
-
     pub(super) fn connect(&self) -> Client {
         self.connect_with(ServeConfig::default().query_timeout)
     }
@@ -115,7 +75,7 @@ impl Fake {
 
     /// What several connections share.
     fn shared(&self, timeout: Duration) -> Arc<Shared> {
-        Arc::new(Shared::new(self.backend(), timeout))
+        Arc::new(Shared::new(self.clone(), timeout))
     }
 
     fn connect_to(shared: &Arc<Shared>) -> Client {
@@ -125,12 +85,62 @@ impl Fake {
         Client { stream: BufReader::new(ours), server, drain }
     }
 
+    /// So much of the job is done, which a notice tells.
+    fn moves_on_to(&self, done: u64) {
+        self.seen.done.store(done, Ordering::SeqCst);
+        let _ = self.notices.send(Arc::new(Notice::Job { job: Box::new(job(done)) }));
+    }
+
     pub(super) async fn until(&self, what: &str, condition: impl Fn(&Seen) -> bool) {
         let start = Instant::now();
         while !condition(&self.seen) {
             assert!(start.elapsed() < PATIENCE, "{what} did not happen");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+impl Backend for Fake {
+    fn dispatch(&self, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError> {
+        let seen = &*self.seen;
+        seen.begun.fetch_add(1, Ordering::SeqCst);
+        let now = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
+        seen.most.fetch_max(now, Ordering::SeqCst);
+        let query = match &call.what {
+            AnyCall::Search(asked) => asked.query.as_str(),
+            AnyCall::Ask(asked) => asked.question.as_str(),
+            _ => "",
+        };
+        let outcome = match (call.what.method(), query) {
+            (Method::Sync, _) => Ok(Reply::Wait(1)),
+            (_, "slow") => wait_for_cancel(seen, cancel),
+            (_, "panic") => {
+                seen.running.fetch_sub(1, Ordering::SeqCst);
+                panic!("a fault of this test's own")
+            }
+            (_, "big") => body(&json!({ "text": "x".repeat(1 << 20) })).map(Reply::Body),
+            (_, "huge") => body(&json!({ "text": "x".repeat(17 << 20) })).map(Reply::Body),
+            (method, query) => body(&json!({ "method": method.name(), "query": query })).map(Reply::Body),
+        };
+        seen.running.fetch_sub(1, Ordering::SeqCst);
+        outcome
+    }
+
+    fn pool(&self, call: &AnyCall) -> Pool {
+        super::pool::of(call, super::pool::Outside::default())
+    }
+
+    fn job(&self, _: u64) -> Result<Job, RpcError> {
+        Ok(job(self.seen.done.load(Ordering::SeqCst)))
+    }
+
+    fn results(&self, _: &Watched, _: &Cancel) -> Result<WatchAnswer, RpcError> {
+        self.seen.looks.fetch_add(1, Ordering::SeqCst);
+        self.found.lock().unwrap().clone()
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.notices.subscribe()
     }
 }
 
@@ -293,6 +303,8 @@ async fn a_deadline_answers_and_stops_the_work() {
     fake.until("the work's end", |seen| seen.cancelled.load(Ordering::SeqCst) == 1).await;
     // A job that is waited for has none.
     client.ask(2, "sync", json!({})).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    fake.moves_on_to(5);
     assert_eq!(client.next().await.unwrap()["result"]["state"], "done");
 }
 
@@ -370,6 +382,7 @@ async fn a_full_queue_refuses_at_once_and_others_are_answered() {
         }
     }
     assert_eq!(refused, 16, "of 40 questions 12 run and 12 wait");
+    fake.moves_on_to(5);
     for (method, params) in [
         ("search", json!({ "query": "x" })),
         ("search", json!({ "query": "x", "fresh": true })),
@@ -414,17 +427,18 @@ async fn progress_grows_and_comes_before_the_answer() {
     let fake = Fake::new();
     let mut client = fake.connect();
     client.ask(1, "sync", json!({ "progress": "tok" })).await;
-    let mut done = Vec::new();
-    let reply = loop {
+    let mut told = Instant::now() - Duration::from_secs(1);
+    // What comes sooner than a tenth of a second after the last is told of later, together with what has come since.
+    for (steps, done) in [(0..=0, 0), (1..=2, 2), (3..=3, 3), (4..=5, 5)] {
+        steps.for_each(|step| fake.moves_on_to(step));
         let line = client.next().await.unwrap();
-        if line.get("id").is_some() {
-            break line;
-        }
         assert_eq!((&line["method"], &line["params"]["token"]), (&json!("progress"), &json!("tok")));
-        assert_eq!((&line["params"]["total"], &line["params"]["phase"]), (&json!(5), &json!("reading")));
-        done.push(line["params"]["done"].as_u64().unwrap());
-    };
-    assert_eq!(done, [0, 1, 2, 3, 4, 5]);
+        let (total, phase) = (&line["params"]["total"], &line["params"]["phase"]);
+        assert_eq!((&line["params"]["done"], total, phase), (&json!(done), &json!(5), &json!("reading")));
+        assert!(done == 5 || told.elapsed() > Duration::from_millis(50), "{done} is told at once");
+        told = Instant::now();
+    }
+    let reply = client.next().await.unwrap();
     assert_eq!((&reply["result"]["state"], &reply["result"]["seq"]), (&json!("done"), &json!(9)));
     // Nobody who did not ask is told.
     client.ask(2, "sync", json!({})).await;
@@ -487,7 +501,7 @@ impl Daemon {
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let (stop, stopped) = oneshot::channel();
-        let backend = fake.backend();
+        let backend = fake.clone();
         let server =
             tokio::spawn(async move { super::run(listener, backend, &limits, async { drop(stopped.await) }).await });
         Daemon { dir, stop, server }

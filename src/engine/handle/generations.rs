@@ -66,7 +66,7 @@ pub(super) fn build_generation(
         if let Err(error) = request(engine, vault, &name, GenerationRequest::Build(job)) {
             // Vaults where the build has begun go on; it does not begin in the later ones.
             for vault in &vaults {
-                engine.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string()));
+                engine.0.tell_job(engine.0.jobs.end_part(job, vault.id, Ended::Failed, Some(error.to_string())));
             }
             return Err(error);
         }

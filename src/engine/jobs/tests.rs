@@ -14,7 +14,7 @@ fn waiting_ends_with_the_job() {
     let waiter = std::thread::spawn(move || other.wait(number, Duration::from_secs(20)));
     jobs.cancel(number).unwrap();
     assert!(jobs.is_cancelled(number));
-    jobs.end_step(number, 1, Ended::Done, 3);
+    let _ = jobs.end_step(number, 1, Ended::Done, 3);
     assert_eq!(waiter.join().unwrap().unwrap().state, JobState::Done);
     assert_eq!(jobs.cancel(number).unwrap_err().to_string(), "job 1 has ended already: it is done");
     assert!(matches!(jobs.get(99), Err(CallError::NotFound { .. })));
@@ -24,7 +24,7 @@ fn waiting_ends_with_the_job() {
 fn a_job_of_two_vaults_ends_with_the_second_and_keeps_the_worst_result() {
     let jobs = Jobs::default();
     let number = begin(&jobs, &[1, 2]);
-    jobs.end_part(number, 1, Ended::Failed, Some("it is gone".to_owned()));
+    let _ = jobs.end_part(number, 1, Ended::Failed, Some("it is gone".to_owned()));
     // What the other vault does next is its own part's business.
     let running = jobs.change(number, 2, |part| (part.total, part.phase) = (Some(3), "indexing".to_owned())).unwrap();
     assert_eq!((running.state, running.phase.as_str()), (JobState::Running, "indexing"));
@@ -44,7 +44,7 @@ fn done_and_total_are_sums_and_unknown_until_every_vault_knows() {
     let two = jobs.change(number, 2, |part| (part.done, part.total) = (5, Some(40))).unwrap();
     assert_eq!((two.done, two.total), (15, Some(100)));
     jobs.change(number, 1, |part| part.done = 60);
-    jobs.end_step(number, 1, Ended::Done, 1);
+    let _ = jobs.end_step(number, 1, Ended::Done, 1);
     jobs.change(number, 2, |part| part.done = 40);
     let ended = jobs.end_step(number, 2, Ended::Done, 1).unwrap();
     assert_eq!((ended.state, ended.done, ended.total), (JobState::Done, 100, Some(100)));
@@ -69,7 +69,7 @@ fn what_a_dead_indexer_was_to_do_fails_and_the_rest_goes_on() {
     let jobs = Jobs::default();
     let (both, other) = (begin(&jobs, &[1, 2]), begin(&jobs, &[2]));
     assert_eq!(jobs.fail_all_of(1, "it died").len(), 1);
-    jobs.end_step(both, 2, Ended::Done, 1);
+    let _ = jobs.end_step(both, 2, Ended::Done, 1);
     assert_eq!(jobs.get(both).unwrap().state, JobState::Failed);
     assert_eq!(jobs.get(other).unwrap().state, JobState::Running);
 }
@@ -78,12 +78,12 @@ fn what_a_dead_indexer_was_to_do_fails_and_the_rest_goes_on() {
 fn an_ended_job_does_not_change_any_more_and_old_ones_are_forgotten() {
     let jobs = Jobs::default();
     let first = begin(&jobs, &[1]);
-    jobs.end_step(first, 1, Ended::Done, 0);
+    let _ = jobs.end_step(first, 1, Ended::Done, 0);
     assert!(jobs.change(first, 1, |part| part.done = 7).is_none());
     assert_eq!(jobs.get(first).unwrap().done, 0);
     for _ in 0..2 * REMEMBERED {
         let number = begin(&jobs, &[1]);
-        jobs.end_step(number, 1, Ended::Done, 0);
+        let _ = jobs.end_step(number, 1, Ended::Done, 0);
     }
     assert_eq!(jobs.all().len(), REMEMBERED);
     assert!(jobs.get(first).is_err());

@@ -9,16 +9,20 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::connection;
-use super::methods::{Backend, Reply};
+use super::methods::{Backend, Reply, RunningCall};
 use super::request::Shared;
+use super::results::WatchAnswer;
 use engine::Engine;
+use engine::handle::{Cancel, Handle};
 use engine::settings::Settings;
+use protocol::envelope::RpcError;
+use protocol::events::{Notice, Watched};
 use protocol::frame::{Line, LineDecoder, http_refusal};
-use protocol::jobs::Scope;
-use protocol::table::AnyCall;
+use protocol::jobs::{Job, Scope};
+use protocol::table::{AnyCall, Pool};
 use vault::settings::VaultConfig;
 
 use input::{Folder, Input};
@@ -49,6 +53,34 @@ pub struct Session {
     _folder: Folder,
 }
 
+/// An engine that no client ends: it is there for the next connections, too.
+struct Endless(Handle);
+
+impl Backend for Endless {
+    fn dispatch(&self, call: RunningCall, cancel: &Cancel) -> Result<Reply, RpcError> {
+        match call.what {
+            AnyCall::Shutdown(_) => Ok(Reply::Body(b"{}".to_vec())),
+            _ => self.0.dispatch(call, cancel),
+        }
+    }
+
+    fn pool(&self, call: &AnyCall) -> Pool {
+        self.0.pool(call)
+    }
+
+    fn job(&self, job: u64) -> Result<Job, RpcError> {
+        Backend::job(&self.0, job)
+    }
+
+    fn results(&self, shows: &Watched, cancel: &Cancel) -> Result<WatchAnswer, RpcError> {
+        self.0.results(shows, cancel)
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.0.subscribe()
+    }
+}
+
 impl Session {
     /// Starts the engine, and waits until the notes are indexed.
     pub fn start() -> Session {
@@ -73,14 +105,7 @@ impl Session {
         };
         engine.handle.wait_job(job, PATIENCE).expect("the vault is read");
 
-        let mut backend = Backend::of(engine.handle.clone());
-        let dispatch = backend.dispatch;
-        // The engine is there for the next connections, too.
-        backend.dispatch = Arc::new(move |call, cancel| match call.what {
-            AnyCall::Shutdown(_) => Ok(Reply::Body(b"{}".to_vec())),
-            _ => dispatch(call, cancel),
-        });
-        let shared = Arc::new(Shared::new(backend, Duration::from_secs(10)));
+        let shared = Arc::new(Shared::new(Endless(engine.handle.clone()), Duration::from_secs(10)));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         Session { runtime: Some(runtime.expect("a runtime")), shared, engine: Some(engine), _folder: folder }
     }

@@ -91,12 +91,6 @@ impl Line {
         Line(Arc::new(Mutex::new(state)))
     }
 
-    /// Whether a place is free.
-    pub(super) fn has_room(&self) -> bool {
-        let state = self.0.lock();
-        state.running.len() < state.places
-    }
-
     /// Waits for a place.
     ///
     /// # Errors
