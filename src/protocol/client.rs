@@ -1,7 +1,6 @@
 //! Blocking client of the daemon's socket, for the command line and for bridges. Every wait has an end: a daemon that
 //! hangs must not make every command of its users hang.
 
-mod asking;
 mod reach;
 mod reply;
 
@@ -17,10 +16,11 @@ use serde_json::{Value, json};
 
 pub use self::reply::Reply;
 use crate::daemon::{HelloRequest, PingRequest, Welcome};
-use crate::envelope::Params;
+use crate::envelope::{Id, Params};
 use crate::frame::{Line, LineDecoder};
-use crate::locate;
-use crate::locate::Surroundings;
+use crate::jobs::CancelRequest;
+use crate::locate::{self, Surroundings};
+use crate::notification::Text;
 use crate::table::Call;
 
 /// How long a connect may take. It is instant unless the daemon no longer accepts.
@@ -34,6 +34,12 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(11);
 
 /// So much longer than the daemon's own deadline is waited, so that its answer comes first.
 const LATER: Duration = Duration::from_secs(1);
+
+/// How often a call that can be stopped looks whether to go on.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long a daemon that was told to stop may take to say that it has.
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
@@ -282,9 +288,22 @@ impl Client {
         self.call_raw(C::METHOD.name(), params(call)?).map(Reply::of)
     }
 
+    /// As [`Client::ask`], with the text of the answer as it comes. The timeout holds from one piece to the next.
+    /// Once `go_on` says no the request is cancelled: then the error is of kind `cancelled`, unless the answer was on
+    /// its way already.
+    pub fn ask_with_text<C: Call>(
+        &mut self,
+        call: &C,
+        on_text: &mut dyn FnMut(&str),
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Reply<C>, ClientError> {
+        self.exchange(C::METHOD.name(), params(call)?, on_text, Some(go_on)).map(Reply::of)
+    }
+
     /// Asks by the name of a method, which need be none that this client knows. `params` is an object, or `null` for none.
     pub fn call_raw(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
-        self.exchange(method, params).map_err(|error| reach::explain(error, self.discovery.as_ref()))
+        let answer = self.exchange(method, params, &mut |_| {}, None);
+        answer.map_err(|error| reach::explain(error, self.discovery.as_ref()))
     }
 
     /// Waits for the next event, after a call of `subscribe`, for as long as it takes. It is as it came: an
@@ -303,7 +322,15 @@ impl Client {
         self.call(&HelloRequest::of(concat!("situated/", env!("CARGO_PKG_VERSION"))))
     }
 
-    fn exchange(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
+    /// Sends a request and waits for its answer. Text of it that comes before goes to `on_text`; once `go_on` says no,
+    /// the request is cancelled.
+    fn exchange(
+        &mut self,
+        method: &str,
+        params: Value,
+        on_text: &mut dyn FnMut(&str),
+        go_on: Option<&dyn Fn() -> bool>,
+    ) -> Result<Value, ClientError> {
         let id = self.next_id;
         self.next_id += 1;
         let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
@@ -314,9 +341,20 @@ impl Client {
         // A daemon that refuses us may close before it has read; what it said first is there all the same.
         let sent = self.write(&request);
         let mut deadline = self.deadline();
+        let mut stopped = false;
         loop {
-            let message = match self.receive(deadline) {
+            if !stopped && go_on.is_some_and(|go_on| !go_on()) {
+                stopped = true;
+                let cancel = CancelRequest { id: Some(Id::Number(id)), ..CancelRequest::default() };
+                self.write(&json!({ "jsonrpc": "2.0", "method": CancelRequest::METHOD.name(), "params": cancel }))?;
+                deadline = Some(Instant::now() + STOP_PATIENCE);
+            }
+            let look = go_on.map(|_| Instant::now() + LOOK);
+            let mut message = match self.receive(look.into_iter().chain(deadline).min()) {
                 Ok(message) => message,
+                Err(ClientError::Timeout { .. }) if deadline.is_none_or(|deadline| Instant::now() < deadline) => {
+                    continue;
+                }
                 Err(timeout @ ClientError::Timeout { .. }) => {
                     self.stale = id;
                     return Err(timeout);
@@ -324,6 +362,15 @@ impl Client {
                 Err(error) => return Err(sent.err().unwrap_or(error)),
             };
             if message["method"].is_string() {
+                if stopped {
+                    continue;
+                }
+                if message["method"] == "text"
+                    && let Ok(Text { id: of, text }) = serde_json::from_value(message["params"].take())
+                    && of == Id::Number(id)
+                {
+                    on_text(&text);
+                }
                 // What still tells of progress is not given up.
                 deadline = self.deadline();
                 continue;
