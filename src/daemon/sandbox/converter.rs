@@ -2,21 +2,21 @@
 //! with a bounded share of memory and time. The readers of PDFs and archives are large and not our code; whatever a
 //! broken or hostile file makes them do ends with the child.
 //!
-//! A restricted thread cannot start a program, so a thread from before the restriction starts these children, and does
-//! nothing else.
+//! A restricted thread cannot start a program, so a thread from before the restriction starts these children.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use note::Format;
 use vault::documents::{Convert, MOST_BYTES};
 
+use super::errands::Errands;
 use super::landlock::{Rules, restrict};
 
 /// The first argument of a child; no command of the program has this name.
@@ -41,16 +41,10 @@ const UNREADABLE: u8 = 3;
 /// The text of a document, and a remark about it.
 type Answer = io::Result<(Vec<u8>, Option<String>)>;
 
-/// Starts children, one at a time.
+/// Has children convert documents.
 pub struct Converter {
-    asked: Mutex<mpsc::Sender<Asked>>,
-}
-
-struct Asked {
-    format: Format,
-    file: File,
-    most: u64,
-    answer: mpsc::SyncSender<Answer>,
+    program: PathBuf,
+    errands: Errands,
 }
 
 impl Converter {
@@ -60,41 +54,22 @@ impl Converter {
         // The program that runs, whatever an update has put in its place since.
         let own = PathBuf::from("/proc/self/exe");
         let program = if own.exists() { own } else { std::env::current_exe().ok()? };
-        let (asked, inbox) = mpsc::channel::<Asked>();
-        let run = move || {
-            // No program that this thread starts gains rights.
-            let _ = super::gain_no_rights();
-            for Asked { format, file, most, answer } in inbox {
-                // The caller waits for the answer.
-                let _ = answer.send(converted(&program, format, file, most));
-            }
-        };
-        thread::Builder::new().name("documents".to_owned()).spawn(run).ok()?;
-        Some(Converter { asked: Mutex::new(asked) })
+        Some(Converter { program, errands: Errands::start("documents")? })
     }
 }
 
 impl Convert for Converter {
     fn convert(&self, format: Format, file: File, most: u64) -> Answer {
-        let (answer, answered) = mpsc::sync_channel(1);
+        let mut command = Command::new(&self.program);
+        command.args([CHILD, format.name(), &most.to_string()]).env_clear().current_dir("/");
+        command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
         let ended = || io::Error::other("the thread that has documents converted has ended");
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.send(Asked { format, file, most, answer }).map_err(|_| ended())?;
-        drop(asked);
-        answered.recv().map_err(|_| ended())?
+        converted(self.errands.run(move || command.spawn()).ok_or_else(ended)??, most)
     }
 }
 
-/// Lets a child convert a document.
-fn converted(program: &PathBuf, format: Format, file: File, most: u64) -> Answer {
-    let mut child = Command::new(program)
-        .args([CHILD, format.name(), &most.to_string()])
-        .env_clear()
-        .current_dir("/")
-        .stdin(file)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+/// What a child that converts a document gives.
+fn converted(mut child: Child, most: u64) -> Answer {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (read, text) = mpsc::sync_channel(1);
     let reader = move || {

@@ -1,6 +1,7 @@
 //! What the kernel restricts the daemon to: files and connections (Landlock), and no core dumps.
 
 pub mod converter;
+mod errands;
 pub mod landlock;
 mod own;
 #[cfg_attr(windows, path = "successor/windows.rs")]

@@ -1,10 +1,5 @@
 //! How a daemon that the kernel restricts to its folders restarts itself with other restrictions: the same process goes
 //! on with another image of the program, so that a service manager, a shell and clients that wait do not see it end.
-//!
-//! What Landlock has taken from a thread stays taken when the thread becomes a new program. So one thread is kept from
-//! before the restriction. It checks configurations in advance and starts the successor, and does nothing else. A fault
-//! that can make any thread run any code can use that thread, too: the restrictions guard against what notes, links and
-//! parsers make the program's own code do.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,32 +7,19 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
-use std::thread;
 
 use rustix::io::FdFlags;
+
+use super::errands::Errands;
 
 /// A socket that clients wait at, which stays open, and the variable that tells the next daemon of it.
 pub type Bequest = (OwnedFd, (&'static str, String));
 
-type Errand = Box<dyn FnOnce() + Send>;
-
-/// The daemon that continues in this process.
-#[derive(Debug)]
-struct Successor {
-    /// Its arguments, without the name of the program.
-    arguments: Vec<OsString>,
-    /// The socket that clients wait at, which stays open.
-    listener: OwnedFd,
-    /// The variable that tells it of the socket.
-    told: (&'static str, String),
-}
-
-/// The thread that can start a successor.
+/// The thread that checks configurations in advance and can start the daemon that continues in this process.
 #[derive(Debug)]
 pub struct Keeper {
     program: PathBuf,
-    errands: mpsc::Sender<Errand>,
+    errands: Errands,
 }
 
 impl Keeper {
@@ -45,47 +27,30 @@ impl Keeper {
     pub fn start() -> Option<Keeper> {
         // The program's path now: if an update puts another program there later, that one is started.
         let program = std::env::current_exe().ok()?;
-        let (errands, inbox) = mpsc::channel::<Errand>();
-        let run = move || {
-            // This thread need not gain rights either.
-            if let Err(error) = super::gain_no_rights() {
-                tracing::warn!(%error, "the thread that starts the daemon anew may gain rights");
-            }
-            inbox.into_iter().for_each(|errand| errand());
-        };
-        thread::Builder::new().name("successor".to_owned()).spawn(run).ok().map(|_| Keeper { program, errands })
+        Some(Keeper { program, errands: Errands::start("successor")? })
     }
 
     /// Runs `work` with the rights that a successor would have. `None` if the thread has ended.
     pub fn with_all_rights<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let (done, told) = mpsc::channel();
-        // The caller waits for the result.
-        let errand = move || drop(done.send(work()));
-        self.errands.send(Box::new(errand)).ok()?;
-        told.recv().ok()
+        self.errands.run(work)
     }
 
     /// Starts a successor with these arguments, which do not include the name of the program. It keeps the socket that
     /// clients wait at. Returns only if that fails, and says why.
-    pub fn begin(&self, arguments: Vec<OsString>, (listener, told): Bequest) -> io::Error {
-        let successor = Successor { arguments, listener, told };
+    pub fn begin(&self, arguments: Vec<OsString>, (listener, (variable, told)): Bequest) -> io::Error {
         let program = self.program.clone();
-        let failed = self.with_all_rights(move || successor.begin(&program));
-        failed.unwrap_or_else(|| io::Error::other("the thread that starts the daemon anew has ended"))
-    }
-}
-
-impl Successor {
-    fn begin(self, program: &Path) -> io::Error {
-        if let Err(error) = rustix::io::fcntl_setfd(&self.listener, FdFlags::empty()) {
-            return error.into();
-        }
-        ignore_hang_ups();
-        // A program that was removed goes on as long as it runs.
-        let running = Path::new("/proc/self/exe");
-        let image = if program.exists() { program } else { running };
-        let (variable, value) = &self.told;
-        Command::new(image).arg0(program).args(&self.arguments).env(variable, value).exec()
+        let begin = move || {
+            if let Err(error) = rustix::io::fcntl_setfd(&listener, FdFlags::empty()) {
+                return error.into();
+            }
+            ignore_hang_ups();
+            // A program that was removed goes on as long as it runs.
+            let running = Path::new("/proc/self/exe");
+            let image = if program.exists() { &program } else { running };
+            Command::new(image).arg0(&program).args(arguments).env(variable, told).exec()
+        };
+        let ended = || io::Error::other("the thread that starts the daemon anew has ended");
+        self.errands.run(begin).unwrap_or_else(ended)
     }
 }
 
