@@ -133,15 +133,15 @@ impl State {
 
     /// Takes a call into the queue. In a flood, the oldest calls beyond the number that can run at once have to leave.
     fn join(&mut self, client: usize) -> Result<(u64, oneshot::Receiver<Result<Place, Full>>), Full> {
-        let (flooded, full) = (self.flooded(), self.full());
+        let flooded = self.flooded();
         while flooded.is_some() && self.waiting.len() > self.places {
-            // Its client may have left.
-            let _ = self.waiting.remove(0).turn.send(Err(full));
+            self.refuse(0);
         }
         let room = self.room.map(|room| if flooded.is_some() { room.min(self.places) } else { room });
         if room.is_some_and(|room| self.waiting.len() >= room) {
             self.flooded_until = flooded.map(|patience| Instant::now() + patience);
-            if flooded.is_some() { self.displace(client)? } else { self.make_way(client)? }
+            let victim = self.victim(client, flooded.is_some()).ok_or(self.full())?;
+            self.refuse(victim);
         }
         let (turn, wait) = oneshot::channel();
         let ticket = self.next_ticket;
@@ -150,29 +150,23 @@ impl State {
         Ok((ticket, wait))
     }
 
-    /// Refuses the oldest call whose client has as many calls, running ones included, as `client` would have.
-    fn displace(&mut self, client: usize) -> Result<(), Full> {
-        let has = |client: usize| {
-            let waiting = self.waiting.iter().map(|waiting| waiting.client);
-            waiting.chain(self.running.iter().copied()).filter(|other| *other == client).count()
-        };
-        let full = self.full();
-        let oldest = self.waiting.iter().position(|waiting| has(waiting.client) > has(client)).ok_or(full)?;
-        // Its client may have left.
-        let _ = self.waiting.remove(oldest).turn.send(Err(full));
-        Ok(())
+    /// The call that gives way to one of `client`, so that this client does not have more calls than the other's. In a
+    /// flood it is the oldest one, and calls that run count, too; else the last one of the client that has the most.
+    fn victim(&self, client: usize, flooded: bool) -> Option<usize> {
+        let waiting = |client: usize| self.waiting.iter().filter(|waiting| waiting.client == client).count();
+        let running = |client: usize| self.running.iter().filter(|running| **running == client).count();
+        if flooded {
+            let all = |client| waiting(client) + running(client);
+            return self.waiting.iter().position(|oldest| all(oldest.client) > all(client));
+        }
+        let last = (0..self.waiting.len()).max_by_key(|at| (waiting(self.waiting[*at].client), *at))?;
+        (waiting(self.waiting[last].client) > waiting(client) + 1).then_some(last)
     }
 
-    /// Refuses the last call of the client that has the most calls in a full queue, if it has more than `client` would
-    /// have.
-    fn make_way(&mut self, client: usize) -> Result<(), Full> {
-        let of = |client: usize| self.waiting.iter().filter(|waiting| waiting.client == client).count();
+    fn refuse(&mut self, at: usize) {
         let full = self.full();
-        let last = (0..self.waiting.len()).max_by_key(|at| (of(self.waiting[*at].client), *at));
-        let last = last.filter(|at| of(self.waiting[*at].client) > of(client) + 1).ok_or(full)?;
         // Its client may have left.
-        let _ = self.waiting.remove(last).turn.send(Err(full));
-        Ok(())
+        let _ = self.waiting.remove(at).turn.send(Err(full));
     }
 
     /// Gives a free place to the next call: of the clients with the fewest places, the call that has waited longest.
