@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::keys::{self, KEYS, Key, SECTIONS, SIZES};
-use super::raw::{CHUNK_TYPES, RawConfig, RawTable, Reader, advice, is_a_key};
+use super::keys::{KEYS, Key, PROMPT, PROMPT_KEYS, SECTIONS, SIZES, TEAM, VAULT, VAULT_KEYS};
+use super::raw::{CHUNK, CHUNK_TYPES, CONTEXT, RawConfig, RawTable, Reader, advice, is_a_key};
 use super::team;
 use super::units::{self, Placed, Value};
 use super::{
@@ -145,7 +145,7 @@ impl Merge {
             self.vault(path, &raw, &mut reader);
         }
         for raw in teams {
-            self.team(path, raw, &mut reader);
+            self.team(path, &raw, &mut reader);
         }
         for raw in prompts {
             self.prompt(path, &raw, &mut reader);
@@ -166,11 +166,17 @@ impl Merge {
         self.origins.insert(key, ValueOrigin::File(file.to_path_buf(), line));
     }
 
+    /// Notes where the entries of a table came from.
+    fn note_origins(&mut self, file: &Path, full: &str, entries: &[(String, Placed<Value>)]) {
+        for (key, placed) in entries {
+            self.note_origin(file, format!("{full}.{key}"), placed.line);
+        }
+    }
+
     fn generation(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
         let Placed { value: name, line, column } = raw.name.clone();
         let full = format!("generation.{name}");
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if name.is_empty() || name.len() > 32 || !name.chars().all(allowed) {
+        if !units::is_short_name(&name) {
             let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`".to_owned();
             return reader.problem_at(&full, line, column, message);
         }
@@ -183,109 +189,67 @@ impl Merge {
         // First whom it asks: that decides what it takes from `[context]`.
         let whom = |(key, _): &&(String, _)| matches!(key.as_str(), "provider" | "base_url");
         let (whom, rest): (Vec<_>, Vec<_>) = raw.entries.iter().partition(whom);
-        let mut set = |config: &mut Config, entries: Vec<&(String, Placed<Value>)>| {
-            for (key, placed) in entries {
-                let (Some(known), full) = (keys::find("context", key), format!("{full}.{key}")) else { continue };
-                if reader.take(&full, placed, |value| (known.set)(config, value)).is_some() {
-                    self.note_origin(file, full, placed.line);
-                }
-            }
-        };
-        set(&mut config, whom);
+        reader.set((KEYS, CONTEXT), &full, whom, &mut config);
         let asked = &config.engine.context;
         let of_its_own = raw.get("base_url").is_some() || asked.provider == plain.provider;
         let (provider, base_url) = (asked.provider, asked.base_url.clone().filter(|_| of_its_own));
         let lent = plain.lent_to(provider, base_url.as_deref());
         config.engine.context = ContextConfig { provider, base_url, ..lent };
-        set(&mut config, rest);
+        reader.set((KEYS, CONTEXT), &full, rest, &mut config);
+        self.note_origins(file, &full, &raw.entries);
         self.config.engine.generations.insert(name, config.engine.context);
     }
 
     fn vault(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
-        let Some(placed) = raw.get("path") else {
+        if raw.get("path").is_none() {
             let message = "this vault has no `path`; write the folder of its notes".to_owned();
-            return reader.problem_at("vault", raw.name.line, raw.name.column, message);
-        };
-        let Some(path) = reader.take("vault.path", placed, units::path) else { return };
-        let name = match raw.get("name") {
-            Some(placed) => reader.take("vault.name", placed, units::string),
-            None => Some(name_of_folder(&path)),
-        };
-        let Some(name) = name else { return };
-        let mut vault = VaultConfig::new(name.clone(), path);
-        for (key, placed) in &raw.entries {
-            let full = format!("vault.{key}");
-            match key.as_str() {
-                "exclude" => vault.exclude = reader.list(&full, placed, units::pattern),
-                "private" => vault.private = reader.list(&full, placed, units::private_pattern),
-                "max_note_bytes" => {
-                    let bytes = reader.take(&full, placed, |value| units::bytes(value, 1..=1 << 30));
-                    vault.max_note_bytes = bytes.unwrap_or(vault.max_note_bytes);
-                }
-                "publish" => vault.publish = reader.take(&full, placed, units::string),
-                "poll" => vault.poll = reader.take(&full, placed, units::boolean),
-                "comments" => {
-                    vault.rules.comments = reader.take(&full, placed, units::boolean).unwrap_or_default();
-                }
-                "kinds" => vault.rules.folders.extend(reader.kinds(&full, placed)),
-                _ => {}
-            }
-            self.note_origin(file, format!("vault.{name}.{key}"), placed.line);
+            return reader.problem_at(VAULT, raw.name.line, raw.name.column, message);
         }
+        let mut vault = VaultConfig::new("", "");
+        let set = reader.set((VAULT_KEYS, VAULT), VAULT, &raw.entries, &mut vault);
+        if !set.contains(&"path") {
+            return;
+        }
+        if !set.contains(&"name") {
+            vault.name = name_of_folder(&vault.path);
+        }
+        self.note_origins(file, &format!("vault.{}", vault.name), &raw.entries);
         self.config.engine.vaults.push(vault);
     }
 
-    fn team(&mut self, file: &Path, raw: RawTable, reader: &mut Reader<'_>) {
-        let full = format!("team.{}", raw.name.value);
-        for (key, placed) in &raw.entries {
-            self.note_origin(file, format!("{full}.{key}"), placed.line);
-        }
-        if let Some((name, config)) = team::read(&raw, reader) {
-            self.note_origin(file, full, raw.name.line);
-            self.config.engine.teams.insert(name, config);
+    fn team(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
+        let Placed { value: name, line, .. } = &raw.name;
+        let full = format!("{TEAM}.{name}");
+        self.note_origins(file, &full, &raw.entries);
+        if let Some(config) = team::read(&full, raw, reader) {
+            self.note_origin(file, full, *line);
+            self.config.engine.teams.insert(name.clone(), config);
         }
     }
 
     fn prompt(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
-        const KEY: &str = "context.prompt";
         let Placed { line, column, .. } = raw.name;
-        let Some(kind) = raw.get("kind") else {
-            let missing = "this prompt has no `kind`; write the kind of note, or \"*\"";
-            return reader.problem_at(KEY, line, column, missing.to_owned());
-        };
-        let kind = reader.take("context.prompt.kind", kind, units::words);
-        let texts = [raw.get("instructions"), raw.get("template"), raw.get("preset")];
-        let (instructions, own) = match texts {
-            [Some(text), None, None] => {
-                (reader.take("context.prompt.instructions", text, units::instructions), Some(None))
-            }
-            [None, Some(text), None] => {
-                (Some(String::new()), reader.take("context.prompt.template", text, units::own_prompt).map(Some))
-            }
-            [None, None, Some(name)] => {
-                (Some(String::new()), reader.take("context.prompt.preset", name, units::preset).map(Some))
-            }
-            _ => {
-                let message = "a prompt has one of `instructions` (added to ours), `template` (in the place of ours) and \
-                               `preset`";
-                return reader.problem_at(KEY, line, column, message.to_owned());
-            }
-        };
-        let version = match raw.get("version") {
-            Some(placed) => reader.take("context.prompt.version", placed, |v| units::count(v, 0..=1_000_000)),
-            None => Some(1),
-        };
-        let (Some(kind), Some(instructions), Some(own), Some(version)) = (kind, instructions, own, version) else {
+        let mut problem = |message: String| reader.problem_at(PROMPT, line, column, message);
+        if raw.get("kind").is_none() {
+            return problem("this prompt has no `kind`; write the kind of note, or \"*\"".to_owned());
+        }
+        if ["instructions", "template", "preset"].iter().filter(|text| raw.get(text).is_some()).count() != 1 {
+            let message = "a prompt has one of `instructions` (added to ours), `template` (in the place of ours) and \
+                           `preset`";
+            return problem(message.to_owned());
+        }
+        let mut prompt = KindPrompt { kind: String::new(), instructions: String::new(), own: None, version: 1 };
+        if reader.set((PROMPT_KEYS, PROMPT), PROMPT, &raw.entries, &mut prompt).len() < raw.entries.len() {
             return;
-        };
-        let known = &mut self.config.engine.context.prompts;
+        }
+        let (known, kind) = (&mut self.config.engine.context.prompts, prompt.kind.clone());
         if known.iter().any(|other| other.kind == kind) {
             let message =
                 format!("there are two prompts for notes of the kind `{}`; leave one out", kind.escape_debug());
-            return reader.problem_at(KEY, line, column, message);
+            return reader.problem_at(PROMPT, line, column, message);
         }
-        known.push(KindPrompt { kind: kind.clone(), instructions, own, version: version as u32 });
-        self.note_origin(file, format!("context.prompt.{kind}"), line);
+        known.push(prompt);
+        self.note_origin(file, format!("{PROMPT}.{kind}"), line);
     }
 
     /// Sets sizes that no layer gives to those of the strategy.
@@ -312,16 +276,13 @@ impl Merge {
             }
             let mut config = self.config.clone();
             for strategy in [true, false] {
-                for (key, placed) in entries.iter().filter(|(key, _)| (key == "strategy") == strategy) {
-                    let (Some(known), full) = (keys::find("chunk", key), format!("{full}.{key}")) else { continue };
-                    if reader.take(&full, placed, |value| (known.set)(&mut config, value)).is_some() {
-                        self.note_origin(file, full, placed.line);
-                    }
-                }
+                let entries = entries.iter().filter(|(key, _)| (key == "strategy") == strategy);
+                reader.set((KEYS, CHUNK), &full, entries, &mut config);
                 if strategy && config.engine.chunk.plain.strategy != self.config.engine.chunk.plain.strategy {
                     config.engine.chunk.plain = ChunkConfig::of(config.engine.chunk.plain.strategy);
                 }
             }
+            self.note_origins(file, &full, &entries);
             self.config.engine.chunk.types.insert(kind, config.engine.chunk.plain);
         }
         self.problems.append(&mut reader.problems);

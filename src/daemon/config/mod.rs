@@ -13,6 +13,7 @@ mod layers;
 mod paths;
 mod raw;
 mod show;
+mod shown;
 mod team;
 #[cfg(all(test, unix))]
 mod tests;

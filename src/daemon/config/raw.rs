@@ -10,21 +10,19 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM, TEAM_KEYS, VAULT_KEYS};
+use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM, TEAM_KEYS, VAULT, VAULT_KEYS};
 use super::units::{Placed, Value, listed, nearest};
 use super::{Problem, units};
 
 /// Tables for other ways of writing contexts beside the one in force, each under a name.
 const GENERATION: &str = "generation";
 
-/// Sections that hold scalar keys or vaults.
-const VAULT: &str = "vault";
-const CONTEXT: &str = "context";
+/// Sections that hold scalar keys.
+pub(super) const CONTEXT: &str = "context";
+pub(super) const CHUNK: &str = "chunk";
 /// Tables in `[context]`.
 const PROMPT: &str = "prompt";
-const PROMPTS: &str = "context.prompt";
 const MODELS: &str = "models";
-const CHUNK: &str = "chunk";
 /// The tables in `[chunk]`.
 const TYPES: &str = "types";
 /// Their names' prefix.
@@ -108,30 +106,33 @@ impl<'a> Reader<'a> {
         read(&placed.value).map_err(|message| self.problem_at(key, placed.line, placed.column, message)).ok()
     }
 
-    /// Reads the items of a list, each of which has its own place.
-    pub(super) fn list<T>(
+    /// Sets what entries of a table say, by the `keys` of `section`; returns the names of those that are right. In
+    /// problems, `full` precedes their names.
+    pub(super) fn set<'e, T>(
         &mut self,
-        key: &str,
-        placed: &Placed<Value>,
-        read: impl Fn(&Value) -> Result<T, String>,
-    ) -> Vec<T> {
-        let Value::List(items) = &placed.value else {
-            let name = key.rsplit('.').next().unwrap_or(key);
-            let message = format!("write a list, such as `{name} = [\"Templates/\", \"*.draft.md\"]`");
-            self.problem_at(key, placed.line, placed.column, message);
-            return Vec::new();
-        };
-        items.iter().filter_map(|item| self.take(key, item, &read)).collect()
-    }
-
-    /// Reads the kinds of notes by folder.
-    pub(super) fn kinds(&mut self, key: &str, placed: &Placed<Value>) -> Vec<(String, String)> {
-        let Value::Table(items) = &placed.value else {
-            let message = "write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned();
-            self.problem_at(key, placed.line, placed.column, message);
-            return Vec::new();
-        };
-        items.iter().filter_map(|(folder, kind)| Some((folder.clone(), self.take(key, kind, units::string)?))).collect()
+        (keys, section): (&'static [Key<T>], &str),
+        full: &str,
+        entries: impl IntoIterator<Item = &'e (String, Placed<Value>)>,
+        into: &mut T,
+    ) -> Vec<&'e str> {
+        let mut set = Vec::new();
+        for (name, placed) in entries {
+            let (Some(key), full) = (keys::find(keys, section, name), format!("{full}.{name}")) else { continue };
+            let items = match &placed.value {
+                Value::List(items) if key.is_list => items.as_slice(),
+                _ if key.is_list => {
+                    let message = format!("write a list, such as `{name} = {}`", key.example);
+                    self.problem_at(&full, placed.line, placed.column, message);
+                    continue;
+                }
+                _ => std::slice::from_ref(placed),
+            };
+            let right = items.iter().filter_map(|item| self.take(&full, item, |value| (key.set)(into, value)));
+            if right.count() == items.len() {
+                set.push(name.as_str());
+            }
+        }
+        set
     }
 
     /// Reads the text; what could not be understood is in `problems`.
@@ -179,7 +180,7 @@ impl<'a> Reader<'a> {
                     let message = format!("`{name}` is a section; write `[{name}]` on a line of its own");
                     self.problem(name, &key.span(), message);
                 }
-                DeValue::Table(_) | DeValue::Array(_) if keys::find("", name).is_none() => {
+                DeValue::Table(_) | DeValue::Array(_) if keys::find(KEYS, "", name).is_none() => {
                     self.unknown_section(name, &key.span());
                 }
                 _ => self.scalar("", key, value, &mut raw),
@@ -212,7 +213,7 @@ impl<'a> Reader<'a> {
         value: &Spanned<DeValue<'_>>,
         raw: &mut RawConfig,
     ) {
-        match keys::find(section, key.get_ref()) {
+        match keys::find(KEYS, section, key.get_ref()) {
             Some(known) => raw.scalars.push((known, self.value(value))),
             None => self.unknown_key(section, section, key.get_ref(), &key.span()),
         }
@@ -253,11 +254,12 @@ impl<'a> Reader<'a> {
         let items = value.get_ref().as_array();
         let Some(items) = items.filter(|items| items.iter().all(|item| item.get_ref().is_table())) else {
             let message = "write `[[context.prompt]]`, with two brackets, and its keys below: there may be several";
-            return self.problem(PROMPTS, &value.span(), message);
+            return self.problem(keys::PROMPT, &value.span(), message);
         };
         for item in items {
             if let Some(table) = item.get_ref().as_table() {
-                raw.prompts.push(self.table(self.placed(String::new(), &item.span()), PROMPTS, PROMPTS, table));
+                let name = self.placed(String::new(), &item.span());
+                raw.prompts.push(self.table(name, keys::PROMPT, keys::PROMPT, table));
             }
         }
     }
@@ -335,11 +337,11 @@ pub(super) fn is_a_key(section: &str, name: &str) -> bool {
 /// The keys that a section, or a table of this kind, takes.
 fn taken_by(section: &str) -> Vec<&'static str> {
     match section {
-        VAULT => VAULT_KEYS.iter().map(|(key, _)| *key).collect(),
-        PROMPTS => PROMPT_KEYS.to_vec(),
-        TEAM => TEAM_KEYS.iter().map(|(key, _)| *key).collect(),
-        CHUNK_TYPES => keys::names_in(CHUNK),
-        _ => keys::names_in(section),
+        VAULT => keys::names(VAULT_KEYS, VAULT),
+        keys::PROMPT => keys::names(PROMPT_KEYS, keys::PROMPT),
+        TEAM => keys::names(TEAM_KEYS, TEAM),
+        CHUNK_TYPES => keys::names(KEYS, CHUNK),
+        _ => keys::names(KEYS, section),
     }
 }
 
@@ -362,7 +364,7 @@ pub(super) fn advice(section: &str, name: &str) -> String {
         };
         return format!("`{name}` belongs {place}");
     }
-    if VAULT_KEYS.iter().any(|(key, _)| *key == name) {
+    if keys::find(VAULT_KEYS, VAULT, name).is_some() {
         return format!("`{name}` belongs in `[[vault]]`");
     }
     format!("there is {}", listed(&here))

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{HIDDEN, KEYS, Key, SECTIONS, VAULT_KEYS};
-use super::units::{self, quoted};
-use super::{Config, Loaded, ValueOrigin, VaultConfig, team};
-use context::settings::{ContextConfig, KindPrompt, Provider};
-use note::chunk::ChunkConfig;
+use super::keys::{KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM_KEYS, VAULT_KEYS};
+use super::shown::HIDDEN;
+use super::units::{one_line, quoted};
+use super::{Config, Loaded, ValueOrigin, VaultConfig};
+use context::settings::{ContextConfig, Provider};
 use protocol::folders::SHOWN_CONFIG;
 
 /// One value in force.
@@ -54,8 +54,7 @@ impl Loaded {
             if !section.is_empty() {
                 let _ = writeln!(out, "\n[{section}]");
             }
-            let keys = KEYS.iter().filter(|key| key.section == section);
-            let values: Vec<ShownValue> = keys.filter_map(|key| self.value(key)).collect();
+            let values: Vec<ShownValue> = in_section(section).filter_map(|key| self.value(key)).collect();
             push_values(&mut out, &values, origin);
             let below = tables.iter().filter(|table| table.section == Some(section));
             below.for_each(|table| table.push(&mut out, origin));
@@ -84,13 +83,16 @@ impl Loaded {
         };
         let engine = &self.config.engine;
         let mut tables = Vec::new();
-        for (kind, config) in &engine.chunk.types {
+        for (kind, chunk) in &engine.chunk.types {
             let (header, full) = (format!("[chunk.types.{}]", name(kind)), format!("chunk.types.{kind}"));
-            tables.push(table(Some("chunk"), header, &full, type_values(config)));
+            let mut config = self.config.clone();
+            config.engine.chunk.plain = *chunk;
+            tables.push(table(Some("chunk"), header, &full, values(in_section("chunk"), &config)));
         }
         for prompt in &engine.context.prompts {
             let full = format!("context.prompt.{}", prompt.kind);
-            let mut prompt = table(Some("context"), "[[context.prompt]]".to_owned(), &full, prompt_values(prompt));
+            let mut prompt =
+                table(Some("context"), "[[context.prompt]]".to_owned(), &full, values(PROMPT_KEYS, prompt));
             // All of a prompt comes from one place.
             prompt.values.iter_mut().for_each(|value| value.origin = self.origin(&full).to_string());
             tables.push(prompt);
@@ -101,10 +103,11 @@ impl Loaded {
         }
         for (name, config) in &engine.teams {
             let full = format!("team.{name}");
-            tables.push(table(None, format!("[{full}]"), &full, team::values(config)));
+            tables.push(table(None, format!("[{full}]"), &full, values(TEAM_KEYS, config)));
         }
         for vault in &engine.vaults {
-            tables.push(table(None, "[[vault]]".to_owned(), &format!("vault.{}", vault.name), vault_values(vault)));
+            let full = format!("vault.{}", vault.name);
+            tables.push(table(None, "[[vault]]".to_owned(), &full, values(VAULT_KEYS, vault)));
         }
         tables
     }
@@ -114,9 +117,8 @@ impl Loaded {
         let (mut config, mut lent) = (self.config.clone(), self.config.clone());
         lent.engine.context = config.engine.context.lent_to(context.provider, context.base_url.as_deref());
         config.engine.context = context.clone();
-        let value = |key: &Key| (key.get)(&config).filter(|value| (key.get)(&lent).as_ref() != Some(value));
-        let keys = KEYS.iter().filter(|key| key.section == "context");
-        keys.filter_map(|key| Some((key.name, value(key)?))).collect()
+        let differs = |key: &&Key| (key.get)(&config) != (key.get)(&lent);
+        values(in_section("context").filter(differs), &config)
     }
 
     /// What the user wrote about models, which was TOML when it was read.
@@ -156,45 +158,20 @@ fn push_values(out: &mut String, values: &[ShownValue], origin: bool) {
     push_aligned(out, values.iter().map(line).collect(), origin);
 }
 
-fn type_values(config: &ChunkConfig) -> Vec<(&'static str, String)> {
-    let ChunkConfig { strategy, target, min, max, overlap_percent } = config;
-    vec![
-        ("strategy", quoted(strategy.name())),
-        ("target", target.to_string()),
-        ("min", min.to_string()),
-        ("max", max.to_string()),
-        ("overlap", overlap_percent.to_string()),
-    ]
+/// The keys of a section.
+fn in_section(section: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.section == section)
 }
 
-fn prompt_values(prompt: &KindPrompt) -> Vec<(&'static str, String)> {
-    let KindPrompt { kind, instructions, own, version } = prompt;
-    let text = match own {
-        Some(own) => ("template", one_line(own.text())),
-        None => ("instructions", one_line(instructions)),
-    };
-    vec![("kind", quoted(kind)), text, ("version", version.to_string())]
+/// The values that a table has for its keys.
+fn values<'k, T: 'static>(keys: impl IntoIterator<Item = &'k Key<T>>, table: &T) -> Vec<(&'static str, String)> {
+    keys.into_iter().filter_map(|key| Some((key.name, (key.get)(table)?))).collect()
 }
 
 /// A key of a table, in quotes only where it needs them.
 fn name(key: &str) -> String {
     let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if bare { key.to_owned() } else { one_line(key) }
-}
-
-/// A TOML string on one line: keys must be, and long texts are easier to read so.
-fn one_line(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        let _ = match c {
-            '"' | '\\' => write!(out, "\\{c}"),
-            '\n' => write!(out, "\\n"),
-            c if c.is_control() => write!(out, "\\u{:04X}", u32::from(c)),
-            c => write!(out, "{c}"),
-        };
-    }
-    out.push('"');
-    out
 }
 
 fn push_aligned(out: &mut String, lines: Vec<(String, String)>, origin: bool) {
@@ -206,36 +183,10 @@ fn push_aligned(out: &mut String, lines: Vec<(String, String)>, origin: bool) {
     }
 }
 
-fn vault_values(vault: &VaultConfig) -> Vec<(&'static str, String)> {
-    let mut values = vec![("name", quoted(&vault.name)), ("path", quoted(&vault.path.to_string_lossy()))];
-    let globs: Vec<String> = vault.exclude.iter().map(|glob| quoted(glob)).collect();
-    values.push(("exclude", format!("[{}]", globs.join(", "))));
-    if !vault.private.is_empty() {
-        let globs: Vec<String> = vault.private.iter().map(|glob| quoted(glob)).collect();
-        values.push(("private", format!("[{}]", globs.join(", "))));
-    }
-    values.push(("max_note_bytes", quoted(&units::show_bytes(vault.max_note_bytes))));
-    if let Some(team) = &vault.publish {
-        values.push(("publish", quoted(team)));
-    }
-    if let Some(poll) = vault.poll {
-        values.push(("poll", poll.to_string()));
-    }
-    if vault.rules.comments {
-        values.push(("comments", "true".to_owned()));
-    }
-    let kinds: Vec<String> =
-        vault.rules.folders.iter().map(|(folder, kind)| format!("{} = {}", quoted(folder), quoted(kind))).collect();
-    if !kinds.is_empty() {
-        values.push(("kinds", format!("{{ {} }}", kinds.join(", "))));
-    }
-    values
-}
-
 /// A value for a key that has no default.
-fn example(key: &Key) -> String {
+fn example<T>(key: &Key<T>) -> String {
     match key.name {
-        "key_file" => quoted(&format!("{SHOWN_CONFIG}/{}", key.example)),
+        "key_file" | "ca_file" => quoted(&format!("{SHOWN_CONFIG}/{}", key.example)),
         _ => key.example.to_owned(),
     }
 }
@@ -246,6 +197,12 @@ const TYPES: &str = r#"# The same for notes of a kind: what is not said is as ab
 #   strategy = "sentence"
 #   max = 1200
 "#;
+
+/// What stands above the table of a team.
+const TEAMS: &str = "
+# A team's notes on a Qdrant server: read beside the vaults here, and published by their keeper.
+#   [team.handbook]
+";
 
 /// What the tables of `[context]` look like.
 const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all others); a higher version makes older contexts count as old.
@@ -269,7 +226,7 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
          # `situated config check` checks this file, `situated config show --origin` says what is in force and why.\n\
          # A running daemon takes changes over on SIGHUP or `situated call reload`.\n",
     );
-    for key in KEYS.iter().filter(|key| key.section.is_empty()) {
+    for key in in_section("") {
         let value = (key.get)(&defaults).unwrap_or_default();
         let _ = write!(out, "\n# {}\n# {} = {value}\n", key.about, key.name);
     }
@@ -284,7 +241,7 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
     }
     for (section, about) in SECTIONS {
         let _ = write!(out, "\n# {about}\n[{section}]\n");
-        for key in KEYS.iter().filter(|key| key.section == section) {
+        for key in in_section(section) {
             let value = (key.get)(&defaults).unwrap_or_else(|| example(key));
             if key.full() == "context.provider" && provider != Provider::Template {
                 let _ = writeln!(out, "# {}\n{} = {}", key.about, key.name, quoted(provider.name()));
@@ -298,34 +255,29 @@ pub fn sample_file_of(vaults: &[VaultConfig], provider: Provider) -> String {
             _ => "",
         });
     }
-    out.push_str(&team::sample());
+    out.push_str(TEAMS);
+    for key in TEAM_KEYS {
+        let _ = writeln!(out, "# {}\n#   {} = {}", key.about, key.name, example(key));
+    }
     out
 }
 
 /// A vault with every key it can have, each explained.
 fn sample_vault(out: &mut String, vault: &VaultConfig) {
-    let values = vault_values(vault);
-    for (key, about) in VAULT_KEYS {
-        let value = values.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
-        let example = match key {
-            "exclude" => "[\"Templates/\", \"*.draft.md\"]",
-            "private" => "[\"Journal/\"]",
-            "poll" | "comments" => "true",
-            "publish" => "\"handbook\"",
-            "kinds" => "{ \"Daily/\" = \"daily\", \"People/\" = \"person\" }",
-            _ => "",
+    for key in VAULT_KEYS {
+        let value = (key.get)(vault).unwrap_or_default();
+        let given = match key.name {
+            "name" | "path" => true,
+            "exclude" | "private" => !matches!(value.as_str(), "" | "[]"),
+            _ => false,
         };
-        let given = matches!(key, "name" | "path")
-            || (value.is_some_and(|value| value != "[]") && matches!(key, "exclude" | "private"));
-        let shown = if given || example.is_empty() { value.unwrap_or(example) } else { example };
-        // A key that needs a table further down cannot be uncommented alone.
-        let mark = if given {
-            ""
-        } else if key == "publish" {
-            "#   "
-        } else {
-            "# "
+        let shown = if given || key.example.is_empty() { &value } else { key.example };
+        let mark = match key.name {
+            _ if given => "",
+            // It needs a table further down, so it cannot be uncommented alone.
+            "publish" => "#   ",
+            _ => "# ",
         };
-        let _ = writeln!(out, "# {about}\n{mark}{key} = {shown}");
+        let _ = writeln!(out, "# {}\n{mark}{} = {shown}", key.about, key.name);
     }
 }

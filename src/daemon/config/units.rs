@@ -2,6 +2,7 @@
 
 use context::own_prompt::{OwnPrompt, PRESETS};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -85,6 +86,21 @@ pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
+/// The same on one line: keys must be, and long texts are easier to read so.
+pub(super) fn one_line(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        let _ = match c {
+            '"' | '\\' => write!(out, "\\{c}"),
+            '\n' => write!(out, "\\n"),
+            c if c.is_control() => write!(out, "\\u{:04X}", u32::from(c)),
+            c => write!(out, "{c}"),
+        };
+    }
+    out.push('"');
+    out
+}
+
 /// A number followed by a unit.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -163,8 +179,8 @@ pub(super) fn show_bytes(size: u64) -> String {
     unit.map_or_else(|| format!("{size} B"), |(name, factor)| format!("{} {name}", size / factor))
 }
 
-/// A whole number in a range.
-pub(super) fn count(value: &Value, range: RangeInclusive<u64>) -> Result<u64, String> {
+/// A whole number in a range, in which all numbers are of the type.
+pub(super) fn count<T: TryFrom<u64>>(value: &Value, range: RangeInclusive<u64>) -> Result<T, String> {
     let number = match value {
         Value::Int(n) => Some(*n),
         Value::Typed(text) => text.trim().parse().ok(),
@@ -172,10 +188,10 @@ pub(super) fn count(value: &Value, range: RangeInclusive<u64>) -> Result<u64, St
     };
     let expected = || format!("write a whole number from {} to {}", range.start(), range.end());
     match number {
-        Some(n) => match u64::try_from(n) {
-            Ok(n) if range.contains(&n) => Ok(n),
-            _ => Err(format!("`{n}` is out of range; {}", expected())),
-        },
+        Some(n) => {
+            let number = u64::try_from(n).ok().filter(|n| range.contains(n)).and_then(|n| T::try_from(n).ok());
+            number.ok_or_else(|| format!("`{n}` is out of range; {}", expected()))
+        }
         None => Err(format!("{} is not a whole number; {}", value.shown(), expected())),
     }
 }
@@ -208,13 +224,25 @@ pub(super) fn shares(value: &Value) -> Result<BTreeMap<String, f32>, String> {
     items.into_iter().map(named).collect()
 }
 
+/// Kinds of notes by folder, in the order of the file.
+pub(super) fn kinds(value: &Value) -> Result<Vec<(String, String)>, String> {
+    let Value::Table(items) = value else {
+        return Err("write a table, such as `kinds = { \"Daily/\" = \"daily\" }`".to_owned());
+    };
+    let kind = |(folder, kind): &(String, Placed<Value>)| match string(&kind.value) {
+        Ok(kind) => Ok((folder.clone(), kind)),
+        Err(why) => Err(format!("`{}`: {why}", folder.escape_debug())),
+    };
+    items.iter().map(kind).collect()
+}
+
 /// A share in percent: `15` or `"15 %"`.
 pub(super) fn percent(value: &Value, range: RangeInclusive<u64>) -> Result<u32, String> {
     let number = match value.text() {
         Some(text) => Value::Typed(text.strip_suffix('%').unwrap_or(text).to_owned()),
         None => value.clone(),
     };
-    count(&number, range.clone()).map(|n| n as u32).map_err(|_| {
+    count(&number, range.clone()).map_err(|_| {
         format!("{} is not a percentage; write one from {} to {}", value.shown(), range.start(), range.end())
     })
 }
@@ -302,9 +330,20 @@ pub(super) fn plain(value: &Value, allowed: fn(char) -> bool, expected: &str) ->
     if text.is_empty() || !text.chars().all(allowed) { Err(format!("write {expected}")) } else { Ok(text) }
 }
 
+/// A name of a table that others are told: of at most 32 characters that stand for themselves everywhere.
+pub(super) fn is_short_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && name.len() <= 32 && name.chars().all(allowed)
+}
+
 /// A string that is not empty.
 pub(super) fn words(value: &Value) -> Result<String, String> {
     string(value).and_then(|text| if text.is_empty() { Err("it is empty".to_owned()) } else { Ok(text) })
+}
+
+/// A string that is not empty, and is not shown.
+pub(super) fn secret(value: &Value) -> Result<String, String> {
+    words(value)
 }
 
 /// What a model is told besides the fixed instructions, in every request: so it is short.
