@@ -9,8 +9,7 @@ pub(crate) mod signals;
 pub mod strange;
 mod told;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,16 +18,15 @@ use anyhow::Context as _;
 use tokio::sync::{Notify, broadcast, mpsc};
 
 use engine::handle::Handle;
-use engine::settings::Settings;
 use engine::source::SettingsSource;
-use engine::{Engine, NotTaken, Reload};
-use protocol::daemon::{Problem, Problems};
+use engine::{Engine, Reload};
+use protocol::daemon::Problems;
 use protocol::events::Notice;
 use protocol::folders;
 use protocol::status::RunState;
 
-use config::{Config, ConfigErrors, Loaded, Overrides, config_file, real_folder};
-use reload::READ_WITHIN;
+use config::{Config, Loaded, Overrides, config_file};
+use reload::{Arguments, READ_WITHIN, Reading};
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
@@ -62,6 +60,8 @@ pub struct SupervisorDied;
 #[derive(Debug)]
 pub struct Claimed {
     config: Config,
+    /// See [`Loaded::beside_file`].
+    beside_file: bool,
     lock: DataLock,
     relocations: Vec<Relocation>,
 }
@@ -74,14 +74,14 @@ impl Claimed {
     pub fn take(loaded: Loaded, overrides: &Overrides) -> Result<Claimed, BindError> {
         sandbox::make_files_private();
         let unnamed = Config::unnamed(&loaded, overrides);
-        let mut config = loaded.config;
+        let Loaded { mut config, beside_file, .. } = loaded;
         let (lock, data) = match &unnamed.data_dir {
             Some(location) => relocate::data(location)?,
             None => (DataLock::acquire(&config.engine.data_dir)?, None),
         };
         lock.data_dir().clone_into(&mut config.engine.data_dir);
         let file = unnamed.config_file.as_ref().and_then(relocate::config_file);
-        Ok(Claimed { config, lock, relocations: data.into_iter().chain(file).collect() })
+        Ok(Claimed { config, beside_file, lock, relocations: data.into_iter().chain(file).collect() })
     }
 
     /// Where the data are.
@@ -95,7 +95,7 @@ impl Claimed {
 /// # Errors
 /// [`BindError`] if the socket cannot be made; else what the runtime says.
 pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
-    let Claimed { mut config, mut lock, relocations } = claimed;
+    let Claimed { mut config, beside_file, mut lock, relocations } = claimed;
     lock.answers_within = Some(config.serve.query_timeout);
     relocations.iter().for_each(Relocation::tell);
     config.engine.source = SettingsSource::of(config_file(&options.overrides));
@@ -103,7 +103,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     let serve_config = config.serve.clone();
     let keeper = if config.engine.host.sandbox { Keeper::start().map(Arc::new) } else { None };
-    let arguments = Arguments::new(options.overrides);
+    let arguments = Arguments::new(options.overrides, beside_file);
     // Started before rights are given up, like the keeper.
     let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());
@@ -197,55 +197,6 @@ fn start_anew(keeper: &Keeper, arguments: &Arguments, bound: &Bound) -> std::io:
 /// How long clients wait for a daemon that has restarted itself before they are told that it is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// What the daemon was started with, to be applied again when the configuration is reloaded.
-#[derive(Clone, Debug)]
-struct Arguments {
-    overrides: Overrides,
-    /// Whether `situated run VAULT...` named vaults that the file did not name.
-    exception: bool,
-    /// Whether the file has come to name all of them. From then on it says what is served, even if it drops one again.
-    taken_over: Arc<AtomicBool>,
-}
-
-impl Arguments {
-    fn new(overrides: Overrides) -> Self {
-        let exception = !are_named(&overrides);
-        Arguments { overrides, exception, taken_over: Arc::default() }
-    }
-
-    /// The overrides to reload with. If the file has come to name all vaults of the command line, these are no exception
-    /// any more: all vaults of the file are served.
-    fn now(&self) -> Overrides {
-        let known = self.taken_over.load(Ordering::Relaxed);
-        let taken_over = known || (self.exception && are_named(&self.overrides));
-        self.taken_over.store(taken_over, Ordering::Relaxed);
-        let vaults = if taken_over { Vec::new() } else { self.overrides.vaults.clone() };
-        Overrides { vaults, ..self.overrides.clone() }
-    }
-
-    /// The arguments of this process, without vaults that are no exception any more.
-    fn of_successor(&self) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-        let gone = if self.now().vaults.is_empty() { self.overrides.vaults.as_slice() } else { &[] };
-        for vault in gone {
-            if let Some(at) = arguments.iter().rposition(|given| given == vault.as_os_str()) {
-                arguments.remove(at);
-            }
-        }
-        arguments
-    }
-}
-
-/// Whether the file names all vaults of the command line.
-fn are_named(overrides: &Overrides) -> bool {
-    if overrides.vaults.is_empty() {
-        return true;
-    }
-    let (loaded, _) = Config::read(&Overrides { vaults: Vec::new(), ..overrides.clone() });
-    let in_file: Vec<PathBuf> = loaded.config.engine.vaults.iter().map(|known| real_folder(&known.path)).collect();
-    overrides.vaults.iter().all(|vault| in_file.contains(&real_folder(vault)))
-}
-
 /// Keeps other users out of the data folder, and logs it if they could open it until now.
 ///
 /// # Errors
@@ -279,7 +230,7 @@ fn guard_keys(rules: &Rules) {
 /// Gives up all rights that the configuration does not need, before any threads exist except the keeper's and the
 /// converter's. Returns how the configuration is reloaded under these restrictions.
 fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc<Keeper>>) -> Reload {
-    let file = config_file(&arguments.overrides);
+    let file = config_file(arguments.overrides());
     let rules = Rules::of(config, &file, socket);
     guard_keys(&rules);
     if rules.commands && config.engine.host.sandbox {
@@ -287,99 +238,8 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     }
     let rules = rules.granted();
     sandbox::landlock::enter(config, &rules);
-    let socket = socket.to_owned();
-    let began = config.clone();
-    // What a new process would make of the present configuration: one that could not use it must not replace this one.
-    let anew = move |arguments: &Arguments| {
-        let arguments = arguments.clone();
-        let read = keeper.as_ref()?.with_all_rights(move || present(&arguments));
-        read.map(|read| read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
-    };
-    let read = move || {
-        let mut source = SettingsSource::of(file.clone());
-        let loaded = present(&arguments).map_err(|errors| {
-            // The problem may only be that this process must not look.
-            let held = engine::host::sandbox::is_held();
-            let anew = if held { anew(&arguments) } else { None };
-            anew.unwrap_or_else(|| NotTaken::Wrong(errors.problems.into_iter().map(explained).collect()))
-        })?;
-        let needed = Rules::of(&loaded.config, &file, &socket);
-        guard_keys(&needed);
-        let engine = &loaded.config.engine;
-        if let Some(vault) = engine::awaits_start(&engine.data_dir, &engine.vaults) {
-            let message = format!("vault `{vault}` takes over its index when the daemon starts; {START_AGAIN}");
-            return Err(anew(&arguments).unwrap_or_else(|| NotTaken::Wrong(vec![whole(&loaded, message)])));
-        }
-        let lacking = rules.lacks(&needed);
-        match lacking.filter(|_| engine::host::sandbox::is_held()) {
-            None => {
-                source.awaits_start = awaits_start(&began, &loaded.config);
-                if !source.awaits_start.is_empty() {
-                    tracing::warn!("taken at the next start of the daemon only: {}", source.awaits_start.join(", "));
-                }
-                Ok(Settings { source, ..loaded.config.for_engine() })
-            }
-            Some(lacking) => Err(anew(&arguments).unwrap_or_else(|| {
-                NotTaken::Wrong(vec![whole(&loaded, format!("the daemon must be allowed to {lacking}; {RESTART}"))])
-            })),
-        }
-    };
-    reload::in_time(read, READ_WITHIN)
-}
-
-/// The settings that differ from those that the daemon began with, and that are read only then.
-fn awaits_start(began: &Config, now: &Config) -> Vec<String> {
-    let differs = [
-        ("data_dir", began.engine.data_dir != now.engine.data_dir),
-        ("serve.socket", began.serve.socket != now.serve.socket),
-        ("serve.max_connections", began.serve.max_connections != now.serve.max_connections),
-        ("serve.query_timeout", began.serve.query_timeout != now.serve.query_timeout),
-        ("host.sandbox", began.engine.host.sandbox != now.engine.host.sandbox),
-        ("search.language", began.engine.search.language != now.engine.search.language),
-    ];
-    differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| (*name).to_owned()).collect()
-}
-
-/// The configuration as it is now.
-///
-/// # Errors
-/// It is wrong, or names no vault: a daemon that starts with none ends at once, so one that runs keeps those that it has.
-fn present(arguments: &Arguments) -> Result<Loaded, ConfigErrors> {
-    let loaded = Config::load(&arguments.now())?;
-    if loaded.config.engine.vaults.is_empty() {
-        let message = "no vault is named, and a daemon without one has nothing to do: `situated vault add FOLDER` \
-                       names one, `situated stop` ends the daemon"
-            .to_owned();
-        return Err(ConfigErrors { problems: vec![whole(&loaded, message)] });
-    }
-    Ok(loaded)
-}
-
-/// A problem of no line of the file.
-fn whole(loaded: &Loaded, message: String) -> Problem {
-    Problem { file: loaded.file.clone(), line: None, column: None, key: None, message }
-}
-
-/// The kernel's restrictions on the daemon cannot be widened while it runs.
-const RESTART: &str = "the kernel holds it to what it needed when it started, so start it again: `situated service restart`, or \
-     `situated stop` and `situated run`";
-
-/// What a user can do who wants a start.
-const START_AGAIN: &str = "start it again: `situated service restart`, or `situated stop` and `situated run`";
-
-/// `EACCES`: something restricts the process.
-const ACCESS_DENIED: i32 = 13;
-
-/// Adds to the problem of an unreadable vault that the daemon's own restrictions may be the reason.
-fn explained(problem: Problem) -> Problem {
-    let vault =
-        problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.rsplit('.').next() == Some("path"));
-    // All that is left of the system's error is its text.
-    let refused = std::io::Error::from_raw_os_error(ACCESS_DENIED).to_string();
-    if !(vault && engine::host::sandbox::is_held() && problem.message.contains(&refused)) {
-        return problem;
-    }
-    Problem { message: format!("{}; {RESTART}", problem.message), ..problem }
+    let reading = Reading { arguments, file, socket: socket.to_owned(), began: config.clone(), rules, keeper };
+    reload::in_time(move || reading.read(), READ_WITHIN)
 }
 
 /// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`).

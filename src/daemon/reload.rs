@@ -1,14 +1,23 @@
-//! How the configuration is read while the daemon runs: on a thread of its own, because a look at a vault whose file
-//! system hangs does not end.
+//! How the configuration is read while the daemon runs: by a process that has given up the rights which it did not need,
+//! and on a thread of its own, because a look at a vault whose file system hangs does not end.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::config::{Config, ConfigErrors, Loaded, Overrides};
+use super::guard_keys;
+use super::sandbox::Rules;
+use super::sandbox::successor::Keeper;
+use engine::host::sandbox::is_held;
 use engine::settings::Settings;
+use engine::source::SettingsSource;
 use engine::{NotTaken, Reload};
 use protocol::daemon::Problem;
 
@@ -45,6 +54,157 @@ pub(super) fn in_time(
         *last = outcome.is_err().then_some(done);
         outcome.unwrap_or_else(|_| Err(late()))
     })
+}
+
+/// What is kept to read the configuration again.
+pub(super) struct Reading {
+    pub(super) arguments: Arguments,
+    pub(super) file: PathBuf,
+    pub(super) socket: PathBuf,
+    /// The configuration that the daemon began with.
+    pub(super) began: Config,
+    /// The rights that it has kept.
+    pub(super) rules: Rules,
+    /// What can start a new process that has others.
+    pub(super) keeper: Option<Arc<Keeper>>,
+}
+
+impl Reading {
+    /// Reads the configuration as it is now.
+    pub(super) fn read(&self) -> Result<Settings, NotTaken> {
+        let mut source = SettingsSource::of(self.file.clone());
+        let loaded = self.arguments.present().map_err(|errors| {
+            // The problem may only be that this process must not look.
+            let anew = if is_held() { self.anew() } else { None };
+            anew.unwrap_or_else(|| NotTaken::Wrong(errors.problems.into_iter().map(explained).collect()))
+        })?;
+        let needed = Rules::of(&loaded.config, &self.file, &self.socket);
+        guard_keys(&needed);
+        let engine = &loaded.config.engine;
+        let lacking = self.rules.lacks(&needed).filter(|_| is_held());
+        let why = match (engine::awaits_start(&engine.data_dir, &engine.vaults), lacking) {
+            (Some(vault), _) => format!("vault `{vault}` takes over its index when the daemon starts; {START_AGAIN}"),
+            (None, Some(lacking)) => format!("the daemon must be allowed to {lacking}; {RESTART}"),
+            (None, None) => {
+                source.awaits_start = awaits_start(&self.began, &loaded.config);
+                if !source.awaits_start.is_empty() {
+                    tracing::warn!("taken at the next start of the daemon only: {}", source.awaits_start.join(", "));
+                }
+                return Ok(Settings { source, ..loaded.config.for_engine() });
+            }
+        };
+        Err(self.anew().unwrap_or_else(|| NotTaken::Wrong(vec![whole(&loaded, why)])))
+    }
+
+    /// What a new process would make of the present configuration: one that could not use it must not replace this one.
+    fn anew(&self) -> Option<NotTaken> {
+        let arguments = self.arguments.clone();
+        let read = self.keeper.as_ref()?.with_all_rights(move || arguments.present())?;
+        Some(read.map_or_else(|errors| NotTaken::Wrong(errors.problems), |_| NotTaken::NeedsRestart))
+    }
+}
+
+/// What the daemon was started with, to be applied again when the configuration is reloaded.
+#[derive(Clone, Debug)]
+pub(super) struct Arguments {
+    overrides: Overrides,
+    /// Whether `situated run VAULT...` named vaults that the file did not name.
+    exception: bool,
+    /// Whether the file has come to name all of them. From then on it says what is served, even if it drops one again.
+    taken_over: Arc<AtomicBool>,
+}
+
+impl Arguments {
+    pub(super) fn new(overrides: Overrides, exception: bool) -> Self {
+        Arguments { overrides, exception, taken_over: Arc::default() }
+    }
+
+    pub(super) fn overrides(&self) -> &Overrides {
+        &self.overrides
+    }
+
+    /// The configuration as it is now. Once the file names all vaults of the command line, these are no exception any
+    /// more: all vaults of the file are served.
+    fn load(&self) -> Result<Loaded, ConfigErrors> {
+        if !self.taken_over.load(Ordering::Relaxed) {
+            let loaded = Config::load(&self.overrides)?;
+            if !self.exception || loaded.beside_file {
+                return Ok(loaded);
+            }
+            self.taken_over.store(true, Ordering::Relaxed);
+        }
+        Config::load(&Overrides { vaults: Vec::new(), ..self.overrides.clone() })
+    }
+
+    /// As [`Arguments::load`].
+    ///
+    /// # Errors
+    /// It is wrong, or names no vault: a daemon that starts with none ends at once, so one that runs keeps those that it
+    /// has.
+    fn present(&self) -> Result<Loaded, ConfigErrors> {
+        let loaded = self.load()?;
+        if loaded.config.engine.vaults.is_empty() {
+            let message = "no vault is named, and a daemon without one has nothing to do: `situated vault add FOLDER` \
+                           names one, `situated stop` ends the daemon"
+                .to_owned();
+            return Err(ConfigErrors { problems: vec![whole(&loaded, message)] });
+        }
+        Ok(loaded)
+    }
+
+    /// The arguments of this process, without vaults that are no exception any more.
+    pub(super) fn of_successor(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+        // The file may have come to name them since it was read last; what else is in it does not matter here.
+        let _ = self.load();
+        let gone = if self.taken_over.load(Ordering::Relaxed) { self.overrides.vaults.as_slice() } else { &[] };
+        for vault in gone {
+            if let Some(at) = arguments.iter().rposition(|given| given == vault.as_os_str()) {
+                arguments.remove(at);
+            }
+        }
+        arguments
+    }
+}
+
+/// The settings that differ from those that the daemon began with, and that are read only then.
+fn awaits_start(began: &Config, now: &Config) -> Vec<String> {
+    let differs = [
+        ("data_dir", began.engine.data_dir != now.engine.data_dir),
+        ("serve.socket", began.serve.socket != now.serve.socket),
+        ("serve.max_connections", began.serve.max_connections != now.serve.max_connections),
+        ("serve.query_timeout", began.serve.query_timeout != now.serve.query_timeout),
+        ("host.sandbox", began.engine.host.sandbox != now.engine.host.sandbox),
+        ("search.language", began.engine.search.language != now.engine.search.language),
+    ];
+    differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// A problem of no line of the file.
+fn whole(loaded: &Loaded, message: String) -> Problem {
+    Problem { file: loaded.file.clone(), line: None, column: None, key: None, message }
+}
+
+/// The kernel's restrictions on the daemon cannot be widened while it runs.
+const RESTART: &str = "the kernel holds it to what it needed when it started, so start it again: `situated service restart`, or \
+     `situated stop` and `situated run`";
+
+/// What a user can do who wants a start.
+const START_AGAIN: &str = "start it again: `situated service restart`, or `situated stop` and `situated run`";
+
+/// `EACCES`: something restricts the process.
+const ACCESS_DENIED: i32 = 13;
+
+/// Adds to the problem of an unreadable vault that the daemon's own restrictions may be the reason.
+fn explained(problem: Problem) -> Problem {
+    let vault =
+        problem.key.as_deref().is_some_and(|key| key.starts_with("vault.") && key.rsplit('.').next() == Some("path"));
+    // All that is left of the system's error is its text.
+    let refused = std::io::Error::from_raw_os_error(ACCESS_DENIED).to_string();
+    if !(vault && is_held() && problem.message.contains(&refused)) {
+        return problem;
+    }
+    Problem { message: format!("{}; {RESTART}", problem.message), ..problem }
 }
 
 /// What may have happened, and what to do.

@@ -37,7 +37,7 @@ pub struct Wanted {
 impl Wanted {
     /// What a configuration asks for.
     pub fn of(loaded: &Loaded, places: &Places) -> Wanted {
-        let Loaded { config, origins, file } = loaded;
+        let Loaded { config, origins, file, .. } = loaded;
         let given = |key: &str| matches!(origins.get(key), Some(ValueOrigin::Env(_) | ValueOrigin::Flag(_)));
         let mut options = Vec::new();
         // The manager's environment is not this shell's, so what is not at the usual place is given as an option.

@@ -68,6 +68,7 @@ fn merge(overrides: &Overrides, environment: &Environment, text: Option<&str>) -
         config: Config::new(default_data_dir(), Vec::new()),
         origins: BTreeMap::new(),
         types: Vec::new(),
+        beside_file: false,
         problems: Vec::new(),
     };
     let (path, asked_by) = file_to_read(overrides, environment);
@@ -89,7 +90,8 @@ fn merge(overrides: &Overrides, environment: &Environment, text: Option<&str>) -
     merge.flags(overrides);
     merge.chunk_sizes();
     merge.types(file.as_deref());
-    (Loaded { config: merge.config, origins: merge.origins, file }, merge.problems)
+    let Merge { config, origins, beside_file, problems, .. } = merge;
+    (Loaded { config, origins, file, beside_file }, problems)
 }
 
 /// See [`Config::load`].
@@ -129,6 +131,8 @@ struct Merge {
     origins: BTreeMap<String, ValueOrigin>,
     /// `[chunk.types]`, which start from `[chunk]` once all layers are applied.
     types: Vec<RawTable>,
+    /// See [`Loaded::beside_file`].
+    beside_file: bool,
     problems: Vec<Problem>,
 }
 
@@ -367,6 +371,7 @@ impl Merge {
                 kept.push(VaultConfig::new(name, path));
             }
         }
+        self.beside_file = !given.is_empty();
         self.origins.retain(|key, _| !key.starts_with("vault.") || in_both.iter().any(|of_it| key.starts_with(of_it)));
         self.origins.extend(given);
         self.config.engine.vaults = kept;

@@ -197,6 +197,8 @@ pub struct Loaded {
     pub origins: BTreeMap<String, ValueOrigin>,
     /// The file that was read, if there is one.
     pub file: Option<PathBuf>,
+    /// Whether the command line names vaults that the file does not name.
+    pub beside_file: bool,
 }
 
 /// Where a daemon is to be found.

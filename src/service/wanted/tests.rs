@@ -18,6 +18,7 @@ fn loaded() -> Loaded {
         config: Config::new("/home/me/.local/share/situated", vec![VaultConfig::new("n", "/home/me/N")]),
         origins: [].into(),
         file: Some("/home/me/.config/situated/config.toml".into()),
+        beside_file: false,
     }
 }
 
