@@ -11,7 +11,6 @@ mod told;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -32,7 +31,7 @@ use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
 use sandbox::{Closed, Rules};
 use serve::bind::{self, BindError, Bound, DataLock};
-use serve::{Door, keep};
+use serve::{Door, Ending, keep};
 use signals::{Signals, Told};
 use strange::Strange;
 use told::{Tell, tell};
@@ -133,9 +132,7 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
     let served = runtime.block_on(async {
         let listener = bound.listener()?;
         let (renew, renewed) = mpsc::channel(1);
-        let restarts = Arc::new(AtomicBool::new(false));
-        let handed_over = bound.is_handed_over();
-        let door = Door { listener, renewed: Some(renewed), handed_over, restarts: restarts.clone() };
+        let door = Door { listener, renewed: Some(renewed), handed_over: bound.is_handed_over() };
         let kept = tokio::spawn(keep::keep(Arc::clone(&bound), renew));
         let supervised = tokio::spawn(supervise(handle.clone()));
         if bound.is_inherited() {
@@ -149,11 +146,12 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
             // A socket that is removed now must not be recreated.
             kept.abort();
             if keeper.is_some() && handle.wants_restart() {
-                restarts.store(true, Ordering::Relaxed);
                 tell(Tell::Reloading);
+                Ending::Restarts
             } else {
                 tell(Tell::Stopping);
                 bound.retire();
+                Ending::Stops
             }
         };
         let served = serve::serve(door, handle.clone(), &serve_config, shutdown).await;

@@ -12,13 +12,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
 use tokio::task::JoinHandle;
 
-use super::SWEEP;
 use super::follow;
 use super::local::{self, Stream};
 use super::methods::{self, Reply, RunningCall};
 use super::outbox::{self, Outbox};
 use super::request::{Accepted, Running, Shared};
 use super::results;
+use super::{Closing, GRACE, SWEEP};
 use engine::handle::{CallError, Cancel};
 use protocol::daemon::Nothing;
 use protocol::envelope::{self, Id, Refused, Request, RpcError};
@@ -39,9 +39,6 @@ const HANGUP_POLL_SLOWEST: Duration = Duration::from_secs(2);
 
 /// How long a client that was refused may take to read why.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// How long a stopping daemon listens to a client that goes on asking.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const READ_BYTES: usize = 16 << 10;
 
@@ -64,14 +61,12 @@ struct Connection {
     outbox: Arc<Outbox>,
     running: Arc<Running>,
     slots: Arc<Semaphore>,
-    draining: watch::Receiver<bool>,
+    closing: watch::Receiver<Option<Closing>>,
     writer: Owned<io::Result<()>>,
     /// Forwards events, and follows watches; empty without a subscription.
     subscription: Vec<Owned<()>>,
     /// Whether the client ever sent anything.
     heard: bool,
-    /// When reading ends at the latest; set once the daemon stops.
-    read_until: Option<Instant>,
 }
 
 /// A task that ends with its owner.
@@ -84,7 +79,7 @@ impl<T> Drop for Owned<T> {
 }
 
 /// Serves one client until it or the daemon ends.
-pub(super) async fn serve(stream: Stream, shared: Arc<Shared>, draining: watch::Receiver<bool>) {
+pub(super) async fn serve(stream: Stream, shared: Arc<Shared>, closing: watch::Receiver<Option<Closing>>) {
     let stream = Arc::new(stream);
     let outbox = Arc::new(Outbox::default());
     let writer = Owned(tokio::spawn({
@@ -97,11 +92,10 @@ pub(super) async fn serve(stream: Stream, shared: Arc<Shared>, draining: watch::
         outbox,
         running: Arc::new(Running::default()),
         slots: Arc::new(Semaphore::new(SLOTS as usize)),
-        draining,
+        closing,
         writer,
         subscription: Vec::new(),
         heard: false,
-        read_until: None,
     };
     let end = connection.read().await;
     connection.finish(end).await;
@@ -142,19 +136,19 @@ impl Connection {
 
     /// Waits until there is something to read, or a reason not to.
     async fn readable(&mut self) -> Option<End> {
-        let draining = *self.draining.borrow();
-        if !draining {
-            tokio::select! {
+        let closing = *self.closing.borrow();
+        let closing = match closing {
+            Some(closing) => closing,
+            None => tokio::select! {
                 biased;
                 _ = &mut self.writer.0 => return Some(End::Gone),
                 readable = self.stream.readable() => return readable.is_err().then_some(End::Gone),
-                () = drained(&mut self.draining) => {}
-            }
-        }
+                closing = closed(&mut self.closing) => closing,
+            },
+        };
         // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but the daemon
         // does not listen for ever to a client that goes on asking.
-        let until = *self.read_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
-        let left = until.saturating_duration_since(Instant::now());
+        let left = closing.read_until.saturating_duration_since(Instant::now());
         // A client that has only just connected is about to ask.
         let patience = if self.heard { left.min(SWEEP) } else { left };
         match tokio::time::timeout(patience, self.stream.readable()).await {
@@ -223,7 +217,7 @@ impl Connection {
             slot = Arc::clone(&self.slots).acquire_owned() => slot.ok()?,
             () = hangup(&self.stream) => return Some(End::Gone),
             _ = &mut self.writer.0 => return Some(End::Gone),
-            () = last_words(&mut self.draining, &mut self.read_until) => {
+            () = last_words(&mut self.closing) => {
                 // There is still time to answer what was asked after it, and what runs.
                 if let Some(id) = &id {
                     self.outbox.reply(envelope::error_line(Some(id), &CallError::Stopping.into())).await;
@@ -235,7 +229,7 @@ impl Connection {
             Arc::clone(&self.shared),
             Arc::clone(&self.outbox),
             Arc::clone(&self.running),
-            self.draining.clone(),
+            self.closing.clone(),
             id,
             call,
         );
@@ -316,7 +310,7 @@ impl Connection {
             () = idle => return false,
             () = hangup(&self.stream) => return true,
             _ = &mut self.writer.0 => return true,
-            () = drained(&mut self.draining) => {}
+            _ = closed(&mut self.closing) => {}
         }
         self.drain().await
     }
@@ -325,13 +319,14 @@ impl Connection {
     async fn drain(&mut self) -> bool {
         let slots = Arc::clone(&self.slots);
         let idle = slots.acquire_many(SLOTS);
+        let grace = self.closing.borrow().map_or(GRACE, |closing| closing.grace);
         tokio::pin!(idle);
         tokio::select! {
             biased;
             _ = &mut idle => return false,
             () = hangup(&self.stream) => return true,
             _ = &mut self.writer.0 => return true,
-            () = tokio::time::sleep(self.shared.grace()) => self.running.stop_all(&CallError::Stopping.into()),
+            () = tokio::time::sleep(grace) => self.running.stop_all(&CallError::Stopping.into()),
         }
         tokio::select! {
             _ = idle => false,
@@ -364,15 +359,15 @@ async fn forward(outbox: Arc<Outbox>, kinds: Vec<&'static str>, mut notices: bro
 }
 
 /// Returns when the daemon stops.
-async fn drained(draining: &mut watch::Receiver<bool>) {
-    let _ = draining.wait_for(|draining| *draining).await;
+async fn closed(closing: &mut watch::Receiver<Option<Closing>>) -> Closing {
+    let closing = closing.wait_for(Option::is_some).await;
+    closing.ok().and_then(|closing| *closing).unwrap_or_else(|| Closing::begin(GRACE))
 }
 
 /// Returns when a stopping daemon no longer waits for a slot, nor listens to a client that goes on asking.
-async fn last_words(draining: &mut watch::Receiver<bool>, until: &mut Option<Instant>) {
-    drained(draining).await;
-    let until = until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
-    tokio::time::sleep_until((*until).into()).await;
+async fn last_words(closing: &mut watch::Receiver<Option<Closing>>) {
+    let Closing { read_until, .. } = closed(closing).await;
+    tokio::time::sleep_until(read_until.into()).await;
 }
 
 async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {

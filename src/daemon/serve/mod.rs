@@ -29,7 +29,6 @@ mod tests;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -38,14 +37,24 @@ use tokio::task::JoinSet;
 pub use self::local::{Listener, Stream};
 use self::methods::Backend;
 pub(crate) use self::pool::MOST_THREADS;
-use self::request::{LONG_GRACE, Shared};
+use self::request::Shared;
 use crate::daemon::config::ServeConfig;
 use engine::handle::Handle;
 use protocol::envelope::{self, ErrorKind, RpcError};
 
-/// How long connections may take to end when the daemon stops: the whole stop is over within two seconds, unless a model
-/// still owes answers that are paid for, so that nobody waits at logout.
+/// How long connections may take to end when the daemon stops, beside [`LONG_GRACE`]: the whole stop is over within two
+/// seconds, unless a model still owes answers that are paid for, so that nobody waits at logout.
 const DRAIN: Duration = Duration::from_millis(1200);
+
+/// How long a stopping daemon listens to a client that goes on asking.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long running requests may go on when the daemon stops, before they are answered with an error. The daemon is to
+/// end within two seconds, unless a model still owes answers: the engine awaits them after that.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// The same when the daemon restarts itself, which need not happen at once: as long as a search may take.
+const LONG_GRACE: Duration = Duration::from_secs(10);
 
 /// How long a stopping daemon still looks for clients that connected, and for requests that arrived, just before.
 const SWEEP: Duration = Duration::from_millis(20);
@@ -65,14 +74,36 @@ pub struct Door {
     pub renewed: Option<mpsc::Receiver<Listener>>,
     /// Whether the service manager goes on listening when we stop: clients that wait are left to the next daemon then.
     pub handed_over: bool,
-    /// Whether this very process goes on as another daemon when we stop ([`super::sandbox::successor`]): clients that
-    /// wait are left to it, too, and running requests have time to end.
-    pub restarts: Arc<AtomicBool>,
 }
 
 impl From<Listener> for Door {
     fn from(listener: Listener) -> Self {
-        Door { listener, renewed: None, handed_over: false, restarts: Arc::default() }
+        Door { listener, renewed: None, handed_over: false }
+    }
+}
+
+/// What becomes of the daemon when it no longer serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It stops.
+    Stops,
+    /// This very process goes on as another daemon ([`super::sandbox::successor`]): clients that wait are left to it, as
+    /// to one that a service manager starts, and running requests have time to end.
+    Restarts,
+}
+
+/// What connections keep to when the daemon no longer serves.
+#[derive(Clone, Copy, Debug)]
+struct Closing {
+    /// When reading ends at the latest.
+    read_until: Instant,
+    /// How long requests that run may go on after that.
+    grace: Duration,
+}
+
+impl Closing {
+    fn begin(grace: Duration) -> Closing {
+        Closing { read_until: Instant::now() + LAST_WORDS, grace }
     }
 }
 
@@ -87,7 +118,7 @@ pub async fn serve(
     door: impl Into<Door>,
     handle: Handle,
     limits: &ServeConfig,
-    shutdown: impl Future<Output = ()>,
+    shutdown: impl Future<Output = Ending>,
 ) -> io::Result<()> {
     run(door, handle, limits, shutdown).await
 }
@@ -96,22 +127,22 @@ async fn run(
     door: impl Into<Door>,
     backend: impl Backend + 'static,
     limits: &ServeConfig,
-    shutdown: impl Future<Output = ()>,
+    shutdown: impl Future<Output = Ending>,
 ) -> io::Result<()> {
-    let Door { mut listener, mut renewed, handed_over, restarts } = door.into();
-    let (drain, draining) = watch::channel(false);
+    let Door { mut listener, mut renewed, handed_over } = door.into();
+    let (close, closing) = watch::channel(None);
     let mut server = Server {
         shared: Arc::new(Shared::new(backend, limits.query_timeout)),
         connections: JoinSet::new(),
         most: limits.max_connections,
         refusals: Arc::new(Semaphore::new(REFUSALS)),
-        draining,
+        closing,
     };
     tokio::pin!(shutdown);
-    loop {
+    let ending = loop {
         tokio::select! {
             biased;
-            () = &mut shutdown => break,
+            ending = &mut shutdown => break ending,
             Some(_) = server.connections.join_next() => {}
             Some(fresh) = next(&mut renewed) => {
                 server.sweep(&listener).await;
@@ -122,19 +153,18 @@ async fn run(
                 Err(error) => recover(error).await?,
             },
         }
-    }
-    let restarts = restarts.load(Ordering::Relaxed);
-    if restarts {
-        server.shared.set_grace(LONG_GRACE);
-    }
-    if !handed_over && !restarts {
+    };
+    let (grace, drain) = match ending {
+        Ending::Stops => (GRACE, DRAIN),
+        Ending::Restarts => (LONG_GRACE, LONG_GRACE + DRAIN),
+    };
+    if !handed_over && ending == Ending::Stops {
         server.sweep(&listener).await;
     }
     drop(listener);
     // There are receivers as long as there are connections; without any, no task waits for it.
-    let _ = drain.send(true);
+    let _ = close.send(Some(Closing::begin(grace)));
     let ended = async { while server.connections.join_next().await.is_some() {} };
-    let drain = if restarts { LONG_GRACE + DRAIN } else { DRAIN };
     if tokio::time::timeout(drain, ended).await.is_err() {
         tracing::warn!(open = server.connections.len(), "connections that did not end in time are closed");
         server.connections.shutdown().await;
@@ -147,7 +177,7 @@ struct Server {
     connections: JoinSet<()>,
     most: usize,
     refusals: Arc<Semaphore>,
-    draining: watch::Receiver<bool>,
+    closing: watch::Receiver<Option<Closing>>,
 }
 
 async fn next(renewed: &mut Option<mpsc::Receiver<Listener>>) -> Option<Listener> {
@@ -175,7 +205,7 @@ impl Server {
         // Connections that have ended, but were not yet removed from the set, do not count.
         while self.connections.try_join_next().is_some() {}
         if self.connections.len() < self.most {
-            self.connections.spawn(connection::serve(stream, Arc::clone(&self.shared), self.draining.clone()));
+            self.connections.spawn(connection::serve(stream, Arc::clone(&self.shared), self.closing.clone()));
             return;
         }
         tracing::warn!(most = self.most, "a client is refused: too many connections");

@@ -1,7 +1,7 @@
 //! One request on its way: its turn, its deadline, its cancellation, the job that it waits for, its one answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -10,6 +10,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 
+use super::Closing;
 use super::follow::hear;
 use super::methods::{self, Backend, Reply, RunningCall};
 use super::outbox::Outbox;
@@ -25,13 +26,6 @@ use protocol::table::{AnyCall, Deadline, Pool};
 /// Shortest time between two progress notifications of one request.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long running requests may go on when the daemon stops, before they are answered with an error. The daemon is to
-/// end within two seconds, unless a model still owes answers: the engine awaits them after that.
-pub(super) const GRACE: Duration = Duration::from_millis(300);
-
-/// The same when the daemon restarts itself, which need not happen at once: as long as a search may take.
-pub(super) const LONG_GRACE: Duration = Duration::from_secs(10);
-
 /// The client of waits whose number is already bounded for each connection.
 const NOBODY: usize = 0;
 
@@ -40,8 +34,6 @@ pub(super) struct Shared {
     backend: Arc<dyn Backend>,
     query_timeout: Duration,
     pools: Pools,
-    /// How long running requests may go on when the daemon stops; [`GRACE`] unless set.
-    grace: OnceLock<Duration>,
 }
 
 /// Cancels the work when the task that waits for it is dropped.
@@ -56,17 +48,7 @@ impl Drop for StopOnDrop {
 impl Shared {
     pub(super) fn new(backend: impl Backend + 'static, query_timeout: Duration) -> Self {
         let backend = Arc::new(backend);
-        Shared { backend, query_timeout, pools: Pools::new(), grace: OnceLock::new() }
-    }
-
-    pub(super) fn grace(&self) -> Duration {
-        self.grace.get().copied().unwrap_or(GRACE)
-    }
-
-    /// To be called before connections hear that the daemon stops.
-    pub(super) fn set_grace(&self, grace: Duration) {
-        // The daemon stops once.
-        let _ = self.grace.set(grace);
+        Shared { backend, query_timeout, pools: Pools::new() }
     }
 
     pub(super) fn backend(&self) -> &dyn Backend {
@@ -169,7 +151,7 @@ pub(super) struct Accepted {
     shared: Arc<Shared>,
     outbox: Arc<Outbox>,
     running: Arc<Running>,
-    draining: watch::Receiver<bool>,
+    closing: watch::Receiver<Option<Closing>>,
     id: Option<Id>,
     call: RunningCall,
     cancel: Cancel,
@@ -183,13 +165,13 @@ impl Accepted {
         shared: Arc<Shared>,
         outbox: Arc<Outbox>,
         running: Arc<Running>,
-        draining: watch::Receiver<bool>,
+        closing: watch::Receiver<Option<Closing>>,
         id: Option<Id>,
         call: RunningCall,
     ) -> Self {
         let cancel = Cancel::new();
         let (key, stopped) = running.begin(id.clone(), cancel.clone());
-        Accepted { shared, outbox, running, draining, id, call, cancel, key, stopped }
+        Accepted { shared, outbox, running, closing, id, call, cancel, key, stopped }
     }
 
     /// Carries the request out and queues its one answer.
@@ -250,7 +232,7 @@ impl Accepted {
                     biased;
                     stopped = &mut self.stopped => Err(stopped.unwrap_or_else(|_| CallError::Stopping.into())),
                     job = waiting => envelope::body(&job?),
-                    _ = self.draining.wait_for(|draining| *draining) => Err(CallError::Stopping.into()),
+                    _ = self.closing.wait_for(Option::is_some) => Err(CallError::Stopping.into()),
                 }
             }
         }

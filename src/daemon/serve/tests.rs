@@ -16,8 +16,9 @@ use tokio::task::JoinHandle;
 
 use super::connection;
 use super::methods::{Backend, Reply, RunningCall};
-use super::request::{GRACE, Shared};
+use super::request::Shared;
 use super::results::WatchAnswer;
+use super::{Closing, Ending, GRACE};
 use crate::daemon::config::ServeConfig;
 use engine::handle::{CallError, Cancel};
 use protocol::envelope::{RpcError, body};
@@ -80,9 +81,9 @@ impl Fake {
 
     fn connect_to(shared: &Arc<Shared>) -> Client {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let (drain, draining) = watch::channel(false);
-        let server = tokio::spawn(connection::serve(theirs, Arc::clone(shared), draining));
-        Client { stream: BufReader::new(ours), server, drain }
+        let (close, closing) = watch::channel(None);
+        let server = tokio::spawn(connection::serve(theirs, Arc::clone(shared), closing));
+        Client { stream: BufReader::new(ours), server, close }
     }
 
     /// So much of the job is done, which a notice tells.
@@ -180,10 +181,15 @@ fn job(done: u64) -> Job {
 pub(super) struct Client {
     pub(super) stream: BufReader<UnixStream>,
     pub(super) server: JoinHandle<()>,
-    pub(super) drain: watch::Sender<bool>,
+    close: watch::Sender<Option<Closing>>,
 }
 
 impl Client {
+    /// The daemon stops.
+    pub(super) fn closes(&self) {
+        self.close.send(Some(Closing::begin(GRACE))).unwrap();
+    }
+
     pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.get_mut().write_all(bytes.as_ref()).await.unwrap();
     }
@@ -334,7 +340,7 @@ async fn a_daemon_that_ends_answers_also_what_waits_for_a_slot() {
         client.ask(id, "search", json!({ "query": "slow", "fresh": true })).await;
     }
     fake.until("eight requests", |seen| seen.running.load(Ordering::SeqCst) == 8).await;
-    client.drain.send(true).unwrap();
+    client.closes();
     let mut answered = Vec::new();
     for _ in 0..12 {
         let (id, code) = client.error().await;
@@ -480,7 +486,7 @@ async fn draining_answers_what_has_arrived_and_ends_what_would_not() {
     client.ask("slow", "search", json!({ "query": "slow" })).await;
     fake.until("the search", |seen| seen.running.load(Ordering::SeqCst) == 1).await;
     client.send(line("late", "ping", json!({}))).await;
-    client.drain.send(true).unwrap();
+    client.closes();
     let start = Instant::now();
     assert_eq!(client.next().await.unwrap()["id"], "late");
     assert_eq!(client.error().await, (json!("slow"), 1001));
@@ -502,8 +508,13 @@ impl Daemon {
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let (stop, stopped) = oneshot::channel();
         let backend = fake.clone();
-        let server =
-            tokio::spawn(async move { super::run(listener, backend, &limits, async { drop(stopped.await) }).await });
+        let server = tokio::spawn(async move {
+            super::run(listener, backend, &limits, async {
+                drop(stopped.await);
+                Ending::Stops
+            })
+            .await
+        });
         Daemon { dir, stop, server }
     }
 

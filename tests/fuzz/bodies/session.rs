@@ -131,8 +131,8 @@ impl Session {
         let Expected { mut ids, subscribes, is_http } = Expected::of(&sent);
 
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
-        let (_drain, draining) = watch::channel(false);
-        let server = tokio::spawn(connection::serve(theirs, Arc::clone(&self.shared), draining));
+        let (_close, closing) = watch::channel(None);
+        let server = tokio::spawn(connection::serve(theirs, Arc::clone(&self.shared), closing));
         let (read, write) = ours.into_split();
         // Beside the reading, as the server reads no more while nobody takes its answers.
         let writer = tokio::spawn(send(write, sent, piece));

@@ -232,7 +232,7 @@ async fn a_half_closed_client_goes_on_watching_until_it_leaves_or_the_daemon_sto
     client.results().await;
     fake.show(&[("a", "one")]);
     assert_eq!(chunks(&client.results().await), ["a"]);
-    client.drain.send(true).unwrap();
+    client.closes();
     assert_eq!(client.next().await, None);
     tokio::time::timeout(PATIENCE, client.server).await.unwrap().unwrap();
 }
