@@ -27,10 +27,8 @@ reindexing that costs only after the user has seen the estimate and confirmed.";
 enum Acts {
     /// Reads what is indexed.
     Reads,
-    /// Has a model write something, which may cost.
+    /// Has a model write something, or contexts made anew, which may cost.
     Asks,
-    /// Makes the index anew.
-    Rebuilds,
 }
 
 /// A tool: its name and description, what it takes and gives, and the function that runs it.
@@ -46,134 +44,128 @@ pub(super) struct ToolRow {
     pub(super) run: Run,
 }
 
+/// A tool: name, title and description, how it acts, what it takes, perhaps what it gives, and the function that does it;
+/// perhaps one that looks at the arguments before they are read.
+macro_rules! tool {
+    ($name:literal, $title:literal, $about:literal, $acts:ident, $takes:ty $(=> $gives:ty)?, $run:path $(, $look:path)?) => {
+        ToolRow {
+            name: $name,
+            title: $title,
+            about: $about,
+            acts: Acts::$acts,
+            takes: schema::of::<$takes>,
+            gives: tool!(gives $($gives)?),
+            run: |given, caller| {
+                Box::pin(async move {
+                    $(let given = $look(given)?;)?
+                    $run(read::<$takes>(given)?, caller).await
+                })
+            },
+        }
+    };
+    (gives) => { None };
+    (gives $gives:ty) => { Some(schema::shape::<$gives>) };
+}
+
 /// The tools that are listed. Only one of them searches: a model that is shown two must guess between them.
 static ROWS: &[ToolRow] = &[
-    ToolRow {
-        name: "search_with_contextual_retrieval",
-        title: "Search notes",
-        about: "Searches the user's notes by words and meaning. Gives the best passages, each with what situates it in \
-                its note, and what is known of the note.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Search>,
-        gives: Some(schema::shape::<results::Found>),
-        run: |given, caller| Box::pin(async move { search::passages(read(search::with_limit(given)?)?, caller).await }),
-    },
-    ToolRow {
-        name: "read_note",
-        title: "Read a note",
-        about: "Reads a note, or lines of it, as it is on disk now.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Read>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { read_note(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "grep_notes",
-        title: "Find lines",
-        about: "Finds every line that matches a pattern, with its number.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Grep>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { grep::lines(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "related_notes",
-        title: "Related notes",
-        about: "Finds notes that are about the same as a note, as lines of one, or as any text.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Related>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { search::related(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "list_names",
-        title: "List names",
-        about: "Lists tags, folders, notes, types or properties, for filters.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Names>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { list_names(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "recent_notes",
-        title: "Recent notes",
-        about: "Lists the notes that were changed last, newest first, a page at a time.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Recent>,
-        gives: Some(schema::shape::<results::RecentNotes>),
-        run: |given, caller| Box::pin(async move { recent(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "ask",
-        title: "Ask the notes",
-        about: "Has the user's own model answer a question from the notes, with citations. It may cost the user money: \
-                searching and reading does not.",
-        acts: Acts::Asks,
-        takes: schema::of::<params::Ask>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { ask(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "vault_status",
-        title: "Status of the vaults",
-        about: "Says which vaults there are, whether the index is current, and what leaves the user's machine.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::OfVault>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { status(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "generate_context_for_chunk",
-        title: "Write a context for a passage",
-        about: "Writes the short context that situates a passage in a document that you give, as is done for the notes. \
-                Nothing is stored. By the user's model, which may cost money, or by a free template.",
-        acts: Acts::Asks,
-        takes: schema::of::<params::Generate>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { generate(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "reindex_with_context",
-        title: "Make contexts anew",
-        about: "Starts a job that indexes a vault, folder or note anew, contexts included. If that costs money, the \
-                answer is an estimate until the user has confirmed it.",
-        acts: Acts::Rebuilds,
-        takes: schema::of::<params::Reindex>,
-        gives: None,
-        run: |given, caller| {
-            Box::pin(async move { reindex::start(read(reindex::without_settings(given)?)?, caller).await })
-        },
-    },
-    ToolRow {
-        name: "get_reindexing_progress",
-        title: "Progress of reindexing",
-        about: "Says how far the running, or the last, reindexing is.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::Progress>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { reindex::progress(read(given)?, caller).await }),
-    },
-    ToolRow {
-        name: "get_contextual_retrieval_stats",
-        title: "Statistics of contexts",
-        about: "Counts chunks and their contexts, and says who wrote them and what they cost.",
-        acts: Acts::Reads,
-        takes: schema::of::<params::OfVault>,
-        gives: None,
-        run: |given, caller| Box::pin(async move { stats(read(given)?, caller).await }),
-    },
+    tool!("search_with_contextual_retrieval", "Search notes",
+        "Searches the user's notes by words and meaning. Gives the best passages, each with what situates it in its \
+         note, and what is known of the note.",
+        Reads, params::Search => results::Found, search::passages, search::with_limit),
+    tool!(
+        "read_note",
+        "Read a note",
+        "Reads a note, or lines of it, as it is on disk now.",
+        Reads,
+        params::Read,
+        read_note
+    ),
+    tool!(
+        "grep_notes",
+        "Find lines",
+        "Finds every line that matches a pattern, with its number.",
+        Reads,
+        params::Grep,
+        grep::lines
+    ),
+    tool!(
+        "related_notes",
+        "Related notes",
+        "Finds notes that are about the same as a note, as lines of one, or as any text.",
+        Reads,
+        params::Related,
+        search::related
+    ),
+    tool!(
+        "list_names",
+        "List names",
+        "Lists tags, folders, notes, types or properties, for filters.",
+        Reads,
+        params::Names,
+        list_names
+    ),
+    tool!("recent_notes", "Recent notes",
+        "Lists the notes that were changed last, newest first, a page at a time.",
+        Reads, params::Recent => results::RecentNotes, recent),
+    tool!(
+        "ask",
+        "Ask the notes",
+        "Has the user's own model answer a question from the notes, with citations. It may cost the user money: \
+         searching and reading does not.",
+        Asks,
+        params::Ask,
+        ask
+    ),
+    tool!(
+        "vault_status",
+        "Status of the vaults",
+        "Says which vaults there are, whether the index is current, and what leaves the user's machine.",
+        Reads,
+        params::OfVault,
+        status
+    ),
+    tool!(
+        "generate_context_for_chunk",
+        "Write a context for a passage",
+        "Writes the short context that situates a passage in a document that you give, as is done for the notes. \
+         Nothing is stored. By the user's model, which may cost money, or by a free template.",
+        Asks,
+        params::Generate,
+        generate
+    ),
+    tool!(
+        "reindex_with_context",
+        "Make contexts anew",
+        "Starts a job that indexes a vault, folder or note anew, contexts included. If that costs money, the answer \
+         is an estimate until the user has confirmed it.",
+        Asks,
+        params::Reindex,
+        reindex::start,
+        reindex::without_settings
+    ),
+    tool!(
+        "get_reindexing_progress",
+        "Progress of reindexing",
+        "Says how far the running, or the last, reindexing is.",
+        Reads,
+        params::Progress,
+        reindex::progress
+    ),
+    tool!(
+        "get_contextual_retrieval_stats",
+        "Statistics of contexts",
+        "Counts chunks and their contexts, and says who wrote them and what they cost.",
+        Reads,
+        params::OfVault,
+        stats
+    ),
 ];
 
 /// Tools that can be called and are not listed: other names, for whoever knows them.
-static UNLISTED: &[ToolRow] = &[ToolRow {
-    name: "search_notes",
-    title: "Search notes",
-    about: "As `search_with_contextual_retrieval`, with each note once.",
-    acts: Acts::Reads,
-    takes: schema::of::<params::Search>,
-    gives: Some(schema::shape::<results::Found>),
-    run: |given, caller| Box::pin(async move { search::notes(read(search::with_limit(given)?)?, caller).await }),
-}];
+static UNLISTED: &[ToolRow] = &[tool!("search_notes", "Search notes",
+        "As `search_with_contextual_retrieval`, with each note once.",
+        Reads, params::Search => results::Found, search::notes, search::with_limit)];
 
 /// The tools as they are listed, in order.
 pub(super) fn all() -> Vec<Tool> {
@@ -202,7 +194,6 @@ fn tool(row: &ToolRow) -> Tool {
         Acts::Reads => annotations.read_only(true).open_world(false),
         // It asks a provider, which is outside; what it takes from the budget does not come back.
         Acts::Asks => annotations.read_only(false).idempotent(false).open_world(true),
-        Acts::Rebuilds => annotations.read_only(false).idempotent(false).open_world(true),
     };
     let tool = Tool::new(row.name, row.about, (row.takes)()).with_title(row.title).with_annotations(annotations);
     match row.gives {
