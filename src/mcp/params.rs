@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use protocol::names::NameKind;
+use protocol::search::Mode;
+
 /// Arguments of `generate_context_for_chunk`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Generate {
@@ -113,25 +116,6 @@ pub(super) enum Include {
     Contextualized,
 }
 
-/// Which lanes answer.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Mode {
-    Hybrid,
-    Lexical,
-    Dense,
-}
-
-impl From<Mode> for protocol::search::Mode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Hybrid => protocol::search::Mode::Hybrid,
-            Mode::Lexical => protocol::search::Mode::Lexical,
-            Mode::Dense => protocol::search::Mode::Dense,
-        }
-    }
-}
-
 /// Arguments of `read_note`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Read {
@@ -192,22 +176,11 @@ pub(super) struct Grep {
     pub(super) limit: Option<usize>,
 }
 
-/// What `list_names` lists.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Named {
-    Tags,
-    Folders,
-    Notes,
-    Types,
-    Properties,
-}
-
 /// Arguments of `list_names`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Names {
     /// Which names.
-    pub(super) what: Named,
+    pub(super) what: NameKind,
     /// Only those that hold this.
     pub(super) like: Option<String>,
     /// The vault by name; all if absent.

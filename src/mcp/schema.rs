@@ -69,6 +69,11 @@ fn simplify(schema: &mut Value) {
                     object.extend(said.map(|said| ("description".to_owned(), said)));
                 }
             }
+            // Words that are explained one by one: what the argument itself says explains them.
+            if let Some(words) = object.get("oneOf").and_then(words) {
+                object.remove("oneOf");
+                object.extend([("type".to_owned(), "string".into()), ("enum".to_owned(), words)]);
+            }
             if let Some(Value::Array(values)) = object.get_mut("enum") {
                 values.retain(|value| !value.is_null());
             }
@@ -87,6 +92,11 @@ fn simplify(schema: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(simplify),
         _ => {}
     }
+}
+
+/// The words that alternatives are, if each is one.
+fn words(alternatives: &Value) -> Option<Value> {
+    alternatives.as_array()?.iter().map(|one| one.get("const").cloned()).collect()
 }
 
 /// Arguments as a model writes them: 10.0 for 10, and `null` for what is not said.

@@ -5,18 +5,11 @@ use crate::mcp::caller::Caller;
 use crate::mcp::daemon::Trouble;
 use crate::mcp::{clean, params, show};
 use protocol::hit::LinkedNotes;
-use protocol::names::{NameKind, NamesRequest};
+use protocol::names::NamesRequest;
 
 /// `list_names`, as text alone.
 pub(in crate::mcp) async fn names(asked: params::Names, caller: &Caller) -> Result<ToolResult, Trouble> {
     let params::Names { what, like, vault: of, limit } = asked;
-    let what = match what {
-        params::Named::Tags => NameKind::Tags,
-        params::Named::Folders => NameKind::Folders,
-        params::Named::Notes => NameKind::Notes,
-        params::Named::Types => NameKind::Types,
-        params::Named::Properties => NameKind::Properties,
-    };
     let asked = NamesRequest { what, like, vault: vault(of.as_ref()), limit, ..NamesRequest::default() };
     let found = caller.call(asked).await?;
     let mut lines = Vec::with_capacity(found.names.len());

@@ -9,8 +9,9 @@ use super::super::results::{Found, FoundPassage, Linked, Metadata, Omitted, TRUS
 use super::super::{clean, resources, show, size};
 use super::{ToolResult, decimal, lines, names, vault};
 use protocol::hit::{Hit, LinkedNotes};
-use protocol::search::{BoostWeights, TimeAsked};
-use protocol::search::{Contextual, Group, Include, Mode, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
+use protocol::search::{
+    BoostWeights, Contextual, Group, Include, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest, TimeAsked,
+};
 
 /// Hits unless the caller says otherwise.
 const USUAL: usize = 10;
@@ -80,7 +81,7 @@ pub(in crate::mcp) async fn passages(asked: Search, caller: &Caller) -> Result<T
         contextual: asked.contextual.map(Contextual::Flag),
         vault: vault(asked.vault.as_ref()),
         filter: filter(asked.filters.as_ref()),
-        mode: asked.mode.map(Mode::from),
+        mode: asked.mode,
         window_chars: Some(WINDOW),
         include,
         boosts: asked.recency.map(|recency| BoostWeights { recency: Some(recency), ..BoostWeights::default() }),
