@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
-use super::daemon::{Daemon, Listener, Trouble};
+use super::daemon::{Daemon, Trouble, Waiting};
 use protocol::table::Call;
 
 /// The least time between two progress notifications of one request.
@@ -20,7 +20,7 @@ pub(super) struct Caller {
     pub(super) daemon: Daemon,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
-    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    waiting: Waiting,
     left: Arc<AtomicBool>,
 }
 
@@ -32,14 +32,14 @@ impl Caller {
             daemon,
             peer: context.peer.clone(),
             token: context.meta.get_progress_token(),
-            goes_on: Arc::new(move || !cancelled.is_cancelled()),
+            waiting: Waiting { goes_on: Arc::new(move || !cancelled.is_cancelled()), read: None },
             left,
         }
     }
 
     /// Whether the client still waits.
     pub(super) fn goes_on(&self) -> bool {
-        (self.goes_on)()
+        (self.waiting.goes_on)()
     }
 
     /// Whether the client no longer waits because it has gone, rather than cancelled the call.
@@ -49,14 +49,13 @@ impl Caller {
 
     /// Calls the daemon on behalf of this client.
     pub(super) async fn call<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
-        self.daemon.call(call, Arc::new(Waiting { goes_on: self.goes_on.clone(), read: None })).await
+        self.daemon.call(call, self.waiting.clone()).await
     }
 
     /// The same, with the length of the answer's text as progress while it comes.
     pub(super) async fn call_told<C: Call<Answer: Send>>(&self, call: C) -> Result<C::Answer, Trouble> {
         let (sender, mut pieces) = unbounded_channel::<usize>();
-        let read = self.token.is_some().then_some(sender);
-        let listener = Arc::new(Waiting { goes_on: self.goes_on.clone(), read });
+        let waiting = Waiting { read: self.token.is_some().then_some(sender), ..self.waiting.clone() };
         let tell = async {
             let (mut sum, mut told) = (0, None::<Instant>);
             while let Some(piece) = pieces.recv().await {
@@ -67,8 +66,8 @@ impl Caller {
                 }
             }
         };
-        // The sender is dropped with the listener, so `tell` ends when the call has ended.
-        tokio::join!(self.daemon.call(call, listener), tell).0
+        // The sender is dropped with what waits, so `tell` ends when the call has ended.
+        tokio::join!(self.daemon.call(call, waiting), tell).0
     }
 
     /// Reports progress, if the client asked for it; `done` must grow.
@@ -78,22 +77,5 @@ impl Caller {
         param.total = total;
         // A client that has gone need not be told.
         let _ = self.peer.notify_progress(param).await;
-    }
-}
-
-struct Waiting {
-    goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
-    read: Option<UnboundedSender<usize>>,
-}
-
-impl Listener for Waiting {
-    fn text(&self, piece: &str) {
-        if let Some(read) = &self.read {
-            let _ = read.send(piece.chars().count());
-        }
-    }
-
-    fn goes_on(&self) -> bool {
-        (self.goes_on)()
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedSender;
 
 use protocol::audience::Audience;
 use protocol::client::{Client, ClientError, Discovery, Remote};
@@ -26,13 +27,19 @@ const OPENING: Duration = Duration::from_secs(5);
 /// Features that a daemon must know: one keeps private notes private, the other is what searches ask for.
 const NEEDED: [&str; 2] = ["audience", "include"];
 
-/// Hears of a call while it runs, and says whether it should go on. Called on a thread that may block.
-pub(super) trait Listener: Send + Sync {
-    /// Text of the answer has come.
-    fn text(&self, _piece: &str) {}
+/// Who waits for a call.
+#[derive(Clone)]
+pub(super) struct Waiting {
     /// Whether the client still waits.
-    fn goes_on(&self) -> bool {
-        true
+    pub(super) goes_on: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Hears how many characters of the answer have come.
+    pub(super) read: Option<UnboundedSender<usize>>,
+}
+
+impl Waiting {
+    /// For a call that nobody cancels, nor reads while it comes.
+    pub(super) fn to_the_end() -> Waiting {
+        Waiting { goes_on: Arc::new(|| true), read: None }
     }
 }
 
@@ -54,29 +61,29 @@ impl Daemon {
     }
 
     /// Makes a call; the error is a message for the assistant.
-    pub(super) async fn call<C>(&self, call: C, listener: Arc<dyn Listener>) -> Result<C::Answer, Trouble>
+    pub(super) async fn call<C>(&self, call: C, waiting: Waiting) -> Result<C::Answer, Trouble>
     where
         C: Call<Answer: Send>,
     {
         let turns = if asks_a_model::<C>() { &self.model_turns } else { &self.turns };
         let Ok(_turn) = turns.acquire().await else { return Err(Trouble::internal("the bridge is ending")) };
         let daemon = self.clone();
-        let asked = tokio::task::spawn_blocking(move || daemon.ask(&for_an_assistant(&call)?, &*listener));
+        let asked = tokio::task::spawn_blocking(move || daemon.ask(&for_an_assistant(&call)?, &waiting));
         asked.await.unwrap_or_else(|_| Err(Trouble::internal("the call met a fault and was given up")))
     }
 
-    fn ask<C: Call>(&self, call: &C, listener: &dyn Listener) -> Result<C::Answer, Trouble> {
+    fn ask<C: Call>(&self, call: &C, waiting: &Waiting) -> Result<C::Answer, Trouble> {
         let began = Instant::now();
         let mut again = true;
         loop {
-            match self.once(call, listener) {
+            match self.once(call, waiting) {
                 // The daemon restarted during a call: the next daemon is there, or about to be.
-                Err(ClientError::Closed) if again && may_repeat::<C>() && listener.goes_on() => again = false,
+                Err(ClientError::Closed) if again && may_repeat::<C>() && (waiting.goes_on)() => again = false,
                 Err(ClientError::Remote(remote))
                     if (is_opening(&remote) || is_stopping(&remote) && may_repeat::<C>())
                         && began.elapsed() < OPENING =>
                 {
-                    if !listener.goes_on() {
+                    if !(waiting.goes_on)() {
                         return Err(Daemon::trouble(ClientError::Remote(remote)));
                     }
                     std::thread::sleep(Duration::from_millis(100));
@@ -86,7 +93,7 @@ impl Daemon {
         }
     }
 
-    fn once<C: Call>(&self, call: &C, listener: &dyn Listener) -> Result<C::Answer, ClientError> {
+    fn once<C: Call>(&self, call: &C, waiting: &Waiting) -> Result<C::Answer, ClientError> {
         let mut client = Client::connect(&self.discovery)?;
         let welcome = client.hello()?;
         if let Some(unknown) = NEEDED.iter().find(|feature| !welcome.knows(feature)) {
@@ -98,7 +105,11 @@ impl Daemon {
         if asks_a_model::<C>() {
             client.set_timeout(Some(MODEL_PATIENCE));
         }
-        client.ask_with_text(call, &mut |piece| listener.text(piece), &|| listener.goes_on())?.read()
+        let mut on_text = |piece: &str| {
+            // A client that does not want progress has no reader.
+            let _ = waiting.read.as_ref().map(|read| read.send(piece.chars().count()));
+        };
+        client.ask_with_text(call, &mut on_text, &*waiting.goes_on)?.read()
     }
 
     /// What to tell an assistant of an error: what happened, and what its user can do.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::super::caller::Caller;
-use super::super::daemon::Trouble;
+use super::super::daemon::{Trouble, Waiting};
 use super::super::params::{Progress, Reindex};
 use super::super::results::{Cost, HowFar, Reindexed, Reindexing};
 use super::{ToolResult, decimal, vault};
@@ -167,7 +167,7 @@ async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<To
         }
         if !caller.goes_on() {
             // The client has cancelled the call, which ends the job; what is done stays. No client reads the result.
-            let _ = caller.daemon.call(CancelRequest::of_job(id), std::sync::Arc::new(Nobody)).await;
+            let _ = caller.daemon.call(CancelRequest::of_job(id), Waiting::to_the_end()).await;
             return done(plan.of_job(&now, "cancelled", format!("Job {id} was cancelled.")));
         }
         let found = match find(Some(id), caller).await {
@@ -195,10 +195,6 @@ async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<To
         tokio::time::sleep(LOOK).await;
     }
 }
-
-struct Nobody;
-
-impl super::super::daemon::Listener for Nobody {}
 
 pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result<ToolResult, Trouble> {
     if let Some(job) = find(asked.job, caller).await? {

@@ -14,10 +14,6 @@ use protocol::envelope::{ErrorKind, RpcError};
 use protocol::jobs::{RebuildRequest, SyncRequest};
 use protocol::status::StatusRequest;
 
-struct Waits;
-
-impl Listener for Waits {}
-
 /// A daemon that is asked by all; `answer` says how a call is answered, and `None` that it ends instead.
 fn daemon(answer: impl Fn() -> Option<RpcError> + Send + 'static) -> (Daemon, Arc<Mutex<Vec<String>>>) {
     let dir = tempfile::tempdir().unwrap().keep();
@@ -54,7 +50,7 @@ fn serve(mut stream: UnixStream, answer: &dyn Fn() -> Option<RpcError>, heard: &
 /// How often a daemon hears a call that it never answers as it should.
 fn heard<C: Call>(call: &C, answer: impl Fn() -> Option<RpcError> + Send + 'static) -> usize {
     let (daemon, heard) = daemon(answer);
-    assert!(daemon.ask(call, &Waits).is_err());
+    assert!(daemon.ask(call, &Waiting::to_the_end()).is_err());
     let heard = heard.lock().unwrap();
     assert!(heard.iter().all(|method| method == C::METHOD.name()), "{heard:?}");
     heard.len()
