@@ -41,11 +41,6 @@ enum Done {
 }
 
 impl Undo {
-    /// Whether nothing was done.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Creates a folder and those above it.
     pub fn folder(&mut self, path: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();

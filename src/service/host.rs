@@ -115,6 +115,11 @@ impl Ran {
         self.code == Some(0)
     }
 
+    /// What it said, or its complaint.
+    pub fn outcome(self) -> Result<String, String> {
+        if self.is_ok() { Ok(self.out) } else { Err(self.complaint()) }
+    }
+
     /// Its own words on what went wrong, in one line.
     pub fn complaint(&self) -> String {
         let said = if self.err.trim().is_empty() { &self.out } else { &self.err };

@@ -99,11 +99,8 @@ pub(super) fn unload(places: &Places) -> Result<(), String> {
 }
 
 fn schtasks(places: &Places, arguments: &[&str]) -> Result<(), String> {
-    match host::run(places.command("schtasks").args(arguments)) {
-        Ok(ran) if ran.is_ok() => Ok(()),
-        Ok(ran) => Err(ran.complaint()),
-        Err(error) => Err(error.to_string()),
-    }
+    let ran = host::run(places.command("schtasks").args(arguments));
+    ran.map_err(|error| error.to_string())?.outcome().map(drop)
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ impl Manager {
     /// `systemctl --user …`; what it said, or what went wrong.
     pub fn systemctl(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = self.places.command("systemctl");
-        let ran = host::run(command.arg("--user").args(arguments)).map_err(|error| format!("systemctl: {error}"))?;
-        if ran.is_ok() { Ok(ran.out) } else { Err(ran.complaint()) }
+        let ran = host::run(command.arg("--user").args(arguments));
+        ran.map_err(|error| format!("systemctl: {error}"))?.outcome()
     }
 
     /// Whether a unit with these properties can start here.
@@ -116,8 +116,8 @@ impl Manager {
         for property in properties {
             command.args(["-p", property]);
         }
-        let ran = host::run_within(command.arg("/bin/true"), TRIAL_PATIENCE).map_err(|error| error.to_string())?;
-        if ran.is_ok() { Ok(()) } else { Err(ran.complaint()) }
+        let ran = host::run_within(command.arg("/bin/true"), TRIAL_PATIENCE);
+        ran.map_err(|error| error.to_string())?.outcome().map(drop)
     }
 
     /// Whether this user's services run without a login; `None` if that cannot be told.
@@ -128,8 +128,8 @@ impl Manager {
 
     /// Makes this user's services run without a login.
     pub fn linger(&self) -> Result<(), String> {
-        let ran = host::run(self.places.command("loginctl").arg("enable-linger")).map_err(|error| error.to_string())?;
-        if ran.is_ok() { Ok(()) } else { Err(ran.complaint()) }
+        let ran = host::run(self.places.command("loginctl").arg("enable-linger"));
+        ran.map_err(|error| error.to_string())?.outcome().map(drop)
     }
 }
 
