@@ -25,13 +25,13 @@ use protocol::folders;
 use protocol::status::RunState;
 
 use config::{Config, Loaded, Overrides, config_file};
-use reload::{Arguments, READ_WITHIN, Reading};
+use reload::{Arguments, READ_WITHIN, Reloading};
 use relocate::Relocation;
 use sandbox::converter::Converter;
 use sandbox::successor::Keeper;
 use sandbox::{Closed, Rules};
 use serve::bind::{self, BindError, Bound, DataLock};
-use serve::{Door, Ending, keep};
+use serve::{Door, Shutdown, keep};
 use signals::{Signals, Told};
 use strange::Strange;
 use told::{Tell, tell};
@@ -147,11 +147,11 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
             kept.abort();
             if keeper.is_some() && handle.wants_restart() {
                 tell(Tell::Reloading);
-                Ending::Restarts
+                Shutdown::Restarts
             } else {
                 tell(Tell::Stopping);
                 bound.retire();
-                Ending::Stops
+                Shutdown::Stops
             }
         };
         let served = serve::serve(door, handle.clone(), &serve_config, shutdown).await;
@@ -236,8 +236,8 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     }
     let rules = rules.granted();
     sandbox::landlock::enter(config, &rules);
-    let reading = Reading { arguments, file, socket: socket.to_owned(), began: config.clone(), rules, keeper };
-    reload::in_time(move || reading.read(), READ_WITHIN)
+    let reloading = Reloading { arguments, file, socket: socket.to_owned(), began: config.clone(), rules, keeper };
+    reload::in_time(move || reloading.read(), READ_WITHIN)
 }
 
 /// Resolves when the daemon is to stop: the user or the system says so, or the engine ended (a client's `shutdown`).

@@ -57,7 +57,7 @@ pub(super) fn in_time(
 }
 
 /// What is kept to read the configuration again.
-pub(super) struct Reading {
+pub(super) struct Reloading {
     pub(super) arguments: Arguments,
     pub(super) file: PathBuf,
     pub(super) socket: PathBuf,
@@ -69,7 +69,7 @@ pub(super) struct Reading {
     pub(super) keeper: Option<Arc<Keeper>>,
 }
 
-impl Reading {
+impl Reloading {
     /// Reads the configuration as it is now.
     pub(super) fn read(&self) -> Result<Settings, NotTaken> {
         let mut source = SettingsSource::of(self.file.clone());

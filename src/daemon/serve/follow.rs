@@ -11,7 +11,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::outbox::{Outbox, Slot};
-use super::request::Shared;
+use super::request::{Shared, hear};
 use super::results::{self, OpenWatch, ShownResults};
 use index::search::filter::is_vault;
 use protocol::envelope;
@@ -82,17 +82,6 @@ pub(super) async fn follow(
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
-    }
-}
-
-/// The next notice; `None` if none comes until `by`.
-pub(super) async fn hear(
-    notices: &mut Receiver<Arc<Notice>>,
-    by: Option<Instant>,
-) -> Option<Result<Arc<Notice>, RecvError>> {
-    match by {
-        None => Some(notices.recv().await),
-        Some(by) => tokio::time::timeout_at(by.into(), notices.recv()).await.ok(),
     }
 }
 

@@ -76,15 +76,9 @@ pub struct Door {
     pub handed_over: bool,
 }
 
-impl From<Listener> for Door {
-    fn from(listener: Listener) -> Self {
-        Door { listener, renewed: None, handed_over: false }
-    }
-}
-
 /// What becomes of the daemon when it no longer serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Shutdown {
     /// It stops.
     Stops,
     /// This very process goes on as another daemon ([`super::sandbox::successor`]): clients that wait are left to it, as
@@ -115,21 +109,21 @@ impl Closing {
 /// # Errors
 /// Only what makes the listener useless; a client that fails does not concern the others.
 pub async fn serve(
-    door: impl Into<Door>,
+    door: Door,
     handle: Handle,
     limits: &ServeConfig,
-    shutdown: impl Future<Output = Ending>,
+    shutdown: impl Future<Output = Shutdown>,
 ) -> io::Result<()> {
     run(door, handle, limits, shutdown).await
 }
 
 async fn run(
-    door: impl Into<Door>,
+    door: Door,
     backend: impl Backend + 'static,
     limits: &ServeConfig,
-    shutdown: impl Future<Output = Ending>,
+    shutdown: impl Future<Output = Shutdown>,
 ) -> io::Result<()> {
-    let Door { mut listener, mut renewed, handed_over } = door.into();
+    let Door { mut listener, mut renewed, handed_over } = door;
     let (close, closing) = watch::channel(None);
     let mut server = Server {
         shared: Arc::new(Shared::new(backend, limits.query_timeout)),
@@ -139,10 +133,10 @@ async fn run(
         closing,
     };
     tokio::pin!(shutdown);
-    let ending = loop {
+    let how = loop {
         tokio::select! {
             biased;
-            ending = &mut shutdown => break ending,
+            how = &mut shutdown => break how,
             Some(_) = server.connections.join_next() => {}
             Some(fresh) = next(&mut renewed) => {
                 server.sweep(&listener).await;
@@ -154,11 +148,11 @@ async fn run(
             },
         }
     };
-    let (grace, drain) = match ending {
-        Ending::Stops => (GRACE, DRAIN),
-        Ending::Restarts => (LONG_GRACE, LONG_GRACE + DRAIN),
+    let (grace, drain) = match how {
+        Shutdown::Stops => (GRACE, DRAIN),
+        Shutdown::Restarts => (LONG_GRACE, LONG_GRACE + DRAIN),
     };
-    if !handed_over && ending == Ending::Stops {
+    if !handed_over && how == Shutdown::Stops {
         server.sweep(&listener).await;
     }
     drop(listener);

@@ -11,7 +11,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 
 use super::Closing;
-use super::follow::hear;
 use super::methods::{self, Backend, Reply, RunningCall};
 use super::outbox::Outbox;
 use super::pool::Pools;
@@ -103,22 +102,16 @@ struct Entry {
 }
 
 impl Running {
-    fn with<R>(&self, act: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
-        act(&mut self.0.lock())
-    }
-
     fn begin(&self, id: Option<Id>, cancel: Cancel) -> (u64, oneshot::Receiver<RpcError>) {
         let (stop, stopped) = oneshot::channel();
-        let key = self.with(|entries| {
-            let key = entries.last().map_or(0, |last| last.key + 1);
-            entries.push(Entry { key, id, cancel, stop: Some(stop) });
-            key
-        });
+        let mut entries = self.0.lock();
+        let key = entries.last().map_or(0, |last| last.key + 1);
+        entries.push(Entry { key, id, cancel, stop: Some(stop) });
         (key, stopped)
     }
 
     fn end(&self, key: u64) {
-        self.with(|entries| entries.retain(|entry| entry.key != key));
+        self.0.lock().retain(|entry| entry.key != key);
     }
 
     /// Ends the requests of that id with error 1003; returns whether there was one.
@@ -132,17 +125,15 @@ impl Running {
     }
 
     fn stop(&self, which: impl Fn(&Entry) -> bool, error: &RpcError) -> bool {
-        self.with(|entries| {
-            let mut any = false;
-            for entry in entries.iter_mut().filter(|entry| which(entry)) {
-                entry.cancel.cancel();
-                if let Some(stop) = entry.stop.take() {
-                    // A request that has just been answered no longer listens.
-                    any |= stop.send(error.clone()).is_ok();
-                }
+        let mut any = false;
+        for entry in self.0.lock().iter_mut().filter(|entry| which(entry)) {
+            entry.cancel.cancel();
+            if let Some(stop) = entry.stop.take() {
+                // A request that has just been answered no longer listens.
+                any |= stop.send(error.clone()).is_ok();
             }
-            any
-        })
+        }
+        any
     }
 }
 
@@ -293,6 +284,17 @@ async fn moved_on(notices: &mut Receiver<Arc<Notice>>, job: u64, by: Option<Inst
             Some(Err(RecvError::Closed)) => return Err(CallError::Stopping.into()),
             None | Some(Ok(_) | Err(RecvError::Lagged(_))) => return Ok(()),
         }
+    }
+}
+
+/// The next notice; `None` if none comes until `by`.
+pub(super) async fn hear(
+    notices: &mut Receiver<Arc<Notice>>,
+    by: Option<Instant>,
+) -> Option<Result<Arc<Notice>, RecvError>> {
+    match by {
+        None => Some(notices.recv().await),
+        Some(by) => tokio::time::timeout_at(by.into(), notices.recv()).await.ok(),
     }
 }
 

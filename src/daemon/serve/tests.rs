@@ -18,7 +18,7 @@ use super::connection;
 use super::methods::{Backend, Reply, RunningCall};
 use super::request::Shared;
 use super::results::WatchAnswer;
-use super::{Closing, Ending, GRACE};
+use super::{Closing, Door, GRACE, Shutdown};
 use crate::daemon::config::ServeConfig;
 use engine::handle::{CallError, Cancel};
 use protocol::envelope::{RpcError, body};
@@ -507,11 +507,11 @@ impl Daemon {
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let (stop, stopped) = oneshot::channel();
-        let backend = fake.clone();
+        let (backend, door) = (fake.clone(), Door { listener, renewed: None, handed_over: false });
         let server = tokio::spawn(async move {
-            super::run(listener, backend, &limits, async {
+            super::run(door, backend, &limits, async {
                 drop(stopped.await);
-                Ending::Stops
+                Shutdown::Stops
             })
             .await
         });
