@@ -96,21 +96,11 @@ impl Watch {
                     .ok_or_else(|| format!("`watch[{i}].token` is a string, or an integer within ±(2^53 - 1)"))?,
             ),
         };
-        let is_search = params.contains_key("query");
         // What is known of a watch is known of either kind; one must not have what is the other's.
-        let unknown = if is_search {
-            params::unknown_of::<SearchRequest>(&params)
+        let shows = if params.contains_key("query") {
+            params::read_arguments(params).map(|request| Watched::Search(Box::new(request)))
         } else {
-            params::unknown_of::<RelatedRequest>(&params)
-        };
-        if let Some(unknown) = unknown {
-            return Err(format!("`watch[{i}]`: {unknown}"));
-        }
-        let params = Value::Object(params);
-        let shows = if is_search {
-            serde_json::from_value(params).map(|request| Watched::Search(Box::new(request)))
-        } else {
-            serde_json::from_value(params).map(|request| Watched::Related(Box::new(request)))
+            params::read_arguments(params).map(|request| Watched::Related(Box::new(request)))
         };
         Ok(Watch { token, shows: shows.map_err(|why| format!("`watch[{i}]`: {why}"))? })
     }

@@ -254,13 +254,6 @@ pub fn read_arguments<T: DeserializeOwned + JsonSchema>(given: Params) -> Result
     T::deserialize(&given).map_err(|error| known.misfit(&given, &error).1)
 }
 
-/// The first of these that parameters of a type do not have, and what they have.
-pub(crate) fn unknown_of<T: JsonSchema>(given: &Params) -> Option<String> {
-    let known = Known::of::<T>();
-    let unknown = known.unknown(given)?;
-    Some(format!("`{}` is not known ({})", unknown.name(), unknown.others()))
-}
-
 /// The parameters of a method.
 pub(crate) fn read<T: DeserializeOwned>(method: &str, known: &Known, params: Params) -> Result<T, RpcError> {
     if let Some(unknown) = known.unknown(&params) {

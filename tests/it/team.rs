@@ -89,7 +89,7 @@ fn what_is_wrong_with_a_team_is_told_where_it_stands() {
         ("[team.handbook]\nurl = \"http://127.0.0.1:1\"\ncollection = \"a/b\"\n", ": write a name of letters"),
         (
             "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = \"http://127.0.0.1:2\"\ncollection = \"a\"\n",
-            "write a list of addresses",
+            "write a list, such as `replicas = [",
         ),
         (
             "[team.handbook]\nurl = \"http://127.0.0.1:1\"\nreplicas = [\"http://qdrant.example.org\"]\ncollection = \"a\"\n",

@@ -10,6 +10,7 @@ use context::settings::{ExpansionChoice, KeyConfig, NO_BEDROCK, Provider};
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
+use protocol::nearest::nearest;
 use provider::hub::ModelId;
 
 /// A problem for each relation that does not hold.
@@ -274,7 +275,7 @@ impl Check<'_> {
         let names: Vec<&str> = engine.teams.keys().map(String::as_str).collect();
         let unknown = engine.vaults.iter().filter_map(|vault| {
             let team = vault.publish.as_deref().filter(|team| !names.contains(team))?;
-            let near = units::nearest(team, &names).map_or_else(
+            let near = nearest(team, names.iter().copied()).map_or_else(
                 || format!("write `[team.{}]` with its `url` and `collection`", team.escape_debug()),
                 |near| format!("did you mean `{near}`?"),
             );

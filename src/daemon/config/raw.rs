@@ -11,8 +11,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, KEYS, Key, PROMPT_KEYS, SECTIONS, TEAM, TEAM_KEYS, VAULT, VAULT_KEYS};
-use super::units::{Placed, Value, listed, nearest};
+use super::units::{Placed, Value, listed};
 use super::{Problem, units};
+use protocol::nearest::nearest;
 
 /// Tables for other ways of writing contexts beside the one in force, each under a name.
 const GENERATION: &str = "generation";
@@ -157,20 +158,7 @@ impl<'a> Reader<'a> {
             let name = key.get_ref().as_ref();
             let is_section = SECTIONS.iter().any(|(section, _)| *section == name);
             match value.get_ref() {
-                DeValue::Array(items) if name == VAULT => {
-                    for item in items {
-                        match item.get_ref().as_table() {
-                            Some(table) => {
-                                let vault = self.table(self.placed(String::new(), &item.span()), VAULT, VAULT, table);
-                                raw.vaults.push(vault);
-                            }
-                            None => self.problem(VAULT, &item.span(), "write `[[vault]]` with its keys below"),
-                        }
-                    }
-                }
-                _ if name == VAULT => {
-                    self.problem(VAULT, &key.span(), "write `[[vault]]`, with two brackets: there may be several");
-                }
+                rows if name == VAULT => raw.vaults = self.rows(VAULT, &key.span(), rows),
                 DeValue::Table(table) if name == GENERATION => {
                     raw.generations = self.tables(GENERATION, CONTEXT, table);
                 }
@@ -192,7 +180,7 @@ impl<'a> Reader<'a> {
     fn section(&mut self, section: &str, table: &DeTable<'_>, raw: &mut RawConfig) {
         for (key, value) in in_order(table) {
             match (section, key.get_ref().as_ref(), value.get_ref()) {
-                (CONTEXT, PROMPT, _) => self.prompts(value, raw),
+                (CONTEXT, PROMPT, rows) => raw.prompts = self.rows(keys::PROMPT, &value.span(), rows),
                 (CONTEXT, MODELS, _) => self.models(value, raw),
                 (CHUNK, TYPES, DeValue::Table(table)) => raw.types = self.tables(CHUNK_TYPES, CHUNK, table),
                 (CHUNK, TYPES, _) => self.problem(CHUNK_TYPES, &key.span(), form(CHUNK_TYPES, CHUNK)),
@@ -235,6 +223,19 @@ impl<'a> Reader<'a> {
         found
     }
 
+    /// The tables `[[kind]]`.
+    fn rows(&mut self, kind: &str, span: &Range<usize>, rows: &DeValue<'_>) -> Vec<RawTable> {
+        let Some(rows) = rows.as_array().filter(|rows| rows.iter().all(|row| row.get_ref().is_table())) else {
+            let message = format!("write `[[{kind}]]`, with two brackets, and its keys below: there may be several");
+            self.problem(kind, span, message);
+            return Vec::new();
+        };
+        let tables =
+            rows.iter().filter_map(|row| Some((self.placed(String::new(), &row.span()), row.get_ref().as_table()?)));
+        let tables: Vec<_> = tables.collect();
+        tables.into_iter().map(|(name, table)| self.table(name, kind, kind, table)).collect()
+    }
+
     /// A table of this kind; in problems, `full` precedes the names of its keys.
     fn table(&mut self, name: Placed<String>, kind: &str, full: &str, table: &DeTable<'_>) -> RawTable {
         let known = taken_by(kind);
@@ -248,20 +249,6 @@ impl<'a> Reader<'a> {
             }
         }
         RawTable { name, entries }
-    }
-
-    fn prompts(&mut self, value: &Spanned<DeValue<'_>>, raw: &mut RawConfig) {
-        let items = value.get_ref().as_array();
-        let Some(items) = items.filter(|items| items.iter().all(|item| item.get_ref().is_table())) else {
-            let message = "write `[[context.prompt]]`, with two brackets, and its keys below: there may be several";
-            return self.problem(keys::PROMPT, &value.span(), message);
-        };
-        for item in items {
-            if let Some(table) = item.get_ref().as_table() {
-                let name = self.placed(String::new(), &item.span());
-                raw.prompts.push(self.table(name, keys::PROMPT, keys::PROMPT, table));
-            }
-        }
     }
 
     /// Keeps what the user writes about models as it is: the crate `context`, which reads it, knows its keys.
@@ -305,7 +292,7 @@ impl<'a> Reader<'a> {
     fn unknown_section(&mut self, name: &str, span: &Range<usize>) {
         let mut sections: Vec<&str> = SECTIONS.iter().map(|(section, _)| *section).collect();
         sections.extend([VAULT, TEAM]);
-        let message = nearest(name, &sections).map_or_else(
+        let message = nearest(name, sections.iter().copied()).map_or_else(
             || format!("there is no such section; there is {}", listed(&sections)),
             |near| {
                 format!("there is no such section; did you mean `[{}]`?", if near == VAULT { "[vault]" } else { near })
@@ -353,7 +340,7 @@ pub(super) fn advice(section: &str, name: &str) -> String {
         CHUNK => here.push(TYPES),
         _ => {}
     }
-    if let Some(near) = nearest(name, &here) {
+    if let Some(near) = nearest(name, here.iter().copied()) {
         return format!("did you mean `{near}`?");
     }
     if let Some(key) = KEYS.iter().find(|key| key.name == name) {

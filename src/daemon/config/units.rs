@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::{Opener, paths};
 use note::chunk::Strategy;
+use protocol::nearest::nearest;
 use strum::VariantArray;
 
 /// A value, and where it is in the file.
@@ -279,7 +280,8 @@ pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Res
     let text = string(value)?;
     words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
         let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let near = nearest(&text, &words).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let near =
+            nearest(&text, words.iter().copied()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         format!("{} is not known{near} (there is {})", value.shown(), listed(&words))
     })
 }
@@ -542,15 +544,4 @@ pub(super) fn path(value: &Value) -> Result<PathBuf, String> {
 /// Words as a message lists them.
 pub(super) fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The word that was most likely meant, if any is near.
-pub(super) fn nearest<'a>(typed: &str, words: &[&'a str]) -> Option<&'a str> {
-    let typed = typed.to_lowercase().replace('-', "_");
-    words
-        .iter()
-        .map(|word| (strsim::damerau_levenshtein(&typed, word), *word))
-        .filter(|(distance, word)| *distance <= 1 + word.chars().count().max(typed.chars().count()) / 4)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, word)| word)
 }

@@ -125,7 +125,7 @@ fn watches_are_of_two_kinds_and_errors_say_which() {
     assert!(matches!(watches[0].shows, Watched::Search(_)) && watches[1].shows.note() == Some("a.md"));
     for (wrong, why) in [
         (json!(["x"]), "`watch[0]` is an object"),
-        (json!([{ "query": "x" }, { "query": 1 }]), "`watch[1]`: invalid type"),
+        (json!([{ "query": "x" }, { "query": 1 }]), "`watch[1]`: `query` must be a string, not 1"),
         (json!([{ "query": "x", "token": 1.5 }]), "`watch[0].token`"),
     ] {
         let (message, _) = refused(Method::Subscribe, json!({ "watch": wrong }));

@@ -33,7 +33,7 @@ fn wrong_watches_say_which_and_why() {
         (vec![json!("x")], "`watch[0]` is an object"),
         (vec![json!({ "query": "x" }), json!({})], "`watch[1]`: give exactly one"),
         (vec![json!({ "path": "a", "chunk": "b" })], "exactly one"),
-        (vec![json!({ "query": 1 })], "`watch[0]`: invalid type"),
+        (vec![json!({ "query": 1 })], "`watch[0]`: `query` must be a string, not 1"),
         (vec![json!({ "query": "x", "limit": 0 })], "`limit` must be 1 to 200"),
         (vec![json!({ "query": "x", "token": 1.5 })], "`watch[0].token`"),
         (vec![json!({ "query": "x", "token": 1 }), json!({ "query": "y" })], "the token of another"),
