@@ -47,7 +47,7 @@ pub(super) struct ToolRow {
 /// A tool: name, title and description, how it acts, what it takes, perhaps what it gives, and the function that does it;
 /// perhaps one that looks at the arguments before they are read.
 macro_rules! tool {
-    ($name:literal, $title:literal, $about:literal, $acts:ident, $takes:ty $(=> $gives:ty)?, $run:path $(, $look:path)?) => {
+    ($name:literal $title:literal, $about:literal, $acts:ident $takes:ty $(=> $gives:ty)?, $run:path $(, $look:path)?) => {
         ToolRow {
             name: $name,
             title: $title,
@@ -69,103 +69,52 @@ macro_rules! tool {
 
 /// The tools that are listed. Only one of them searches: a model that is shown two must guess between them.
 static ROWS: &[ToolRow] = &[
-    tool!("search_with_contextual_retrieval", "Search notes",
+    tool!("search_with_contextual_retrieval" "Search notes",
         "Searches the user's notes by words and meaning. Gives the best passages, each with what situates it in its \
          note, and what is known of the note.",
-        Reads, params::Search => results::Found, search::passages, search::with_limit),
-    tool!(
-        "read_note",
-        "Read a note",
+        Reads params::Search => results::Found, search::passages, search::with_limit),
+    tool!("read_note" "Read a note",
         "Reads a note, or lines of it, as it is on disk now.",
-        Reads,
-        params::Read,
-        read_note
-    ),
-    tool!(
-        "grep_notes",
-        "Find lines",
+        Reads params::Read, read_note),
+    tool!("grep_notes" "Find lines",
         "Finds every line that matches a pattern, with its number.",
-        Reads,
-        params::Grep,
-        grep::lines
-    ),
-    tool!(
-        "related_notes",
-        "Related notes",
+        Reads params::Grep, grep::lines),
+    tool!("related_notes" "Related notes",
         "Finds notes that are about the same as a note, as lines of one, or as any text.",
-        Reads,
-        params::Related,
-        search::related
-    ),
-    tool!(
-        "list_names",
-        "List names",
+        Reads params::Related, search::related),
+    tool!("list_names" "List names",
         "Lists tags, folders, notes, types or properties, for filters.",
-        Reads,
-        params::Names,
-        list_names
-    ),
-    tool!("recent_notes", "Recent notes",
+        Reads params::Names, list_names),
+    tool!("recent_notes" "Recent notes",
         "Lists the notes that were changed last, newest first, a page at a time.",
-        Reads, params::Recent => results::RecentNotes, recent),
-    tool!(
-        "ask",
-        "Ask the notes",
+        Reads params::Recent => results::RecentNotes, recent),
+    tool!("ask" "Ask the notes",
         "Has the user's own model answer a question from the notes, with citations. It may cost the user money: \
          searching and reading does not.",
-        Asks,
-        params::Ask,
-        ask
-    ),
-    tool!(
-        "vault_status",
-        "Status of the vaults",
+        Asks params::Ask, ask),
+    tool!("vault_status" "Status of the vaults",
         "Says which vaults there are, whether the index is current, and what leaves the user's machine.",
-        Reads,
-        params::OfVault,
-        status
-    ),
-    tool!(
-        "generate_context_for_chunk",
-        "Write a context for a passage",
+        Reads params::OfVault, status),
+    tool!("generate_context_for_chunk" "Write a context for a passage",
         "Writes the short context that situates a passage in a document that you give, as is done for the notes. \
          Nothing is stored. By the user's model, which may cost money, or by a free template.",
-        Asks,
-        params::Generate,
-        generate
-    ),
-    tool!(
-        "reindex_with_context",
-        "Make contexts anew",
+        Asks params::Generate, generate),
+    tool!("reindex_with_context" "Make contexts anew",
         "Starts a job that indexes a vault, folder or note anew, contexts included. If that costs money, the answer \
          is an estimate until the user has confirmed it.",
-        Asks,
-        params::Reindex,
-        reindex::start,
-        reindex::without_settings
-    ),
-    tool!(
-        "get_reindexing_progress",
-        "Progress of reindexing",
+        Asks params::Reindex, reindex::start, reindex::without_settings),
+    tool!("get_reindexing_progress" "Progress of reindexing",
         "Says how far the running, or the last, reindexing is.",
-        Reads,
-        params::Progress,
-        reindex::progress
-    ),
-    tool!(
-        "get_contextual_retrieval_stats",
-        "Statistics of contexts",
+        Reads params::Progress, reindex::progress),
+    tool!("get_contextual_retrieval_stats" "Statistics of contexts",
         "Counts chunks and their contexts, and says who wrote them and what they cost.",
-        Reads,
-        params::OfVault,
-        stats
-    ),
+        Reads params::OfVault, stats),
 ];
 
 /// Tools that can be called and are not listed: other names, for whoever knows them.
-static UNLISTED: &[ToolRow] = &[tool!("search_notes", "Search notes",
+static UNLISTED: &[ToolRow] = &[tool!("search_notes" "Search notes",
         "As `search_with_contextual_retrieval`, with each note once.",
-        Reads, params::Search => results::Found, search::notes, search::with_limit)];
+        Reads params::Search => results::Found, search::notes, search::with_limit)];
 
 /// The tools as they are listed, in order.
 pub(super) fn all() -> Vec<Tool> {
