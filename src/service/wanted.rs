@@ -7,7 +7,6 @@ use super::host::Places;
 use super::unit::Launch;
 use crate::daemon::config::{Config, Loaded, ValueOrigin};
 use context::settings::Provider;
-use engine::settings::Settings;
 use index::embed::settings::EmbedProvider;
 use protocol::folders::Folders;
 
@@ -73,7 +72,7 @@ impl Wanted {
             shared_tmp: used.iter().any(|path| path.starts_with("/tmp") || path.starts_with("/var/tmp")),
             network: network(config),
             key_in_shell: key_in_shell(config),
-            key_command: key_command(config),
+            key_command: config.keys().any(|key| key.command.is_some()),
             data_dir: absolute(&config.engine.data_dir),
             unseen: unseen.collect(),
             options,
@@ -115,13 +114,6 @@ fn key_in_shell(config: &Config) -> bool {
             && context.base_url.is_none()
     };
     keyed(&config.engine.context) || config.engine.generations.values().any(keyed)
-}
-
-/// Whether a command prints a key of any provider.
-fn key_command(config: &Config) -> bool {
-    let Settings { context, generations, embed, rerank, teams, .. } = &config.engine;
-    let mut keys = generations.values().chain([context]).map(|context| &context.key).chain([&embed.key, &rerank.key]);
-    keys.any(|key| key.command.is_some()) || teams.values().any(|team| team.key.command.is_some())
 }
 
 #[cfg(all(test, unix))]

@@ -24,6 +24,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use context::settings::KeyConfig;
 use engine::settings::Settings;
 use index::search::rerank::RerankProvider;
 use note::{Private, VaultPath};
@@ -101,6 +102,13 @@ impl Config {
         let rerank = (!here).then(|| format!("[rerank] {}", rerank.provider.name()));
         let teams = teams.keys().map(|name| format!("[team.{name}]"));
         context.into_iter().chain(generations).chain(embed).chain(rerank).chain(teams).collect()
+    }
+
+    /// The places of the keys of all providers and teams.
+    pub fn keys(&self) -> impl Iterator<Item = &KeyConfig> {
+        let Settings { context, generations, embed, rerank, teams, .. } = &self.engine;
+        let contexts = generations.values().chain([context]).map(|context| &context.key);
+        contexts.chain([&embed.key, &rerank.key]).chain(teams.values().map(|team| &team.key))
     }
 
     /// Says of files, wherever they are named from, whether the globs of a vault make them private.

@@ -113,10 +113,7 @@ impl Rules {
 
     /// What models need: keys, folders, connections.
     fn providers(&mut self, config: &Config) {
-        let contexts = || std::iter::once(&config.engine.context).chain(config.engine.generations.values());
-        let keys = contexts().map(|context| &context.key).chain([&config.engine.embed.key, &config.engine.rerank.key]);
-        let keys = keys.chain(config.engine.teams.values().map(|team| &team.key));
-        for KeyConfig { file, command, .. } in keys {
+        for KeyConfig { file, command, .. } in config.keys() {
             self.reads.extend(file.clone());
             self.commands |= command.is_some();
         }
