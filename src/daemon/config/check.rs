@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{iter, slice};
 
 use super::{Loaded, Problem, ValueOrigin, VaultConfig, socket_too_long, units};
@@ -49,12 +50,12 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn problem(&mut self, key: &str, message: String) {
-        self.problems.push(self.loaded.problem_at(key, &message));
+    fn problem(&mut self, key: &str, message: impl AsRef<str>) {
+        self.problems.push(self.loaded.problem_at(key, message.as_ref()));
     }
 
     /// Reports a relation between two values at the line where one of them was written.
-    fn relation(&mut self, keys: [&str; 2], message: String) {
+    fn relation(&mut self, keys: [&str; 2], message: impl AsRef<str>) {
         let written = keys.into_iter().find(|key| matches!(self.loaded.origins.get(*key), Some(ValueOrigin::File(..))));
         self.problem(written.unwrap_or(keys[0]), message);
     }
@@ -87,7 +88,7 @@ impl Check<'_> {
     fn context(&mut self) {
         let context = &self.loaded.config.engine.context;
         if context.provider == Provider::Bedrock && cfg!(not(feature = "bedrock")) {
-            return self.problem("context.provider", NO_BEDROCK.to_owned());
+            return self.problem("context.provider", NO_BEDROCK);
         }
         if context.timeout > context.deadline {
             self.relation(
@@ -158,59 +159,54 @@ impl Check<'_> {
         if embed.path.is_none() {
             let message = "where the table of \"static\" is has to be said; add `path`, the folder with its \
                            model.safetensors and tokenizer.json, beginning with `/` or `~/`";
-            return self.problem("embed.provider", message.to_owned());
+            return self.problem("embed.provider", message);
         }
         let prefixes = [("embed.query_prefix", &embed.query_prefix), ("embed.document_prefix", &embed.document_prefix)];
         let set = |(key, prefix): (&'static str, &Option<String>)| {
             prefix.as_ref().is_some_and(|p| !p.is_empty()).then_some(key)
         };
-        for key in prefixes.into_iter().filter_map(set).collect::<Vec<_>>() {
+        for key in prefixes.into_iter().filter_map(set) {
             let message = "a static table adds up words, so a prefix would be the same part of every vector and tell \
                            nothing; leave it out";
-            self.problem(key, message.to_owned());
+            self.problem(key, message);
         }
     }
 
     fn rerank(&mut self) {
         let rerank = &self.loaded.config.engine.rerank;
+        let is_folder_or_id = |model: &str| Path::new(model).is_absolute() || ModelId::parse(model).is_some();
         match rerank.provider {
             RerankProvider::Tei if rerank.base_url.is_none() => self.problem(
                 "rerank.provider",
-                "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"".to_owned(),
+                "where \"tei\" is has to be said; add `base_url`, such as \"http://127.0.0.1:8080\"",
             ),
-            RerankProvider::Transformer
-                if !rerank
-                    .model
-                    .as_deref()
-                    .is_some_and(|model| Path::new(model).is_absolute() || ModelId::parse(model).is_some()) =>
-            {
-                self.problem(
-                    "rerank.model",
-                    "name the cross-encoder: `situated models add cross-encoder ORG/NAME` downloads one and writes it here; or \
-                     its folder, beginning with `/`"
-                        .to_owned(),
-                );
-            }
+            RerankProvider::Transformer if !rerank.model.as_deref().is_some_and(is_folder_or_id) => self.problem(
+                "rerank.model",
+                "name the cross-encoder: `situated models add cross-encoder ORG/NAME` downloads one and writes it here; or \
+                 its folder, beginning with `/`",
+            ),
             _ => {}
         }
         self.one_key("rerank", &rerank.key);
         if rerank.price_per_mtok.is_some() && rerank.price_per_1k.is_some() {
             self.relation(
                 ["rerank.price_per_1k", "rerank.price_per_mtok"],
-                "rerank.price_per_mtok and rerank.price_per_1k are both set, and a model has one price; leave one of them out"
-                    .to_owned(),
+                "rerank.price_per_mtok and rerank.price_per_1k are both set, and a model has one price; leave one of them out",
             );
         }
-        let limit = self.loaded.config.serve.query_timeout;
-        if rerank.provider != RerankProvider::None && rerank.deadline() >= limit {
-            self.relation(
-                ["rerank.deadline", "serve.query_timeout"],
-                format!(
-                    "rerank.deadline {} leaves nothing of serve.query_timeout {} for the search itself; set both",
-                    units::show_duration(rerank.deadline()),
-                    units::show_duration(limit)
-                ),
-            );
+        if rerank.provider != RerankProvider::None {
+            self.within_query("rerank.deadline", rerank.deadline());
+        }
+    }
+
+    /// A part of a search must leave something of the time for all of it.
+    fn within_query(&mut self, key: &str, part: Duration) {
+        const WHOLE: &str = "serve.query_timeout";
+        let whole = self.loaded.config.serve.query_timeout;
+        if part >= whole {
+            let [part, whole] = [part, whole].map(units::show_duration);
+            let message = format!("{key} {part} leaves nothing of {WHOLE} {whole} for the search itself; set both");
+            self.relation([key, WHOLE], message);
         }
     }
 
@@ -243,110 +239,91 @@ impl Check<'_> {
     fn vaults(&mut self) {
         let engine = &self.loaded.config.engine;
         let serves = engine.vaults.iter().any(|vault| vault.path.is_dir());
-        for vault in &self.loaded.config.engine.vaults {
-            let key = key_of(vault, "path");
+        for vault in &engine.vaults {
             let path = vault.path.display();
-            match std::fs::metadata(&vault.path) {
-                Ok(meta) if meta.is_dir() => {
-                    if let Err(error) = std::fs::read_dir(&vault.path) {
-                        self.problem(&key, format!("the vault {path} cannot be read: {error}"));
-                    }
-                }
-                Ok(_) => {
-                    self.problem(&key, format!("{path} is not a folder; a vault is the folder that holds the notes"));
-                }
-                // It was there once, and is served again when it is back; the others do not wait for it.
-                Err(error)
-                    if error.kind() == std::io::ErrorKind::NotFound
-                        && serves
-                        && engine::vault_dir(&engine.data_dir, &vault.path).is_dir() => {}
+            let can_be_read = std::fs::metadata(&vault.path)
+                .and_then(|meta| if meta.is_dir() { std::fs::read_dir(&vault.path).map(|_| true) } else { Ok(false) });
+            let message = match can_be_read {
+                Ok(true) => continue,
+                Ok(false) => format!("{path} is not a folder; a vault is the folder that holds the notes"),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    self.problem(&key, format!("there is no folder {path}; is it spelt right, and mounted?"));
+                    // It was there once, and is served again when it is back; the others do not wait for it.
+                    if serves && engine::vault_dir(&engine.data_dir, &vault.path).is_dir() {
+                        continue;
+                    }
+                    format!("there is no folder {path}; is it spelt right, and mounted?")
                 }
-                Err(error) => {
-                    self.problem(&key, format!("the vault {path} cannot be read: {error}"));
-                }
-            }
+                Err(error) => format!("the vault {path} cannot be read: {error}"),
+            };
+            self.problem(&key_of(vault, "path"), message);
         }
     }
 
     fn teams(&mut self) {
         let engine = &self.loaded.config.engine;
-        let names: Vec<&str> = engine.teams.keys().map(String::as_str).collect();
-        let unknown = engine.vaults.iter().filter_map(|vault| {
-            let team = vault.publish.as_deref().filter(|team| !names.contains(team))?;
-            let near = nearest(team, names.iter().copied()).map_or_else(
+        for vault in &engine.vaults {
+            let Some(team) = vault.publish.as_deref().filter(|team| !engine.teams.contains_key(*team)) else {
+                continue;
+            };
+            let near = nearest(team, engine.teams.keys().map(String::as_str)).map_or_else(
                 || format!("write `[team.{}]` with its `url` and `collection`", team.escape_debug()),
                 |near| format!("did you mean `{near}`?"),
             );
-            Some((key_of(vault, "publish"), format!("there is no team `{}`; {near}", team.escape_debug())))
-        });
-        for (key, message) in unknown.collect::<Vec<_>>() {
-            self.problem(&key, message);
+            let message = format!("there is no team `{}`; {near}", team.escape_debug());
+            self.problem(&key_of(vault, "publish"), message);
         }
-        for (name, team) in self.loaded.config.engine.teams.clone() {
+        for (name, team) in &engine.teams {
+            let full = format!("team.{name}");
             if cfg!(not(feature = "team")) {
-                self.problem(
-                    &format!("team.{name}"),
-                    "this program was built without teams (feature `team`)".to_owned(),
-                );
+                self.problem(&full, "this program was built without teams (feature `team`)");
             }
-            self.one_key(&format!("team.{name}"), &team.key);
-            if team.timeout >= self.loaded.config.serve.query_timeout {
-                let message = format!(
-                    "team.{name}.timeout {} leaves nothing of serve.query_timeout {} for the search itself; set both",
-                    units::show_duration(team.timeout),
-                    units::show_duration(self.loaded.config.serve.query_timeout)
-                );
-                self.relation([&format!("team.{name}.timeout"), "serve.query_timeout"], message);
-            }
+            self.one_key(&full, &team.key);
+            self.within_query(&format!("{full}.timeout"), team.timeout);
         }
     }
 
     fn nesting(&mut self) {
-        let vaults = &self.loaded.config.engine.vaults;
+        let config = &self.loaded.config;
+        let vaults = &config.engine.vaults;
         let real: Vec<PathBuf> = vaults.iter().map(|vault| real_path(&vault.path)).collect();
         for (i, vault) in vaults.iter().enumerate() {
-            for (j, other) in vaults.iter().enumerate() {
+            for (j, VaultConfig { name: other, .. }) in vaults.iter().enumerate() {
                 let (inner, outer) = (&real[i], &real[j]);
                 if inner == outer && j < i {
-                    self.problem(
-                        &key_of(vault, "path"),
-                        format!("this is the same folder as that of the vault `{}`", other.name),
+                    let message = format!("this is the same folder as that of the vault `{other}`");
+                    self.problem(&key_of(vault, "path"), message);
+                } else if let Ok(relative) = inner.strip_prefix(outer)
+                    && inner != outer
+                {
+                    let (name, relative) = (&vault.name, relative.display());
+                    let message = format!(
+                        "the vault `{name}` lies inside the vault `{other}`; its notes would be indexed twice. Leave one \
+                         out: searches of `{other}` can be narrowed with `path:{relative}/`"
                     );
-                } else if inner != outer && inner.starts_with(outer) {
-                    let relative = inner.strip_prefix(outer).unwrap_or(inner).display();
-                    self.problem(
-                        &key_of(vault, "path"),
-                        format!("the vault `{}` lies inside the vault `{}`; its notes would be indexed twice. Leave one out: searches of `{}` can be narrowed with `path:{relative}/`", vault.name, other.name, other.name),
-                    );
+                    self.problem(&key_of(vault, "path"), message);
                 }
             }
         }
-        if let Some(socket) = self.loaded.config.serve.socket.as_deref().map(real_path)
-            && let Some((vault, _)) = vaults.iter().zip(&real).find(|(_, root)| socket.starts_with(root))
+        let holder = |path: &Path| vaults.iter().zip(&real).find(|(_, root)| path.starts_with(root));
+        if let Some(socket) = config.serve.socket.as_deref().map(real_path)
+            && let Some((VaultConfig { name, .. }, _)) = holder(&socket)
         {
-            let (socket, name) = (socket.display(), &vault.name);
+            let socket = socket.display();
             let message = format!("{socket} lies inside the vault `{name}`, and nothing is ever written there");
             self.problem("serve.socket", message);
         }
-        let data = real_path(&self.loaded.config.engine.data_dir);
+        let data = real_path(&config.engine.data_dir);
+        let shown = data.display();
         for (vault, root) in vaults.iter().zip(&real) {
             if data.starts_with(root) {
-                self.problem(
-                    "data_dir",
-                    format!(
-                        "{} lies inside the vault `{}`, and nothing is ever written there; name another `data_dir`, or the \
-                         folder in which the notes are",
-                        data.display(),
-                        vault.name
-                    ),
+                let message = format!(
+                    "{shown} lies inside the vault `{}`, and nothing is ever written there; name another `data_dir`, or the \
+                     folder in which the notes are",
+                    vault.name
                 );
+                self.problem("data_dir", message);
             } else if root.starts_with(&data) {
-                self.problem(
-                    &key_of(vault, "path"),
-                    format!("the vault lies inside the data folder {}", data.display()),
-                );
+                self.problem(&key_of(vault, "path"), format!("the vault lies inside the data folder {shown}"));
             }
         }
     }

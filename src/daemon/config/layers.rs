@@ -178,15 +178,15 @@ impl Merge {
     }
 
     fn generation(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
-        let Placed { value: name, line, column } = raw.name.clone();
+        let name = &raw.name.value;
         let full = format!("generation.{name}");
-        if !units::is_short_name(&name) {
-            let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`".to_owned();
-            return reader.problem_at(&full, line, column, message);
+        if !units::is_short_name(name) {
+            let message = "a generation's name becomes a folder's: at most 32 of a-z, 0-9 and `-`";
+            return reader.problem_at(&full, &raw.name, message);
         }
         if name == "default" {
-            let message = "`default` is the one that `[context]` describes; give this one another name".to_owned();
-            return reader.problem_at(&full, line, column, message);
+            let message = "`default` is the one that `[context]` describes; give this one another name";
+            return reader.problem_at(&full, &raw.name, message);
         }
         let mut config = self.config.clone();
         let plain = config.engine.context.clone();
@@ -201,13 +201,12 @@ impl Merge {
         config.engine.context = ContextConfig { provider, base_url, ..lent };
         reader.set((KEYS, CONTEXT), &full, rest, &mut config);
         self.note_origins(file, &full, &raw.entries);
-        self.config.engine.generations.insert(name, config.engine.context);
+        self.config.engine.generations.insert(name.clone(), config.engine.context);
     }
 
     fn vault(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
         if raw.get("path").is_none() {
-            let message = "this vault has no `path`; write the folder of its notes".to_owned();
-            return reader.problem_at(VAULT, raw.name.line, raw.name.column, message);
+            return reader.problem_at(VAULT, &raw.name, "this vault has no `path`; write the folder of its notes");
         }
         let mut vault = VaultConfig::new("", "");
         let set = reader.set((VAULT_KEYS, VAULT), VAULT, &raw.entries, &mut vault);
@@ -232,15 +231,14 @@ impl Merge {
     }
 
     fn prompt(&mut self, file: &Path, raw: &RawTable, reader: &mut Reader<'_>) {
-        let Placed { line, column, .. } = raw.name;
-        let mut problem = |message: String| reader.problem_at(PROMPT, line, column, message);
         if raw.get("kind").is_none() {
-            return problem("this prompt has no `kind`; write the kind of note, or \"*\"".to_owned());
+            let message = "this prompt has no `kind`; write the kind of note, or \"*\"";
+            return reader.problem_at(PROMPT, &raw.name, message);
         }
         if ["instructions", "template", "preset"].iter().filter(|text| raw.get(text).is_some()).count() != 1 {
             let message = "a prompt has one of `instructions` (added to ours), `template` (in the place of ours) and \
                            `preset`";
-            return problem(message.to_owned());
+            return reader.problem_at(PROMPT, &raw.name, message);
         }
         let mut prompt = KindPrompt { kind: String::new(), instructions: String::new(), own: None, version: 1 };
         if reader.set((PROMPT_KEYS, PROMPT), PROMPT, &raw.entries, &mut prompt).len() < raw.entries.len() {
@@ -250,10 +248,10 @@ impl Merge {
         if known.iter().any(|other| other.kind == kind) {
             let message =
                 format!("there are two prompts for notes of the kind `{}`; leave one out", kind.escape_debug());
-            return reader.problem_at(PROMPT, line, column, message);
+            return reader.problem_at(PROMPT, &raw.name, message);
         }
         known.push(prompt);
-        self.note_origin(file, format!("{PROMPT}.{kind}"), line);
+        self.note_origin(file, format!("{PROMPT}.{kind}"), raw.name.line);
     }
 
     /// Sets sizes that no layer gives to those of the strategy.
@@ -271,11 +269,12 @@ impl Merge {
     fn types(&mut self, file: Option<&Path>) {
         let Some(file) = file else { return };
         let mut reader = Reader::new(file, "");
-        for RawTable { name: Placed { value: kind, line, column }, entries } in std::mem::take(&mut self.types) {
+        for RawTable { name, entries } in std::mem::take(&mut self.types) {
+            let kind = name.value.clone();
             let full = format!("{CHUNK_TYPES}.{kind}");
             let twice = self.config.engine.chunk.types.keys().any(|other| other.eq_ignore_ascii_case(&kind));
             if let Some(message) = bad_kind(&kind, twice) {
-                reader.problem_at(&full, line, column, message);
+                reader.problem_at(&full, &name, message);
                 continue;
             }
             let mut config = self.config.clone();

@@ -86,15 +86,14 @@ impl<'a> Reader<'a> {
     }
 
     fn problem(&mut self, key: &str, span: &Range<usize>, message: impl Into<String>) {
-        let (line, column) = self.place(span.start);
-        self.problem_at(key, line, column, message.into());
+        self.problem_at(key, &self.placed((), span), message);
     }
 
     /// Records a problem whose place is known already.
-    pub(super) fn problem_at(&mut self, key: &str, line: u32, column: u32, message: String) {
+    pub(super) fn problem_at<T>(&mut self, key: &str, at: &Placed<T>, message: impl Into<String>) {
         let (file, key) = (Some(self.file.to_path_buf()), (!key.is_empty()).then(|| units::without_secrets(key)));
-        let message = units::without_secrets(&message);
-        self.problems.push(Problem { file, line: Some(line), column: Some(column), key, message });
+        let message = units::without_secrets(&message.into());
+        self.problems.push(Problem { file, line: Some(at.line), column: Some(at.column), key, message });
     }
 
     /// Reads a value with one of the readers of [`units`], and records the problem if it fails.
@@ -104,7 +103,7 @@ impl<'a> Reader<'a> {
         placed: &Placed<Value>,
         read: impl FnOnce(&Value) -> Result<T, String>,
     ) -> Option<T> {
-        read(&placed.value).map_err(|message| self.problem_at(key, placed.line, placed.column, message)).ok()
+        read(&placed.value).map_err(|message| self.problem_at(key, placed, message)).ok()
     }
 
     /// Sets what entries of a table say, by the `keys` of `section`; returns the names of those that are right. In
@@ -123,7 +122,7 @@ impl<'a> Reader<'a> {
                 Value::List(items) if key.is_list => items.as_slice(),
                 _ if key.is_list => {
                     let message = format!("write a list, such as `{name} = {}`", key.example);
-                    self.problem_at(&full, placed.line, placed.column, message);
+                    self.problem_at(&full, placed, message);
                     continue;
                 }
                 _ => std::slice::from_ref(placed),

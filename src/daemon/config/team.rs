@@ -7,7 +7,7 @@ use engine::settings::TeamConfig;
 
 /// Reads a table of this full name, and reports what is wrong with it.
 pub(super) fn read(full: &str, raw: &RawTable, reader: &mut Reader<'_>) -> Option<TeamConfig> {
-    let mut problem = |message: String| reader.problem_at(full, raw.name.line, raw.name.column, message);
+    let mut problem = |message: String| reader.problem_at(full, &raw.name, message);
     if !units::is_short_name(&raw.name.value) {
         problem("a team's name is at most 32 of a-z, 0-9 and `-`".to_owned());
         return None;
@@ -34,7 +34,7 @@ fn one_of_each(team: &str, raw: &RawTable, config: &TeamConfig, reader: &mut Rea
     for url in &config.replicas {
         if known.contains(&plain(url)) {
             let message = format!("`{}` stands twice among `url` and `replicas`", url.escape_debug());
-            reader.problem_at(&format!("{team}.replicas"), placed.line, placed.column, message);
+            reader.problem_at(&format!("{team}.replicas"), placed, message);
         }
         known.push(plain(url));
     }
