@@ -153,9 +153,9 @@ fn done(reindexed: Reindexed) -> Result<ToolResult, Trouble> {
 }
 
 /// The answer about a job that has begun; with `wait`, once it has ended.
-async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<ToolResult, Trouble> {
-    let id = job.job;
-    let mut now = of_job(job);
+async fn begun(began: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<ToolResult, Trouble> {
+    let id = began.job;
+    let mut now = of_job(began);
     if !wait {
         let message = format!("Job {id} has begun; `get_reindexing_progress` says how far it is.");
         return done(plan.of_job(&now, "started", message));
@@ -175,7 +175,7 @@ async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<To
             Err(_) if !caller.goes_on() => continue,
             found => found?,
         };
-        let Some(job) = found else {
+        let Some(job) = found.filter(|job| is_same(job, began)) else {
             let message = format!("Job {id} is not known any more: the daemon was restarted, and goes on by itself.");
             return done(plan.of_job(&now, "started", message));
         };
@@ -194,6 +194,11 @@ async fn begun(job: &Job, wait: bool, plan: &Plan, caller: &Caller) -> Result<To
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Whether a job of that number is the one that has begun: a daemon that was restarted counts its jobs anew.
+fn is_same(job: &Job, began: &Job) -> bool {
+    job.started_at == began.started_at
 }
 
 pub(in crate::mcp) async fn progress(asked: Progress, caller: &Caller) -> Result<ToolResult, Trouble> {

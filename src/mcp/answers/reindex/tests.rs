@@ -77,3 +77,10 @@ fn what_is_the_users_to_set_is_refused_with_the_key() {
     let given = Map::from_iter([("force".to_owned(), true.into())]);
     assert_eq!(without_settings(given.clone()).unwrap(), given);
 }
+
+#[test]
+fn a_job_of_the_same_number_after_a_restart_is_another() {
+    let began = job(JobState::Running, 0);
+    assert!(is_same(&job(JobState::Done, 10), &began));
+    assert!(!is_same(&Job { started_at: began.started_at + 60, ..job(JobState::Done, 10) }, &began));
+}
