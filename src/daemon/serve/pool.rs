@@ -20,8 +20,7 @@ struct Size {
     /// How the message to a refused client names the calls.
     calls: &'static str,
     running: usize,
-    /// `None`: the comment at the pool says why no more than a bounded number can come.
-    waiting: Option<usize>,
+    waiting: usize,
     /// When a refused call should try again.
     retry_after_ms: u64,
     /// How long calls may wait before the pool counts as flooded ([`Line`]); `None`: for as long as it takes.
@@ -41,13 +40,8 @@ pub(crate) const MOST_THREADS: usize = MOST_CORES + 2 + 8 + 8 + 12 + 12 + 8 + 2 
 
 /// How many calls of a pool run and wait.
 fn size(pool: Pool) -> Size {
-    let size = |calls, running, waiting, retry_after_ms| Size {
-        calls,
-        running,
-        waiting: Some(waiting),
-        retry_after_ms,
-        patience: None,
-    };
+    let size =
+        |calls, running, waiting, retry_after_ms| Size { calls, running, waiting, retry_after_ms, patience: None };
     match pool {
         // A query takes ten milliseconds: the last one of a burst waits for half a second, and those of a flood are
         // refused.
@@ -64,7 +58,7 @@ fn size(pool: Pool) -> Size {
         Pool::Fresh => size("searches that wait for what was just saved", 8, 24, 1_000),
         Pool::Graph => size("requests for the graph", 2, 8, 1_000),
         // A connection looks at its watches one by one, so no more looks wait than there are connections.
-        Pool::Watch => Size { waiting: None, ..size("watches", 1, 0, 1_000) },
+        Pool::Watch => size("watches", 1, usize::MAX, 1_000),
     }
 }
 

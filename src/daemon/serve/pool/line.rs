@@ -26,8 +26,8 @@ pub(super) struct Line(Arc<Mutex<State>>);
 struct State {
     /// How many may run.
     places: usize,
-    /// How many may wait; `None` if their number is bounded elsewhere.
-    room: Option<usize>,
+    /// How many may wait.
+    room: usize,
     patience: Option<Duration>,
     /// The client of each call that runs.
     running: Vec<usize>,
@@ -85,7 +85,7 @@ impl Drop for Leave<'_> {
 }
 
 impl Line {
-    pub(super) fn new(places: usize, room: Option<usize>, patience: Option<Duration>) -> Line {
+    pub(super) fn new(places: usize, room: usize, patience: Option<Duration>) -> Line {
         let (running, waiting) = (Vec::new(), Vec::new());
         let state = State { places, room, patience, running, waiting, flooded_until: None, next_ticket: 0 };
         Line(Arc::new(Mutex::new(state)))
@@ -137,8 +137,8 @@ impl State {
         while flooded.is_some() && self.waiting.len() > self.places {
             self.refuse(0);
         }
-        let room = self.room.map(|room| if flooded.is_some() { room.min(self.places) } else { room });
-        if room.is_some_and(|room| self.waiting.len() >= room) {
+        let room = if flooded.is_some() { self.room.min(self.places) } else { self.room };
+        if self.waiting.len() >= room {
             self.flooded_until = flooded.map(|patience| Instant::now() + patience);
             let victim = self.victim(client, flooded.is_some()).ok_or(self.full())?;
             self.refuse(victim);

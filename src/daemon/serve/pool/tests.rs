@@ -50,7 +50,7 @@ async fn a_full_pool_says_so_at_once_and_no_other_is_full() {
     for _ in 0..running {
         places.push(pools.enter(Pool::Model, 1).await.unwrap());
     }
-    let mut queue: Vec<_> = (0..waiting.unwrap()).map(|_| Box::pin(pools.enter(Pool::Model, 1))).collect();
+    let mut queue: Vec<_> = (0..waiting).map(|_| Box::pin(pools.enter(Pool::Model, 1))).collect();
     for waits in &mut queue {
         assert!(futures_pending(waits).await, "there is room to wait");
     }

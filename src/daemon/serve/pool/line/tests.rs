@@ -37,7 +37,7 @@ async fn flood(line: &Line) {
 
 #[tokio::test(start_paused = true)]
 async fn a_burst_is_worked_off_and_a_flood_is_refused() {
-    let line = Line::new(2, Some(20), Some(PATIENCE));
+    let line = Line::new(2, 20, Some(PATIENCE));
     let running = [line.enter(0).await.unwrap(), line.enter(1).await.unwrap()];
     let mut burst: Vec<_> = (0..20).map(|client| ask(&line, client)).collect();
     assert!(burst.iter_mut().all(waits), "there is room for all of a burst");
@@ -53,7 +53,7 @@ async fn a_burst_is_worked_off_and_a_flood_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn in_a_flood_no_call_gives_way_to_a_client_that_has_more() {
-    let line = Line::new(1, Some(10), Some(PATIENCE));
+    let line = Line::new(1, 10, Some(PATIENCE));
     let running = line.enter(1).await.unwrap();
     flood(&line).await;
     let mut modest = ask(&line, 2);
@@ -65,7 +65,7 @@ async fn in_a_flood_no_call_gives_way_to_a_client_that_has_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
-    let line = Line::new(1, Some(10), Some(PATIENCE));
+    let line = Line::new(1, 10, Some(PATIENCE));
     let running = line.enter(0).await.unwrap();
     flood(&line).await;
     let mut first = ask(&line, 1);
@@ -86,7 +86,7 @@ async fn a_flood_is_over_once_nobody_was_refused_for_a_while() {
 async fn many_who_ask_one_by_one_are_no_flood_however_long_they_do() {
     // Some whose turn is short, and fewer whose turn takes longer than the line's patience.
     for (clients, turn_takes) in [(15, PATIENCE / 10), (2 + 2 * FEW, PATIENCE * 2)] {
-        let line = Line::new(2, Some(20), Some(PATIENCE));
+        let line = Line::new(2, 20, Some(PATIENCE));
         let mut running = vec![(0, line.enter(0).await.unwrap()), (1, line.enter(1).await.unwrap())];
         let mut waiting: Vec<_> = (2..clients).map(|client| (client, ask(&line, client))).collect();
         for _ in 0..100 {
@@ -105,7 +105,7 @@ async fn many_who_ask_one_by_one_are_no_flood_however_long_they_do() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_itself_alone_is_no_flood() {
-    let line = Line::new(2, Some(20), Some(PATIENCE));
+    let line = Line::new(2, 20, Some(PATIENCE));
     let running = [line.enter(1).await.unwrap(), line.enter(2).await.unwrap()];
     let mut calls: Vec<_> = [1, 2, 1].into_iter().map(|client| ask(&line, client)).collect();
     tokio::time::advance(PATIENCE * 2).await;
@@ -116,7 +116,7 @@ async fn who_waits_for_itself_alone_is_no_flood() {
 
 #[tokio::test]
 async fn the_last_of_many_gives_way_to_the_first_of_another_client() {
-    let line = Line::new(1, Some(4), None);
+    let line = Line::new(1, 4, None);
     let running = line.enter(1).await.unwrap();
     let mut greedy: Vec<_> = (0..4).map(|_| ask(&line, 1)).collect();
     let mut modest = ask(&line, 2);
@@ -129,7 +129,7 @@ async fn the_last_of_many_gives_way_to_the_first_of_another_client() {
 
 #[tokio::test]
 async fn the_client_with_the_fewest_places_is_next() {
-    let line = Line::new(2, Some(9), None);
+    let line = Line::new(2, 9, None);
     let (one, two) = (line.enter(1).await.unwrap(), line.enter(1).await.unwrap());
     let (mut of_one, mut of_two) = (ask(&line, 1), ask(&line, 2));
     drop(one);
@@ -140,7 +140,7 @@ async fn the_client_with_the_fewest_places_is_next() {
 
 #[tokio::test]
 async fn who_leaves_gives_its_place_back() {
-    let line = Line::new(1, Some(4), None);
+    let line = Line::new(1, 4, None);
     let running = line.enter(1).await.unwrap();
     let (left, mut stays, called) = (ask(&line, 1), ask(&line, 2), ask(&line, 3));
     drop(left);
