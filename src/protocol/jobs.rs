@@ -81,7 +81,7 @@ pub struct RebuildRequest {
 }
 
 /// What a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum JobKind {
@@ -96,13 +96,14 @@ pub enum JobKind {
     /// Making vectors for an embedder that is to take over.
     Embed,
     /// A kind that only a newer daemon has.
+    #[default]
     #[serde(other)]
     #[schemars(skip)]
     Unknown,
 }
 
 /// How far a job, or a part of one, is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum JobState {
@@ -117,13 +118,14 @@ pub enum JobState {
     /// It was only counted what it would take.
     DryRun,
     /// A state that only a newer daemon has.
+    #[default]
     #[serde(other)]
     #[schemars(skip)]
     Unknown,
 }
 
 /// State of a long-running job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// Its number.
     pub job: u64,
@@ -198,26 +200,8 @@ impl Job {
 
     /// What would be done, and what it would take.
     pub fn dry_run(kind: JobKind, scope: Scope, notes: Option<u64>, estimate: Option<Estimate>) -> Self {
-        Job {
-            job: 0,
-            kind,
-            scope,
-            state: JobState::DryRun,
-            done: 0,
-            total: notes,
-            failed: Vec::new(),
-            changed: 0,
-            bought: 0,
-            started_at: 0,
-            took_ms: 0,
-            phase: JobState::DryRun.to_string(),
-            seq: 0,
-            contexts: None,
-            estimate,
-            vectors: Vec::new(),
-            problem: None,
-            parts: Vec::new(),
-        }
+        let (state, phase) = (JobState::DryRun, JobState::DryRun.to_string());
+        Job { kind, scope, state, total: notes, phase, estimate, ..Job::default() }
     }
 }
 

@@ -61,7 +61,7 @@ impl Surroundings {
     /// Those of this process. An empty variable counts as unset.
     pub fn here() -> Self {
         let named = std::env::var_os("SITUATED_SOCKET").filter(|value| !value.is_empty()).map(PathBuf::from);
-        let (uid, folders) = (own_uid(), Folders::here());
+        let (uid, folders) = (platform::user::id(), Folders::here());
         Surroundings {
             socket: named,
             runtime_dir: folders.runtime_dir,
@@ -124,11 +124,6 @@ pub fn data_dir(location: &Location) -> &Path {
     }
 }
 
-/// Our effective user id.
-pub fn own_uid() -> u32 {
-    platform::user::id()
-}
-
 /// The daemon that holds the lock of `data_dir` now, as far as it has written itself down; `None` if nobody does.
 pub fn running(data_dir: &Path) -> Option<Running> {
     if !is_locked(data_dir) {
@@ -174,7 +169,7 @@ mod tests {
             runtime_dir: None,
             session_dir: root.join("missing"),
             fallback_dir: root.join("fallback"),
-            uid: own_uid(),
+            uid: platform::user::id(),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::daemon::config::ServeConfig;
 use engine::handle::{CallError, Cancel};
 use protocol::envelope::{RpcError, body};
 use protocol::events::{Notice, Watched};
-use protocol::jobs::{Job, JobKind, JobState, Scope};
+use protocol::jobs::{Job, JobKind, JobState};
 use protocol::status::RunState;
 use protocol::table::{AnyCall, Method, Pool};
 
@@ -156,26 +156,9 @@ fn wait_for_cancel(seen: &Seen, cancel: &Cancel) -> Result<Reply, protocol::enve
 }
 
 fn job(done: u64) -> Job {
-    Job {
-        job: 1,
-        kind: JobKind::Sync,
-        scope: Scope::default(),
-        state: if done < 5 { JobState::Running } else { JobState::Done },
-        done,
-        total: Some(5),
-        failed: vec![],
-        changed: 0,
-        bought: 0,
-        started_at: 0,
-        took_ms: 0,
-        phase: "reading".into(),
-        seq: 9,
-        contexts: None,
-        estimate: None,
-        vectors: Vec::new(),
-        problem: None,
-        parts: Vec::new(),
-    }
+    let (job, kind) = (1, JobKind::Sync);
+    let state = if done < 5 { JobState::Running } else { JobState::Done };
+    Job { job, kind, state, done, total: Some(5), phase: "reading".into(), seq: 9, ..Job::default() }
 }
 
 pub(super) struct Client {

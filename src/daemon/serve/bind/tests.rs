@@ -18,7 +18,7 @@ impl Place {
             runtime_dir: Some(root.path().to_owned()),
             session_dir: root.path().join("none"),
             fallback_dir: root.path().join("fallback"),
-            uid: locate::own_uid(),
+            uid: platform::user::id(),
         };
         Place { root, around }
     }

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 
-use protocol::locate;
-
 pub use tokio::net::{UnixListener as Listener, UnixStream as Stream};
 
 /// The next client.
@@ -17,7 +15,7 @@ pub(in super::super) async fn accept(listener: &Listener) -> io::Result<Stream> 
 /// Whether the other end is us, or root. Nobody else is answered, not even with an error.
 pub(in super::super) fn is_own(stream: &Stream) -> bool {
     match stream.peer_cred() {
-        Ok(peer) if peer.uid() == locate::own_uid() || peer.uid() == 0 => true,
+        Ok(peer) if peer.uid() == platform::user::id() || peer.uid() == 0 => true,
         Ok(peer) => {
             tracing::warn!(uid = peer.uid(), "a client of another user is refused");
             false
