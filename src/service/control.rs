@@ -152,10 +152,10 @@ struct Look {
 
 fn look(state: &UnitState) -> Look {
     // These exit codes name obstacles that will still be there at the next attempt, two seconds later.
-    let in_vain = state.is_restarting() && matches!(state.exit_code(), Some(64 | 73 | 75 | 77 | 78));
-    let often = state.is_restarting() && state.restarts() >= ATTEMPTS;
+    let in_vain = state.restarting && matches!(state.exit_code, Some(64 | 73 | 75 | 77 | 78));
+    let often = state.restarting && state.restarts >= ATTEMPTS;
     let over = state.has_failed() || in_vain || often;
-    Look { pid: state.pid(), over: over.then(|| (state.exit_code(), state.why())) }
+    Look { pid: state.pid, over: over.then(|| (state.exit_code, state.why())) }
 }
 
 /// Waits until the daemon that the manager keeps answers.

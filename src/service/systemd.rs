@@ -35,10 +35,27 @@ pub struct Manager {
     places: Places,
 }
 
-/// What a manager says about the service.
+/// What a manager says about the service; nothing if it could not be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitState {
-    properties: BTreeMap<String, String>,
+    /// `active`, `activating`, `failed`, …
+    active: String,
+    /// `success`, or how it ended.
+    result: String,
+    /// Whether it ended badly and is about to be started again.
+    pub restarting: bool,
+    /// The daemon's process.
+    pub pid: Option<u32>,
+    /// How often it was started again after it ended badly.
+    pub restarts: u32,
+    /// The exit code of the daemon that ran last.
+    pub exit_code: Option<i32>,
+    /// Since when it is up, in seconds since 1970.
+    pub since: Option<i64>,
+    /// Whether it starts at login, as the manager sees it.
+    pub enabled: bool,
+    /// Whether the user has forbidden it.
+    pub masked: bool,
 }
 
 impl Manager {
@@ -99,7 +116,7 @@ impl Manager {
             "--property=LoadState,ActiveState,SubState,Result,MainPID,NRestarts,ExecMainStatus,UnitFileState",
             "--property=ActiveEnterTimestamp,StatusText",
         ]);
-        UnitState { properties: asked.map(|ran| parsed(&ran)).unwrap_or_default() }
+        asked.map(|said| UnitState::of(&said)).unwrap_or_default()
     }
 
     /// `systemctl --user …`; what it said, or what went wrong.
@@ -134,69 +151,36 @@ impl Manager {
 }
 
 impl UnitState {
-    fn get(&self, key: &str) -> &str {
-        self.properties.get(key).map_or("", String::as_str)
-    }
-
-    /// `active`, `activating`, `failed`, …; empty if the manager could not be asked.
-    pub fn active(&self) -> &str {
-        self.get("ActiveState")
+    fn of(said: &str) -> UnitState {
+        let properties = parsed(said);
+        let get = |key: &str| properties.get(key).map_or("", String::as_str);
+        UnitState {
+            active: get("ActiveState").to_owned(),
+            result: get("Result").to_owned(),
+            restarting: get("SubState") == "auto-restart",
+            pid: get("MainPID").parse().ok().filter(|pid| *pid != 0),
+            restarts: get("NRestarts").parse().unwrap_or(0),
+            exit_code: get("ExecMainStatus").parse().ok(),
+            since: get("ActiveEnterTimestamp").trim_start_matches('@').parse().ok().filter(|since| *since > 0),
+            enabled: matches!(get("UnitFileState"), "enabled" | "enabled-runtime"),
+            masked: get("LoadState") == "masked",
+        }
     }
 
     /// Whether it is up, or on its way.
     pub fn is_up(&self) -> bool {
-        matches!(self.active(), "active" | "activating" | "reloading")
+        matches!(self.active.as_str(), "active" | "activating" | "reloading")
     }
 
     /// Whether it ended badly and stays down.
     pub fn has_failed(&self) -> bool {
-        self.active() == "failed"
-    }
-
-    /// Whether it ended badly and is about to be started again.
-    pub fn is_restarting(&self) -> bool {
-        self.get("SubState") == "auto-restart"
-    }
-
-    /// The daemon's process.
-    pub fn pid(&self) -> Option<u32> {
-        self.get("MainPID").parse().ok().filter(|pid| *pid != 0)
-    }
-
-    /// How often it was started again after it ended badly.
-    pub fn restarts(&self) -> u32 {
-        self.get("NRestarts").parse().unwrap_or(0)
-    }
-
-    /// The exit code of the daemon that ran last.
-    pub fn exit_code(&self) -> Option<i32> {
-        self.get("ExecMainStatus").parse().ok()
-    }
-
-    /// Since when it is up, in seconds since 1970.
-    pub fn since(&self) -> Option<i64> {
-        self.get("ActiveEnterTimestamp").trim_start_matches('@').parse().ok().filter(|since| *since > 0)
-    }
-
-    /// `success`, or how it ended.
-    pub fn result(&self) -> &str {
-        self.get("Result")
-    }
-
-    /// Whether it starts at login, as the manager sees it.
-    pub fn is_enabled(&self) -> bool {
-        matches!(self.get("UnitFileState"), "enabled" | "enabled-runtime")
-    }
-
-    /// Whether the user has forbidden it.
-    pub fn is_masked(&self) -> bool {
-        self.get("LoadState") == "masked"
+        self.active == "failed"
     }
 
     /// Why it does not run, for a person.
     pub fn why(&self) -> String {
-        let code = self.exit_code().unwrap_or(0);
-        match (self.result(), code) {
+        let code = self.exit_code.unwrap_or(0);
+        match (self.result.as_str(), code) {
             ("start-limit-hit", _) => "it failed too often in a short time".to_owned(),
             ("watchdog", _) => "it no longer answered its watchdog".to_owned(),
             ("timeout", _) => "it took too long".to_owned(),

@@ -1,7 +1,7 @@
 use super::*;
 
 fn state(said: &str) -> UnitState {
-    UnitState { properties: parsed(said) }
+    UnitState::of(said)
 }
 
 #[test]
@@ -9,11 +9,11 @@ fn states_are_read() {
     let up = state(
         "LoadState=loaded\nActiveState=active\nMainPID=12\nNRestarts=1\nActiveEnterTimestamp=@1700000000\nUnitFileState=enabled\nStatusText=idle; a=b\n",
     );
-    assert!(up.is_up() && !up.has_failed() && up.is_enabled());
-    assert_eq!((up.pid(), up.restarts(), up.since()), (Some(12), 1, Some(1_700_000_000)));
+    assert!(up.is_up() && !up.has_failed() && up.enabled);
+    assert_eq!((up.pid, up.restarts, up.since), (Some(12), 1, Some(1_700_000_000)));
     let down = state("ActiveState=inactive\nMainPID=0\nActiveEnterTimestamp=\nUnitFileState=\n");
-    assert_eq!((down.pid(), down.since(), down.is_up(), down.is_enabled()), (None, None, false, false));
-    assert_eq!(UnitState::default().active(), "");
+    assert_eq!((down.pid, down.since, down.is_up(), down.enabled), (None, None, false, false));
+    assert!(!UnitState::default().is_up() && !UnitState::default().has_failed());
 }
 
 #[test]
