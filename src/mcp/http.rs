@@ -117,7 +117,7 @@ fn service(discovery: Discovery, door: &Door) -> Service {
         .with_max_request_body_bytes(MAX_LINE)
         .with_allowed_origins(origins.collect::<Vec<_>>())
         .with_allowed_hosts(hosts);
-    let bridge = move || Ok(Bridge::of(daemon.clone(), Arc::new(AtomicBool::new(false))));
+    let bridge = move || Ok(Bridge::new(daemon.clone(), Arc::new(AtomicBool::new(false))));
     StreamableHttpService::new(bridge, Arc::new(NeverSessionManager::default()), config)
 }
 
@@ -239,15 +239,16 @@ fn misfit(head: &Parts, body: &Bytes) -> Option<Answer> {
     };
     let mut refused = lines::refusals(&message);
     let told = if message.is_array() { Value::Array(refused) } else { refused.pop()? };
-    let mut answer = Response::new(Full::new(Bytes::from(told.to_string())).boxed());
-    *answer.status_mut() = StatusCode::BAD_REQUEST;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Some(answer)
+    Some(answer(StatusCode::BAD_REQUEST, "application/json", told.to_string()))
 }
 
 fn refusal(status: StatusCode, why: &'static str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(why.as_bytes())).boxed());
+    answer(status, "text/plain; charset=utf-8", why)
+}
+
+fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()).boxed());
     *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
 }

@@ -29,7 +29,9 @@ use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 
+use daemon::Daemon;
 use protocol::client::Discovery;
+use server::Bridge;
 
 /// The longest line of a client; longer ones are refused. The daemon takes a megabyte, which may be longer as JSON.
 const MAX_LINE: usize = 4 << 20;
@@ -45,7 +47,7 @@ pub fn serve(discovery: Discovery) -> io::Result<()> {
         let (requests, answers, written) =
             lines::between(tokio::io::stdin(), tokio::io::stdout(), MAX_LINE, left.clone());
         let transport = AsyncRwTransport::new(requests, answers).with_max_line_length(MAX_LINE);
-        let served = match server::Bridge::new(discovery, left).serve(transport).await {
+        let served = match Bridge::new(Daemon::new(discovery), left).serve(transport).await {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
             // A client that connects and leaves without a word has done nothing wrong.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -17,7 +17,6 @@ use super::answers::{self, ToolResult};
 use super::caller::Caller;
 use super::daemon::{Daemon, Trouble};
 use super::{clean, params, resources, schema, tools};
-use protocol::client::Discovery;
 use protocol::note::RecentRequest;
 
 /// How long a client may keep the list of tools: it changes only with the program.
@@ -31,12 +30,7 @@ pub(super) struct Bridge {
 
 impl Bridge {
     /// `left` is set once the client's input has ended.
-    pub(super) fn new(discovery: Discovery, left: Arc<AtomicBool>) -> Self {
-        Bridge::of(Daemon::new(discovery), left)
-    }
-
-    /// As [`Bridge::new`], with a daemon that others ask too.
-    pub(super) fn of(daemon: Daemon, left: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(daemon: Daemon, left: Arc<AtomicBool>) -> Self {
         Bridge { daemon, left }
     }
 
