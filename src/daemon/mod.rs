@@ -24,7 +24,7 @@ use protocol::events::Notice;
 use protocol::folders;
 use protocol::status::RunState;
 
-use config::{Config, Loaded, Overrides, config_file};
+use config::{Config, Loaded, Overrides, ServeConfig, config_file};
 use reload::{Arguments, READ_WITHIN, Reloading};
 use relocate::Relocation;
 use sandbox::converter::Converter;
@@ -129,39 +129,14 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         std::thread::Builder::new().name("report".to_owned()).spawn(move || listen(handle))?;
     }
     tracing::info!(target: LIFE, version = env!("CARGO_PKG_VERSION"), socket = %bound.socket().display(), "the daemon listens");
-    let served = runtime.block_on(async {
-        let listener = bound.listener()?;
-        let (renew, renewed) = mpsc::channel(1);
-        let door = Door { listener, renewed: Some(renewed), handed_over: bound.is_handed_over() };
-        let kept = tokio::spawn(keep::keep(Arc::clone(&bound), renew));
-        let supervised = tokio::spawn(supervise(handle.clone()));
-        if bound.is_inherited() {
-            // Clients of a daemon that restarted itself must not hear that it is not ready yet: until it is, they wait
-            // where they connect.
-            let _ = tokio::time::timeout(READY_WITHIN, started(&handle)).await;
-        }
-        let stop = stopped(handle.clone(), signals);
-        let shutdown = async {
-            stop.await;
-            // A socket that is removed now must not be recreated.
-            kept.abort();
-            if keeper.is_some() && handle.wants_restart() {
-                tell(Tell::Reloading);
-                Shutdown::Restarts
-            } else {
-                tell(Tell::Stopping);
-                bound.retire();
-                Shutdown::Stops
-            }
-        };
-        let served = serve::serve(door, handle.clone(), &serve_config, shutdown).await;
-        supervised.abort();
-        served
-    });
+    let served = runtime.block_on(serve_until_told(&bound, &handle, &serve_config, signals, keeper.is_some()));
     handle.shutdown();
     engine.join();
     runtime.shutdown_timeout(Duration::from_millis(200));
-    if let Some(keeper) = keeper.filter(|_| handle.wants_restart() && !handle.has_failed()) {
+    if matches!(served, Ok(Shutdown::Restarts))
+        && !handle.has_failed()
+        && let Some(keeper) = keeper
+    {
         return Err(start_anew(&keeper, &arguments, &bound).into());
     }
     drop(bound);
@@ -174,7 +149,42 @@ pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
         let why = "another folder is in a vault's place, and only a new process may read it";
         return Err(std::io::Error::other(why).into());
     }
-    served.context("serving the socket")
+    served.map(drop).context("serving the socket")
+}
+
+/// Serves clients until the daemon is to end, and keeps the supervisor of the process informed; returns how it ends.
+async fn serve_until_told(
+    bound: &Arc<Bound>,
+    handle: &Handle,
+    limits: &ServeConfig,
+    signals: Signals,
+    can_restart: bool,
+) -> std::io::Result<Shutdown> {
+    let (renew, renewed) = mpsc::channel(1);
+    let door = Door { listener: bound.listener()?, renewed: Some(renewed), handed_over: bound.is_handed_over() };
+    let kept = tokio::spawn(keep::keep(Arc::clone(bound), renew));
+    let supervised = tokio::spawn(supervise(handle.clone()));
+    if bound.is_inherited() {
+        // Clients of a daemon that restarted itself must not hear that it is not ready yet: until it is, they wait
+        // where they connect.
+        let _ = tokio::time::timeout(READY_WITHIN, started(handle)).await;
+    }
+    let shutdown = async {
+        stopped(handle.clone(), signals).await;
+        // A socket that is removed now must not be recreated.
+        kept.abort();
+        if can_restart && handle.wants_restart() {
+            tell(Tell::Reloading);
+            Shutdown::Restarts
+        } else {
+            tell(Tell::Stopping);
+            bound.retire();
+            Shutdown::Stops
+        }
+    };
+    let served = serve::serve(door, handle.clone(), limits, shutdown).await;
+    supervised.abort();
+    served
 }
 
 /// Continues this process as a new daemon that has the rights that the configuration needs now. Returns only if that

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::task::JoinHandle;
 
 use super::follow;
@@ -233,7 +233,10 @@ impl Connection {
             id,
             call,
         );
-        tokio::spawn(hold(slot, accepted.run()));
+        tokio::spawn(async move {
+            accepted.run().await;
+            drop(slot);
+        });
         None
     }
 
@@ -368,11 +371,6 @@ async fn closed(closing: &mut watch::Receiver<Option<Closing>>) -> Closing {
 async fn last_words(closing: &mut watch::Receiver<Option<Closing>>) {
     let Closing { read_until, .. } = closed(closing).await;
     tokio::time::sleep_until(read_until.into()).await;
-}
-
-async fn hold(slot: OwnedSemaphorePermit, work: impl Future<Output = ()>) {
-    work.await;
-    drop(slot);
 }
 
 /// Returns when the client has closed both directions. A client that has only stopped writing has not.

@@ -101,7 +101,7 @@ impl Closing {
     }
 }
 
-/// Serves clients until `shutdown` resolves, then gives them a moment to end.
+/// Serves clients until `shutdown` resolves, then gives them a moment to end; returns how it resolved.
 ///
 /// So that no request gets lost, the socket's file should be gone ([`bind::Bound::retire`]) before `shutdown` resolves:
 /// what has connected by then is accepted and answered.
@@ -113,7 +113,7 @@ pub async fn serve(
     handle: Handle,
     limits: &ServeConfig,
     shutdown: impl Future<Output = Shutdown>,
-) -> io::Result<()> {
+) -> io::Result<Shutdown> {
     run(door, handle, limits, shutdown).await
 }
 
@@ -122,7 +122,7 @@ async fn run(
     backend: impl Backend + 'static,
     limits: &ServeConfig,
     shutdown: impl Future<Output = Shutdown>,
-) -> io::Result<()> {
+) -> io::Result<Shutdown> {
     let Door { mut listener, mut renewed, handed_over } = door;
     let (close, closing) = watch::channel(None);
     let mut server = Server {
@@ -163,7 +163,7 @@ async fn run(
         tracing::warn!(open = server.connections.len(), "connections that did not end in time are closed");
         server.connections.shutdown().await;
     }
-    Ok(())
+    Ok(how)
 }
 
 struct Server {

@@ -482,7 +482,7 @@ async fn draining_answers_what_has_arrived_and_ends_what_would_not() {
 pub(super) struct Daemon {
     pub(super) dir: tempfile::TempDir,
     pub(super) stop: oneshot::Sender<()>,
-    pub(super) server: JoinHandle<std::io::Result<()>>,
+    pub(super) server: JoinHandle<std::io::Result<Shutdown>>,
 }
 
 impl Daemon {
