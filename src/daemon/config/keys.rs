@@ -55,9 +55,6 @@ pub(super) const SECTIONS: [(&str, &str); 12] = [
     ("host", "What the daemon takes from its host: files, battery, memory."),
 ];
 
-/// The sizes of `[chunk]`: what is not given depends on the strategy.
-pub(super) const SIZES: [&str; 4] = ["target", "min", "max", "overlap"];
-
 /// The name of the tables of teams.
 pub(super) const TEAM: &str = "team";
 

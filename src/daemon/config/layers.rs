@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::keys::{KEYS, Key, PROMPT, PROMPT_KEYS, SECTIONS, SIZES, TEAM, VAULT, VAULT_KEYS};
+use super::keys::{KEYS, Key, PROMPT, PROMPT_KEYS, SECTIONS, TEAM, VAULT, VAULT_KEYS};
 use super::raw::{CHUNK, CHUNK_TYPES, CONTEXT, RawConfig, RawTable, Reader, advice, is_a_key};
 use super::team;
 use super::units::{self, Placed, Value};
@@ -257,11 +257,18 @@ impl Merge {
     /// Sets sizes that no layer gives to those of the strategy.
     fn chunk_sizes(&mut self) {
         let given = self.config.engine.chunk.plain;
-        let mut sizes = ChunkConfig::of(given.strategy);
-        for name in SIZES.iter().filter(|name| self.origins.contains_key(&format!("chunk.{name}"))) {
-            take_size(name, &given, &mut sizes);
+        let sizes = &mut self.config.engine.chunk.plain;
+        *sizes = ChunkConfig::of(given.strategy);
+        for (key, size, given) in [
+            ("chunk.target", &mut sizes.target, given.target),
+            ("chunk.min", &mut sizes.min, given.min),
+            ("chunk.max", &mut sizes.max, given.max),
+            ("chunk.overlap", &mut sizes.overlap_percent, given.overlap_percent),
+        ] {
+            if self.origins.contains_key(key) {
+                *size = given;
+            }
         }
-        self.config.engine.chunk.plain = sizes;
     }
 
     /// `[chunk.types.NAME]`: values that it does not give come from `[chunk]`, or from its own strategy if it names
@@ -392,16 +399,6 @@ impl Merge {
 fn unplaced(key: Option<String>, message: String) -> Problem {
     let key = key.map(|key| units::without_secrets(&key));
     Problem { file: None, line: None, column: None, key, message: units::without_secrets(&message) }
-}
-
-/// Copies one of [`SIZES`].
-fn take_size(name: &str, from: &ChunkConfig, to: &mut ChunkConfig) {
-    match name {
-        "target" => to.target = from.target,
-        "min" => to.min = from.min,
-        "max" => to.max = from.max,
-        _ => to.overlap_percent = from.overlap_percent,
-    }
 }
 
 /// What is wrong with a kind of note that has its own table.
