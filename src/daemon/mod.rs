@@ -238,7 +238,7 @@ fn guard_keys(rules: &Rules) {
 /// Gives up all rights that the configuration does not need, before any threads exist except the keeper's and the
 /// converter's. Returns how the configuration is reloaded under these restrictions.
 fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc<Keeper>>) -> Reload {
-    let file = config_file(arguments.overrides());
+    let file = config_file(&arguments.overrides);
     let rules = Rules::of(config, &file, socket);
     guard_keys(&rules);
     if rules.commands && config.engine.host.sandbox {

@@ -107,7 +107,7 @@ impl Reloading {
 /// What the daemon was started with, to be applied again when the configuration is reloaded.
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
-    overrides: Overrides,
+    pub(super) overrides: Overrides,
     /// Whether `situated run VAULT...` named vaults that the file did not name.
     exception: bool,
     /// Whether the file has come to name all of them. From then on it says what is served, even if it drops one again.
@@ -117,10 +117,6 @@ pub(super) struct Arguments {
 impl Arguments {
     pub(super) fn new(overrides: Overrides, exception: bool) -> Self {
         Arguments { overrides, exception, taken_over: Arc::default() }
-    }
-
-    pub(super) fn overrides(&self) -> &Overrides {
-        &self.overrides
     }
 
     /// The configuration as it is now. Once the file names all vaults of the command line, these are no exception any
