@@ -303,7 +303,7 @@ fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
         });
     }
     let key = key.as_ref()?;
-    let (ask, tells) = match *section {
+    let (ask, tells) = match section.as_str() {
         "embed" | "rerank" => ("situated search WORDS", "whether it works a search tells"),
         _ => ("situated doctor --provider", "whether it works only asking tells"),
     };

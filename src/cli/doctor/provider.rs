@@ -1,7 +1,6 @@
 //! `situated doctor --provider`: asks the configured model one tiny question and says what came of it. No daemon
 //! is needed; what is asked about is a note of our own, so nothing of the user's is sent.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,14 +18,15 @@ use context::document::Document;
 use context::models::{Model, Price};
 use context::prompt::{Prompt, Prompter, captions};
 use context::quality::{Ending, Flaw, Scores, Verdict, judge};
-use context::settings::{ContextConfig, KeyConfig, Provider};
+use context::settings::ContextConfig;
 use note::NoteRules;
 use note::VaultPath;
 use note::chunk::{ChunkConfig, Strategy};
 use provider::ledger;
 use provider::ledger::{BudgetLimits, Ledger, Purpose};
 use provider::{
-    Account, Completion, CompletionClient, Failure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered,
+    Account, Completion, CompletionClient, Failure, FailureKind, Finish, KeyPlace, ProviderRuntime, Spender,
+    Unanswered, key_place,
 };
 
 /// The longest wait for an answer at a terminal; the daemon may wait longer.
@@ -57,7 +57,7 @@ struct Report {
     address: String,
     /// Whether what is asked leaves this machine.
     leaves_machine: bool,
-    key: Key,
+    key: KeyPlace,
     /// Why the call is not in the ledger, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_in_ledger: Option<String>,
@@ -65,14 +65,6 @@ struct Report {
     answer: Option<ModelAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failed>,
-}
-
-/// Where the key should be. Never the key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Key {
-    pub(super) place: String,
-    /// Whether it is there; absent where only a call would tell.
-    pub(super) found: Option<bool>,
 }
 
 /// What came back.
@@ -189,38 +181,12 @@ fn introduced(context: &ContextConfig, model: &Model, leaves_to: Option<String>)
         price_as_of: rates.map(|rates| rates.as_of.clone()),
         leaves_machine: leaves_to.is_some(),
         address: leaves_to.unwrap_or_else(here),
-        key: key(context.provider, &context.key, &|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())),
+        key: key_place(context.provider.into(), &context.key)
+            .unwrap_or_else(|| KeyPlace { place: "none is needed".to_owned(), found: None }),
         not_in_ledger: None,
         answer: None,
         failure: None,
     }
-}
-
-/// Where a provider's key is looked for first: in the order of the places that `llm` looks at.
-pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) -> bool) -> Key {
-    if let Some(file) = &config.file {
-        return Key { place: format!("the file {}", file.display()), found: Some(file.exists()) };
-    }
-    if config.command.is_some() {
-        // Not run a second time: it may ask the user for a password.
-        return Key { place: "the command of `context.key_command`".to_owned(), found: None };
-    }
-    let credential = config.credential.as_deref().unwrap_or("situated-key");
-    let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
-    let handed_over = folder.is_some_and(|folder| Path::new(&folder).join(credential).exists());
-    if config.credential.is_some() || handed_over {
-        return Key { place: format!("the systemd credential `{credential}`"), found: Some(handed_over) };
-    }
-    let names: &[&str] = match provider {
-        Provider::None | Provider::Template | Provider::Ollama => {
-            return Key { place: "none is needed".to_owned(), found: None };
-        }
-        Provider::Anthropic => &["ANTHROPIC_API_KEY"],
-        Provider::OpenAi => &["OPENAI_API_KEY"],
-        Provider::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"],
-    };
-    let set = names.iter().find(|name| is_set(name));
-    Key { place: format!("the variable {}", set.unwrap_or(&names[0])), found: Some(set.is_some()) }
 }
 
 /// The built-in note as the model sees it.
