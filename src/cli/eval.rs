@@ -44,7 +44,7 @@ const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::De
 /// `situated eval`.
 pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> {
     let began = Instant::now();
-    let loaded = target::or_served(session.config()?, session);
+    let loaded = target::or_served(session.config()?, session)?;
     // Before minutes of work, fail on a page that cannot be written or a configuration that makes no sense.
     page(args, &loaded.config)?;
     let pair = match (&args.a, &args.b) {

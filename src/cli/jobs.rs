@@ -13,7 +13,7 @@ use super::money::flaw;
 use super::print::{counted, dim, green, grouped, millis, now, padded, red, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
-use super::target;
+use super::target::{self, Served};
 use context::cost::dollars;
 use protocol::client::{Client, ClientError};
 use protocol::daemon::ResumeRequest;
@@ -30,8 +30,8 @@ const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
 pub(super) fn scope(what: Option<&Path>, vault: Option<&str>, client: &mut Client) -> Result<Scope, CliFailure> {
-    let vaults = target::vaults(client)?;
-    Ok(target::scope(what, vault, &vaults, &std::env::current_dir()?, |name| target::is_note(name, vault, client)))
+    let served = Served::ask(client)?;
+    Ok(served.scope(what, vault, |name| target::is_note(name, vault, client)))
 }
 
 /// `situated sync`.

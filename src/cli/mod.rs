@@ -38,7 +38,6 @@ mod print;
 mod rebuild;
 mod replace;
 mod review;
-mod roots;
 mod run;
 mod sample;
 mod search;

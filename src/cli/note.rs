@@ -10,7 +10,7 @@ use super::print::{
     Out, bold, counted, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow,
 };
 use super::session::{CliFailure, Session, safe};
-use super::target::{self, Lines};
+use super::target::{self, Lines, Served};
 use protocol::client::Client;
 use protocol::decision::{Action, Decision, Decisions, ExplainRequest, PlanRequest};
 use protocol::note::GetRequest;
@@ -76,11 +76,10 @@ pub(super) struct Place {
 
 /// What a user means by a note's name, path or hit.
 pub(super) fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
-    let here = std::env::current_dir()?;
-    let vaults = target::vaults(client)?;
-    let (note, lines) = target::without_lines(note, &vaults, &here, |name| target::is_note(name, vault, client));
-    let scope = target::path(&note, vault, &vaults, &here);
-    Ok(Place { path: target::note(&scope)?, vault: scope.vault, lines, several: vaults.len() > 1 })
+    let served = Served::ask(client)?;
+    let (note, lines) = served.without_lines(note, |name| target::is_note(name, vault, client));
+    let scope = served.path(&note, vault);
+    Ok(Place { path: target::note(&scope)?, vault: scope.vault, lines, several: served.are_several() })
 }
 
 fn draft() -> Result<String, CliFailure> {

@@ -113,7 +113,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
         ContextsAction::Stop { vault } => super::consent::stop(vault, session),
         ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
-            let loaded = target::or_served(session.config()?, session);
+            let loaded = target::or_served(session.config()?, session)?;
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, &vault, false)?;
@@ -132,7 +132,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             Ok(exit::OK)
         }
         ContextsAction::Import { vault: name, file } => {
-            let loaded = target::or_served(session.config()?, session);
+            let loaded = target::or_served(session.config()?, session)?;
             let vault = vault(name.as_deref(), &loaded)?;
             let _lock = lock(&loaded)?;
             let store = open(&loaded, &vault, true)?;
@@ -200,7 +200,7 @@ impl Write for Pipe {
 
 /// `situated compact`.
 pub(super) fn compact(args: &OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
-    let loaded = target::or_served(session.config()?, session);
+    let loaded = target::or_served(session.config()?, session)?;
     let vaults: Vec<VaultConfig> = match &args.name() {
         None if loaded.config.engine.vaults.len() > 1 => loaded.config.engine.vaults.clone(),
         name => vec![vault(name.as_deref(), &loaded)?],
