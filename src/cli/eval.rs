@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
-use super::print::{shown, typed};
+use super::print::{counted, shown, typed};
 use super::replace::{self, Draft};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
@@ -36,7 +36,7 @@ use engine::rerank::Reranker;
 use index::How;
 use protocol::search::Mode;
 use rerank::Judges;
-use source::{Source, counted_queries};
+use source::Source;
 
 /// The lanes that are measured.
 const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)];
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
             let made = if secret == 1 { "is made" } else { "are made" };
             session.say(format!(
                 "{} {made} of private notes, and left out: the reranker is elsewhere",
-                counted_queries(secret)
+                counted(secret as u64, "query")
             ));
         }
     }

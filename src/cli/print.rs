@@ -381,9 +381,15 @@ pub(super) fn grouped(n: u64) -> String {
     indicatif::HumanCount(n).to_string()
 }
 
-/// `1 note`, `2 notes`.
+/// `1 note`, `2 notes`, `3 queries`, `4 watches`.
 pub(super) fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+    let (stem, end) = match noun.strip_suffix('y') {
+        _ if n == 1 => (noun, ""),
+        Some(stem) if !stem.ends_with('a') => (stem, "ies"),
+        _ if noun.ends_with("ch") => (noun, "es"),
+        _ => (noun, "s"),
+    };
+    format!("{} {stem}{end}", grouped(n))
 }
 
 /// Milliseconds as a person says them.

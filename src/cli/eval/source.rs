@@ -121,14 +121,17 @@ impl Source {
         let set = self.set.as_ref().filter(|set| !set.missing.is_empty())?;
         let name = |missing: &Missing| match missing.queries {
             0 => missing.id.clone(),
-            queries => format!("{} (relevant to {})", missing.id, counted_queries(queries)),
+            queries => format!("{} (relevant to {})", missing.id, counted(queries as u64, "query")),
         };
         let named: Vec<String> = set.missing.iter().take(NAMED).map(name).collect();
         let more = if set.missing.len() > NAMED { ", …" } else { "" };
         let left_out = match set.unanswerable {
             0 => String::new(),
             queries => {
-                format!(" Left out, for nothing that is relevant to them is there: {}.", counted_queries(queries))
+                format!(
+                    " Left out, for nothing that is relevant to them is there: {}.",
+                    counted(queries as u64, "query")
+                )
             }
         };
         let place = if set.has_vault() { "the set's vault" } else { "corpus.jsonl" };
@@ -155,11 +158,6 @@ impl Source {
             ),
         }
     }
-}
-
-/// `1 query`, `7 queries`.
-pub(super) fn counted_queries(queries: usize) -> String {
-    if queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") }
 }
 
 /// A vault's notes, masked, and the queries made of them.
