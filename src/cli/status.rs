@@ -250,14 +250,8 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
         out.add("", &format!("nothing is asked at present: {}", safe(held)));
     }
     if contexts.old_generation > 0 {
-        let cost = match &contexts.renewal {
-            Some(renewal) => match renewal.micro_dollars {
-                Some(0) => "; new ones are free".to_owned(),
-                Some(_) => format!("; new ones would cost {}", estimated(renewal)),
-                None => format!("; new ones: {}", estimated(renewal)),
-            },
-            None => String::new(),
-        };
+        let cost = contexts.renewal.as_ref();
+        let cost = cost.map_or_else(String::new, |renewal| format!("; new ones: {}", estimated(renewal)));
         let are = if contexts.old_generation == 1 { "is" } else { "are" };
         let old = counted(contexts.old_generation, "context");
         // To rebuild would buy all contexts, those that are new included.
@@ -340,9 +334,8 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let skipped = vault.skipped.iter().map(|file| format!("{}: {}", safe(&file.path), safe(&file.why)));
     add_first(&format!("{} skipped", counted(vault.skipped_total, "file")), vault.skipped_total, skipped, out);
     let count = vault.conflicts.len() as u64;
-    let copies = if count == 1 { "copy" } else { "copies" };
     let conflicts = vault.conflicts.iter().map(|path| safe(path));
-    add_first(&format!("{count} {copies} made by a sync conflict"), count, conflicts, out);
+    add_first(&format!("{} made by a sync conflict", counted(count, "copy")), count, conflicts, out);
     let odd = vault.warned_notes.iter();
     let odd = odd.map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
     add_first(&format!("{} with something odd", counted(vault.warned, "note")), vault.warned, odd, out);

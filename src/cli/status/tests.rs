@@ -100,7 +100,7 @@ fn contexts_of_a_model_are_told_in_words() {
     for expected in [
         "contexts anthropic own it is to write 5,678 contexts; 12 wait for it",
         "nothing is asked at present: today's budget is used up",
-        "1,234 contexts are older than the model, the prompt or the last rebuild; new ones would cost about $0.42 \
+        "1,234 contexts are older than the model, the prompt or the last rebuild; new ones: about $0.42 \
          (prices of 2026-11-12): `situated contexts start --replace`",
         "3 chunks wait for the next sync: the text has become another than its context was written for, or the model \
          has not been asked yet; `situated sync --since all` asks now",
