@@ -10,7 +10,9 @@ use super::args::Ask;
 use super::exit;
 use super::input;
 use super::money::price;
-use super::print::{bold, columns, counted, cut, cut_front, cyan, dim, grouped, millis, now, printable_lines, yellow};
+use super::print::{
+    bold, columns, counted, cut_front, cyan, dim, grouped, headings, millis, now, printable_lines, yellow,
+};
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session, safe, with_schema};
 use super::signals::Interrupt;
@@ -277,12 +279,9 @@ impl Place<'_> {
         let vault = self.vault.map(|vault| format!("{}: ", safe(vault))).unwrap_or_default();
         let place = format!("{vault}{}:{}", safe(self.path), self.line);
         let place = cut_front(&place, width.saturating_sub(columns(&number)).max(8));
-        let title = safe(title);
-        // The title of a note is often its first heading: once is enough.
-        let headings = heading_path.iter().map(|heading| safe(heading)).skip_while(|heading| *heading == title);
-        let name: String = std::iter::once(title.clone()).chain(headings).collect::<Vec<_>>().join(" › ");
         let room = width.saturating_sub(columns(&number) + columns(&place) + 2);
-        let name = if room < 8 { String::new() } else { format!("  {}", cut(&name, room)) };
+        let (title, below) = headings(title, heading_path, room);
+        let name = if room < 8 { String::new() } else { format!("  {title}{below}") };
         format!("{}{}{}", bold(number), cyan(place), dim(name))
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn counts(decision: &Decision) -> String {
 }
 
 /// An action in its colour.
-pub(super) fn painted(action: Action, text: &str) -> String {
+fn painted(action: Action, text: &str) -> String {
     match action {
         Action::Keep => dim(text),
         Action::Reembed => cyan(text),
@@ -159,13 +159,18 @@ pub(super) fn painted(action: Action, text: &str) -> String {
     }
 }
 
-/// A decision with its steps, one line each; it names its vault if there are several.
+/// A decision with its steps; it names its vault if there are several.
 fn print_decision(decision: &Decision, several: bool, out: &mut Out) -> std::io::Result<()> {
     let took = if decision.took_ms > 0.0 { format!("  {}", millis(decision.took_ms)) } else { String::new() };
     let path = named(decision, several);
     out.line(format!("{}  {}{}", bold(path), clock(decision.at), dim(took)))?;
     out.wrapped("  ", &format!("{}: {}. {}.", decision.reason, meaning(decision.reason), counts(decision)))?;
-    let width = out.width().saturating_sub(2 + 11 + REASON + 10).max(10);
+    print_steps(decision, "  ", out)
+}
+
+/// The steps of a decision, one line each.
+pub(super) fn print_steps(decision: &Decision, margin: &str, out: &mut Out) -> std::io::Result<()> {
+    let width = out.width().saturating_sub(margin.len() + 11 + REASON + 10).max(10);
     for step in &decision.steps {
         let action = painted(step.action, &padded(&step.action.to_string(), 11));
         let reason = padded(&step.reason.to_string(), REASON);
@@ -173,7 +178,7 @@ fn print_decision(decision: &Decision, several: bool, out: &mut Out) -> std::io:
         let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
         let place = if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
         let later = step.later.map_or_else(String::new, |reason| format!("  later: {reason}"));
-        out.line(format!("  {action}{reason}{}{}{}", dim(lines), cut(&place, width), yellow(later)))?;
+        out.line(format!("{margin}{action}{reason}{}{}{}", dim(lines), cut(&place, width), yellow(later)))?;
     }
     Ok(())
 }

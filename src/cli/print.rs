@@ -306,6 +306,24 @@ pub(super) fn cut_front(text: &str, width: usize) -> String {
     format!("…{}", &text[from..])
 }
 
+/// A title and the headings below it in `width` columns: ` › ` before each heading; if not all fit, the innermost ones.
+pub(super) fn headings(title: &str, path: &[String], width: usize) -> (String, String) {
+    let title = printable(title).into_owned();
+    // The title of a note is often its first heading: once is enough.
+    let below = path.iter().map(|heading| printable(heading)).skip_while(|heading| *heading == title);
+    let below: String = below.flat_map(|heading| [" › ".into(), heading]).collect();
+    let title = cut(&title, width);
+    let room = width.saturating_sub(columns(&title));
+    if columns(&below) <= room {
+        return (title, below);
+    }
+    if room < 8 {
+        return (title, String::new());
+    }
+    let inner = format!(" › {}", cut_front(below.trim_start_matches(" › "), room - 3));
+    (title, inner)
+}
+
 /// `text` followed by spaces up to `width` columns.
 pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))

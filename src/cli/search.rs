@@ -12,7 +12,7 @@ use super::jobs::pause_told;
 use super::note::{Place, place};
 use super::open;
 use super::print::{
-    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, link, mark, millis, now, printable,
+    Out, age, bold, columns, cut_front, cyan, dim, headings, highlighted, link, mark, millis, now, printable,
     printable_lines, wrap, yellow,
 };
 use super::session::{CliFailure, Session, safe};
@@ -251,18 +251,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     let margin = "    ";
     let width = out.width();
     let rank = format!("{:>2}. ", look.rank);
-    let title = printable(&hit.title).into_owned();
-    // The title of a note is often its first heading: once is enough.
-    let headings = hit.heading_path.iter().map(|h| printable(h)).skip_while(|h| *h == title);
-    let below: String = headings.flat_map(|heading| [" › ".into(), heading]).collect();
-    let title = cut(&title, width.saturating_sub(columns(&rank)));
-    let room = width.saturating_sub(columns(&rank) + columns(&title));
-    let below = if columns(&below) <= room {
-        below
-    } else {
-        format!(" › {}", cut_front(below.trim_start_matches(" › "), room.saturating_sub(3)))
-    };
-    let below = if columns(&below) <= room { below } else { String::new() };
+    let (title, below) = headings(&hit.title, &hit.heading_path, width.saturating_sub(columns(&rank)));
     out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
 
     let vault = if look.vault || open::is_of_team(hit) { format!("{}: ", safe(&hit.vault)) } else { String::new() };

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::args::Try;
 use super::exit;
-use super::note::{counts, meaning, painted};
-use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
+use super::note::{counts, meaning, print_steps};
+use super::print::{Out, bold, counted, cyan, dim, green, millis, now, padded, shown};
 use super::run::is_settled;
 use super::sample::FILES;
 use super::search::{Look, print_hit};
@@ -462,15 +462,7 @@ impl Page<'_> {
     fn decision(&mut self, decision: &Decision) -> std::io::Result<()> {
         self.say(&format!("  {}: {}.", decision.reason, meaning(decision.reason)))?;
         self.say(&format!("  {} in {}.", counts(decision), millis(decision.took_ms)))?;
-        let width = self.out.width().saturating_sub(4 + 11 + 18).max(10);
-        for step in &decision.steps {
-            let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
-            let place =
-                if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
-            let action = painted(step.action, &padded(&step.action.to_string(), 11));
-            self.line(format!("    {action}{}{}", padded(&step.reason.to_string(), 18), dim(cut(&place, width))))?;
-        }
-        Ok(())
+        if self.show { print_steps(decision, "    ", self.out) } else { Ok(()) }
     }
 }
 

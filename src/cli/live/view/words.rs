@@ -1,8 +1,7 @@
-//! The texts of the live search: the daemon's state, what to do when there are no hits, a hit's heading.
+//! The texts of the live search: the daemon's state, what to do when there are no hits.
 
 use crate::cli::live::state::{Link, State};
-use crate::cli::print::{columns, counted, cut, cut_front, grouped, printable, printable_lines};
-use protocol::hit::Hit;
+use crate::cli::print::{counted, grouped, printable_lines};
 use protocol::jobs::Job;
 use protocol::status::RunState as Daemon;
 
@@ -75,22 +74,4 @@ fn progress(job: &Job) -> String {
         (None, Some(total)) => format!("{kind} {}/{}", grouped(job.done), grouped(total)),
         (None, None) => format!("{kind} {}", grouped(job.done)),
     }
-}
-
-/// Title and headings in `width` columns: ` › ` before each heading; if not all fit, the innermost ones.
-pub(super) fn headings(hit: &Hit, width: usize) -> (String, String) {
-    let title = printable(&hit.title).into_owned();
-    // The title of a note is often its first heading: once is enough.
-    let below = hit.heading_path.iter().map(|heading| printable(heading)).skip_while(|heading| *heading == title);
-    let below: String = below.flat_map(|heading| [" › ".into(), heading]).collect();
-    let title = cut(&title, width);
-    let room = width.saturating_sub(columns(&title));
-    if columns(&below) <= room {
-        return (title, below);
-    }
-    if room < 8 {
-        return (title, String::new());
-    }
-    let inner = format!(" › {}", cut_front(below.trim_start_matches(" › "), room - 3));
-    (title, inner)
 }
