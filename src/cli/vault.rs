@@ -136,32 +136,27 @@ pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), Cl
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
     let folder = folder(path)?;
+    let name = name.map(|name| name.trim().to_owned());
     let served = served(session)?.unwrap_or_default();
-    // A vault that only `situated run` was given is named in the file from now on, or the daemon would drop it.
-    let unnamed = served.iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
-    let unnamed: Vec<VaultConfig> =
-        unnamed.map(|served| VaultConfig::new(served.name.clone(), served.path.clone())).collect();
-    let known = || written.vaults().iter().chain(&unnamed);
-    if let Some(vault) = known().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder))
-        && (name.is_none() || name.as_deref() == Some(&vault.name))
-        && written.vaults().contains(vault)
-    {
+    let named = written.vaults().iter().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder));
+    if let Some(vault) = named.filter(|vault| name.as_ref().is_none_or(|name| *name == vault.name)) {
         let taken = served.iter().any(|served| served.name == vault.name);
         return session.done(
             json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
             format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))),
         );
     }
-    let own = unnamed.iter().find(|served| served.path == folder).map(|served| served.name.clone());
-    let name = name.map(|name| name.trim().to_owned()).or(own).unwrap_or_else(|| free_name(&folder, known()));
-    let vault = VaultConfig::new(name, folder);
+    // Vaults that only `situated run` was given are named in the file from now on, or the daemon would drop them.
+    let unnamed = served.into_iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
+    let mut wanted: Vec<VaultConfig> = unnamed.map(|served| VaultConfig::new(served.name, served.path)).collect();
+    let given = wanted.iter().position(|vault| vault.path == folder).map(|at| wanted.remove(at).name);
+    let free = || free_name(&folder, written.vaults().iter().chain(&wanted));
+    let vault = VaultConfig::new(name.or(given).unwrap_or_else(free), &folder);
     ask_about(&vault, yes)?;
-
-    let mut new_vaults: Vec<VaultConfig> = unnamed.into_iter().filter(|other| other.path != vault.path).collect();
-    new_vaults.push(vault.clone());
+    wanted.push(vault.clone());
     let text = match &written.text {
-        None => sample_file_of(&new_vaults, Provider::Template),
-        Some(text) => new_vaults.iter().try_fold(text.clone(), |text, vault| {
+        None => sample_file_of(&wanted, Provider::Template),
+        Some(text) => wanted.iter().try_fold(text.clone(), |text, vault| {
             edit::added(&text, &vault.name, &vault.path).map_err(|why| written.cannot(&why))
         })?,
     };
@@ -303,7 +298,7 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     let text = edit::removed(text, at).map_err(|why| written.cannot(&why))?;
     written.write(&text, session)?;
     let taken = take_over(&written, &text, session, &|served| served.iter().all(|now| now.name != name))?;
-    let size = size(&data);
+    let size = store::look(&data).bytes;
     if delete_data {
         delete(&data)?;
     }
@@ -346,16 +341,6 @@ fn delete(folder: &Path) -> Result<(), CliFailure> {
         }
     }
     Ok(())
-}
-
-fn size(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let one = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => size(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    };
-    entries.map(one).sum()
 }
 
 fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure> {
