@@ -10,7 +10,7 @@ use super::exit;
 use super::jobs::is_free;
 use super::models;
 use super::money::estimated;
-use super::print::{counted, printable, printable_lines};
+use super::print::{Out, counted, printable, printable_lines};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{AskedProvider, Config, Loaded, config_file};
 use protocol::daemon::{Problem, Problems, ReloadRequest};
@@ -28,11 +28,8 @@ pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, Cli
 
 fn show(origin: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let loaded = session.config()?;
-    if session.globals.json {
-        session.json(json!({ "file": loaded.file, "values": loaded.values() }))?;
-    } else {
-        session.out.text(&printable_lines(&loaded.show(origin)))?;
-    }
+    let json = json!({ "file": loaded.file, "values": loaded.values() });
+    session.print(json, |out| out.text(&printable_lines(&loaded.show(origin))))?;
     Ok(exit::OK)
 }
 
@@ -59,13 +56,8 @@ fn key_files(loaded: &Loaded) -> Vec<Problem> {
 
 /// Prints the problems, if any; they decide the exit code.
 fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, CliFailure> {
-    if session.globals.json {
-        session.json(json!({ "problems": problems }))?;
-    } else {
-        for problem in problems {
-            session.out.line(printable(&problem.to_string()))?;
-        }
-    }
+    let line = |problem: &Problem, out: &mut Out| out.line(printable(&problem.to_string()));
+    session.print(json!({ "problems": problems }), |out| problems.iter().try_for_each(|problem| line(problem, out)))?;
     Ok(if problems.is_empty() { exit::OK } else { exit::NOTHING })
 }
 

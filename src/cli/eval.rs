@@ -125,11 +125,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
         draft.out.write_all(::index::eval::page(&report).as_bytes()).and_then(|()| draft.land()).map_err(failed)?;
     }
-    if session.globals.json {
-        session.json(json!(report))?;
-    } else {
-        show::show(&report, &mut session.out)?;
-    }
+    session.print(json!(report), |out| show::show(&report, out))?;
     if let Some(path) = &args.html {
         session.say(format!("{} has it with plots, and what was missed", shown(path)));
     }

@@ -67,18 +67,12 @@ pub enum Hyperlinks {
 }
 
 /// Standard output.
-pub struct Out {
+pub(super) struct Out {
     stream: AutoStream<Box<dyn Write + Send>>,
     width: usize,
     terminal: bool,
     /// Links are written although colours are not.
     only_links: bool,
-}
-
-impl std::fmt::Debug for Out {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Out").field("width", &self.width).field("terminal", &self.terminal).finish_non_exhaustive()
-    }
 }
 
 impl Color {
@@ -94,7 +88,7 @@ impl Color {
 
 impl Out {
     /// Standard output of the process.
-    pub fn stdout(color: Color) -> Self {
+    pub(super) fn stdout(color: Color) -> Self {
         let stdout = io::stdout();
         color.apply();
         let choice = AutoStream::choice(&stdout);
@@ -105,17 +99,17 @@ impl Out {
     }
 
     /// Columns to lay text out in, 20..=120.
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.width
     }
 
     /// Whether standard output is a terminal.
-    pub fn is_terminal(&self) -> bool {
+    pub(super) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
     /// Decides whether links are written from now on.
-    pub fn links(&mut self, when: Hyperlinks) -> bool {
+    pub(super) fn links(&mut self, when: Hyperlinks) -> bool {
         let coloured = self.stream.current_choice() != ColorChoice::Never;
         match when {
             Hyperlinks::Never => return false,
@@ -136,7 +130,7 @@ impl Out {
     }
 
     /// One line.
-    pub fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
+    pub(super) fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
         if self.only_links {
             self.stream.write_all(only_links(line.as_ref()).as_bytes())?;
         } else {
@@ -147,19 +141,19 @@ impl Out {
     }
 
     /// Text as it is, without an added line end.
-    pub fn text(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())?;
         self.stream.flush()
     }
 
     /// A value as JSON on one line, or indented for a person.
-    pub fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+    pub(super) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         self.line(printable_json(&text?))
     }
 
     /// A paragraph, wrapped, with a margin before each line.
-    pub fn wrapped(&mut self, margin: &str, text: &str) -> io::Result<()> {
+    pub(super) fn wrapped(&mut self, margin: &str, text: &str) -> io::Result<()> {
         for range in wrap(text, self.width.saturating_sub(margin.width())) {
             self.line(format!("{margin}{}", &text[range]))?;
         }
@@ -167,7 +161,7 @@ impl Out {
     }
 
     /// A name and its value, which is wrapped in a separate column.
-    pub fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
+    pub(super) fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
         let indent = margin.width() + column;
         // If the column would be too narrow for words, the value gets whole lines.
         let (indent, room) = match self.width.saturating_sub(indent) {

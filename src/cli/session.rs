@@ -15,7 +15,7 @@ use protocol::table::Call;
 
 /// Why a command ended early.
 #[derive(Debug)]
-pub enum CliFailure {
+pub(super) enum CliFailure {
     /// The reader of standard output has gone (`| head`): there is nothing to say.
     Quiet,
     /// Something to say, with the exit code.
@@ -29,17 +29,17 @@ pub enum CliFailure {
 
 impl CliFailure {
     /// A failure with its code.
-    pub fn new(code: u8, message: impl Into<String>) -> Self {
+    pub(super) fn new(code: u8, message: impl Into<String>) -> Self {
         CliFailure::Said { code, message: message.into() }
     }
 
     /// The command line asks for something impossible.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(super) fn usage(message: impl Into<String>) -> Self {
         CliFailure::new(exit::USAGE, message)
     }
 
     /// The exit code.
-    pub fn code(&self) -> u8 {
+    pub(super) fn code(&self) -> u8 {
         match self {
             CliFailure::Quiet => exit::OK,
             CliFailure::Said { code, .. } => *code,
@@ -47,7 +47,7 @@ impl CliFailure {
     }
 
     /// Tells a person on standard error, and a program that asked for JSON on standard output too.
-    pub fn tell(&self, json: bool) -> u8 {
+    pub(super) fn tell(&self, json: bool) -> u8 {
         use io::Write as _;
         if let CliFailure::Said { code, message } = self {
             // If even standard error is gone, the failure cannot be reported.
@@ -115,33 +115,32 @@ impl Missed {
 }
 
 /// One run of the program.
-#[derive(Debug)]
-pub struct Session {
+pub(super) struct Session {
     /// Options of every command.
-    pub globals: Globals,
+    pub(super) globals: Globals,
     /// Standard output.
-    pub out: Out,
+    pub(super) out: Out,
 }
 
 impl Session {
     /// With these options.
-    pub fn new(globals: Globals) -> Self {
+    pub(super) fn new(globals: Globals) -> Self {
         let out = Out::stdout(globals.color);
         Session { globals, out }
     }
 
     /// What the command line says about the configuration.
-    pub fn overrides(&self) -> Overrides {
+    pub(super) fn overrides(&self) -> Overrides {
         self.globals.overrides()
     }
 
     /// The checked configuration.
-    pub fn config(&self) -> Result<Loaded, CliFailure> {
+    pub(super) fn config(&self) -> Result<Loaded, CliFailure> {
         Ok(Config::load(&self.overrides())?)
     }
 
     /// A connection to the daemon.
-    pub fn client(&self) -> Result<Client, CliFailure> {
+    pub(super) fn client(&self) -> Result<Client, CliFailure> {
         let (discovery, missed) = self.discovery();
         Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
     }
@@ -182,7 +181,7 @@ impl Session {
     }
 
     /// Prints something for a person, beside the result; not with `--quiet` or `--json`.
-    pub fn say(&self, text: impl AsRef<str>) {
+    pub(super) fn say(&self, text: impl AsRef<str>) {
         use io::Write as _;
         if !self.globals.quiet && !self.globals.json {
             // This is no result, so a failure to print it does not fail the command.
@@ -201,7 +200,7 @@ impl Session {
     }
 
     /// The result as one JSON object: the members of `value` after `"schema": 1`.
-    pub fn json(&mut self, value: Value) -> Result<(), CliFailure> {
+    pub(super) fn json(&mut self, value: Value) -> Result<(), CliFailure> {
         Ok(self.out.json(&with_schema(value))?)
     }
 
@@ -213,6 +212,15 @@ impl Session {
             return Ok(None);
         }
         Ok(Some(reply.read()?))
+    }
+
+    /// Prints the result: as an object, or for a person.
+    pub(super) fn print(
+        &mut self,
+        json: Value,
+        print: impl FnOnce(&mut Out) -> io::Result<()>,
+    ) -> Result<(), CliFailure> {
+        if self.globals.json { self.json(json) } else { Ok(print(&mut self.out)?) }
     }
 
     /// Ends a command whose result is the daemon's answer, printed as it came or for a person.
@@ -251,12 +259,7 @@ impl Session {
 
     /// Ends a command whose result is a line on standard output.
     pub(super) fn result(&mut self, json: Value, line: impl AsRef<str>) -> Result<u8, CliFailure> {
-        if self.globals.json {
-            self.json(json)?;
-        } else {
-            self.out.line(line)?;
-        }
-        Ok(exit::OK)
+        self.print(json, |out| out.line(line)).map(|()| exit::OK)
     }
 }
 

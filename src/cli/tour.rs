@@ -89,11 +89,7 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
     let kept = tour.end(told.is_ok());
     match told {
         Ok(story) => {
-            if session.globals.json {
-                session.json(story)?;
-            } else {
-                goodbye(kept.as_deref(), &mut session.out)?;
-            }
+            session.print(story, |out| goodbye(kept.as_deref(), out))?;
             Ok(exit::OK)
         }
         Err(CliFailure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {

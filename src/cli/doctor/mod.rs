@@ -96,13 +96,11 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
         }
     }
     let worst = found.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
-    if session.globals.json {
-        session.json(json!({ "ok": worst < Level::Fail, "version": env!("CARGO_PKG_VERSION"), "checks": found }))?;
-    } else {
-        print(&found, session.globals.quiet, &mut session.out)?;
-        if !args.full {
-            session.say(dim("names of yours are left out: fit to be shown to others; `--full` names them"));
-        }
+    let json = json!({ "ok": worst < Level::Fail, "version": env!("CARGO_PKG_VERSION"), "checks": found });
+    let quiet = session.globals.quiet;
+    session.print(json, |out| print(&found, quiet, out))?;
+    if !args.full {
+        session.say(dim("names of yours are left out: fit to be shown to others; `--full` names them"));
     }
     Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
 }

@@ -101,22 +101,16 @@ struct Failed {
 pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     let config = session.config()?.config;
     if !config.engine.context.costs() {
-        if session.globals.json {
-            session.json(json!({ "ok": true, "provider": config.engine.context.provider.name() }))?;
-        } else {
-            session.out.line(format!("{} contexts are the free template's", green("●")))?;
-            let why =
-                "no provider is configured (`context.provider`), so nobody was asked and nothing leaves this machine";
-            session.out.wrapped("  ", why)?;
-        }
+        let json = json!({ "ok": true, "provider": config.engine.context.provider.name() });
+        let why = "no provider is configured (`context.provider`), so nobody was asked and nothing leaves this machine";
+        session.print(json, |out| {
+            out.line(format!("{} contexts are the free template's", green("●")))?;
+            out.wrapped("  ", why)
+        })?;
         return Ok(exit::OK);
     }
     let report = examine(&config)?;
-    if session.globals.json {
-        session.json(json!(report))?;
-    } else {
-        print(&report, &mut session.out)?;
-    }
+    session.print(json!(report), |out| print(&report, out))?;
     Ok(match (&report.failure, report.ok) {
         (Some(_), _) => exit::UNREACHABLE,
         (None, true) => exit::OK,

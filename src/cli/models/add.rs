@@ -49,17 +49,13 @@ pub(super) fn run(args: &AddModel, session: &mut Session) -> Result<u8, CliFailu
     let mut told = json!({ "model": as_json(&model, &loaded), "added": new });
     if args.no_config {
         told["config"] = json!({ "file": file, "written": false, "lines": setting.lines() });
-        if session.globals.json {
-            session.json(told)?;
-        } else {
-            session.say(format!("To use it, put this into {}:", shown(&file)));
-            session.out.text(&setting.lines())?;
-        }
+        session.say(format!("To use it, put this into {}:", shown(&file)));
+        session.print(told, |out| out.text(&setting.lines()))?;
         return Ok(exit::OK);
     }
     let Some(written) = configure(&file, &setting, args.yes, session)? else {
-        session.say("The configuration stays as it is; the model stays here.");
-        return Ok(exit::OK);
+        told["config"] = json!({ "file": file, "written": false });
+        return session.done(told, "The configuration stays as it is; the model stays here.");
     };
     let reloaded = reload(session);
     if session.globals.json {

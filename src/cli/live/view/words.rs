@@ -1,4 +1,4 @@
-//! The texts of the live search: the daemon's state, what to do when there are no hits.
+//! The texts of the live search: the daemon's state, and what to do when there are no hits.
 
 use crate::cli::live::state::{Link, State};
 use crate::cli::print::{counted, grouped, printable_lines};
