@@ -223,6 +223,19 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// A job that runs, and how far it is: `rebuild: 345 of 1,000 notes`.
+pub(super) fn running(job: &Job) -> String {
+    let far = match (&job.contexts, job.total) {
+        (Some(contexts), _) if contexts.total > 0 => {
+            format!(": {} of {}", grouped(contexts.processed), counted(contexts.total, "context"))
+        }
+        (_, Some(total)) if total > 0 => format!(": {} of {}", grouped(job.done), counted(total, "note")),
+        _ if job.done > 0 => format!(": {}", counted(job.done, "note")),
+        _ => String::new(),
+    };
+    format!("{}{far}", job.kind)
+}
+
 /// What a job covers: a look at the disk covers all of a vault.
 fn place(job: &Job) -> String {
     let rest = if job.kind == JobKind::Sync && job.scope.path.is_some() { " and the rest of its vault" } else { "" };

@@ -13,7 +13,7 @@ use super::config;
 use super::consent::{self, OLDER};
 use super::doctor;
 use super::exit;
-use super::jobs::{is_free, paused};
+use super::jobs::{is_free, paused, running};
 use super::money::{estimated, spent};
 use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::service::LETS_IT;
@@ -198,18 +198,6 @@ fn doing(status: &Status, jobs: &[Job]) -> String {
         doing.push(format!("{} to look at", counted(pending, "path")));
     }
     if doing.is_empty() { "nothing".to_owned() } else { doing.join("; ") }
-}
-
-/// A job that runs, and how far it is.
-fn running(job: &Job) -> String {
-    let far = match (&job.contexts, job.total) {
-        (Some(contexts), _) if contexts.total > 0 => {
-            format!(": {} of {}", grouped(contexts.processed), counted(contexts.total, "context"))
-        }
-        (_, Some(total)) if total > 0 => format!(": {} of {}", grouped(job.done), counted(total, "note")),
-        _ => String::new(),
-    };
-    format!("{}{far}", job.kind)
 }
 
 /// Vectors that a slow embedder makes: what waits for it, and how far the next one is.

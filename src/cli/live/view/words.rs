@@ -1,8 +1,8 @@
 //! The texts of the live search: the daemon's state, and what to do when there are no hits.
 
+use crate::cli::jobs::running;
 use crate::cli::live::state::{Link, State};
-use crate::cli::print::{counted, grouped, printable_lines};
-use protocol::jobs::Job;
+use crate::cli::print::{counted, printable_lines};
 use protocol::status::RunState as Daemon;
 
 /// The placeholder that is shown until a query is typed.
@@ -54,7 +54,7 @@ pub(super) fn daemon(state: &State) -> (String, bool) {
         Link::There { daemon, vaults } => {
             let notes = counted(vaults.iter().map(|(_, notes)| notes).sum(), "note");
             let doing = match (&state.job, daemon) {
-                (Some(job), _) => progress(job),
+                (Some(job), _) => running(job),
                 (None, Daemon::Starting) => "starting".to_owned(),
                 (None, Daemon::Indexing) => "indexing".to_owned(),
                 (None, Daemon::Idle) => "up to date".to_owned(),
@@ -63,15 +63,5 @@ pub(super) fn daemon(state: &State) -> (String, bool) {
             };
             (format!("{notes} · {doing}"), *daemon == Daemon::Degraded)
         }
-    }
-}
-
-/// `rebuild 345/1,000`.
-fn progress(job: &Job) -> String {
-    let kind = job.kind;
-    match (job.contexts.as_ref().filter(|contexts| contexts.total > 0), job.total) {
-        (Some(contexts), _) => format!("{kind} {}/{} contexts", grouped(contexts.processed), grouped(contexts.total)),
-        (None, Some(total)) => format!("{kind} {}/{}", grouped(job.done), grouped(total)),
-        (None, None) => format!("{kind} {}", grouped(job.done)),
     }
 }
