@@ -56,7 +56,7 @@ pub enum Color {
 
 /// When places are links that a terminal opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Hyperlinks {
+pub(crate) enum Hyperlinks {
     /// On terminals, where colours are.
     #[default]
     Auto,
