@@ -193,7 +193,7 @@ impl Asker {
     }
 
     fn client(&self) -> Option<Client> {
-        let (discovery, _) = Session::new(self.globals.clone()).discovery();
+        let discovery = Session::new(self.globals.clone()).discovery();
         let mut client = Client::connect_to(&discovery.socket()).ok()?;
         client.set_timeout(Some(PATIENCE));
         Some(client)

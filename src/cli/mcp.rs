@@ -47,7 +47,7 @@ fn serve(session: &Session) -> Result<u8, CliFailure> {
              enters it there. Ctrl-D ends it.",
         );
     }
-    crate::mcp::serve(session.discovery().0)?;
+    crate::mcp::serve(session.discovery())?;
     Ok(exit::OK)
 }
 
@@ -240,7 +240,7 @@ fn elsewhere(session: &Session) -> [Option<PathBuf>; 3] {
     let (config, data) = (here.config_file.in_use(), here.data_dir.in_use());
     let config = (!usual.config_file.is_usual(config) && config.exists()).then(|| config.to_owned());
     // If the configuration names the folder, it is found by that.
-    let is_named = session.discovery().0.data_dir != data;
+    let is_named = session.discovery().data_dir != data;
     [config, (!is_named && !usual.data_dir.is_usual(data)).then(|| data.to_owned()), None]
 }
 

@@ -36,11 +36,11 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, C
         ServiceAction::Install(install) => installed(install, session),
         ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
         ServiceAction::Start => {
-            let (answer, began) = control::start(&session.discovery().0)?;
+            let (answer, began) = control::start(&session.discovery())?;
             answered(session, &answer, if began { "running" } else { "it runs already" })
         }
         ServiceAction::Restart => {
-            let answer = control::restart(&session.discovery().0)?;
+            let answer = control::restart(&session.discovery())?;
             answered(session, &answer, "running anew")
         }
         ServiceAction::Stop => stop(session),

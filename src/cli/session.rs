@@ -93,25 +93,15 @@ impl From<serde_json::Error> for CliFailure {
     }
 }
 
-/// Problems of the configuration: the daemon may be missed because the file that says where it is cannot be read.
-#[derive(Clone, Debug)]
-pub(super) struct Missed {
-    problems: Vec<String>,
-}
-
-impl Missed {
-    /// The error, with its possible causes.
-    pub(super) fn explain(&self, error: &ClientError) -> String {
-        let mut message = error.to_string();
-        if matches!(error, ClientError::Remote(_)) {
-            return message;
+/// What a failure to reach the daemon may come from: the file that says where it is may be wrong.
+pub(super) fn explained(error: &ClientError, overrides: &Overrides) -> String {
+    let mut message = error.to_string();
+    if !matches!(error, ClientError::Remote(_)) {
+        for problem in Config::whereabouts(overrides).problems {
+            message.push_str(&format!("\nconfiguration: {problem}"));
         }
-        for problem in &self.problems {
-            message.push_str("\nconfiguration: ");
-            message.push_str(problem);
-        }
-        message
     }
+    message
 }
 
 /// One run of the program.
@@ -141,18 +131,19 @@ impl Session {
 
     /// A connection to the daemon.
     pub(super) fn client(&self) -> Result<Client, CliFailure> {
-        let (discovery, missed) = self.discovery();
-        Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
+        Client::connect(&self.discovery()).map_err(|error| self.unreached(&error))
     }
 
     /// A connection to the daemon; `None` if none runs. One that runs and cannot be reached is an error.
     pub(super) fn running(&self) -> Result<Option<Client>, CliFailure> {
-        let (discovery, missed) = self.discovery();
-        match Client::connect(&discovery) {
-            Ok(client) => Ok(Some(client)),
+        match Client::connect(&self.discovery()) {
             Err(ClientError::NotRunning(_)) => Ok(None),
-            Err(error) => Err(CliFailure::new(error.exit_code(), missed.explain(&error))),
+            reached => reached.map(Some).map_err(|error| self.unreached(&error)),
         }
+    }
+
+    fn unreached(&self, error: &ClientError) -> CliFailure {
+        CliFailure::new(error.exit_code(), explained(error, &self.overrides()))
     }
 
     /// A connection to the daemon that waits so long for an answer, or as long as it takes.
@@ -167,12 +158,10 @@ impl Session {
         Ok(self.client()?.call(call)?)
     }
 
-    /// Where the daemon is to be found, and what to say if it is not.
-    pub(super) fn discovery(&self) -> (Discovery, Missed) {
-        let found = Config::whereabouts(&self.overrides());
-        let problems = found.problems.iter().map(ToString::to_string).collect();
-        let Whereabouts { socket, data_dir, is_named, .. } = found;
-        (Discovery { socket, data_dir, is_named }, Missed { problems })
+    /// Where the daemon is to be found.
+    pub(super) fn discovery(&self) -> Discovery {
+        let Whereabouts { socket, data_dir, is_named, .. } = Config::whereabouts(&self.overrides());
+        Discovery { socket, data_dir, is_named }
     }
 
     /// What opens a note for a person.

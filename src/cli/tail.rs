@@ -28,7 +28,7 @@ pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, CliFailure> {
     // Fails for a misspelt vault, whose events would never come.
     client.call(&StatusRequest { vault: args.vault.clone(), ..StatusRequest::default() })?;
     let several = args.vault.is_none() && Served::ask(&mut client)?.are_several();
-    let (discovery, _) = session.discovery();
+    let discovery = session.discovery();
     let hidden = session.globals.quiet || args.jsonl || session.globals.json;
     let mut follower = Follower { args, several, hidden };
     session.say(dim("following decisions; Ctrl-C ends"));

@@ -40,14 +40,14 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
             "a live search needs a terminal to type at and to draw on; `situated search WORDS` prints",
         ));
     }
-    let (discovery, missed) = session.discovery();
+    let discovery = session.discovery();
     let (to, inputs) = channel();
     let (asks, asked) = channel();
     threads::signals(to.clone())?;
     threads::asker(discovery.clone(), asked, to.clone())?;
     let plain = session.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let screen = Screen::enter()?;
-    threads::news(discovery, missed, to.clone())?;
+    threads::news(discovery, session.overrides(), to.clone())?;
     let dealt_with = threads::keys(to.clone())?;
     let mut live = Live {
         state: State::default(),

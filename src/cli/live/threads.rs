@@ -11,7 +11,8 @@ use serde::Deserialize as _;
 use super::requests::{Ask, What};
 use super::screen;
 use super::state::{Arrival, Input};
-use crate::cli::session::Missed;
+use crate::cli::session::explained;
+use crate::daemon::config::Overrides;
 use crate::daemon::signals::{Signals, Told};
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::events::{Event, SubscribeRequest};
@@ -131,7 +132,7 @@ fn put<C: Call>(client: &mut Option<Client>, discovery: &Discovery, call: &C) ->
 }
 
 /// Keeps in touch with the daemon: says when it answers, what it tells, and when it is away.
-pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> std::io::Result<()> {
+pub(super) fn news(discovery: Discovery, overrides: Overrides, to: Sender<Input>) -> std::io::Result<()> {
     spawn("news", to, move |to| {
         let mut patience = LOOKS.0;
         let mut said = None;
@@ -141,7 +142,7 @@ pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> s
                 said = None;
             });
             let Err(why) = told else { return };
-            let why = missed.explain(&why);
+            let why = explained(&why, &overrides);
             if said.as_ref() != Some(&why) && to.send(Input::Away(why.clone())).is_err() {
                 return;
             }

@@ -17,7 +17,7 @@ const COLUMN: usize = 10;
 
 pub(super) fn status(session: &mut Session) -> Result<u8, CliFailure> {
     let found = inspect();
-    let (discovery, _) = session.discovery();
+    let discovery = session.discovery();
     let daemon = control::ask(&discovery);
     let log = places().ok().and_then(|places| logs::find(&places, &discovery.data_dir));
     let code = if found.running { exit::OK } else { exit::NOT_RUNNING };
