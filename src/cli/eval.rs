@@ -29,7 +29,7 @@ use super::tour::{remove, temporary_folder};
 use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use ::index::embed::builtin;
 use ::index::embed::settings::EmbedProvider;
-use ::index::eval::docs::Arm;
+use ::index::eval::docs::{Arm, Page};
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
 use context::settings::Provider;
 use engine::rerank::Reranker;
@@ -246,7 +246,7 @@ fn survey(
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
     let pages = source.pages(config, bench)?;
-    let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+    let written = written_in(&pages);
     let arms = [Arm::Off, Arm::Template, Arm::Model];
     let mut measured = Measured {
         report: Report { chunks: pages.iter().map(|page| page.cuts.len()).sum(), written, ..Report::default() },
@@ -283,7 +283,7 @@ fn compare(
     for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;
         chunks[i] = pages.iter().map(|page| page.cuts.len()).sum();
-        let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+        let written = written_in(&pages);
         let arm = match side.arm() {
             Arm::Model if written == 0 => {
                 let none = format!("{}: no model has written contexts here; the free ones are measured", side.name);
@@ -309,6 +309,11 @@ fn compare(
     measured.report.comparison = Some(Comparison { chunks, ..Comparison::new(of(0), of(1), seed) });
     measured.report.chunks = chunks[1];
     Ok(measured)
+}
+
+/// Chunks that a model has written a context for.
+fn written_in(pages: &[Page]) -> usize {
+    pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count()
 }
 
 /// By kind of query: how many could be made, and how many were drawn.

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::args::Status as StatusArgs;
 use super::config;
 use super::consent::{self, OLDER};
-use super::doctor;
+use super::doctor::{self, Level};
 use super::exit;
 use super::jobs::{is_free, paused, running};
 use super::money::{estimated, spent};
@@ -27,7 +27,7 @@ use protocol::jobs::{Job, JobsRequest};
 use protocol::status::{
     ContextStatus, EmbedStatus, Enforcement, RunState, Sandbox, Status, StatusRequest, VaultStatus,
 };
-use rows::{Light, Rows};
+use rows::Rows;
 
 /// Most entries of a list; `--json` has all that the daemon reports.
 const SHOWN: usize = 3;
@@ -97,28 +97,27 @@ struct Report {
 
 /// The lines on the screen, from top to bottom.
 fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
-    let mut rows = Rows::default();
-    let out = &mut rows;
     let paused = paused(status, now).unwrap_or_else(|| "paused".to_owned());
     let paused = format!("{paused}; `situated resume` lets it go on");
     let (light, health) = match status.state {
         RunState::Idle if status.problems.is_empty() && !status.contexts.offers.is_empty() => {
-            (Light::Yellow, "up to date; a model waits for your yes, see below")
+            (Level::Warn, "up to date; a model waits for your yes, see below")
         }
         RunState::Idle
             if status.problems.is_empty() && !status.vaults.is_empty() && status.vaults.iter().all(is_empty) =>
         {
-            (Light::Yellow, "up to date, and there is no note")
+            (Level::Warn, "up to date, and there is no note")
         }
-        RunState::Idle if status.problems.is_empty() => (Light::Green, "healthy, up to date"),
-        RunState::Idle => (Light::Yellow, "up to date, but see below"),
-        RunState::Indexing => (Light::Green, "healthy, indexing"),
-        RunState::Starting => (Light::Yellow, "starting"),
-        RunState::Paused if !status.held.is_empty() => (Light::Yellow, "paused, see below"),
-        RunState::Paused => (Light::Yellow, paused.as_str()),
-        RunState::Degraded => (Light::Red, "needs you: see below"),
+        RunState::Idle if status.problems.is_empty() => (Level::Ok, "healthy, up to date"),
+        RunState::Idle => (Level::Warn, "up to date, but see below"),
+        RunState::Indexing => (Level::Ok, "healthy, indexing"),
+        RunState::Starting => (Level::Warn, "starting"),
+        RunState::Paused if !status.held.is_empty() => (Level::Warn, "paused, see below"),
+        RunState::Paused => (Level::Warn, paused.as_str()),
+        RunState::Degraded => (Level::Fail, "needs you: see below"),
     };
-    (out.light, out.health) = (light, health.to_owned());
+    let mut rows = Rows::new(light, health);
+    let out = &mut rows;
     for problem in &status.problems {
         out.add("problem", &safe(problem));
     }

@@ -37,6 +37,27 @@ pub(super) enum Level {
     Fail,
 }
 
+/// How a level looks.
+pub(super) struct Sign {
+    /// What stands before a finding.
+    pub(super) mark: &'static str,
+    /// Its colour on a page.
+    pub(super) class: &'static str,
+    /// Its colour on a terminal.
+    pub(super) paint: fn(&'static str) -> String,
+}
+
+impl Level {
+    pub(super) fn sign(self) -> Sign {
+        match self {
+            Level::Ok => Sign { mark: "✓", class: "green", paint: green },
+            Level::Note => Sign { mark: "·", class: "soft", paint: dim },
+            Level::Warn => Sign { mark: "!", class: "yellow", paint: yellow },
+            Level::Fail => Sign { mark: "✗", class: "red", paint: red },
+        }
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
@@ -126,15 +147,10 @@ fn print(found: &[Check], quiet: bool, out: &mut Out) -> std::io::Result<()> {
     let mut sorted: Vec<&Check> = found.iter().filter(|check| !quiet || check.level > Level::Note).collect();
     sorted.sort_by_key(|check| check.level);
     for check in sorted {
-        let mark = match check.level {
-            Level::Ok => green("✓"),
-            Level::Note => dim("·"),
-            Level::Warn => yellow("!"),
-            Level::Fail => red("✗"),
-        };
+        let Sign { mark, paint, .. } = check.level.sign();
         let bad = check.level >= Level::Warn;
         let finding = printable(&check.finding);
-        let mut head = format!("{mark} {}", padded(check.id, COLUMN));
+        let mut head = format!("{} {}", paint(mark), padded(check.id, COLUMN));
         for range in wrap(&finding, out.width().saturating_sub(COLUMN + 2)) {
             out.line(format!("{head}{}", &finding[range]))?;
             head = " ".repeat(COLUMN + 2);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::super::money::{dated, flaw, price, tokens};
+use super::super::money::{dated, price, tokens};
 use super::super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
 use super::super::session::{CliFailure, Session, safe};
 use super::exit;
@@ -339,10 +339,7 @@ fn prices(report: &Report) -> String {
 fn verdict(answer: &ModelAnswer) -> String {
     match answer.flaw {
         None => format!("quality {:.2}", answer.quality),
-        Some(found) => {
-            let name = json!(found);
-            format!("rejected: {}", flaw(name.as_str().unwrap_or_default()))
-        }
+        Some(flaw) => format!("rejected: {}", flaw.said()),
     }
 }
 

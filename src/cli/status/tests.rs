@@ -149,7 +149,7 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
     let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, last_change: None, ..status().vaults.remove(0) };
     let empty = Status { vaults: vec![vault], problems: Vec::new(), ..status() };
     let said = rows(&report(empty.clone()), 100);
-    assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
+    assert_eq!((said.light, said.health.as_str()), (Level::Warn, "up to date, and there is no note"));
     let told = shown(&empty, 100);
     assert!(told.contains("is this the right folder") && !told.contains("not indexed yet"), "{told}");
     // What was found could not be kept: that says nothing about the folder.
@@ -158,7 +158,7 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
     assert!(!shown(&full, 100).contains("is this the right folder"));
     let looking = Status { state: RunState::Indexing, ..empty };
     assert!(!shown(&looking, 100).contains("is this the right folder"));
-    assert_eq!(rows(&report(looking), 100).light, Light::Green);
+    assert_eq!(rows(&report(looking), 100).light, Level::Ok);
 }
 
 #[test]
