@@ -84,9 +84,13 @@ fn index_of(vault: &Path, loaded: &Loaded) -> PathBuf {
     others.pop().map_or(own, |other| other.dir)
 }
 
-/// Opens the store of a vault; with `make` it is made if the vault was never indexed.
-fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFailure> {
-    let dir = index_of(&vault.path, loaded);
+/// Opens the store of the vault that is meant, while no daemon can start; with `make` it is made if the vault was never
+/// indexed.
+fn open(name: Option<&str>, make: bool, session: &Session) -> Result<(VaultConfig, Store, DataLock), CliFailure> {
+    let loaded = target::or_served(session.config()?, session)?;
+    let vault = vault(name, &loaded)?;
+    let lock = lock(&loaded)?;
+    let dir = index_of(&vault.path, &loaded);
     if !dir.is_dir() && !make {
         return Err(CliFailure::new(
             exit::NOTHING,
@@ -96,13 +100,15 @@ fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFa
     let (identity, dimensions) = (Embedder::Builtin.identity(), Embedder::Builtin.dimensions());
     // A damaged store stays where it is, for the daemon to say what of it could not be brought back.
     let opened = Store::open_unscanned(&dir, identity, dimensions, &|| true, ReadInputs::AtOnce, || ());
-    opened.and_then(|(store, ())| store.scan(&|| true, &mut drop).map(|()| store)).map_err(|error| match error {
+    let scanned = opened.and_then(|(store, ())| store.scan(&|| true, &mut drop).map(|()| store));
+    let store = scanned.map_err(|error| match error {
         StoreError::Damaged(..) => {
             let hint = "`situated run` makes it anew, brings contexts back from their journal, and says what is lost";
             CliFailure::new(exit::IO, format!("{error}\n{hint}"))
         }
         error => error.into(),
-    })
+    })?;
+    Ok((vault, store, lock))
 }
 
 /// `situated contexts`.
@@ -113,10 +119,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
         ContextsAction::Stop { vault } => super::consent::stop(vault, session),
         ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
-            let loaded = target::or_served(session.config()?, session)?;
-            let vault = vault(name.as_deref(), &loaded)?;
-            let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault, false)?;
+            let (vault, store, _lock) = open(name.as_deref(), false, session)?;
             let file = file.filter(|path| path != Path::new("-"));
             let private = Private::new(&vault.private);
             let (lines, stays) = match &file {
@@ -132,10 +135,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             Ok(exit::OK)
         }
         ContextsAction::Import { vault: name, file } => {
-            let loaded = target::or_served(session.config()?, session)?;
-            let vault = vault(name.as_deref(), &loaded)?;
-            let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault, true)?;
+            let (vault, store, _lock) = open(name.as_deref(), true, session)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
                 Some(path) => Box::new(
                     File::open(path)
