@@ -109,11 +109,13 @@ impl Written {
         CliFailure::new(exit::CANNOT_CREATE, format!("{} stays as it is: {why}", self.file.display()))
     }
 
-    /// Replaces the text of the file, if the new one is a valid configuration.
-    fn write(&self, new: &str, session: &Session) -> Result<(), CliFailure> {
+    /// Replaces the text of the file, if the new one is a valid configuration, and has a running daemon apply it; `false`
+    /// if none runs.
+    fn change(&self, new: &str, session: &Session, is_so: &dyn Fn(&[VaultInfo]) -> bool) -> Result<bool, CliFailure> {
         check(&self.file, new, session)?;
         let written = replace::file(&self.file, self.text.as_deref(), new, false);
-        written.map(drop).map_err(|error| self.cannot(&error.to_string()))
+        written.map_err(|error| self.cannot(&error.to_string()))?;
+        take_over(self, new, session, is_so)
     }
 
     /// Replaces `new` by the former text.
@@ -160,8 +162,7 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
             edit::added(&text, &vault.name, &vault.path).map_err(|why| written.cannot(&why))
         })?,
     };
-    written.write(&text, session)?;
-    let taken = take_over(&written, &text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
+    let taken = written.change(&text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
     let (name, file) = (bold(printable(&vault.name)), shown(&written.file));
     session.result(
         json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
@@ -296,8 +297,7 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     }
     let text = written.text.as_deref().unwrap_or_default();
     let text = edit::removed(text, at).map_err(|why| written.cannot(&why))?;
-    written.write(&text, session)?;
-    let taken = take_over(&written, &text, session, &|served| served.iter().all(|now| now.name != name))?;
+    let taken = written.change(&text, session, &|served| served.iter().all(|now| now.name != name))?;
     let size = store::look(&data).bytes;
     if delete_data {
         delete(&data)?;
@@ -354,10 +354,9 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     }
     let text = written.text.as_deref().unwrap_or_default();
     let text = edit::renamed(text, at, new).map_err(|why| written.cannot(&why))?;
-    written.write(&text, session)?;
     let is_so =
         |served: &[VaultInfo]| served.iter().any(|now| now.name == new) && served.iter().all(|now| now.name != old);
-    let taken = take_over(&written, &text, session, &is_so)?;
+    let taken = written.change(&text, session, &is_so)?;
     session.result(
         json!({ "vault": new, "before": old, "taken_over": taken }),
         format!("{} {} is {} now; its index and contexts stay", bold("Renamed:"), printable(old), bold(printable(new))),
