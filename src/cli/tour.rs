@@ -83,8 +83,8 @@ const EDITS: [Edit; 2] = [
 pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
     let mut tour = Tour::start(args.keep)?;
     let paced = !args.no_pause && !session.globals.json && session.out.is_terminal() && std::io::stdin().is_terminal();
-    let pace = if paced { Some(Pace::begin()) } else { None };
-    let told = tour.tell(session, pace.as_ref());
+    let typed = paced.then(typed_lines);
+    let told = tour.tell(session, typed.as_ref());
     let log = tour.log();
     let kept = tour.end(told.is_ok());
     match told {
@@ -100,24 +100,18 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
 }
 
 /// The lines that are typed, read on a separate thread so that Ctrl-C is noticed meanwhile.
-struct Pace {
-    lines: mpsc::Receiver<String>,
-}
-
-impl Pace {
-    fn begin() -> Pace {
-        let (sender, lines) = mpsc::channel();
-        let read = move || {
-            for line in std::io::stdin().lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
+fn typed_lines() -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    let read = move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
             }
-        };
-        // Without the thread the tour ends at its first pause, as after an end of input.
-        drop(std::thread::Builder::new().name("keys".to_owned()).spawn(read));
-        Pace { lines }
-    }
+        }
+    };
+    // Without the thread the tour ends at its first pause, as after an end of input.
+    drop(std::thread::Builder::new().name("keys".to_owned()).spawn(read));
+    lines
 }
 
 /// The child and its folder. Dropping it stops the child and removes the folder, unless that is to be kept.
@@ -189,7 +183,7 @@ impl Tour {
     }
 
     /// The tour itself; returns what `--json` prints.
-    fn tell(&mut self, session: &mut Session, pace: Option<&Pace>) -> Result<Value, CliFailure> {
+    fn tell(&mut self, session: &mut Session, typed: Option<&mpsc::Receiver<String>>) -> Result<Value, CliFailure> {
         let show = !session.globals.json;
         let mut page = Page { out: &mut session.out, show };
         page.line(format!(
@@ -213,7 +207,7 @@ impl Tour {
         let (mut asked, mut edits) = (Vec::new(), Vec::new());
         let story = |asked: Vec<Value>, edits: Vec<Value>| json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits });
         for (n, (query, why)) in QUERIES.into_iter().enumerate() {
-            if !self.wants_more(pace, &mut page)? {
+            if !self.wants_more(typed, &mut page)? {
                 return Ok(story(asked, edits));
             }
             if n == 0 {
@@ -230,7 +224,7 @@ impl Tour {
         }
 
         for (n, edit) in EDITS.iter().enumerate() {
-            if !self.wants_more(pace, &mut page)? {
+            if !self.wants_more(typed, &mut page)? {
                 return Ok(story(asked, edits));
             }
             if n == 0 {
@@ -238,17 +232,17 @@ impl Tour {
             }
             edits.push(save(edit, &self.vault(), &mut client, &mut page)?);
         }
-        self.wants_more(pace, &mut page)?;
+        self.wants_more(typed, &mut page)?;
         Ok(story(asked, edits))
     }
 
     /// Waits until the reader presses Enter, if there is a reader; returns whether to go on.
-    fn wants_more(&self, pace: Option<&Pace>, page: &mut Page<'_>) -> Result<bool, CliFailure> {
+    fn wants_more(&self, typed: Option<&mpsc::Receiver<String>>, page: &mut Page<'_>) -> Result<bool, CliFailure> {
         self.go_on()?;
-        let Some(pace) = pace else { return Ok(true) };
+        let Some(typed) = typed else { return Ok(true) };
         page.line(dim("\n  Enter goes on, q ends the tour"))?;
         loop {
-            match pace.lines.recv_timeout(LOOK) {
+            match typed.recv_timeout(LOOK) {
                 Ok(line) => return Ok(!line.trim().eq_ignore_ascii_case("q")),
                 Err(mpsc::RecvTimeoutError::Timeout) => self.go_on()?,
                 // The input has ended, so nobody will press a key.

@@ -117,8 +117,6 @@ pub(super) struct Measures {
     pub preview_rows: usize,
     /// The first one that is shown.
     pub preview_top: usize,
-    /// Whether the preview was shown at all.
-    pub preview_shown: bool,
 }
 
 /// Everything that is shown.

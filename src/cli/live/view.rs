@@ -247,7 +247,6 @@ fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures:
     measures.preview_page = page;
     measures.preview_rows = rows.lines.len();
     measures.preview_top = top;
-    measures.preview_shown = true;
     let shown: Vec<Line> = rows.lines.into_iter().skip(top).take(page).collect();
     frame.render_widget(Paragraph::new(shown), area);
 }
