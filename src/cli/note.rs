@@ -104,9 +104,7 @@ pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliF
         session.say("nothing was decided about this note; is it in a vault, and not excluded? `situated status` lists what was skipped");
     }
     for (i, decision) in decisions.iter().enumerate() {
-        if i > 0 {
-            session.out.line("")?;
-        }
+        session.out.part(i)?;
         print_decision(decision, several, &mut session.out)?;
     }
     Ok(code)

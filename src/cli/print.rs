@@ -140,6 +140,11 @@ impl Out {
         self.stream.flush()
     }
 
+    /// An empty line, before each part but the first.
+    pub(super) fn part(&mut self, i: usize) -> io::Result<()> {
+        if i > 0 { self.line("") } else { Ok(()) }
+    }
+
     /// Text as it is, without an added line end.
     pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())?;
@@ -438,6 +443,14 @@ pub(super) fn age(now: i64, then: i64) -> String {
         s if s < 60 * DAY => format!("{} wk", s / (7 * DAY)),
         s if s < 730 * DAY => format!("{} mo", s / (30 * DAY)),
         s => format!("{} y", s / (365 * DAY)),
+    }
+}
+
+/// `3 h ago`, `just now`.
+pub(super) fn ago(now: i64, then: i64) -> String {
+    match age(now, then).as_str() {
+        "now" => "just now".to_owned(),
+        age => format!("{age} ago"),
     }
 }
 

@@ -204,9 +204,7 @@ fn show<C: Call<Answer = SearchAnswer>>(
     let may_differ = show.vault.is_none() && served.are_several();
     let several_vaults = may_differ || hits.iter().any(|hit| hit.vault != hits[0].vault);
     for (i, hit) in hits.iter().enumerate() {
-        if i > 0 {
-            session.out.line("")?;
-        }
+        session.out.part(i)?;
         let look = Look {
             rank: i + 1,
             context: show.context,

@@ -171,21 +171,17 @@ impl Session {
 
     /// Prints something for a person, beside the result; not with `--quiet` or `--json`.
     pub(super) fn say(&self, text: impl AsRef<str>) {
-        use io::Write as _;
-        if !self.globals.quiet && !self.globals.json {
-            // This is no result, so a failure to print it does not fail the command.
-            let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
-        }
+        self.terms(text, false);
     }
 
     /// Prints what something takes. If a person `asks` for that, or is asked whether to go on, also with `--quiet` and
     /// `--json`: nobody agrees to what was not shown.
     pub(super) fn terms(&self, text: impl AsRef<str>, asks: bool) {
         use io::Write as _;
-        if !asks {
-            return self.say(text);
+        if asks || !(self.globals.quiet || self.globals.json) {
+            // This is no result, so a failure to print it does not fail the command.
+            let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
         }
-        let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
     }
 
     /// The result as one JSON object: the members of `value` after `"schema": 1`.

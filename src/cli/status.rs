@@ -15,7 +15,7 @@ use super::doctor::{self, Level};
 use super::exit;
 use super::jobs::{is_free, paused, running};
 use super::money::{estimated, spent};
-use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
+use super::print::{ago, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::service::LETS_IT;
 use super::session::{CliFailure, Session, safe};
 use protocol::client::ClientError;
@@ -259,10 +259,7 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
             format!("{failed} got nothing usable from the model; the free context serves, the next sync asks again");
         out.add("", &what);
     }
-    let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| match age(now, then).as_str() {
-        "now" => "just now".to_owned(),
-        age => format!("{age} ago"),
-    });
+    let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| ago(now, then));
     out.add("", &format!("last look after stale ones: {synced}"));
 }
 
@@ -273,10 +270,7 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let looks = matches!(state, RunState::Starting | RunState::Indexing);
     let is_empty = is_empty(vault) && !looks && problems.is_empty();
     let unchanged = if is_empty { "nothing to index" } else { "not indexed yet" };
-    let changed = vault.last_change.map_or(unchanged.to_owned(), |then| match age(now, then).as_str() {
-        "now" => "changed just now".to_owned(),
-        age => format!("changed {age} ago"),
-    });
+    let changed = vault.last_change.map_or(unchanged.to_owned(), |then| format!("changed {}", ago(now, then)));
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
     if is_empty {
         out.warn("", "no note in it: is this the right folder, and is it there?");

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::exit;
-use super::super::print::{Out, age, bold, dim, green, now, red, shown, yellow};
+use super::super::print::{Out, ago, bold, dim, green, now, red, shown, yellow};
 use super::super::session::{CliFailure, Session, safe};
 use super::places;
 use crate::service::control;
@@ -54,10 +54,7 @@ fn print(
             (red("●"), "masked: `systemctl --user unmask situated` allows it".to_owned())
         }
         Inspection { running: true, .. } => {
-            let since = found.since.map_or(String::new(), |since| match age(now, since).as_str() {
-                "now" => " since a moment ago".to_owned(),
-                age => format!(" since {age} ago"),
-            });
+            let since = found.since.map_or(String::new(), |since| format!(" since {}", ago(now, since)));
             let pid = found.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
             let quiet = if answers { "" } else { ", but it does not answer yet" };
             (if answers { green("●") } else { yellow("●") }, format!("running{since}{pid}{quiet}"))
