@@ -98,6 +98,12 @@ impl Out {
         Out { stream, width, terminal, only_links: false }
     }
 
+    /// One that prints nothing.
+    pub(super) fn silent() -> Self {
+        let stream = AutoStream::never(Box::new(io::sink()) as Box<dyn Write + Send>);
+        Out { stream, width: PIPE_WIDTH, terminal: false, only_links: false }
+    }
+
     /// Columns to lay text out in, 20..=120.
     pub(super) fn width(&self) -> usize {
         self.width
@@ -121,8 +127,7 @@ impl Out {
         }
         if !coloured {
             // The stream strips every escape sequence; from now on we strip all except links.
-            let nowhere = AutoStream::never(Box::new(io::sink()) as Box<dyn Write + Send>);
-            let writer = std::mem::replace(&mut self.stream, nowhere).into_inner();
+            let writer = std::mem::replace(&mut self.stream, Out::silent().stream).into_inner();
             self.stream = AutoStream::always_ansi(writer);
             self.only_links = true;
         }
