@@ -122,8 +122,8 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     }
     .judged();
     if let Some((path, mut draft)) = page(args, &loaded.config)? {
-        let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
-        draft.out.write_all(::index::eval::page(&report).as_bytes()).and_then(|()| draft.land()).map_err(failed)?;
+        let written = draft.out.write_all(::index::eval::page(&report).as_bytes()).and_then(|()| draft.land());
+        written.map_err(CliFailure::of_file(exit::IO, path))?;
     }
     session.print(json!(report), |out| show::show(&report, out))?;
     if let Some(path) = &args.html {

@@ -154,8 +154,8 @@ fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
 }
 
 fn write(file: &Path, text: &str, vaults: &[VaultConfig], named: &[VaultConfig]) -> Result<(), CliFailure> {
-    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
-    replace::folder_of(file).map_err(failed)?;
+    let failed = CliFailure::of_file(exit::CANNOT_CREATE, file);
+    replace::folder_of(file).map_err(&failed)?;
     // `create_new` neither follows a link nor loses a race against another `init`.
     match OpenOptions::new().write(true).create_new(true).private().open(file) {
         Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),

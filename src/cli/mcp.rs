@@ -6,7 +6,6 @@ mod edit;
 mod http;
 mod tables;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use super::args::{Mcp, McpAction, McpEntry};
 use super::print::{bold, dim, printable_lines, shown};
 use super::session::{CliFailure, Session};
-use super::{confirm, exit, replace};
+use super::{confirm, exit, input, replace};
 use crate::service::program::choose;
 use clients::Client;
 use edit::Refusal;
@@ -110,11 +109,8 @@ fn known(name: &str) -> Result<&'static Client, CliFailure> {
 /// written.
 fn file_of(client: &Client, home: &Path) -> Result<(PathBuf, Option<String>), CliFailure> {
     let file = target_of(client.file(home));
-    match std::fs::read_to_string(&file) {
-        Ok(text) => Ok((file, Some(text))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok((file, None)),
-        Err(error) => Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
-    }
+    let text = input::if_there(&file)?;
+    Ok((file, text))
 }
 
 /// What a path leads to, whether or not it is there.
@@ -145,8 +141,8 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
         show(client, &file, entry.as_ref(), old.as_deref(), session)?;
     }
     let write = !args.dry_run && (args.yes || (!session.globals.json && confirm::go_on()?));
-    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
-    let backup = if write { replace::file(&file, old.as_deref(), &new, true).map_err(failed)? } else { None };
+    let replaced = write.then(|| replace::file(&file, old.as_deref(), &new, true)).transpose();
+    let backup = replaced.map_err(CliFailure::of_file(exit::IO, &file))?.flatten();
     if session.globals.json {
         session.json(told(client, &file, entry.as_ref(), write, backup.as_deref()))?;
     } else if write {

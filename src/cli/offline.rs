@@ -137,10 +137,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
         ContextsAction::Import { vault: name, file } => {
             let (vault, store, _lock) = open(name.as_deref(), true, session)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
-                Some(path) => Box::new(
-                    File::open(path)
-                        .map_err(|error| CliFailure::new(exit::IO, format!("{}: {error}", path.display())))?,
-                ),
+                Some(path) => Box::new(File::open(path).map_err(CliFailure::of_file(exit::IO, path))?),
                 None => Box::new(std::io::stdin()),
             };
             let report = store.import(BufReader::new(input))?;
@@ -173,8 +170,8 @@ fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: 
 /// Exports to a file, whole or not at all: it may be the last good copy of what was paid for, and is not replaced by
 /// nothing. Returns the contexts, and whether a file that was there stays.
 fn export_to(path: &Path, store: &Store, templates: bool, private: &Private) -> Result<(u64, bool), CliFailure> {
-    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display()));
-    let draft = Draft::of(path).map_err(failed)?;
+    let failed = CliFailure::of_file(exit::CANNOT_CREATE, path);
+    let draft = Draft::of(path).map_err(&failed)?;
     let lines = store.export_elsewhere(&draft.out, templates, private)?;
     let stays = lines == 0 && path.exists();
     if !stays {

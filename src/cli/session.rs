@@ -1,6 +1,7 @@
 //! One run of the program: options, output, the way to the daemon, and what failed.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -31,6 +32,11 @@ impl CliFailure {
     /// A failure with its code.
     pub(super) fn new(code: u8, message: impl Into<String>) -> Self {
         CliFailure::Said { code, message: message.into() }
+    }
+
+    /// What goes wrong with a file.
+    pub(super) fn of_file(code: u8, file: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| CliFailure::new(code, format!("{}: {error}", file.display()))
     }
 
     /// The command line asks for something impossible.

@@ -13,7 +13,7 @@ use super::args::VaultAction;
 use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::{self, served};
-use super::{confirm, exit, replace};
+use super::{confirm, exit, input, replace};
 use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
 use context::settings::Provider;
 use protocol::contexts::StatsRequest;
@@ -52,11 +52,7 @@ impl Written {
         let file = config_file(&session.overrides());
         // A symbolic link (as dotfiles often are) stays one: its target is written.
         let file = file.canonicalize().or_else(|_| std::path::absolute(&file)).unwrap_or(file);
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
-        };
+        let text = input::if_there(&file)?;
         // A daemon that reads another file would not go by what is written into this one.
         if let Some(mut client) = session.running()?
             && let Status { config, .. } = client.call(&StatusRequest::default())?
