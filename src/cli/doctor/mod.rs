@@ -110,7 +110,7 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
         return provider::run(session);
     }
     let (facts, mut found) = look(args.full, session);
-    let redactor = if args.full { Redactor::none() } else { Redactor::of(&facts) };
+    let redactor = if args.full { Redactor::default() } else { Redactor::of(&facts) };
     for check in &mut found {
         for text in [Some(&mut check.finding), check.evidence.as_mut(), check.remedy.as_mut()].into_iter().flatten() {
             *text = redactor.redact(text);
