@@ -133,7 +133,7 @@ pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), Cl
 
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
-    let folder = folder(path)?;
+    let folder = folder(path).map_err(CliFailure::usage)?;
     let name = name.map(|name| name.trim().to_owned());
     let served = served(session)?.unwrap_or_default();
     let named = written.vaults().iter().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder));
@@ -172,20 +172,17 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
     Ok(exit::OK)
 }
 
-/// The folder as the daemon will know it.
-fn folder(path: &Path) -> Result<PathBuf, CliFailure> {
-    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", shown(path)));
-    let folder = path.canonicalize().map_err(|error| wrong(format!("it cannot be added: {error}")))?;
-    if !folder.is_dir() {
-        return Err(wrong("it is no folder; a vault is the folder that holds the notes".to_owned()));
-    }
-    if folder.parent().is_none() {
-        return Err(wrong("the whole machine is no vault; name the folder that holds the notes".to_owned()));
-    }
-    if folder.to_str().is_none() {
-        return Err(wrong("its path is not UTF-8, and the configuration is; give it another name".to_owned()));
-    }
-    Ok(folder)
+/// The folder as the daemon will know it, or why it can be no vault.
+pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
+    let folder = path.canonicalize().map_err(|error| error.to_string());
+    let why = match &folder {
+        Ok(folder) if !folder.is_dir() => "it is not a folder",
+        Ok(folder) if folder.parent().is_none() => "the whole machine is no vault",
+        Ok(folder) if folder.to_str().is_none() => "its path is not UTF-8, and the configuration is",
+        Ok(_) => return folder,
+        Err(error) => error,
+    };
+    Err(format!("{}: {why}; name the folder that holds the notes", shown(path)))
 }
 
 /// Asks the user about a folder that is probably not meant.
