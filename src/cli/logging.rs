@@ -16,8 +16,7 @@ use super::print::{Color, printable};
 use crate::daemon::LIFE;
 use crate::daemon::config::Config;
 use crate::service::logfile::LogFile;
-use crate::service::logs;
-use crate::service::logs::FIELDS;
+use crate::service::logs::{self, FIELDS};
 
 /// The daemon's log file, if it has one.
 static FILE: OnceLock<Arc<LogFile>> = OnceLock::new();

@@ -13,15 +13,12 @@ use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
 use crate::daemon::sandbox::OWN;
-use crate::service;
-use crate::service::control;
-use crate::service::control::ServiceReply;
+use crate::service::control::{self, ServiceReply};
 use crate::service::host::{Places, ServiceManager};
-use crate::service::install;
-use crate::service::install::{InstallPlan, Installed};
+use crate::service::install::{self, InstallPlan, Installed};
 use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
-use crate::service::{ServiceError, logs};
+use crate::service::{self, ServiceError, logs};
 use protocol::status::StatusRequest;
 
 impl From<ServiceError> for CliFailure {

@@ -233,9 +233,9 @@ fn namespaces(facts: &Facts) -> Option<Check> {
 fn disk(facts: &Facts) -> Check {
     let id = "disk";
     let store: u64 = facts.vaults.iter().map(|vault| vault.store.bytes).sum();
-    match facts.disk {
+    match facts.free {
         None => Check::note(id, "how much room there is cannot be told"),
-        Some((free, _)) => {
+        Some(free) => {
             let finding = if facts.vaults.is_empty() && !facts.config_problems.is_empty() {
                 // Which indexes there are is not known.
                 format!("{} are free", bytes(free))

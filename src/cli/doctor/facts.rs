@@ -46,8 +46,8 @@ pub(super) struct Facts {
     pub(super) vaults: Vec<vaults::VaultFacts>,
     /// Indexes with what was paid for, of no vault that is configured or served.
     pub(super) orphans: Vec<engine::Orphan>,
-    /// Free and total bytes of the disk that holds the data folder.
-    pub(super) disk: Option<(u64, u64)>,
+    /// Free bytes of the disk that holds the data folder.
+    pub(super) free: Option<u64>,
     /// How far the built-in model's vector is off the known one.
     pub(super) model_error: f32,
     /// The static table that the configuration names: what it is, or why it cannot be used.
@@ -148,13 +148,14 @@ pub(super) fn gather(session: &Session) -> Facts {
         config_problems,
         config_file,
         data: existing.as_deref().and_then(look),
-        writable: existing.as_deref().map(writable),
+        // Modes do not tell that a file system is mounted read-only.
+        writable: existing.as_deref().map(|dir| files::is_writable(dir).map_err(|error| error.to_string())),
         socket_dir: socket.parent().and_then(look),
         socket: look(&socket),
         host,
         orphans: if config.is_some() { vaults::orphans(&vaults, &data_dir) } else { Vec::new() },
         vaults,
-        disk: existing.as_deref().and_then(disk),
+        free: existing.as_deref().and_then(|dir| files::Room::at(dir).ok()).map(|room| room.free),
         model_error: model_error(),
         table: config.as_ref().and_then(table),
         cross_encoder: config.as_ref().and_then(cross_encoder),
@@ -179,15 +180,6 @@ fn former(folders: &Folders, data_dir: &Path, config_file: Option<&Path>) -> Vec
         }
     });
     found.collect()
-}
-
-/// Whether a file can be created in `dir`: modes do not tell that a file system is mounted read-only.
-fn writable(dir: &Path) -> Result<(), String> {
-    files::is_writable(dir).map_err(|error| error.to_string())
-}
-
-fn disk(dir: &Path) -> Option<(u64, u64)> {
-    files::Room::at(dir).ok().map(|files::Room { free, total }| (free, total))
 }
 
 /// Compares the first numbers of this build's vector with known ones: the largest difference.

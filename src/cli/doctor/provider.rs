@@ -19,11 +19,9 @@ use context::models::{Model, Price};
 use context::prompt::{Prompt, Prompter, captions};
 use context::quality::{Ending, Flaw, Scores, Verdict, judge};
 use context::settings::ContextConfig;
-use note::NoteRules;
-use note::VaultPath;
 use note::chunk::{ChunkConfig, Strategy};
-use provider::ledger;
-use provider::ledger::{BudgetLimits, Ledger, Purpose};
+use note::{NoteRules, VaultPath};
+use provider::ledger::{self, BudgetLimits, Ledger, Purpose};
 use provider::{
     Account, Completion, CompletionClient, Failure, FailureKind, Finish, KeyPlace, ProviderRuntime, Spender,
     Unanswered, key_place,

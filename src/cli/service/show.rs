@@ -8,8 +8,7 @@ use super::super::session::{CliFailure, Session, safe};
 use super::places;
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
-use crate::service::logs;
-use crate::service::logs::LogPlace;
+use crate::service::logs::{self, LogPlace};
 use crate::service::wanted::network;
 
 /// Columns of the names.

@@ -62,7 +62,7 @@ fn healthy() -> Facts {
             instances: Some((128, 20)),
         },
         vaults: vec![vault()],
-        disk: Some((50 << 30, 100 << 30)),
+        free: Some(50 << 30),
         now: 1_795_000_000,
         newest: Some(1_794_999_000),
         ..Facts::default()
@@ -154,8 +154,8 @@ fn each_fault_is_told_with_what_to_do() {
             });
         }),
         ("namespaces", Note, "make no namespaces", "", |f| f.host.namespaces = Some(false)),
-        ("disk", Fail, "are free", "make room", |f| f.disk = Some((1 << 20, 1 << 40))),
-        ("disk", Warn, "are free", "compact", |f| f.disk = Some((500 << 20, 1 << 40))),
+        ("disk", Fail, "are free", "make room", |f| f.free = Some(1 << 20)),
+        ("disk", Warn, "are free", "compact", |f| f.free = Some(500 << 20)),
         ("clock", Warn, "years behind", "timedatectl", |f| f.now = 1_000_000),
         ("clock", Warn, "set back", "timedatectl", |f| f.newest = Some(f.now + 86_400)),
         ("model", Fail, "another vector", "cargo install", |f| f.model_error = 0.3),
