@@ -75,11 +75,10 @@ fn of_obsidian(vault: &Path, session: &Session) -> Result<PathBuf, CliFailure> {
     let vaults = vaults(session)?;
     let folder = target::configured(vault, &vaults).map_or_else(|| vault.to_owned(), |at| vaults[at].path.clone());
     if !folder.join(OBSIDIAN).is_dir() {
-        let names: Vec<String> = vaults.iter().map(|vault| format!("`{}`", vault.name)).collect();
         let message = format!(
             "{} is no vault of Obsidian's: it has no folder `{OBSIDIAN}`; open it in Obsidian first, or name another ({})",
             shown(&folder),
-            names.join(", ")
+            target::names(&vaults)
         );
         return Err(CliFailure::usage(message));
     }

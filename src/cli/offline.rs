@@ -47,7 +47,6 @@ fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
 /// The vault that is meant: by name, by its folder, or the only one.
 fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure> {
     let vaults = &loaded.config.engine.vaults;
-    let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
         (Some(name), _) => target::configured(Path::new(name), vaults)
             .map(|at| vaults[at].clone())
@@ -56,14 +55,14 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
                 [] => CliFailure::usage(format!(
                     "no vault is configured, and no daemon runs that was given one: name the folder of `{name}` instead"
                 )),
-                _ => CliFailure::usage(format!("there is no vault `{name}`; there is {}", names())),
+                _ => CliFailure::usage(format!("there is no vault `{name}`; there is {}", target::names(vaults))),
             }),
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(CliFailure::usage(
             "no vault is configured, and no daemon runs that was given one: name its folder, or let `situated init` write a \
              configuration",
         )),
-        (None, _) => Err(CliFailure::usage(format!("say which vault with --vault: {}", names()))),
+        (None, _) => Err(CliFailure::usage(format!("say which vault with --vault: {}", target::names(vaults)))),
     }
 }
 

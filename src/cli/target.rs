@@ -41,6 +41,11 @@ pub(super) fn configured(called: &Path, vaults: &[VaultConfig]) -> Option<usize>
     written.or_else(of_folder).or_else(|| nearly().filter(|_| !called.is_dir()))
 }
 
+/// The names of vaults, as a message lists them.
+pub(super) fn names(vaults: &[VaultConfig]) -> String {
+    vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ")
+}
+
 /// The configuration; if it names no vault, with those that a running daemon was given by hand.
 pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Result<Loaded, CliFailure> {
     if loaded.config.engine.vaults.is_empty() {

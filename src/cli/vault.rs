@@ -95,9 +95,8 @@ impl Written {
                     typed(&vault.path)
                 ));
             }
-            let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();
-            let there = if names.is_empty() { "names none".to_owned() } else { format!("names {}", names.join(", ")) };
-            CliFailure::usage(format!("there is no vault `{name}` in {}: it {there}", self.file.display()))
+            let names = if self.vaults().is_empty() { "none".to_owned() } else { target::names(self.vaults()) };
+            CliFailure::usage(format!("there is no vault `{name}` in {}: it names {names}", self.file.display()))
         })
     }
 

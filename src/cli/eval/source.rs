@@ -19,8 +19,7 @@ use index::eval::docs::{Page, Written, entry, repeats, written};
 use index::eval::set::{HitPlace, Missing, Query};
 use index::eval::{MadeQueries, MakeSettings, Rng, Set, make};
 use note::fingerprint::ContextKey;
-use note::{FileStat, VaultPath};
-use note::{Note, NoteRules, Private, parse};
+use note::{FileStat, Note, NoteRules, Private, VaultPath, parse};
 use store::journaled;
 use vault::documents::{Convert, Documents};
 use vault::obsidian;
@@ -298,9 +297,10 @@ fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, CliFailur
         return Ok(config.engine.vaults[at].clone());
     }
     if !what.is_dir() {
-        let names: Vec<&str> = config.engine.vaults.iter().map(|vault| vault.name.as_str()).collect();
-        let known =
-            if names.is_empty() { "none is configured".to_owned() } else { format!("there are: {}", names.join(", ")) };
+        let known = match &config.engine.vaults[..] {
+            [] => "none is configured".to_owned(),
+            vaults => format!("there is {}", target::names(vaults)),
+        };
         return Err(CliFailure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
     }
     let folder = real_folder(what);
