@@ -109,25 +109,18 @@ fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Resu
 }
 
 fn put<C: Call>(client: &mut Option<Client>, discovery: &Discovery, call: &C) -> Result<C::Answer, ClientError> {
-    let mut fresh = client.is_none();
-    loop {
-        let mut connected = match client.take() {
-            Some(client) => client,
-            None => Client::connect(discovery)?,
-        };
-        match connected.ask(call) {
-            Ok(reply) => {
-                *client = Some(connected);
-                return reply.read();
-            }
-            Err(ClientError::Remote(remote)) => {
-                *client = Some(connected);
-                return Err(ClientError::Remote(remote));
-            }
-            // The daemon was restarted since the last question: ask once more, over a new connection.
-            Err(ClientError::Closed | ClientError::Io(_)) if !fresh => fresh = true,
-            Err(error) => return Err(error),
+    let known = client.take();
+    let mut ask = |mut connected: Client| {
+        let answer = connected.call(call);
+        if matches!(answer, Ok(_) | Err(ClientError::Remote(_))) {
+            *client = Some(connected);
         }
+        answer
+    };
+    match known.map(&mut ask) {
+        // None is connected, or the daemon was restarted since the last question.
+        None | Some(Err(ClientError::Closed | ClientError::Io(_))) => ask(Client::connect(discovery)?),
+        Some(answer) => answer,
     }
 }
 
