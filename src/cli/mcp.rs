@@ -16,7 +16,6 @@ use super::session::{CliFailure, Session};
 use super::{confirm, exit, input, replace};
 use crate::service::program::choose;
 use clients::Client;
-use edit::Refusal;
 pub(super) use http::TOKEN_FILE;
 use protocol::folders::Folders;
 
@@ -33,8 +32,8 @@ pub(super) fn run(args: &Mcp, session: &mut Session) -> Result<u8, CliFailure> {
             Some(address) => http::serve(address, args, session),
             None => serve(session),
         },
-        Some(McpAction::Install(args)) => install(args, session),
-        Some(McpAction::Uninstall(args)) => uninstall(args, session),
+        Some(McpAction::Install(args)) => enter(true, args, session),
+        Some(McpAction::Uninstall(args)) => enter(false, args, session),
     }
 }
 
@@ -62,30 +61,25 @@ struct Change {
     entry: Option<Value>,
 }
 
-fn install(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
+/// Adds an assistant's entry, or removes it.
+fn enter(adds: bool, args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
     let home = home()?;
     let Some(name) = &args.client else { return list(&home, session) };
     let client = known(name)?;
-    let entry = client.entry(&program()?, &arguments(session));
+    let entry = if adds { Some(client.entry(&program()?, &arguments(session))) } else { None };
     let (file, old) = file_of(client, &home)?;
-    let new = client.with_entry(old.as_deref().unwrap_or_default(), &entry);
+    let text = old.as_deref().unwrap_or_default();
+    let (new, by_hand) = match &entry {
+        Some(entry) => {
+            let by_hand = format!("Put this into it by hand, in {}:\n{}", client.title, client.snippet(entry));
+            (client.with_entry(text, entry), by_hand)
+        }
+        None => (client.without_entry(text), format!("Take `{NAME}` out of `{}` by hand", client.section)),
+    };
     let new = new.map_err(|refusal| {
-        let by_hand = format!("Put this into it by hand, in {}:\n{}", client.title, client.snippet(&entry));
-        left_alone(&file, &refusal, &by_hand)
+        CliFailure::new(exit::CANNOT_CREATE, format!("{} is left as it is: {refusal}. {by_hand}", file.display()))
     })?;
-    carry_out(Change { client, file, old, new, entry: Some(entry) }, args, session)
-}
-
-fn uninstall(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
-    let home = home()?;
-    let Some(name) = &args.client else { return list(&home, session) };
-    let client = known(name)?;
-    let (file, old) = file_of(client, &home)?;
-    let new = client.without_entry(old.as_deref().unwrap_or_default()).map_err(|refusal| {
-        let by_hand = format!("Take `{NAME}` out of `{}` by hand", client.section);
-        left_alone(&file, &refusal, &by_hand)
-    })?;
-    carry_out(Change { client, file, old, new, entry: None }, args, session)
+    carry_out(Change { client, file, old, new, entry }, args, session)
 }
 
 fn home() -> Result<PathBuf, CliFailure> {
@@ -267,8 +261,4 @@ fn show(
         session.say("This place is not in its makers' documentation: see there if it is not taken over.");
     }
     Ok(())
-}
-
-fn left_alone(file: &Path, refusal: &Refusal, by_hand: &str) -> CliFailure {
-    CliFailure::new(exit::CANNOT_CREATE, format!("{} is left as it is: {refusal}. {by_hand}", file.display()))
 }
