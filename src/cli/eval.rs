@@ -15,11 +15,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
+use super::jobs;
 use super::print::{counted, shown, typed};
 use super::replace::{self, Draft};
 use super::session::{CliFailure, Session};
@@ -184,7 +185,7 @@ struct Bench {
 
 impl Bench {
     fn new(session: &Session) -> Result<Self, CliFailure> {
-        let bar = super::jobs::bar(session.globals.quiet || session.globals.json);
+        let bar = jobs::bar(session.globals.quiet || session.globals.json);
         bar.enable_steady_tick(Duration::from_millis(200));
         let dir = temporary_folder("eval")?;
         let folder = dir.clone();
@@ -195,8 +196,7 @@ impl Bench {
 
     /// Begins a phase of so many steps.
     fn phase(&self, name: &str, steps: usize) {
-        let style = ProgressStyle::with_template("{wide_bar:.cyan} {human_pos}/{human_len}  {msg}");
-        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_style(jobs::style("{wide_bar:.cyan} {human_pos}/{human_len}  {msg}"));
         self.bar.set_length(steps as u64);
         self.bar.set_position(0);
         self.bar.set_message(name.to_owned());

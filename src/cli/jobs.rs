@@ -218,7 +218,8 @@ fn progress(contexts: &ContextProgress) -> String {
     said.join(", ")
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// How a bar looks.
+pub(super) fn style(template: &str) -> ProgressStyle {
     // A template that does not parse would be our bug; the plain bar still works.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

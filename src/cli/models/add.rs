@@ -101,7 +101,7 @@ fn progress(bar: &ProgressBar, name: &str, here: u64, all: Option<u64>) {
         } else {
             "{spinner} {bytes}  {bytes_per_sec}  {msg}"
         };
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(jobs::style(template));
         bar.set_message(name.to_owned());
         bar.reset_elapsed();
     }
