@@ -77,13 +77,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
         }
     }
     if source.queries.is_empty() {
-        session.say(source.why_no_queries());
-        if session.globals.json {
-            let (unanswerable, missing) = source.missing();
-            let (name, source) = (source.name, source.kind.to_owned());
-            session.json(json!(Report { name, source, unanswerable, missing, ..Report::default() }))?;
-        }
-        return Ok(exit::NOTHING);
+        return session.done(json!(source.report()), source.why_no_queries()).map(|_| exit::NOTHING);
     }
     bench.bar.finish_and_clear();
     // A survey asks the reranker for each kind of contexts: none, the template's, and a model's if there are any.
@@ -104,16 +98,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     });
     measured.report.misses = misses(asked, &measured.runs);
     measured.report.pairs = pairs(&measured.runs, args.seed);
-    let (unanswerable, missing) = source.missing();
     let report = Report {
-        unanswerable,
-        missing,
-        name: source.name.clone(),
-        source: source.kind.to_owned(),
-        notes: source.notes.len(),
-        lost: source.lost,
-        queries: source.queries.len(),
-        kinds: source.kinds.clone(),
         seed: args.seed,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         embedder: builtin::IDENTITY.to_owned(),
@@ -249,7 +234,7 @@ fn survey(
     let written = written_in(&pages);
     let arms = [Arm::Off, Arm::Template, Arm::Model];
     let mut measured = Measured {
-        report: Report { chunks: pages.iter().map(|page| page.cuts.len()).sum(), written, ..Report::default() },
+        report: Report { chunks: pages.iter().map(|page| page.cuts.len()).sum(), written, ..source.report() },
         runs: Vec::new(),
     };
     for arm in arms.into_iter().filter(|arm| *arm != Arm::Model || written > 0) {
@@ -278,7 +263,7 @@ fn compare(
     seed: u64,
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
-    let mut measured = Measured { report: Report::default(), runs: Vec::new() };
+    let mut measured = Measured { report: source.report(), runs: Vec::new() };
     let mut chunks = [0; 2];
     for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;

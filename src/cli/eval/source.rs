@@ -16,6 +16,7 @@ use crate::daemon::sandbox::converter::Converter;
 use index::Index;
 use index::embed::builtin;
 use index::eval::docs::{Page, Written, entry, repeats, written};
+use index::eval::report::Report;
 use index::eval::set::{HitPlace, Missing, Query};
 use index::eval::{MadeQueries, MakeSettings, Rng, Set, make};
 use note::fingerprint::ContextKey;
@@ -46,15 +47,15 @@ pub(super) struct Source {
     /// Name of the vault or set.
     pub(super) name: String,
     /// `vault` or `set`.
-    pub(super) kind: &'static str,
+    kind: &'static str,
     /// The notes as they are searched: masked.
     pub(super) notes: Vec<Note>,
     /// In a fixed order.
     pub(super) queries: Vec<Query>,
     /// Queries by kind: how many could be made, and how many were drawn; empty for a set.
-    pub(super) kinds: Kinds,
+    kinds: Kinds,
     /// Files or documents that were left out.
-    pub(super) lost: usize,
+    lost: usize,
     /// Size and times of a vault's notes: boosts can rank newer notes higher.
     pub(super) stats: HashMap<VaultPath, FileStat>,
     /// Which notes no model elsewhere may see.
@@ -138,10 +139,21 @@ impl Source {
         Some(format!("Not in {place}: {missing}: {}{more}.{left_out}", named.join(", ")))
     }
 
-    /// The number of queries without a relevant document, and the documents that are missing.
-    pub(super) fn missing(&self) -> (usize, Vec<Missing>) {
+    /// A report that says of what is measured, and nothing else yet.
+    pub(super) fn report(&self) -> Report {
         let told = |set: &Set| (set.unanswerable, set.missing.iter().take(TOLD).cloned().collect());
-        self.set.as_ref().map_or_else(Default::default, told)
+        let (unanswerable, missing) = self.set.as_ref().map_or_else(Default::default, told);
+        Report {
+            unanswerable,
+            missing,
+            name: self.name.clone(),
+            source: self.kind.to_owned(),
+            notes: self.notes.len(),
+            lost: self.lost,
+            queries: self.queries.len(),
+            kinds: self.kinds.clone(),
+            ..Report::default()
+        }
     }
 
     /// What to say where there is nothing to ask.
