@@ -42,22 +42,10 @@ const MIN_WIDTH: usize = 20;
 /// No line is longer, however wide the terminal is: it would be hard to read.
 const MAX_WIDTH: usize = 120;
 
-/// When to colour.
+/// When there are colours, or links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Color {
-    /// On terminals, unless NO_COLOR or TERM=dumb say no; CLICOLOR_FORCE says yes.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// When places are links that a terminal opens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Hyperlinks {
-    /// On terminals, where colours are.
+pub enum Styling {
+    /// On terminals, unless NO_COLOR or TERM=dumb says no; CLICOLOR_FORCE says yes.
     #[default]
     Auto,
     /// Always.
@@ -75,20 +63,25 @@ pub(super) struct Out {
     only_links: bool,
 }
 
-impl Color {
+impl Styling {
+    /// Whether the user wants no colours at all.
+    pub(super) fn is_plain(self) -> bool {
+        self == Styling::Never || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+    }
+
     /// Applies to all that is printed from now on, messages on standard error included.
     pub(super) fn apply(self) {
         match self {
-            Color::Auto => {}
-            Color::Always => ColorChoice::AlwaysAnsi.write_global(),
-            Color::Never => ColorChoice::Never.write_global(),
+            Styling::Auto => {}
+            Styling::Always => ColorChoice::AlwaysAnsi.write_global(),
+            Styling::Never => ColorChoice::Never.write_global(),
         }
     }
 }
 
 impl Out {
     /// Standard output of the process.
-    pub(super) fn stdout(color: Color) -> Self {
+    pub(super) fn stdout(color: Styling) -> Self {
         let stdout = io::stdout();
         color.apply();
         let choice = AutoStream::choice(&stdout);
@@ -115,15 +108,15 @@ impl Out {
     }
 
     /// Decides whether links are written from now on.
-    pub(super) fn links(&mut self, when: Hyperlinks) -> bool {
+    pub(super) fn links(&mut self, when: Styling) -> bool {
         let coloured = self.stream.current_choice() != ColorChoice::Never;
         match when {
-            Hyperlinks::Never => return false,
-            Hyperlinks::Auto => {
+            Styling::Never => return false,
+            Styling::Auto => {
                 let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
                 return self.terminal && coloured && !dumb;
             }
-            Hyperlinks::Always => {}
+            Styling::Always => {}
         }
         if !coloured {
             // The stream strips every escape sequence; from now on we strip all except links.

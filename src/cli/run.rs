@@ -9,7 +9,7 @@ use super::exit;
 use super::jobs::{self, ended};
 use super::logging;
 use super::note::{clock, counts, named};
-use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
+use super::print::{Out, Styling, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use crate::daemon::serve::bind::BindError;
@@ -101,7 +101,7 @@ fn failed(error: anyhow::Error) -> CliFailure {
 }
 
 /// Shows what the daemon does until it stops. Blocks, so it needs its own thread.
-pub(super) fn follow(handle: &Handle, color: Color) {
+pub(super) fn follow(handle: &Handle, color: Styling) {
     use tokio::sync::broadcast::error::RecvError;
     let mut notices = handle.subscribe();
     let mut reporter = Reporter::new(Out::stdout(color), false);
@@ -173,7 +173,7 @@ impl Reporter {
     }
 
     /// Reports on a daemon that runs already: each decision gets a line from the start.
-    pub(super) fn following(color: Color, hidden: bool, several_vaults: bool) -> Self {
+    pub(super) fn following(color: Styling, hidden: bool, several_vaults: bool) -> Self {
         Reporter { ready: true, several_vaults, ..Reporter::new(Out::stdout(color), hidden) }
     }
 

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 
 use super::exit;
 use super::open;
-use super::print::{Color, now};
+use super::print::now;
 use super::session::{CliFailure, Session};
 use super::target::Served;
 use crate::daemon::config::Opener;
@@ -45,14 +45,13 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     let (asks, asked) = channel();
     threads::signals(to.clone())?;
     threads::asker(discovery.clone(), asked, to.clone())?;
-    let plain = session.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let screen = Screen::enter()?;
     threads::news(discovery, session.overrides(), to.clone())?;
     let dealt_with = threads::keys(to.clone())?;
     let mut live = Live {
         state: State::default(),
         screen,
-        theme: Theme { plain },
+        theme: Theme { plain: session.globals.color.is_plain() },
         inputs,
         to,
         asks,

@@ -47,13 +47,13 @@ fn wrapping() {
 fn links_where_they_are_wanted() {
     let linked = format!("{}  {}", link("file://h/a", &cyan("a.md")), dim("2 h"));
     for (when, expected) in [
-        (Hyperlinks::Auto, "a.md  2 h\n"),
-        (Hyperlinks::Never, "a.md  2 h\n"),
-        (Hyperlinks::Always, "\u{1b}]8;;file://h/a\u{1b}\\a.md\u{1b}]8;;\u{1b}\\  2 h\n"),
+        (Styling::Auto, "a.md  2 h\n"),
+        (Styling::Never, "a.md  2 h\n"),
+        (Styling::Always, "\u{1b}]8;;file://h/a\u{1b}\\a.md\u{1b}]8;;\u{1b}\\  2 h\n"),
     ] {
         let page = super::super::search::tests::Page::default();
         let mut out = Out::to(page.clone(), 80);
-        assert_eq!(out.links(when), when == Hyperlinks::Always);
+        assert_eq!(out.links(when), when == Styling::Always);
         out.line(&linked).unwrap();
         assert_eq!(page.text(), expected, "{when:?}");
     }
