@@ -320,17 +320,14 @@ fn bought(name: &str, session: &Session) -> String {
 fn delete(folder: &Path) -> Result<(), CliFailure> {
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     while folder.is_dir() {
-        if store::is_in_use(folder) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(50));
-            continue;
+        let is_over = Instant::now() > until;
+        let waits = store::is_in_use(folder) && !is_over;
+        let removed = if waits { Ok(()) } else { std::fs::remove_dir_all(folder) };
+        if let Some(error) = removed.err().filter(|_| is_over) {
+            let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
+            return Err(CliFailure::new(exit::IO, message));
         }
-        match std::fs::remove_dir_all(folder) {
-            Err(error) if Instant::now() > until => {
-                let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
-                return Err(CliFailure::new(exit::IO, message));
-            }
-            Ok(()) | Err(_) => std::thread::sleep(Duration::from_millis(50)),
-        }
+        std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())
 }
