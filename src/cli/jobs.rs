@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::{Jobs, Pause, Sync};
 use super::exit;
 use super::money::flaw;
-use super::print::{counted, dim, green, grouped, millis, now, padded, red, yellow};
+use super::print::{counted, dim, green, grouped, local, millis, now, padded, red, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
 use super::target::{self, Served};
@@ -88,7 +88,6 @@ fn renewed(seconds: u64, status: &Status) -> String {
 
 /// `paused until 20:38`, with the day if it is another one than today's; nothing if the user has not paused work.
 pub(super) fn paused(status: &Status, now: i64) -> Option<String> {
-    let local = |at| Some(jiff::Timestamp::from_second(at).ok()?.to_zoned(jiff::tz::TimeZone::system()));
     let until = status.paused_until?;
     let Some(end) = local(until).filter(|_| until > 0) else { return Some("paused".to_owned()) };
     let is_today = local(now).is_some_and(|now| now.date() == end.date());

@@ -7,7 +7,7 @@ use super::args::{Get, NoteName, Plan};
 use super::exit;
 use super::input;
 use super::print::{
-    Out, bold, counted, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow,
+    Out, bold, counted, cut, cyan, dim, green, local, millis, padded, printable, printable_lines, red, yellow,
 };
 use super::session::{CliFailure, Session, safe};
 use super::target::{self, Lines, Served};
@@ -189,11 +189,8 @@ pub(super) fn named(decision: &Decision, several: bool) -> String {
 
 /// The time of day for a person, empty if it is not known.
 pub(super) fn clock(at: i64) -> String {
-    let zoned = jiff::Timestamp::from_second(at)
-        .ok()
-        .filter(|_| at > 0)
-        .map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
-    zoned.map_or_else(String::new, |zoned| zoned.strftime("%H:%M:%S").to_string())
+    let time = local(at).filter(|_| at > 0);
+    time.map_or_else(String::new, |time| time.strftime("%H:%M:%S").to_string())
 }
 
 #[cfg(test)]

@@ -452,6 +452,11 @@ pub(super) fn ago(now: i64, then: i64) -> String {
     }
 }
 
+/// A time, in seconds since 1970, on the clock of this machine.
+pub(super) fn local(at: i64) -> Option<jiff::Zoned> {
+    Some(jiff::Timestamp::from_second(at).ok()?.to_zoned(jiff::tz::TimeZone::system()))
+}
+
 /// Seconds since 1970 now.
 pub(super) fn now() -> i64 {
     jiff::Timestamp::now().as_second()
