@@ -22,15 +22,12 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// A path, escaped as one word of a command: folders of a Mac have spaces in their names.
 pub(super) fn typed(path: &Path) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@:,=%~".contains(c);
-    let mut word = String::new();
-    for c in path.to_string_lossy().chars() {
-        if !plain(c) {
-            word.push('\\');
-        }
-        word.push(c);
-    }
-    word
+    escaped(&path.to_string_lossy(), |c| c.is_alphanumeric() || "/._-+@:,=%~".contains(c))
+}
+
+/// A text with a backslash before each character that is not plain.
+pub(super) fn escaped(text: &str, is_plain: impl Fn(char) -> bool) -> String {
+    text.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// Width of text that goes to a file or pipe.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use super::{Bench, Kinds};
 use crate::cli::args::Eval;
 use crate::cli::exit;
-use crate::cli::print::counted;
+use crate::cli::print::{counted, escaped};
 use crate::cli::session::CliFailure;
 use crate::cli::target;
 use crate::daemon::config::{Config, name_of_folder, real_folder};
@@ -327,12 +327,8 @@ fn private(vault: &VaultConfig, files: &[File], config: &Config) -> Private {
     let is_private = config.private_files();
     let hidden = files.iter().filter(|file| is_private(&vault.path.join(file.path.to_relative())));
     // A glob that matches this path alone.
-    let escaped = |c: char| if c == '/' || c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") };
-    Private::new(
-        &hidden
-            .map(|file| format!("/{}", file.path.as_str().chars().map(escaped).collect::<String>()))
-            .collect::<Vec<_>>(),
-    )
+    let glob = |file: &File| format!("/{}", escaped(file.path.as_str(), |c| c == '/' || c.is_alphanumeric()));
+    Private::new(&hidden.map(glob).collect::<Vec<_>>())
 }
 
 /// A note as it is on the disk.
