@@ -15,7 +15,7 @@ mod shell;
 mod team;
 mod vault;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -36,7 +36,7 @@ pub(super) use shell::{Completions, Manual, Tail};
 pub(super) use team::TeamAction;
 pub(super) use vault::VaultAction;
 
-use super::print::{Color, printable};
+use super::print::{Styling, printable};
 use crate::daemon::config::{Overrides, typed_duration};
 
 /// Searches your Markdown notes by words and meaning, and keeps the index true while you write.
@@ -81,7 +81,7 @@ pub struct Globals {
     pub verbose: u8,
     /// Colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    pub color: Styling,
 }
 
 impl Globals {
@@ -97,14 +97,19 @@ impl Globals {
     }
 }
 
+/// What an option says in a line that need not be right otherwise: `--option X` or `--option=X`.
+pub(super) fn value<'a>(words: &'a [OsString], option: &str) -> Option<&'a OsStr> {
+    words.iter().enumerate().find_map(|(at, word)| match word.to_str()?.strip_prefix(option)? {
+        "" => words.get(at + 1).map(OsString::as_os_str),
+        rest => rest.strip_prefix('=').map(OsStr::new),
+    })
+}
+
 /// The colours that arguments ask for, whatever else is wrong with them.
-pub(super) fn color(arguments: &[OsString]) -> Color {
-    let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).take_while(|word| *word != "--").collect();
-    let given = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color")? {
-        "" => words.get(at + 1).copied(),
-        rest => rest.strip_prefix('='),
-    });
-    given.and_then(|given| Color::from_str(given, false).ok()).unwrap_or_default()
+pub(super) fn color(arguments: &[OsString]) -> Styling {
+    let options = arguments.split(|word| word == "--").next().unwrap_or_default();
+    let given = value(options, "--color").and_then(OsStr::to_str);
+    given.and_then(|given| Styling::from_str(given, false).ok()).unwrap_or_default()
 }
 
 /// The error with advice on the argument that it is about, if that is a query such as `-tag:work plan`: what begins with a

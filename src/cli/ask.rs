@@ -9,13 +9,13 @@ use serde_json::json;
 use super::args::Ask;
 use super::exit;
 use super::input;
-use super::money::price;
-use super::print::{bold, columns, counted, cut, cut_front, cyan, dim, grouped, millis, now, printable_lines, yellow};
+use super::money::{price, tokens};
+use super::print::{bold, columns, counted, cut_front, cyan, dim, headings, millis, now, printable_lines, yellow};
 use super::search::{Look, print_hit};
 use super::session::{CliFailure, Session, safe, with_schema};
 use super::signals::Interrupt;
 use super::why::judged;
-use protocol::ask::{AskAnswer, AskPassage, AskRequest, PastTurn};
+use protocol::ask::{AskAnswer, AskPassage, AskRequest, Citation, PastTurn};
 use protocol::client::{Client, ClientError};
 use protocol::search::{Expand, Include, SearchAnswer, SearchRequest};
 
@@ -182,10 +182,7 @@ impl Asked<'_> {
                 session.out.line("")?;
             }
             for cited in &answer.citations {
-                let place =
-                    Place { vault: several.then_some(&cited.vault), path: &cited.path, line: cited.best_line() };
-                let line = place.shown(Some(cited.n), &cited.title, &cited.heading_path, session.out.width());
-                session.out.line(line)?;
+                session.out.line(source(cited, true, several, session.out.width()))?;
             }
         } else if answer.unfinished.is_none() {
             session.out.line("Your notes do not say.")?;
@@ -196,13 +193,8 @@ impl Asked<'_> {
                     let note = (passage.vault.as_str(), passage.path.as_str());
                     if !named.contains(&note) && named.len() < NEAREST {
                         named.push(note);
-                        let place = Place {
-                            vault: several.then_some(&passage.vault),
-                            path: &passage.path,
-                            line: passage.best_line(),
-                        };
                         let width = session.out.width().saturating_sub(2);
-                        let line = place.shown(None, &passage.title, &passage.heading_path, width);
+                        let line = source(&Citation::of(passage), false, several, width);
                         session.out.line(format!("  {line}"))?;
                     }
                 }
@@ -253,9 +245,7 @@ impl Asked<'_> {
         }
         let several = hits.iter().any(|hit| hit.vault != hits[0].vault);
         for (i, hit) in hits.iter().enumerate() {
-            if i > 0 {
-                session.out.line("")?;
-            }
+            session.out.part(i)?;
             let look = Look { rank: i + 1, explain: self.args.explain, vault: several, now: now(), ..Look::default() };
             print_hit(hit, &look, &mut session.out)?;
         }
@@ -263,28 +253,16 @@ impl Asked<'_> {
     }
 }
 
-/// A line of a note.
-struct Place<'a> {
-    vault: Option<&'a String>,
-    path: &'a str,
-    line: u32,
-}
-
-impl Place<'_> {
-    /// `[1] path:line  Title › Heading`, in at most `width` columns; a long path loses its beginning.
-    fn shown(&self, n: Option<usize>, title: &str, heading_path: &[String], width: usize) -> String {
-        let number = n.map(|n| format!("[{n}] ")).unwrap_or_default();
-        let vault = self.vault.map(|vault| format!("{}: ", safe(vault))).unwrap_or_default();
-        let place = format!("{vault}{}:{}", safe(self.path), self.line);
-        let place = cut_front(&place, width.saturating_sub(columns(&number)).max(8));
-        let title = safe(title);
-        // The title of a note is often its first heading: once is enough.
-        let headings = heading_path.iter().map(|heading| safe(heading)).skip_while(|heading| *heading == title);
-        let name: String = std::iter::once(title.clone()).chain(headings).collect::<Vec<_>>().join(" › ");
-        let room = width.saturating_sub(columns(&number) + columns(&place) + 2);
-        let name = if room < 8 { String::new() } else { format!("  {}", cut(&name, room)) };
-        format!("{}{}{}", bold(number), cyan(place), dim(name))
-    }
+/// `[1] path:line  Title › Heading`, in at most `width` columns; a long path loses its beginning.
+fn source(cited: &Citation, numbered: bool, several: bool, width: usize) -> String {
+    let number = if numbered { format!("[{}] ", cited.n) } else { String::new() };
+    let vault = if several { format!("{}: ", safe(&cited.vault)) } else { String::new() };
+    let place = format!("{vault}{}:{}", safe(&cited.path), cited.best_line());
+    let place = cut_front(&place, width.saturating_sub(columns(&number)).max(8));
+    let room = width.saturating_sub(columns(&number) + columns(&place) + 2);
+    let (title, below) = headings(&cited.title, &cited.heading_path, room);
+    let name = if room < 8 { String::new() } else { format!("  {title}{below}") };
+    format!("{}{}{}", bold(number), cyan(place), dim(name))
 }
 
 /// The passages with their scores and lengths, and what the answer took.
@@ -293,34 +271,28 @@ fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(
     out.line("")?;
     out.line(bold(format!("{} shown to the model", counted(answer.passages.len() as u64, "passage"))))?;
     for passage in &answer.passages {
-        let AskPassage { n, vault, path, line, end_line, score, chars, stale, .. } = passage;
+        let AskPassage { n, vault, line, end_line, score, chars, stale, .. } = passage;
         let cited = if answer.citations.iter().any(|cited| cited.n == *n) { ", cited" } else { "" };
         let stale = if *stale { ", changed since" } else { "" };
-        let place = Place { vault: several.then_some(vault), path, line: passage.best_line() };
-        out.line(place.shown(Some(*n), &passage.title, &passage.heading_path, out.width()))?;
+        out.line(source(&Citation::of(passage), true, several, out.width()))?;
         let size = counted(*chars as u64, "character");
         out.wrapped("    ", &format!("score {score:.3}, lines {line} to {end_line}, {size}{cited}{stale}"))?;
         if passage.lanes.is_some() {
             out.wrapped("    ", &judged(passage.lanes.as_ref(), *score, several.then_some(vault.as_str())))?;
         }
     }
-    let tokens = answer.tokens_in.saturating_add(answer.tokens_out);
-    if tokens == 0 {
+    let all = answer.tokens_in.saturating_add(answer.tokens_out);
+    if all == 0 {
         out.wrapped("", "No model was asked.")?;
         return Ok(());
     }
     let about = if answer.tokens_estimated { "about " } else { "" };
-    let cached = match answer.tokens_cached {
-        0 => String::new(),
-        cached => format!(" ({} of them cached)", grouped(cached)),
-    };
     let took = format!(
-        "{} {}: {about}{} tokens read{cached}, {} written, {}, {}",
+        "{} {}: {about}{}, {}, {}",
         safe(&answer.provider),
         safe(&answer.model),
-        grouped(answer.tokens_in),
-        grouped(answer.tokens_out),
-        price(answer.micro_dollars, tokens),
+        tokens(answer.tokens_in, answer.tokens_cached, answer.tokens_out),
+        price(answer.micro_dollars, all),
         millis(answer.took_ms),
     );
     out.wrapped("", &took)?;

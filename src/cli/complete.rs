@@ -139,21 +139,13 @@ fn alternatives(arg: &Arg) -> Option<Vec<String>> {
 
 /// The options that say where the daemon is.
 fn places(words: &[OsString]) -> Globals {
-    let value = |option: &str| value(words, option).map(Into::into);
+    let value = |option: &str| args::value(words, option).map(Into::into);
     Globals {
         config: value("--config"),
         data_dir: value("--data-dir"),
         socket: value("--socket"),
         ..Globals::default()
     }
-}
-
-/// What an option says in the line: `--option X` or `--option=X`.
-fn value<'a>(words: &'a [OsString], option: &str) -> Option<&'a OsStr> {
-    words.iter().enumerate().find_map(|(at, word)| match word.to_str()?.strip_prefix(option)? {
-        "" => words.get(at + 1).map(OsString::as_os_str),
-        rest => rest.strip_prefix('=').map(OsStr::new),
-    })
 }
 
 /// Asks the daemon for names.
@@ -193,7 +185,7 @@ impl Asker {
     }
 
     fn client(&self) -> Option<Client> {
-        let (discovery, _) = Session::new(self.globals.clone()).discovery();
+        let discovery = Session::new(self.globals.clone()).discovery();
         let mut client = Client::connect_to(&discovery.socket()).ok()?;
         client.set_timeout(Some(PATIENCE));
         Some(client)
@@ -211,7 +203,7 @@ impl Asker {
 
     /// The vault that `--vault` names in the line.
     fn vault(&self) -> Option<String> {
-        value(&self.words, "--vault")?.to_str().map(str::to_owned)
+        args::value(&self.words, "--vault")?.to_str().map(str::to_owned)
     }
 
     fn known(&self, what: NameKind, typed: &str) -> Vec<String> {

@@ -10,11 +10,9 @@ use super::exit;
 use super::jobs::is_free;
 use super::models;
 use super::money::estimated;
-use super::print::{counted, printable, printable_lines};
+use super::print::{Out, counted, printable, printable_lines};
 use super::session::{CliFailure, Session};
-use crate::daemon::config::{Config, Loaded, config_file};
-use context::settings::{KeyConfig, Provider};
-use index::search::rerank::RerankProvider;
+use crate::daemon::config::{AskedProvider, Config, Loaded, config_file};
 use protocol::daemon::{Problem, Problems, ReloadRequest};
 use protocol::status::{ConfigStatus, ContextStatus, RunState, Status, StatusRequest};
 
@@ -30,11 +28,8 @@ pub(super) fn run(action: ConfigAction, session: &mut Session) -> Result<u8, Cli
 
 fn show(origin: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let loaded = session.config()?;
-    if session.globals.json {
-        session.json(json!({ "file": loaded.file, "values": loaded.values() }))?;
-    } else {
-        session.out.text(&printable_lines(&loaded.show(origin)))?;
-    }
+    let json = json!({ "file": loaded.file, "values": loaded.values() });
+    session.print(json, |out| out.text(&printable_lines(&loaded.show(origin))))?;
     Ok(exit::OK)
 }
 
@@ -52,32 +47,17 @@ fn check(session: &mut Session) -> Result<u8, CliFailure> {
 
 /// The problems of key files that the daemon would not take.
 fn key_files(loaded: &Loaded) -> Vec<Problem> {
-    let engine = &loaded.config.engine;
-    let (context, embed, rerank) = (&engine.context, &engine.embed, &engine.rerank);
-    let asks = !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
-    let mut sections = vec![("context".to_owned(), context.costs(), &context.key, context.provider)];
-    sections.extend(
-        engine.generations.iter().map(|(name, of)| (format!("generation.{name}"), of.costs(), &of.key, of.provider)),
-    );
-    sections.push(("embed".to_owned(), embed.provider.is_remote(), &embed.key, Provider::None));
-    sections.push(("rerank".to_owned(), asks, &rerank.key, Provider::None));
-    let problem = |(section, asks, key, provider): (String, bool, &KeyConfig, Provider)| {
-        let file = key.file.as_ref().filter(|_| asks)?;
-        let why = provider::check_key_file(file, provider == Provider::Bedrock).err()?;
-        Some(loaded.problem_at(&format!("{section}.key_file"), &why))
+    let problem = |asked: AskedProvider<'_>| {
+        let why = provider::check_key_file(asked.key.file.as_ref()?, asked.whose).err()?;
+        Some(loaded.problem_at(&format!("{}.key_file", asked.section), &why))
     };
-    sections.into_iter().filter_map(problem).collect()
+    loaded.config.providers().filter_map(problem).collect()
 }
 
 /// Prints the problems, if any; they decide the exit code.
 fn tell(problems: &[Problem], session: &mut Session) -> Result<u8, CliFailure> {
-    if session.globals.json {
-        session.json(json!({ "problems": problems }))?;
-    } else {
-        for problem in problems {
-            session.out.line(printable(&problem.to_string()))?;
-        }
-    }
+    let line = |problem: &Problem, out: &mut Out| out.line(printable(&problem.to_string()));
+    session.print(json!({ "problems": problems }), |out| problems.iter().try_for_each(|problem| line(problem, out)))?;
     Ok(if problems.is_empty() { exit::OK } else { exit::NOTHING })
 }
 

@@ -182,7 +182,8 @@ fn are(n: u64) -> &'static str {
     if n == 1 { "is" } else { "are" }
 }
 
-fn work(estimate: &Estimate) -> String {
+/// The contexts that a model writes, and what that takes.
+pub(super) fn work(estimate: &Estimate) -> String {
     let (chunks, notes) = (counted(estimate.chunks, "chunk"), counted(estimate.notes, "note"));
     format!("{chunks} of {notes} {}", calls(estimate))
 }

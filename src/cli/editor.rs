@@ -72,23 +72,22 @@ fn place(
 
 /// The folder of a vault that Obsidian knows, by the vault's name or its folder.
 fn of_obsidian(vault: &Path, session: &Session) -> Result<PathBuf, CliFailure> {
-    let vaults = vaults(session);
+    let vaults = vaults(session)?;
     let folder = target::configured(vault, &vaults).map_or_else(|| vault.to_owned(), |at| vaults[at].path.clone());
     if !folder.join(OBSIDIAN).is_dir() {
-        let names: Vec<String> = vaults.iter().map(|vault| format!("`{}`", vault.name)).collect();
         let message = format!(
             "{} is no vault of Obsidian's: it has no folder `{OBSIDIAN}`; open it in Obsidian first, or name another ({})",
             shown(&folder),
-            names.join(", ")
+            target::names(&vaults)
         );
         return Err(CliFailure::usage(message));
     }
     Ok(folder)
 }
 
-fn vaults(session: &Session) -> Vec<VaultConfig> {
+fn vaults(session: &Session) -> Result<Vec<VaultConfig>, CliFailure> {
     let (loaded, _) = Config::read(&session.overrides());
-    target::or_served(loaded, session).config.engine.vaults
+    Ok(target::or_served(loaded, session)?.config.engine.vaults)
 }
 
 fn install(
@@ -149,7 +148,7 @@ fn install(
 fn list(around: &Surroundings, session: &mut Session) -> Result<u8, CliFailure> {
     let mut all: Vec<Value> = Vec::new();
     let with = |vault: VaultConfig| Surroundings { vault: Some(vault.path), ..around.clone() };
-    let vaults = vaults(session).into_iter().filter(|vault| vault.path.join(OBSIDIAN).is_dir());
+    let vaults = vaults(session)?.into_iter().filter(|vault| vault.path.join(OBSIDIAN).is_dir());
     let arounds: Vec<Surroundings> = vaults.map(with).collect();
     let places = PLUGINS.iter().flat_map(|plugin| {
         // With Obsidian, each vault has its own copy of the plugin.

@@ -15,12 +15,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::args::Eval;
 use super::exit;
-use super::print::{shown, typed};
+use super::jobs;
+use super::print::{counted, shown, typed};
 use super::replace::{self, Draft};
 use super::session::{CliFailure, Session};
 use super::signals::Interrupt;
@@ -29,14 +30,14 @@ use super::tour::{remove, temporary_folder};
 use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use ::index::embed::builtin;
 use ::index::embed::settings::EmbedProvider;
-use ::index::eval::docs::Arm;
+use ::index::eval::docs::{Arm, Page};
 use ::index::eval::report::{Comparison, QueryRun, Report, System, misses, pairs};
 use context::settings::Provider;
 use engine::rerank::Reranker;
 use index::How;
 use protocol::search::Mode;
 use rerank::Judges;
-use source::{Source, counted_queries};
+use source::Source;
 
 /// The lanes that are measured.
 const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)];
@@ -44,7 +45,7 @@ const LANES: [(&str, Mode); 3] = [("lexical", Mode::Lexical), ("dense", Mode::De
 /// `situated eval`.
 pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> {
     let began = Instant::now();
-    let loaded = target::or_served(session.config()?, session);
+    let loaded = target::or_served(session.config()?, session)?;
     // Before minutes of work, fail on a page that cannot be written or a configuration that makes no sense.
     page(args, &loaded.config)?;
     let pair = match (&args.a, &args.b) {
@@ -71,18 +72,12 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
             let made = if secret == 1 { "is made" } else { "are made" };
             session.say(format!(
                 "{} {made} of private notes, and left out: the reranker is elsewhere",
-                counted_queries(secret)
+                counted(secret as u64, "query")
             ));
         }
     }
     if source.queries.is_empty() {
-        session.say(source.why_no_queries());
-        if session.globals.json {
-            let (unanswerable, missing) = source.missing();
-            let (name, source) = (source.name, source.kind.to_owned());
-            session.json(json!(Report { name, source, unanswerable, missing, ..Report::default() }))?;
-        }
-        return Ok(exit::NOTHING);
+        return session.done(json!(source.report()), source.why_no_queries()).map(|_| exit::NOTHING);
     }
     bench.bar.finish_and_clear();
     // A survey asks the reranker for each kind of contexts: none, the template's, and a model's if there are any.
@@ -103,16 +98,7 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     });
     measured.report.misses = misses(asked, &measured.runs);
     measured.report.pairs = pairs(&measured.runs, args.seed);
-    let (unanswerable, missing) = source.missing();
     let report = Report {
-        unanswerable,
-        missing,
-        name: source.name.clone(),
-        source: source.kind.to_owned(),
-        notes: source.notes.len(),
-        lost: source.lost,
-        queries: source.queries.len(),
-        kinds: source.kinds.clone(),
         seed: args.seed,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         embedder: builtin::IDENTITY.to_owned(),
@@ -122,14 +108,10 @@ pub(super) fn run(args: &Eval, session: &mut Session) -> Result<u8, CliFailure> 
     }
     .judged();
     if let Some((path, mut draft)) = page(args, &loaded.config)? {
-        let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", path.display()));
-        draft.out.write_all(::index::eval::page(&report).as_bytes()).and_then(|()| draft.land()).map_err(failed)?;
+        let written = draft.out.write_all(::index::eval::page(&report).as_bytes()).and_then(|()| draft.land());
+        written.map_err(CliFailure::of_file(exit::IO, path))?;
     }
-    if session.globals.json {
-        session.json(json!(report))?;
-    } else {
-        show::show(&report, &mut session.out)?;
-    }
+    session.print(json!(report), |out| show::show(&report, out))?;
     if let Some(path) = &args.html {
         session.say(format!("{} has it with plots, and what was missed", shown(path)));
     }
@@ -188,7 +170,7 @@ struct Bench {
 
 impl Bench {
     fn new(session: &Session) -> Result<Self, CliFailure> {
-        let bar = super::jobs::bar(session.globals.quiet || session.globals.json);
+        let bar = jobs::bar(session.globals.quiet || session.globals.json);
         bar.enable_steady_tick(Duration::from_millis(200));
         let dir = temporary_folder("eval")?;
         let folder = dir.clone();
@@ -199,8 +181,7 @@ impl Bench {
 
     /// Begins a phase of so many steps.
     fn phase(&self, name: &str, steps: usize) {
-        let style = ProgressStyle::with_template("{wide_bar:.cyan} {human_pos}/{human_len}  {msg}");
-        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_style(jobs::style("{wide_bar:.cyan} {human_pos}/{human_len}  {msg}"));
         self.bar.set_length(steps as u64);
         self.bar.set_position(0);
         self.bar.set_message(name.to_owned());
@@ -250,10 +231,10 @@ fn survey(
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
     let pages = source.pages(config, bench)?;
-    let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+    let written = written_in(&pages);
     let arms = [Arm::Off, Arm::Template, Arm::Model];
     let mut measured = Measured {
-        report: Report { chunks: pages.iter().map(|page| page.cuts.len()).sum(), written, ..Report::default() },
+        report: Report { chunks: pages.iter().map(|page| page.cuts.len()).sum(), written, ..source.report() },
         runs: Vec::new(),
     };
     for arm in arms.into_iter().filter(|arm| *arm != Arm::Model || written > 0) {
@@ -282,12 +263,12 @@ fn compare(
     seed: u64,
     bench: &mut Bench,
 ) -> Result<Measured, CliFailure> {
-    let mut measured = Measured { report: Report::default(), runs: Vec::new() };
+    let mut measured = Measured { report: source.report(), runs: Vec::new() };
     let mut chunks = [0; 2];
     for (i, side) in sides.iter().enumerate() {
         let pages = source.pages(&side.config, bench)?;
         chunks[i] = pages.iter().map(|page| page.cuts.len()).sum();
-        let written = pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count();
+        let written = written_in(&pages);
         let arm = match side.arm() {
             Arm::Model if written == 0 => {
                 let none = format!("{}: no model has written contexts here; the free ones are measured", side.name);
@@ -313,6 +294,11 @@ fn compare(
     measured.report.comparison = Some(Comparison { chunks, ..Comparison::new(of(0), of(1), seed) });
     measured.report.chunks = chunks[1];
     Ok(measured)
+}
+
+/// Chunks that a model has written a context for.
+fn written_in(pages: &[Page]) -> usize {
+    pages.iter().flat_map(|page| &page.cuts).filter(|cut| cut.written.is_some()).count()
 }
 
 /// By kind of query: how many could be made, and how many were drawn.

@@ -4,16 +4,15 @@ use std::path::Path;
 
 use super::print::{Out, bold};
 use super::session::{CliFailure, safe};
-use super::target;
-use note::VaultPath;
+use super::target::Served;
 use protocol::client::Client;
 use protocol::hit::Expected;
 
 /// The path that the daemon is asked about, for a note named as users name notes. A note on the disk is sent by its
 /// whole path, because other vaults may have a note at the same path.
 pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<String, CliFailure> {
-    let vaults = target::vaults(client)?;
-    let scope = target::path(note, vault, &vaults, &std::env::current_dir()?);
+    let served = Served::ask(client)?;
+    let scope = served.path(note, vault);
     let Some(path) = scope.path else {
         return Err(CliFailure::usage(format!("--expect {}: that is a vault; name a note", note.display())));
     };
@@ -21,9 +20,8 @@ pub(super) fn path(note: &Path, vault: Option<&str>, client: &mut Client) -> Res
     if vault.is_some() {
         return Ok(path);
     }
-    let root = vaults.iter().find(|vault| Some(&vault.name) == scope.vault.as_ref()).map(|vault| &vault.path);
-    let whole = root.zip(VaultPath::parse(&path)).map(|(root, path)| root.join(path.to_relative()));
-    Ok(whole.and_then(|whole| whole.to_str().map(str::to_owned)).unwrap_or(path))
+    let place = scope.vault.and_then(|vault| served.place_of(&vault, &path, 1));
+    Ok(place.and_then(|place| place.file.to_str().map(str::to_owned)).unwrap_or(path))
 }
 
 /// Prints the note and the reasons, one sentence after the other.

@@ -1,8 +1,8 @@
 //! `--format`: a line for each hit, as another program needs it.
 
 use super::print::shown;
-use super::roots::Roots;
 use super::session::{CliFailure, safe};
+use super::target::Served;
 use protocol::hit::Hit;
 
 /// A line for each hit, such as `{path}:{line}`.
@@ -97,16 +97,16 @@ impl Format {
     }
 
     /// Whether the folders of the vaults have to be known.
-    pub(super) fn needs_roots(&self) -> bool {
+    pub(super) fn needs_folders(&self) -> bool {
         self.0.iter().any(|part| matches!(part, Part::File))
     }
 
     /// The line of a hit.
-    pub(super) fn fill(&self, hit: &Hit, roots: &Roots) -> String {
+    pub(super) fn fill(&self, hit: &Hit, served: &Served) -> String {
         let fill = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Field(field) => safe(&field(hit)),
-            Part::File => shown(&roots.file(hit)),
+            Part::File => served.place(hit).map_or_else(|| safe(&hit.path), |place| shown(&place.file)),
         };
         self.0.iter().map(fill).collect()
     }

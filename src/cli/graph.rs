@@ -45,9 +45,7 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
     }
     let mut code = exit::NOTHING;
     for (i, name) in vaults.into_iter().enumerate() {
-        if i > 0 {
-            session.out.line("")?;
-        }
+        session.out.part(i)?;
         session.out.line(bold(format!("vault {}", safe(&name))))?;
         let request = GraphRequest { vault: Some(name), by, limit: Some(limit), edges: false };
         code = code.min(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));

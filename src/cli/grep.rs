@@ -7,9 +7,8 @@ use super::args::{Grep, OpenIn};
 use super::exit;
 use super::open;
 use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, pieces, printable, yellow};
-use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
-use super::target;
+use super::target::Served;
 use protocol::client::{Client, ClientError};
 use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, GrepWhat};
 
@@ -59,12 +58,12 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     if args.open.is_some() || args.open_in.is_some() {
         return open_line(&answer, args.open.unwrap_or(1), args.open_in, &mut client, session);
     }
-    let several = answer.notes.iter().any(|note| note.vault != answer.notes[0].vault)
-        || target::name_vaults(args.vault.as_deref(), &mut client)?;
-    let is_read = session.out.is_terminal();
-    let links = session.out.links(args.hyperlinks);
-    let roots = if links || !is_read { Roots::ask(&mut client)? } else { Roots::default() };
-    let shown = Shown { what, has_context, several, is_read, links, roots };
+    let served = Served::ask(&mut client)?;
+    // An answer may be about any of several.
+    let may_differ = args.vault.is_none() && served.are_several();
+    let several = may_differ || answer.notes.iter().any(|note| note.vault != answer.notes[0].vault);
+    let (is_read, links) = (session.out.is_terminal(), session.out.links(args.hyperlinks));
+    let shown = Shown { what, has_context, several, is_read, links, served };
     for (i, note) in answer.notes.iter().enumerate() {
         shown.note(note, i == 0, &mut session.out)?;
     }
@@ -114,7 +113,7 @@ fn open_line(
         let found = counted(answer.lines, "line");
         return Err(CliFailure::new(exit::NOTHING, format!("--open={number}: there is no such line ({found})")));
     };
-    let place = Roots::ask(client)?.place_of(&note.vault, &note.path, line.line);
+    let place = Served::ask(client)?.place_of(&note.vault, &note.path, line.line);
     open::found(place, &note.path, open_in, session)
 }
 
@@ -127,7 +126,7 @@ struct Shown {
     /// Whether a person reads the output, not a program.
     is_read: bool,
     links: bool,
-    roots: Roots,
+    served: Served,
 }
 
 impl Shown {
@@ -164,7 +163,7 @@ impl Shown {
 
     /// Prints as ripgrep does, with paths that work from the current folder.
     fn for_a_program(&self, note: &GrepNote, is_first: bool, out: &mut Out) -> io::Result<()> {
-        let place = self.roots.place_of(&note.vault, &note.path, 1);
+        let place = self.served.place_of(&note.vault, &note.path, 1);
         let path = place.map_or_else(|| note.path.clone(), |place| place.path_from_here().display().to_string());
         let path = safe(&path);
         match self.what {
@@ -186,8 +185,8 @@ impl Shown {
     }
 
     fn linked(&self, note: &GrepNote, line: u32, text: &str) -> String {
-        let place = if self.links { self.roots.place_of(&note.vault, &note.path, line) } else { None };
-        place.map_or_else(|| text.to_owned(), |place| link(&self.roots.url_of(&place), text))
+        let place = if self.links { self.served.place_of(&note.vault, &note.path, line) } else { None };
+        place.map_or_else(|| text.to_owned(), |place| link(&self.served.url_of(&place), text))
     }
 }
 

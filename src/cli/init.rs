@@ -8,12 +8,11 @@ mod questions;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use platform::files::Private as _;
 use serde_json::json;
 
-use super::args::{Globals, Init};
+use super::args::{Init, Install, ServiceAction};
 use super::consent::within;
 use super::exit;
 use super::money::estimated;
@@ -69,7 +68,7 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         ));
         session.say(offered(&vaults, answers.provider));
     }
-    let code = if answers.at_login { Some(at_login(&session.globals, session)?) } else { None };
+    let code = answers.at_login.then(|| at_login(session));
     session.say(next(code));
     let promise = if answers.provider == Provider::Template { "; nothing leaves this machine" } else { "" };
     session.say(dim(format!("Nothing is ever written to a vault{promise}.")));
@@ -128,19 +127,11 @@ fn tell(file: &Path, vaults: &[VaultConfig], session: &mut Session) -> Result<()
     Ok(session.out.line(format!("  {}", shown(file)))?)
 }
 
-/// Installs the service by running this program as a person would; its exit code becomes ours.
-fn at_login(globals: &Globals, session: &Session) -> Result<u8, CliFailure> {
-    let program = std::env::current_exe()?;
-    let mut command = Command::new(program);
-    for (option, value) in globals.places() {
-        if let Some(value) = value {
-            command.arg(option).arg(value);
-        }
-    }
+/// Installs the service, as `situated service install` does; returns its exit code.
+fn at_login(session: &mut Session) -> u8 {
     session.say(format!("\n{}", dim("situated service install")));
-    let status = command.args(["service", "install"]).status()?;
-    // A process that was ended by a signal has no code.
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::INTERRUPTED))
+    let install = ServiceAction::Install(Install::default());
+    super::service::run(&install, session).unwrap_or_else(|failure| failure.tell(false))
 }
 
 /// Gives each folder a unique name.
@@ -154,8 +145,8 @@ fn configured(folders: &[PathBuf]) -> Vec<VaultConfig> {
 }
 
 fn write(file: &Path, text: &str, vaults: &[VaultConfig], named: &[VaultConfig]) -> Result<(), CliFailure> {
-    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", file.display()));
-    replace::folder_of(file).map_err(failed)?;
+    let failed = CliFailure::of_file(exit::CANNOT_CREATE, file);
+    replace::folder_of(file).map_err(&failed)?;
     // `create_new` neither follows a link nor loses a race against another `init`.
     match OpenOptions::new().write(true).create_new(true).private().open(file) {
         Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed),

@@ -1,7 +1,7 @@
-//! Texts from standard input or a file, up to a limit: more is refused, not cut.
+//! Texts from standard input or a file. Where there is a limit, more is refused, not cut.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use super::exit;
@@ -12,9 +12,9 @@ use super::session::CliFailure;
 /// # Errors
 /// It cannot be read, or has more than `most` bytes. The message calls it `what`.
 pub(super) fn bytes(from: &Path, most: u64, what: &str) -> Result<Vec<u8>, CliFailure> {
-    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", from.display()));
+    let failed = CliFailure::of_file(exit::IO, from);
     let input: Box<dyn Read> =
-        if from == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(from).map_err(failed)?) };
+        if from == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(from).map_err(&failed)?) };
     let mut bytes = Vec::new();
     // One more than may be, so that too much is noticed.
     input.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -27,6 +27,14 @@ pub(super) fn bytes(from: &Path, most: u64, what: &str) -> Result<Vec<u8>, CliFa
 /// As [`bytes`], for texts of notes, which need not be UTF-8.
 pub(super) fn text(from: &Path, most: u64, what: &str) -> Result<String, CliFailure> {
     Ok(String::from_utf8_lossy(&bytes(from, most, what)?).into_owned())
+}
+
+/// The text of a configuration; `None` if there is no such file.
+pub(super) fn if_there(file: &Path) -> Result<Option<String>, CliFailure> {
+    match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(CliFailure::of_file(exit::IO, file)),
+    }
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use serde_json::json;
 use super::args::{Jobs, Pause, Sync};
 use super::exit;
 use super::money::flaw;
-use super::print::{counted, dim, green, grouped, millis, now, padded, red, yellow};
+use super::print::{counted, dim, green, grouped, local, millis, now, padded, red, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::signals::Interrupt;
-use super::target;
+use super::target::{self, Served};
 use context::cost::dollars;
 use protocol::client::{Client, ClientError};
 use protocol::daemon::ResumeRequest;
@@ -30,8 +30,8 @@ const SHOWN: usize = 10;
 
 /// What a user means by a vault, folder or note.
 pub(super) fn scope(what: Option<&Path>, vault: Option<&str>, client: &mut Client) -> Result<Scope, CliFailure> {
-    let vaults = target::vaults(client)?;
-    Ok(target::scope(what, vault, &vaults, &std::env::current_dir()?, |name| target::is_note(name, vault, client)))
+    let served = Served::ask(client)?;
+    Ok(served.scope(what, vault, |name| target::is_note(name, vault, client)))
 }
 
 /// `situated sync`.
@@ -88,7 +88,6 @@ fn renewed(seconds: u64, status: &Status) -> String {
 
 /// `paused until 20:38`, with the day if it is another one than today's; nothing if the user has not paused work.
 pub(super) fn paused(status: &Status, now: i64) -> Option<String> {
-    let local = |at| Some(jiff::Timestamp::from_second(at).ok()?.to_zoned(jiff::tz::TimeZone::system()));
     let until = status.paused_until?;
     let Some(end) = local(until).filter(|_| until > 0) else { return Some("paused".to_owned()) };
     let is_today = local(now).is_some_and(|now| now.date() == end.date());
@@ -218,9 +217,23 @@ fn progress(contexts: &ContextProgress) -> String {
     said.join(", ")
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// How a bar looks.
+pub(super) fn style(template: &str) -> ProgressStyle {
     // A template that does not parse would be our bug; the plain bar still works.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// A job that runs, and how far it is: `rebuild: 345 of 1,000 notes`.
+pub(super) fn running(job: &Job) -> String {
+    let far = match (&job.contexts, job.total) {
+        (Some(contexts), _) if contexts.total > 0 => {
+            format!(": {} of {}", grouped(contexts.processed), counted(contexts.total, "context"))
+        }
+        (_, Some(total)) if total > 0 => format!(": {} of {}", grouped(job.done), counted(total, "note")),
+        _ if job.done > 0 => format!(": {}", counted(job.done, "note")),
+        _ => String::new(),
+    };
+    format!("{}{far}", job.kind)
 }
 
 /// What a job covers: a look at the disk covers all of a vault.

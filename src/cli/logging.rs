@@ -12,12 +12,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt};
 
 use super::args::{Cli, Command};
-use super::print::{Color, printable};
+use super::print::printable;
 use crate::daemon::LIFE;
 use crate::daemon::config::Config;
 use crate::service::logfile::LogFile;
-use crate::service::logs;
-use crate::service::logs::FIELDS;
+use crate::service::logs::{self, FIELDS};
 
 /// The daemon's log file, if it has one.
 static FILE: OnceLock<Arc<LogFile>> = OnceLock::new();
@@ -97,8 +96,7 @@ pub(super) fn begin(cli: &Cli) {
         None => Some(LogFile::in_data(&Config::whereabouts(&cli.globals.overrides()).data_dir)),
     });
     let file = file.flatten().map(|file| FILE.get_or_init(|| Arc::new(file)).clone());
-    let plain = cli.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let ansi = !plain && std::io::stderr().is_terminal();
+    let ansi = !cli.globals.color.is_plain() && std::io::stderr().is_terminal();
     let stderr = lines.then(|| {
         let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(ansi);
         // A journal records the time itself.

@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::Stdio;
 
 use clap::{Command, CommandFactory as _};
@@ -28,9 +27,7 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure
         }
         return Ok(exit::OK);
     };
-    let failed =
-        |path: &Path, error: io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", shown(path)));
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    std::fs::create_dir_all(folder).map_err(CliFailure::of_file(exit::CANNOT_CREATE, folder))?;
     let mut pages = Vec::new();
     collect(&command(), &mut pages);
     for (i, page) in pages.iter().enumerate() {
@@ -40,7 +37,7 @@ pub(super) fn man(args: &Manual, session: &mut Session) -> Result<u8, CliFailure
             render(page, i == 0, &mut text)?;
             File::create(&path)?.write_all(&text)
         };
-        write().map_err(|error| failed(&path, error))?;
+        write().map_err(CliFailure::of_file(exit::CANNOT_CREATE, &path))?;
     }
     session.say(format!("wrote {} pages to {}", pages.len(), shown(folder)));
     Ok(exit::OK)

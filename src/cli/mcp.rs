@@ -6,7 +6,6 @@ mod edit;
 mod http;
 mod tables;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -14,10 +13,9 @@ use serde_json::{Value, json};
 use super::args::{Mcp, McpAction, McpEntry};
 use super::print::{bold, dim, printable_lines, shown};
 use super::session::{CliFailure, Session};
-use super::{confirm, exit, replace};
+use super::{confirm, exit, input, replace};
 use crate::service::program::choose;
 use clients::Client;
-use edit::Refusal;
 pub(super) use http::TOKEN_FILE;
 use protocol::folders::Folders;
 
@@ -34,8 +32,8 @@ pub(super) fn run(args: &Mcp, session: &mut Session) -> Result<u8, CliFailure> {
             Some(address) => http::serve(address, args, session),
             None => serve(session),
         },
-        Some(McpAction::Install(args)) => install(args, session),
-        Some(McpAction::Uninstall(args)) => uninstall(args, session),
+        Some(McpAction::Install(args)) => enter(true, args, session),
+        Some(McpAction::Uninstall(args)) => enter(false, args, session),
     }
 }
 
@@ -47,7 +45,7 @@ fn serve(session: &Session) -> Result<u8, CliFailure> {
              enters it there. Ctrl-D ends it.",
         );
     }
-    crate::mcp::serve(session.discovery().0)?;
+    crate::mcp::serve(session.discovery())?;
     Ok(exit::OK)
 }
 
@@ -63,30 +61,25 @@ struct Change {
     entry: Option<Value>,
 }
 
-fn install(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
+/// Adds an assistant's entry, or removes it.
+fn enter(adds: bool, args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
     let home = home()?;
     let Some(name) = &args.client else { return list(&home, session) };
     let client = known(name)?;
-    let entry = client.entry(&program()?, &arguments(session));
+    let entry = if adds { Some(client.entry(&program()?, &arguments(session))) } else { None };
     let (file, old) = file_of(client, &home)?;
-    let new = client.with_entry(old.as_deref().unwrap_or_default(), &entry);
+    let text = old.as_deref().unwrap_or_default();
+    let (new, by_hand) = match &entry {
+        Some(entry) => {
+            let by_hand = format!("Put this into it by hand, in {}:\n{}", client.title, client.snippet(entry));
+            (client.with_entry(text, entry), by_hand)
+        }
+        None => (client.without_entry(text), format!("Take `{NAME}` out of `{}` by hand", client.section)),
+    };
     let new = new.map_err(|refusal| {
-        let by_hand = format!("Put this into it by hand, in {}:\n{}", client.title, client.snippet(&entry));
-        left_alone(&file, &refusal, &by_hand)
+        CliFailure::new(exit::CANNOT_CREATE, format!("{} is left as it is: {refusal}. {by_hand}", file.display()))
     })?;
-    carry_out(Change { client, file, old, new, entry: Some(entry) }, args, session)
-}
-
-fn uninstall(args: &McpEntry, session: &mut Session) -> Result<u8, CliFailure> {
-    let home = home()?;
-    let Some(name) = &args.client else { return list(&home, session) };
-    let client = known(name)?;
-    let (file, old) = file_of(client, &home)?;
-    let new = client.without_entry(old.as_deref().unwrap_or_default()).map_err(|refusal| {
-        let by_hand = format!("Take `{NAME}` out of `{}` by hand", client.section);
-        left_alone(&file, &refusal, &by_hand)
-    })?;
-    carry_out(Change { client, file, old, new, entry: None }, args, session)
+    carry_out(Change { client, file, old, new, entry }, args, session)
 }
 
 fn home() -> Result<PathBuf, CliFailure> {
@@ -110,11 +103,8 @@ fn known(name: &str) -> Result<&'static Client, CliFailure> {
 /// written.
 fn file_of(client: &Client, home: &Path) -> Result<(PathBuf, Option<String>), CliFailure> {
     let file = target_of(client.file(home));
-    match std::fs::read_to_string(&file) {
-        Ok(text) => Ok((file, Some(text))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok((file, None)),
-        Err(error) => Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
-    }
+    let text = input::if_there(&file)?;
+    Ok((file, text))
 }
 
 /// What a path leads to, whether or not it is there.
@@ -145,8 +135,8 @@ fn carry_out(change: Change, args: &McpEntry, session: &mut Session) -> Result<u
         show(client, &file, entry.as_ref(), old.as_deref(), session)?;
     }
     let write = !args.dry_run && (args.yes || (!session.globals.json && confirm::go_on()?));
-    let failed = |error: std::io::Error| CliFailure::new(exit::IO, format!("{}: {error}", file.display()));
-    let backup = if write { replace::file(&file, old.as_deref(), &new, true).map_err(failed)? } else { None };
+    let replaced = write.then(|| replace::file(&file, old.as_deref(), &new, true)).transpose();
+    let backup = replaced.map_err(CliFailure::of_file(exit::IO, &file))?.flatten();
     if session.globals.json {
         session.json(told(client, &file, entry.as_ref(), write, backup.as_deref()))?;
     } else if write {
@@ -240,7 +230,7 @@ fn elsewhere(session: &Session) -> [Option<PathBuf>; 3] {
     let (config, data) = (here.config_file.in_use(), here.data_dir.in_use());
     let config = (!usual.config_file.is_usual(config) && config.exists()).then(|| config.to_owned());
     // If the configuration names the folder, it is found by that.
-    let is_named = session.discovery().0.data_dir != data;
+    let is_named = session.discovery().data_dir != data;
     [config, (!is_named && !usual.data_dir.is_usual(data)).then(|| data.to_owned()), None]
 }
 
@@ -271,8 +261,4 @@ fn show(
         session.say("This place is not in its makers' documentation: see there if it is not taken over.");
     }
     Ok(())
-}
-
-fn left_alone(file: &Path, refusal: &Refusal, by_hand: &str) -> CliFailure {
-    CliFailure::new(exit::CANNOT_CREATE, format!("{} is left as it is: {refusal}. {by_hand}", file.display()))
 }

@@ -38,7 +38,6 @@ mod print;
 mod rebuild;
 mod replace;
 mod review;
-mod roots;
 mod run;
 mod sample;
 mod search;
@@ -64,9 +63,7 @@ use clap::error::ErrorKind;
 use crate::daemon::sandbox::converter;
 
 pub use args::Cli;
-pub use print::{Color, Out};
-pub use run::{Reporter, follow, report};
-pub use session::{CliFailure, Session};
+use session::{CliFailure, Session};
 
 /// Exit codes besides those that an error carries.
 pub mod exit {

@@ -7,10 +7,10 @@ use super::args::{Get, NoteName, Plan};
 use super::exit;
 use super::input;
 use super::print::{
-    Out, bold, counted, cut, cyan, dim, green, millis, padded, printable, printable_lines, red, yellow,
+    Out, bold, counted, cut, cyan, dim, green, local, millis, padded, printable, printable_lines, red, yellow,
 };
 use super::session::{CliFailure, Session, safe};
-use super::target::{self, Lines};
+use super::target::{self, Lines, Served};
 use protocol::client::Client;
 use protocol::decision::{Action, Decision, Decisions, ExplainRequest, PlanRequest};
 use protocol::note::GetRequest;
@@ -76,11 +76,10 @@ pub(super) struct Place {
 
 /// What a user means by a note's name, path or hit.
 pub(super) fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
-    let here = std::env::current_dir()?;
-    let vaults = target::vaults(client)?;
-    let (note, lines) = target::without_lines(note, &vaults, &here, |name| target::is_note(name, vault, client));
-    let scope = target::path(&note, vault, &vaults, &here);
-    Ok(Place { path: target::note(&scope)?, vault: scope.vault, lines, several: vaults.len() > 1 })
+    let served = Served::ask(client)?;
+    let (note, lines) = served.without_lines(note, |name| target::is_note(name, vault, client));
+    let scope = served.path(&note, vault);
+    Ok(Place { path: target::note(&scope)?, vault: scope.vault, lines, several: served.are_several() })
 }
 
 fn draft() -> Result<String, CliFailure> {
@@ -105,9 +104,7 @@ pub(super) fn explain(note: &NoteName, session: &mut Session) -> Result<u8, CliF
         session.say("nothing was decided about this note; is it in a vault, and not excluded? `situated status` lists what was skipped");
     }
     for (i, decision) in decisions.iter().enumerate() {
-        if i > 0 {
-            session.out.line("")?;
-        }
+        session.out.part(i)?;
         print_decision(decision, several, &mut session.out)?;
     }
     Ok(code)
@@ -151,7 +148,7 @@ pub(super) fn counts(decision: &Decision) -> String {
 }
 
 /// An action in its colour.
-pub(super) fn painted(action: Action, text: &str) -> String {
+fn painted(action: Action, text: &str) -> String {
     match action {
         Action::Keep => dim(text),
         Action::Reembed => cyan(text),
@@ -160,13 +157,18 @@ pub(super) fn painted(action: Action, text: &str) -> String {
     }
 }
 
-/// A decision with its steps, one line each; it names its vault if there are several.
+/// A decision with its steps; it names its vault if there are several.
 fn print_decision(decision: &Decision, several: bool, out: &mut Out) -> std::io::Result<()> {
     let took = if decision.took_ms > 0.0 { format!("  {}", millis(decision.took_ms)) } else { String::new() };
     let path = named(decision, several);
     out.line(format!("{}  {}{}", bold(path), clock(decision.at), dim(took)))?;
     out.wrapped("  ", &format!("{}: {}. {}.", decision.reason, meaning(decision.reason), counts(decision)))?;
-    let width = out.width().saturating_sub(2 + 11 + REASON + 10).max(10);
+    print_steps(decision, "  ", out)
+}
+
+/// The steps of a decision, one line each.
+pub(super) fn print_steps(decision: &Decision, margin: &str, out: &mut Out) -> std::io::Result<()> {
+    let width = out.width().saturating_sub(margin.len() + 11 + REASON + 10).max(10);
     for step in &decision.steps {
         let action = painted(step.action, &padded(&step.action.to_string(), 11));
         let reason = padded(&step.reason.to_string(), REASON);
@@ -174,7 +176,7 @@ fn print_decision(decision: &Decision, several: bool, out: &mut Out) -> std::io:
         let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
         let place = if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
         let later = step.later.map_or_else(String::new, |reason| format!("  later: {reason}"));
-        out.line(format!("  {action}{reason}{}{}{}", dim(lines), cut(&place, width), yellow(later)))?;
+        out.line(format!("{margin}{action}{reason}{}{}{}", dim(lines), cut(&place, width), yellow(later)))?;
     }
     Ok(())
 }
@@ -187,11 +189,8 @@ pub(super) fn named(decision: &Decision, several: bool) -> String {
 
 /// The time of day for a person, empty if it is not known.
 pub(super) fn clock(at: i64) -> String {
-    let zoned = jiff::Timestamp::from_second(at)
-        .ok()
-        .filter(|_| at > 0)
-        .map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
-    zoned.map_or_else(String::new, |zoned| zoned.strftime("%H:%M:%S").to_string())
+    let time = local(at).filter(|_| at > 0);
+    time.map_or_else(String::new, |time| time.strftime("%H:%M:%S").to_string())
 }
 
 #[cfg(test)]

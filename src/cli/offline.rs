@@ -47,7 +47,6 @@ fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
 /// The vault that is meant: by name, by its folder, or the only one.
 fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure> {
     let vaults = &loaded.config.engine.vaults;
-    let names = || vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ");
     match (name, vaults.as_slice()) {
         (Some(name), _) => target::configured(Path::new(name), vaults)
             .map(|at| vaults[at].clone())
@@ -56,14 +55,14 @@ fn vault(name: Option<&str>, loaded: &Loaded) -> Result<VaultConfig, CliFailure>
                 [] => CliFailure::usage(format!(
                     "no vault is configured, and no daemon runs that was given one: name the folder of `{name}` instead"
                 )),
-                _ => CliFailure::usage(format!("there is no vault `{name}`; there is {}", names())),
+                _ => CliFailure::usage(format!("there is no vault `{name}`; there is {}", target::names(vaults))),
             }),
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(CliFailure::usage(
             "no vault is configured, and no daemon runs that was given one: name its folder, or let `situated init` write a \
              configuration",
         )),
-        (None, _) => Err(CliFailure::usage(format!("say which vault with --vault: {}", names()))),
+        (None, _) => Err(CliFailure::usage(format!("say which vault with --vault: {}", target::names(vaults)))),
     }
 }
 
@@ -84,9 +83,13 @@ fn index_of(vault: &Path, loaded: &Loaded) -> PathBuf {
     others.pop().map_or(own, |other| other.dir)
 }
 
-/// Opens the store of a vault; with `make` it is made if the vault was never indexed.
-fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFailure> {
-    let dir = index_of(&vault.path, loaded);
+/// Opens the store of the vault that is meant, while no daemon can start; with `make` it is made if the vault was never
+/// indexed.
+fn open(name: Option<&str>, make: bool, session: &Session) -> Result<(VaultConfig, Store, DataLock), CliFailure> {
+    let loaded = target::or_served(session.config()?, session)?;
+    let vault = vault(name, &loaded)?;
+    let lock = lock(&loaded)?;
+    let dir = index_of(&vault.path, &loaded);
     if !dir.is_dir() && !make {
         return Err(CliFailure::new(
             exit::NOTHING,
@@ -96,13 +99,15 @@ fn open(loaded: &Loaded, vault: &VaultConfig, make: bool) -> Result<Store, CliFa
     let (identity, dimensions) = (Embedder::Builtin.identity(), Embedder::Builtin.dimensions());
     // A damaged store stays where it is, for the daemon to say what of it could not be brought back.
     let opened = Store::open_unscanned(&dir, identity, dimensions, &|| true, ReadInputs::AtOnce, || ());
-    opened.and_then(|(store, ())| store.scan(&|| true, &mut drop).map(|()| store)).map_err(|error| match error {
+    let scanned = opened.and_then(|(store, ())| store.scan(&|| true, &mut drop).map(|()| store));
+    let store = scanned.map_err(|error| match error {
         StoreError::Damaged(..) => {
             let hint = "`situated run` makes it anew, brings contexts back from their journal, and says what is lost";
             CliFailure::new(exit::IO, format!("{error}\n{hint}"))
         }
         error => error.into(),
-    })
+    })?;
+    Ok((vault, store, lock))
 }
 
 /// `situated contexts`.
@@ -113,10 +118,7 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
         ContextsAction::Stop { vault } => super::consent::stop(vault, session),
         ContextsAction::Review(args) => super::review::review(&args, session),
         ContextsAction::Export { vault: name, templates, file } => {
-            let loaded = target::or_served(session.config()?, session);
-            let vault = vault(name.as_deref(), &loaded)?;
-            let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault, false)?;
+            let (vault, store, _lock) = open(name.as_deref(), false, session)?;
             let file = file.filter(|path| path != Path::new("-"));
             let private = Private::new(&vault.private);
             let (lines, stays) = match &file {
@@ -132,15 +134,9 @@ pub(super) fn contexts(action: ContextsAction, session: &mut Session) -> Result<
             Ok(exit::OK)
         }
         ContextsAction::Import { vault: name, file } => {
-            let loaded = target::or_served(session.config()?, session);
-            let vault = vault(name.as_deref(), &loaded)?;
-            let _lock = lock(&loaded)?;
-            let store = open(&loaded, &vault, true)?;
+            let (vault, store, _lock) = open(name.as_deref(), true, session)?;
             let input: Box<dyn Read> = match file.as_deref().filter(|path| *path != Path::new("-")) {
-                Some(path) => Box::new(
-                    File::open(path)
-                        .map_err(|error| CliFailure::new(exit::IO, format!("{}: {error}", path.display())))?,
-                ),
+                Some(path) => Box::new(File::open(path).map_err(CliFailure::of_file(exit::IO, path))?),
                 None => Box::new(std::io::stdin()),
             };
             let report = store.import(BufReader::new(input))?;
@@ -173,8 +169,8 @@ fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: 
 /// Exports to a file, whole or not at all: it may be the last good copy of what was paid for, and is not replaced by
 /// nothing. Returns the contexts, and whether a file that was there stays.
 fn export_to(path: &Path, store: &Store, templates: bool, private: &Private) -> Result<(u64, bool), CliFailure> {
-    let failed = |error: std::io::Error| CliFailure::new(exit::CANNOT_CREATE, format!("{}: {error}", path.display()));
-    let draft = Draft::of(path).map_err(failed)?;
+    let failed = CliFailure::of_file(exit::CANNOT_CREATE, path);
+    let draft = Draft::of(path).map_err(&failed)?;
     let lines = store.export_elsewhere(&draft.out, templates, private)?;
     let stays = lines == 0 && path.exists();
     if !stays {
@@ -200,7 +196,7 @@ impl Write for Pipe {
 
 /// `situated compact`.
 pub(super) fn compact(args: &OnlyVault, session: &mut Session) -> Result<u8, CliFailure> {
-    let loaded = target::or_served(session.config()?, session);
+    let loaded = target::or_served(session.config()?, session)?;
     let vaults: Vec<VaultConfig> = match &args.name() {
         None if loaded.config.engine.vaults.len() > 1 => loaded.config.engine.vaults.clone(),
         name => vec![vault(name.as_deref(), &loaded)?],

@@ -22,15 +22,12 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// A path, escaped as one word of a command: folders of a Mac have spaces in their names.
 pub(super) fn typed(path: &Path) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@:,=%~".contains(c);
-    let mut word = String::new();
-    for c in path.to_string_lossy().chars() {
-        if !plain(c) {
-            word.push('\\');
-        }
-        word.push(c);
-    }
-    word
+    escaped(&path.to_string_lossy(), |c| c.is_alphanumeric() || "/._-+@:,=%~".contains(c))
+}
+
+/// A text with a backslash before each character that is not plain.
+pub(super) fn escaped(text: &str, is_plain: impl Fn(char) -> bool) -> String {
+    text.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// Width of text that goes to a file or pipe.
@@ -42,22 +39,10 @@ const MIN_WIDTH: usize = 20;
 /// No line is longer, however wide the terminal is: it would be hard to read.
 const MAX_WIDTH: usize = 120;
 
-/// When to colour.
+/// When there are colours, or links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Color {
-    /// On terminals, unless NO_COLOR or TERM=dumb say no; CLICOLOR_FORCE says yes.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// When places are links that a terminal opens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Hyperlinks {
-    /// On terminals, where colours are.
+pub enum Styling {
+    /// On terminals, unless NO_COLOR or TERM=dumb says no; CLICOLOR_FORCE says yes.
     #[default]
     Auto,
     /// Always.
@@ -67,7 +52,7 @@ pub enum Hyperlinks {
 }
 
 /// Standard output.
-pub struct Out {
+pub(super) struct Out {
     stream: AutoStream<Box<dyn Write + Send>>,
     width: usize,
     terminal: bool,
@@ -75,26 +60,25 @@ pub struct Out {
     only_links: bool,
 }
 
-impl std::fmt::Debug for Out {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Out").field("width", &self.width).field("terminal", &self.terminal).finish_non_exhaustive()
+impl Styling {
+    /// Whether the user wants no colours at all.
+    pub(super) fn is_plain(self) -> bool {
+        self == Styling::Never || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
     }
-}
 
-impl Color {
     /// Applies to all that is printed from now on, messages on standard error included.
     pub(super) fn apply(self) {
         match self {
-            Color::Auto => {}
-            Color::Always => ColorChoice::AlwaysAnsi.write_global(),
-            Color::Never => ColorChoice::Never.write_global(),
+            Styling::Auto => {}
+            Styling::Always => ColorChoice::AlwaysAnsi.write_global(),
+            Styling::Never => ColorChoice::Never.write_global(),
         }
     }
 }
 
 impl Out {
     /// Standard output of the process.
-    pub fn stdout(color: Color) -> Self {
+    pub(super) fn stdout(color: Styling) -> Self {
         let stdout = io::stdout();
         color.apply();
         let choice = AutoStream::choice(&stdout);
@@ -104,31 +88,36 @@ impl Out {
         Out { stream, width, terminal, only_links: false }
     }
 
+    /// One that prints nothing.
+    pub(super) fn silent() -> Self {
+        let stream = AutoStream::never(Box::new(io::sink()) as Box<dyn Write + Send>);
+        Out { stream, width: PIPE_WIDTH, terminal: false, only_links: false }
+    }
+
     /// Columns to lay text out in, 20..=120.
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.width
     }
 
     /// Whether standard output is a terminal.
-    pub fn is_terminal(&self) -> bool {
+    pub(super) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
     /// Decides whether links are written from now on.
-    pub fn links(&mut self, when: Hyperlinks) -> bool {
+    pub(super) fn links(&mut self, when: Styling) -> bool {
         let coloured = self.stream.current_choice() != ColorChoice::Never;
         match when {
-            Hyperlinks::Never => return false,
-            Hyperlinks::Auto => {
+            Styling::Never => return false,
+            Styling::Auto => {
                 let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
                 return self.terminal && coloured && !dumb;
             }
-            Hyperlinks::Always => {}
+            Styling::Always => {}
         }
         if !coloured {
             // The stream strips every escape sequence; from now on we strip all except links.
-            let nowhere = AutoStream::never(Box::new(io::sink()) as Box<dyn Write + Send>);
-            let writer = std::mem::replace(&mut self.stream, nowhere).into_inner();
+            let writer = std::mem::replace(&mut self.stream, Out::silent().stream).into_inner();
             self.stream = AutoStream::always_ansi(writer);
             self.only_links = true;
         }
@@ -136,7 +125,7 @@ impl Out {
     }
 
     /// One line.
-    pub fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
+    pub(super) fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
         if self.only_links {
             self.stream.write_all(only_links(line.as_ref()).as_bytes())?;
         } else {
@@ -146,20 +135,25 @@ impl Out {
         self.stream.flush()
     }
 
+    /// An empty line, before each part but the first.
+    pub(super) fn part(&mut self, i: usize) -> io::Result<()> {
+        if i > 0 { self.line("") } else { Ok(()) }
+    }
+
     /// Text as it is, without an added line end.
-    pub fn text(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())?;
         self.stream.flush()
     }
 
     /// A value as JSON on one line, or indented for a person.
-    pub fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+    pub(super) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         self.line(printable_json(&text?))
     }
 
     /// A paragraph, wrapped, with a margin before each line.
-    pub fn wrapped(&mut self, margin: &str, text: &str) -> io::Result<()> {
+    pub(super) fn wrapped(&mut self, margin: &str, text: &str) -> io::Result<()> {
         for range in wrap(text, self.width.saturating_sub(margin.width())) {
             self.line(format!("{margin}{}", &text[range]))?;
         }
@@ -167,7 +161,7 @@ impl Out {
     }
 
     /// A name and its value, which is wrapped in a separate column.
-    pub fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
+    pub(super) fn row(&mut self, margin: &str, name: &str, column: usize, value: &str) -> io::Result<()> {
         let indent = margin.width() + column;
         // If the column would be too narrow for words, the value gets whole lines.
         let (indent, room) = match self.width.saturating_sub(indent) {
@@ -306,6 +300,24 @@ pub(super) fn cut_front(text: &str, width: usize) -> String {
     format!("…{}", &text[from..])
 }
 
+/// A title and the headings below it in `width` columns: ` › ` before each heading; if not all fit, the innermost ones.
+pub(super) fn headings(title: &str, path: &[String], width: usize) -> (String, String) {
+    let title = printable(title).into_owned();
+    // The title of a note is often its first heading: once is enough.
+    let below = path.iter().map(|heading| printable(heading)).skip_while(|heading| *heading == title);
+    let below: String = below.flat_map(|heading| [" › ".into(), heading]).collect();
+    let title = cut(&title, width);
+    let room = width.saturating_sub(columns(&title));
+    if columns(&below) <= room {
+        return (title, below);
+    }
+    if room < 8 {
+        return (title, String::new());
+    }
+    let inner = format!(" › {}", cut_front(below.trim_start_matches(" › "), room - 3));
+    (title, inner)
+}
+
 /// `text` followed by spaces up to `width` columns.
 pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
@@ -381,9 +393,15 @@ pub(super) fn grouped(n: u64) -> String {
     indicatif::HumanCount(n).to_string()
 }
 
-/// `1 note`, `2 notes`.
+/// `1 note`, `2 notes`, `3 queries`, `4 watches`.
 pub(super) fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+    let (stem, end) = match noun.strip_suffix('y') {
+        _ if n == 1 => (noun, ""),
+        Some(stem) if !stem.ends_with('a') => (stem, "ies"),
+        _ if noun.ends_with("ch") => (noun, "es"),
+        _ => (noun, "s"),
+    };
+    format!("{} {stem}{end}", grouped(n))
 }
 
 /// Milliseconds as a person says them.
@@ -421,6 +439,19 @@ pub(super) fn age(now: i64, then: i64) -> String {
         s if s < 730 * DAY => format!("{} mo", s / (30 * DAY)),
         s => format!("{} y", s / (365 * DAY)),
     }
+}
+
+/// `3 h ago`, `just now`.
+pub(super) fn ago(now: i64, then: i64) -> String {
+    match age(now, then).as_str() {
+        "now" => "just now".to_owned(),
+        age => format!("{age} ago"),
+    }
+}
+
+/// A time, in seconds since 1970, on the clock of this machine.
+pub(super) fn local(at: i64) -> Option<jiff::Zoned> {
+    Some(jiff::Timestamp::from_second(at).ok()?.to_zoned(jiff::tz::TimeZone::system()))
 }
 
 /// Seconds since 1970 now.

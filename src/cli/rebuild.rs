@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::args::Rebuild;
+use super::consent::work;
 use super::jobs::{follow, scope, unless_paused};
-use super::money::{estimated, minutes, tokens};
 use super::print::{bold, counted};
 use super::session::{CliFailure, Session, safe};
 use super::target;
@@ -66,25 +66,12 @@ pub(super) fn taken(estimate: &Estimate, batch: bool, status: &Status) -> String
     }
     let model = format!("{} {}", safe(&status.contexts.provider), safe(&status.contexts.model));
     let how = if batch { ", in batches, which may take the provider a day" } else { "" };
-    let mut said = format!(
-        "{model} writes contexts for {} of {} in {}: {}.\n{}, {}{how}.",
-        counted(estimate.chunks, "chunk"),
-        counted(estimate.notes, "note"),
-        counted(estimate.calls, "call"),
-        tokens(estimate.tokens_in, estimate.tokens_cached, estimate.tokens_out),
-        bold(capital(&estimated(estimate))),
-        minutes(estimate.minutes),
-    );
+    let mut said = format!("{model} writes contexts for {}{how}.", work(estimate));
     for leaving in &status.leaves_machine {
         said.push_str("\nLeaves this machine: ");
         said.push_str(&safe(leaving));
     }
     said
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

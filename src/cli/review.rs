@@ -44,9 +44,7 @@ pub(super) fn review(args: &Review, session: &mut Session) -> Result<u8, CliFail
     }
     let several_vaults = contexts.iter().any(|context| context.vault != contexts[0].vault);
     for (i, context) in contexts.iter().enumerate() {
-        if i > 0 {
-            session.out.line("")?;
-        }
+        session.out.part(i)?;
         print_reviewed(i + 1, context, several_vaults, &mut session.out)?;
     }
     Ok(code)

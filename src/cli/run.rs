@@ -9,7 +9,7 @@ use super::exit;
 use super::jobs::{self, ended};
 use super::logging;
 use super::note::{clock, counts, named};
-use super::print::{Color, Out, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
+use super::print::{Out, Styling, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use crate::daemon::serve::bind::BindError;
@@ -101,7 +101,7 @@ fn failed(error: anyhow::Error) -> CliFailure {
 }
 
 /// Shows what the daemon does until it stops. Blocks, so it needs its own thread.
-pub fn follow(handle: &Handle, color: Color) {
+pub(super) fn follow(handle: &Handle, color: Styling) {
     use tokio::sync::broadcast::error::RecvError;
     let mut notices = handle.subscribe();
     let mut reporter = Reporter::new(Out::stdout(color), false);
@@ -132,7 +132,7 @@ pub(super) fn is_settled(state: RunState) -> bool {
 }
 
 /// Shows one notice: a moving bar until the daemon is ready, then a line for each decision.
-pub fn report(notice: &Notice, out: &mut Reporter) {
+pub(super) fn report(notice: &Notice, out: &mut Reporter) {
     match notice {
         Notice::Decision(decision) => out.decision(decision),
         Notice::Job { job } => {
@@ -156,7 +156,7 @@ pub fn report(notice: &Notice, out: &mut Reporter) {
 }
 
 /// Where `run` reports to.
-pub struct Reporter {
+pub(super) struct Reporter {
     out: Out,
     bar: ProgressBar,
     ready: bool,
@@ -166,35 +166,29 @@ pub struct Reporter {
     seen: u64,
 }
 
-impl std::fmt::Debug for Reporter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reporter").field("ready", &self.ready).field("seen", &self.seen).finish_non_exhaustive()
-    }
-}
-
 impl Reporter {
     /// Reports to `out`; the bar goes to standard error if that is a terminal and `hidden` is false.
-    pub fn new(out: Out, hidden: bool) -> Self {
+    pub(super) fn new(out: Out, hidden: bool) -> Self {
         Reporter { out, bar: jobs::bar(hidden), ready: false, several_vaults: false, silent: false, seen: 0 }
     }
 
     /// Reports on a daemon that runs already: each decision gets a line from the start.
-    pub(super) fn following(color: Color, hidden: bool, several_vaults: bool) -> Self {
+    pub(super) fn following(color: Styling, hidden: bool, several_vaults: bool) -> Self {
         Reporter { ready: true, several_vaults, ..Reporter::new(Out::stdout(color), hidden) }
     }
 
     /// Whether the first indexing is over.
-    pub fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         self.ready
     }
 
     /// Whether the reader has gone, so that reporting may end; the daemon goes on.
-    pub fn silent(&self) -> bool {
+    pub(super) fn silent(&self) -> bool {
         self.silent
     }
 
     /// Reports what is going to be watched.
-    pub fn start(&mut self, status: &Status) {
+    pub(super) fn start(&mut self, status: &Status) {
         self.several_vaults = status.vaults.len() > 1;
         for vault in &status.vaults {
             let line = format!("watching {}  {}", bold(printable(&vault.name)), dim(shown(&vault.path)));
@@ -206,7 +200,7 @@ impl Reporter {
     }
 
     /// Reports that everything is indexed and the socket answers.
-    pub fn ready(&mut self, status: &Status) {
+    pub(super) fn ready(&mut self, status: &Status) {
         self.bar.finish_and_clear();
         self.ready = true;
         let notes = status.vaults.iter().map(|vault| vault.notes).sum();

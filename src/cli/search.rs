@@ -12,12 +12,11 @@ use super::jobs::pause_told;
 use super::note::{Place, place};
 use super::open;
 use super::print::{
-    Out, age, bold, columns, cut, cut_front, cyan, dim, highlighted, link, mark, millis, now, printable,
+    Out, age, bold, columns, cut_front, cyan, dim, headings, highlighted, link, mark, millis, now, printable,
     printable_lines, wrap, yellow,
 };
-use super::roots::Roots;
 use super::session::{CliFailure, Session, safe};
-use super::target;
+use super::target::Served;
 use super::why::{reasons, why};
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
@@ -136,7 +135,7 @@ fn open_hit(hits: &[Hit], show: &Show, client: &mut Client, session: &Session) -
     if open::is_of_team(hit) {
         return Err(CliFailure::new(exit::NOTHING, open::of_team(hit)));
     }
-    open::found(Roots::ask(client)?.place(hit), &hit.path, show.open_in, session)
+    open::found(Served::ask(client)?.place(hit), &hit.path, show.open_in, session)
 }
 
 fn show<C: Call<Answer = SearchAnswer>>(
@@ -165,9 +164,9 @@ fn show<C: Call<Answer = SearchAnswer>>(
         return Ok(code);
     }
     if let Some(format) = format {
-        let roots = if format.needs_roots() { Roots::ask(client)? } else { Roots::default() };
+        let served = if format.needs_folders() { Served::ask(client)? } else { Served::default() };
         for hit in &hits {
-            session.out.line(format.fill(hit, &roots))?;
+            session.out.line(format.fill(hit, &served))?;
         }
         return Ok(code);
     }
@@ -199,13 +198,13 @@ fn show<C: Call<Answer = SearchAnswer>>(
     if show.open.is_some() || show.open_in.is_some() {
         return open_hit(&hits, show, client, session);
     }
-    let several_vaults =
-        hits.iter().any(|hit| hit.vault != hits[0].vault) || target::name_vaults(show.vault.as_deref(), client)?;
-    let roots = if session.out.links(show.hyperlinks) { Some(Roots::ask(client)?) } else { None };
+    let links = session.out.links(show.hyperlinks);
+    let served = if links || show.vault.is_none() { Served::ask(client)? } else { Served::default() };
+    // An answer may be about any of several.
+    let may_differ = show.vault.is_none() && served.are_several();
+    let several_vaults = may_differ || hits.iter().any(|hit| hit.vault != hits[0].vault);
     for (i, hit) in hits.iter().enumerate() {
-        if i > 0 {
-            session.out.line("")?;
-        }
+        session.out.part(i)?;
         let look = Look {
             rank: i + 1,
             context: show.context,
@@ -213,7 +212,7 @@ fn show<C: Call<Answer = SearchAnswer>>(
             vault: several_vaults,
             now: now(),
             query,
-            roots: roots.as_ref(),
+            links: links.then_some(&served),
         };
         print_hit(hit, &look, &mut session.out)?;
     }
@@ -241,8 +240,8 @@ pub(super) struct Look<'a> {
     pub now: i64,
     /// The query, to say why the hit was found.
     pub query: Option<&'a str>,
-    /// The folders of the vaults, if hits are links.
-    pub roots: Option<&'a Roots>,
+    /// Where the notes are, if hits are links.
+    pub links: Option<&'a Served>,
 }
 
 /// Prints rank, title › headings; path:line and age; the passage; its context; how it was found.
@@ -250,18 +249,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     let margin = "    ";
     let width = out.width();
     let rank = format!("{:>2}. ", look.rank);
-    let title = printable(&hit.title).into_owned();
-    // The title of a note is often its first heading: once is enough.
-    let headings = hit.heading_path.iter().map(|h| printable(h)).skip_while(|h| *h == title);
-    let below: String = headings.flat_map(|heading| [" › ".into(), heading]).collect();
-    let title = cut(&title, width.saturating_sub(columns(&rank)));
-    let room = width.saturating_sub(columns(&rank) + columns(&title));
-    let below = if columns(&below) <= room {
-        below
-    } else {
-        format!(" › {}", cut_front(below.trim_start_matches(" › "), room.saturating_sub(3)))
-    };
-    let below = if columns(&below) <= room { below } else { String::new() };
+    let (title, below) = headings(&hit.title, &hit.heading_path, width.saturating_sub(columns(&rank)));
     out.line(format!("{}{}{}", dim(&rank), bold(&title), below))?;
 
     let vault = if look.vault || open::is_of_team(hit) { format!("{}: ", safe(&hit.vault)) } else { String::new() };
@@ -282,7 +270,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
     let used = columns(margin) + columns(&place) + columns(&when) + columns(stale);
     let reason = reason.map(|why| format!("  {why}")).filter(|why| used + columns(why) <= width).unwrap_or_default();
     let mut place = cyan(place);
-    if let Some(url) = look.roots.and_then(|roots| roots.url(hit)) {
+    if let Some(url) = look.links.and_then(|served| served.url(hit)) {
         place = link(&url, &place);
     }
     out.line(format!("{margin}{place}{}{}{}", dim(when), yellow(stale), dim(reason)))?;

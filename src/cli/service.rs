@@ -13,15 +13,12 @@ use super::session::{CliFailure, Session, safe};
 use super::{confirm, exit};
 use crate::daemon::config::{Config, Loaded};
 use crate::daemon::sandbox::OWN;
-use crate::service;
-use crate::service::control;
-use crate::service::control::ServiceReply;
+use crate::service::control::{self, ServiceReply};
 use crate::service::host::{Places, ServiceManager};
-use crate::service::install;
-use crate::service::install::{InstallPlan, Installed};
+use crate::service::install::{self, InstallPlan, Installed};
 use crate::service::systemd::Manager;
 use crate::service::wanted::Wanted;
-use crate::service::{ServiceError, logs};
+use crate::service::{self, ServiceError, logs};
 use protocol::status::StatusRequest;
 
 impl From<ServiceError> for CliFailure {
@@ -36,11 +33,11 @@ pub(super) fn run(action: &ServiceAction, session: &mut Session) -> Result<u8, C
         ServiceAction::Install(install) => installed(install, session),
         ServiceAction::Uninstall(uninstall) => uninstalled(uninstall, session),
         ServiceAction::Start => {
-            let (answer, began) = control::start(&session.discovery().0)?;
+            let (answer, began) = control::start(&session.discovery())?;
             answered(session, &answer, if began { "running" } else { "it runs already" })
         }
         ServiceAction::Restart => {
-            let answer = control::restart(&session.discovery().0)?;
+            let answer = control::restart(&session.discovery())?;
             answered(session, &answer, "running anew")
         }
         ServiceAction::Stop => stop(session),

@@ -1,6 +1,7 @@
 //! One run of the program: options, output, the way to the daemon, and what failed.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -15,7 +16,7 @@ use protocol::table::Call;
 
 /// Why a command ended early.
 #[derive(Debug)]
-pub enum CliFailure {
+pub(super) enum CliFailure {
     /// The reader of standard output has gone (`| head`): there is nothing to say.
     Quiet,
     /// Something to say, with the exit code.
@@ -29,17 +30,22 @@ pub enum CliFailure {
 
 impl CliFailure {
     /// A failure with its code.
-    pub fn new(code: u8, message: impl Into<String>) -> Self {
+    pub(super) fn new(code: u8, message: impl Into<String>) -> Self {
         CliFailure::Said { code, message: message.into() }
     }
 
+    /// What goes wrong with a file.
+    pub(super) fn of_file(code: u8, file: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| CliFailure::new(code, format!("{}: {error}", file.display()))
+    }
+
     /// The command line asks for something impossible.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(super) fn usage(message: impl Into<String>) -> Self {
         CliFailure::new(exit::USAGE, message)
     }
 
     /// The exit code.
-    pub fn code(&self) -> u8 {
+    pub(super) fn code(&self) -> u8 {
         match self {
             CliFailure::Quiet => exit::OK,
             CliFailure::Said { code, .. } => *code,
@@ -47,7 +53,7 @@ impl CliFailure {
     }
 
     /// Tells a person on standard error, and a program that asked for JSON on standard output too.
-    pub fn tell(&self, json: bool) -> u8 {
+    pub(super) fn tell(&self, json: bool) -> u8 {
         use io::Write as _;
         if let CliFailure::Said { code, message } = self {
             // If even standard error is gone, the failure cannot be reported.
@@ -93,67 +99,57 @@ impl From<serde_json::Error> for CliFailure {
     }
 }
 
-/// Problems of the configuration: the daemon may be missed because the file that says where it is cannot be read.
-#[derive(Clone, Debug)]
-pub(super) struct Missed {
-    problems: Vec<String>,
-}
-
-impl Missed {
-    /// The error, with its possible causes.
-    pub(super) fn explain(&self, error: &ClientError) -> String {
-        let mut message = error.to_string();
-        if matches!(error, ClientError::Remote(_)) {
-            return message;
+/// What a failure to reach the daemon may come from: the file that says where it is may be wrong.
+pub(super) fn explained(error: &ClientError, overrides: &Overrides) -> String {
+    let mut message = error.to_string();
+    if !matches!(error, ClientError::Remote(_)) {
+        for problem in Config::whereabouts(overrides).problems {
+            message.push_str(&format!("\nconfiguration: {problem}"));
         }
-        for problem in &self.problems {
-            message.push_str("\nconfiguration: ");
-            message.push_str(problem);
-        }
-        message
     }
+    message
 }
 
 /// One run of the program.
-#[derive(Debug)]
-pub struct Session {
+pub(super) struct Session {
     /// Options of every command.
-    pub globals: Globals,
+    pub(super) globals: Globals,
     /// Standard output.
-    pub out: Out,
+    pub(super) out: Out,
 }
 
 impl Session {
     /// With these options.
-    pub fn new(globals: Globals) -> Self {
+    pub(super) fn new(globals: Globals) -> Self {
         let out = Out::stdout(globals.color);
         Session { globals, out }
     }
 
     /// What the command line says about the configuration.
-    pub fn overrides(&self) -> Overrides {
+    pub(super) fn overrides(&self) -> Overrides {
         self.globals.overrides()
     }
 
     /// The checked configuration.
-    pub fn config(&self) -> Result<Loaded, CliFailure> {
+    pub(super) fn config(&self) -> Result<Loaded, CliFailure> {
         Ok(Config::load(&self.overrides())?)
     }
 
     /// A connection to the daemon.
-    pub fn client(&self) -> Result<Client, CliFailure> {
-        let (discovery, missed) = self.discovery();
-        Client::connect(&discovery).map_err(|error| CliFailure::new(error.exit_code(), missed.explain(&error)))
+    pub(super) fn client(&self) -> Result<Client, CliFailure> {
+        Client::connect(&self.discovery()).map_err(|error| self.unreached(&error))
     }
 
     /// A connection to the daemon; `None` if none runs. One that runs and cannot be reached is an error.
     pub(super) fn running(&self) -> Result<Option<Client>, CliFailure> {
-        let (discovery, missed) = self.discovery();
-        match Client::connect(&discovery) {
-            Ok(client) => Ok(Some(client)),
+        match Client::connect(&self.discovery()) {
             Err(ClientError::NotRunning(_)) => Ok(None),
-            Err(error) => Err(CliFailure::new(error.exit_code(), missed.explain(&error))),
+            reached => reached.map(Some).map_err(|error| self.unreached(&error)),
         }
+    }
+
+    fn unreached(&self, error: &ClientError) -> CliFailure {
+        CliFailure::new(error.exit_code(), explained(error, &self.overrides()))
     }
 
     /// A connection to the daemon that waits so long for an answer, or as long as it takes.
@@ -168,12 +164,10 @@ impl Session {
         Ok(self.client()?.call(call)?)
     }
 
-    /// Where the daemon is to be found, and what to say if it is not.
-    pub(super) fn discovery(&self) -> (Discovery, Missed) {
-        let found = Config::whereabouts(&self.overrides());
-        let problems = found.problems.iter().map(ToString::to_string).collect();
-        let Whereabouts { socket, data_dir, is_named, .. } = found;
-        (Discovery { socket, data_dir, is_named }, Missed { problems })
+    /// Where the daemon is to be found.
+    pub(super) fn discovery(&self) -> Discovery {
+        let Whereabouts { socket, data_dir, is_named, .. } = Config::whereabouts(&self.overrides());
+        Discovery { socket, data_dir, is_named }
     }
 
     /// What opens a note for a person.
@@ -182,26 +176,22 @@ impl Session {
     }
 
     /// Prints something for a person, beside the result; not with `--quiet` or `--json`.
-    pub fn say(&self, text: impl AsRef<str>) {
-        use io::Write as _;
-        if !self.globals.quiet && !self.globals.json {
-            // This is no result, so a failure to print it does not fail the command.
-            let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
-        }
+    pub(super) fn say(&self, text: impl AsRef<str>) {
+        self.terms(text, false);
     }
 
     /// Prints what something takes. If a person `asks` for that, or is asked whether to go on, also with `--quiet` and
     /// `--json`: nobody agrees to what was not shown.
     pub(super) fn terms(&self, text: impl AsRef<str>, asks: bool) {
         use io::Write as _;
-        if !asks {
-            return self.say(text);
+        if asks || !(self.globals.quiet || self.globals.json) {
+            // This is no result, so a failure to print it does not fail the command.
+            let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
         }
-        let _ = writeln!(anstream::stderr(), "{}", told(text.as_ref(), said_width()));
     }
 
     /// The result as one JSON object: the members of `value` after `"schema": 1`.
-    pub fn json(&mut self, value: Value) -> Result<(), CliFailure> {
+    pub(super) fn json(&mut self, value: Value) -> Result<(), CliFailure> {
         Ok(self.out.json(&with_schema(value))?)
     }
 
@@ -213,6 +203,15 @@ impl Session {
             return Ok(None);
         }
         Ok(Some(reply.read()?))
+    }
+
+    /// Prints the result: as an object, or for a person.
+    pub(super) fn print(
+        &mut self,
+        json: Value,
+        print: impl FnOnce(&mut Out) -> io::Result<()>,
+    ) -> Result<(), CliFailure> {
+        if self.globals.json { self.json(json) } else { Ok(print(&mut self.out)?) }
     }
 
     /// Ends a command whose result is the daemon's answer, printed as it came or for a person.
@@ -251,12 +250,7 @@ impl Session {
 
     /// Ends a command whose result is a line on standard output.
     pub(super) fn result(&mut self, json: Value, line: impl AsRef<str>) -> Result<u8, CliFailure> {
-        if self.globals.json {
-            self.json(json)?;
-        } else {
-            self.out.line(line)?;
-        }
-        Ok(exit::OK)
+        self.print(json, |out| out.line(line)).map(|()| exit::OK)
     }
 }
 

@@ -11,11 +11,11 @@ use serde_json::json;
 use super::args::Status as StatusArgs;
 use super::config;
 use super::consent::{self, OLDER};
-use super::doctor;
+use super::doctor::{self, Level};
 use super::exit;
-use super::jobs::{is_free, paused};
+use super::jobs::{is_free, paused, running};
 use super::money::{estimated, spent};
-use super::print::{age, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
+use super::print::{ago, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::service::LETS_IT;
 use super::session::{CliFailure, Session, safe};
 use protocol::client::ClientError;
@@ -27,7 +27,7 @@ use protocol::jobs::{Job, JobsRequest};
 use protocol::status::{
     ContextStatus, EmbedStatus, Enforcement, RunState, Sandbox, Status, StatusRequest, VaultStatus,
 };
-use rows::{Light, Rows};
+use rows::Rows;
 
 /// Most entries of a list; `--json` has all that the daemon reports.
 const SHOWN: usize = 3;
@@ -97,28 +97,27 @@ struct Report {
 
 /// The lines on the screen, from top to bottom.
 fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
-    let mut rows = Rows::default();
-    let out = &mut rows;
     let paused = paused(status, now).unwrap_or_else(|| "paused".to_owned());
     let paused = format!("{paused}; `situated resume` lets it go on");
     let (light, health) = match status.state {
         RunState::Idle if status.problems.is_empty() && !status.contexts.offers.is_empty() => {
-            (Light::Yellow, "up to date; a model waits for your yes, see below")
+            (Level::Warn, "up to date; a model waits for your yes, see below")
         }
         RunState::Idle
             if status.problems.is_empty() && !status.vaults.is_empty() && status.vaults.iter().all(is_empty) =>
         {
-            (Light::Yellow, "up to date, and there is no note")
+            (Level::Warn, "up to date, and there is no note")
         }
-        RunState::Idle if status.problems.is_empty() => (Light::Green, "healthy, up to date"),
-        RunState::Idle => (Light::Yellow, "up to date, but see below"),
-        RunState::Indexing => (Light::Green, "healthy, indexing"),
-        RunState::Starting => (Light::Yellow, "starting"),
-        RunState::Paused if !status.held.is_empty() => (Light::Yellow, "paused, see below"),
-        RunState::Paused => (Light::Yellow, paused.as_str()),
-        RunState::Degraded => (Light::Red, "needs you: see below"),
+        RunState::Idle if status.problems.is_empty() => (Level::Ok, "healthy, up to date"),
+        RunState::Idle => (Level::Warn, "up to date, but see below"),
+        RunState::Indexing => (Level::Ok, "healthy, indexing"),
+        RunState::Starting => (Level::Warn, "starting"),
+        RunState::Paused if !status.held.is_empty() => (Level::Warn, "paused, see below"),
+        RunState::Paused => (Level::Warn, paused.as_str()),
+        RunState::Degraded => (Level::Fail, "needs you: see below"),
     };
-    (out.light, out.health) = (light, health.to_owned());
+    let mut rows = Rows::new(light, health);
+    let out = &mut rows;
     for problem in &status.problems {
         out.add("problem", &safe(problem));
     }
@@ -200,18 +199,6 @@ fn doing(status: &Status, jobs: &[Job]) -> String {
     if doing.is_empty() { "nothing".to_owned() } else { doing.join("; ") }
 }
 
-/// A job that runs, and how far it is.
-fn running(job: &Job) -> String {
-    let far = match (&job.contexts, job.total) {
-        (Some(contexts), _) if contexts.total > 0 => {
-            format!(": {} of {}", grouped(contexts.processed), counted(contexts.total, "context"))
-        }
-        (_, Some(total)) if total > 0 => format!(": {} of {}", grouped(job.done), counted(total, "note")),
-        _ => String::new(),
-    };
-    format!("{}{far}", job.kind)
-}
-
 /// Vectors that a slow embedder makes: what waits for it, and how far the next one is.
 fn add_embedding(embedding: &EmbedStatus, out: &mut Rows) {
     if embedding.waiting > 0 {
@@ -250,14 +237,8 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
         out.add("", &format!("nothing is asked at present: {}", safe(held)));
     }
     if contexts.old_generation > 0 {
-        let cost = match &contexts.renewal {
-            Some(renewal) => match renewal.micro_dollars {
-                Some(0) => "; new ones are free".to_owned(),
-                Some(_) => format!("; new ones would cost {}", estimated(renewal)),
-                None => format!("; new ones: {}", estimated(renewal)),
-            },
-            None => String::new(),
-        };
+        let cost = contexts.renewal.as_ref();
+        let cost = cost.map_or_else(String::new, |renewal| format!("; new ones: {}", estimated(renewal)));
         let are = if contexts.old_generation == 1 { "is" } else { "are" };
         let old = counted(contexts.old_generation, "context");
         // To rebuild would buy all contexts, those that are new included.
@@ -278,10 +259,7 @@ fn add_contexts(contexts: &ContextStatus, now: i64, out: &mut Rows) {
             format!("{failed} got nothing usable from the model; the free context serves, the next sync asks again");
         out.add("", &what);
     }
-    let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| match age(now, then).as_str() {
-        "now" => "just now".to_owned(),
-        age => format!("{age} ago"),
-    });
+    let synced = contexts.synced_at.map_or("not yet".to_owned(), |then| ago(now, then));
     out.add("", &format!("last look after stale ones: {synced}"));
 }
 
@@ -292,10 +270,7 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let looks = matches!(state, RunState::Starting | RunState::Indexing);
     let is_empty = is_empty(vault) && !looks && problems.is_empty();
     let unchanged = if is_empty { "nothing to index" } else { "not indexed yet" };
-    let changed = vault.last_change.map_or(unchanged.to_owned(), |then| match age(now, then).as_str() {
-        "now" => "changed just now".to_owned(),
-        age => format!("changed {age} ago"),
-    });
+    let changed = vault.last_change.map_or(unchanged.to_owned(), |then| format!("changed {}", ago(now, then)));
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
     if is_empty {
         out.warn("", "no note in it: is this the right folder, and is it there?");
@@ -340,9 +315,8 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let skipped = vault.skipped.iter().map(|file| format!("{}: {}", safe(&file.path), safe(&file.why)));
     add_first(&format!("{} skipped", counted(vault.skipped_total, "file")), vault.skipped_total, skipped, out);
     let count = vault.conflicts.len() as u64;
-    let copies = if count == 1 { "copy" } else { "copies" };
     let conflicts = vault.conflicts.iter().map(|path| safe(path));
-    add_first(&format!("{count} {copies} made by a sync conflict"), count, conflicts, out);
+    add_first(&format!("{} made by a sync conflict", counted(count, "copy")), count, conflicts, out);
     let odd = vault.warned_notes.iter();
     let odd = odd.map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
     add_first(&format!("{} with something odd", counted(vault.warned, "note")), vault.warned, odd, out);

@@ -10,7 +10,7 @@ use super::exit;
 use super::print::{dim, grouped, printable_json};
 use super::run::{Reporter, report};
 use super::session::{CliFailure, Session, with_schema};
-use super::target;
+use super::target::Served;
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::daemon::PingRequest;
 use protocol::events::{Event, Lagged, Notice, SubscribeRequest};
@@ -27,8 +27,8 @@ pub(super) fn run(args: Tail, session: &mut Session) -> Result<u8, CliFailure> {
     let mut client = session.client()?;
     // Fails for a misspelt vault, whose events would never come.
     client.call(&StatusRequest { vault: args.vault.clone(), ..StatusRequest::default() })?;
-    let several = args.vault.is_none() && target::vaults(&mut client)?.len() > 1;
-    let (discovery, _) = session.discovery();
+    let several = args.vault.is_none() && Served::ask(&mut client)?.are_several();
+    let discovery = session.discovery();
     let hidden = session.globals.quiet || args.jsonl || session.globals.json;
     let mut follower = Follower { args, several, hidden };
     session.say(dim("following decisions; Ctrl-C ends"));

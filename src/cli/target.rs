@@ -1,4 +1,4 @@
-//! What a user means by a path: one in a vault, one on the disk, or a vault's name.
+//! What a user means by a path: one in a vault, one on the disk, or a vault's name; and where on the disk a note is.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,11 @@ use protocol::client::{Client, ClientError};
 use protocol::daemon::{HelloRequest, VaultInfo};
 use protocol::envelope::ErrorKind;
 pub(super) use protocol::hit::Lines;
-use protocol::hit::split_lines;
+use protocol::hit::{Hit, split_lines};
 use protocol::jobs::Scope;
 use protocol::note::GetRequest;
 
+use super::open::{Place, file_url, host};
 use super::session::{CliFailure, Session};
 use crate::daemon::config::{Loaded, real_folder};
 use vault::settings::VaultConfig;
@@ -40,75 +41,159 @@ pub(super) fn configured(called: &Path, vaults: &[VaultConfig]) -> Option<usize>
     written.or_else(of_folder).or_else(|| nearly().filter(|_| !called.is_dir()))
 }
 
+/// The names of vaults, as a message lists them.
+pub(super) fn names(vaults: &[VaultConfig]) -> String {
+    vaults.iter().map(|vault| format!("`{}`", vault.name)).collect::<Vec<_>>().join(", ")
+}
+
 /// The configuration; if it names no vault, with those that a running daemon was given by hand.
-pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Loaded {
+pub(super) fn or_served(mut loaded: Loaded, session: &Session) -> Result<Loaded, CliFailure> {
     if loaded.config.engine.vaults.is_empty() {
-        let served = served(session).ok().flatten().unwrap_or_default();
-        let served = served.into_iter().map(|vault| VaultConfig::new(vault.name, vault.path));
-        loaded.config.engine.vaults = served.collect();
+        let served = served(session)?.unwrap_or_default().into_iter();
+        loaded.config.engine.vaults = served.map(|vault| VaultConfig::new(vault.name, vault.path)).collect();
     }
-    loaded
+    Ok(loaded)
 }
 
-/// A vault by name, a folder or note on the disk, or a path in a vault, which may be given; of a hit's `NOTE:LINE` the
-/// note. `is_note` is that of [`without_lines`].
-pub(super) fn scope(
-    what: Option<&Path>,
-    vault: Option<&str>,
-    vaults: &[VaultInfo],
-    here: &Path,
-    is_note: impl FnOnce(&str) -> bool,
-) -> Scope {
-    let Some(what) = what else {
-        return Scope { vault: vault.map(str::to_owned), path: None };
-    };
-    if let Some(vault) = vaults.iter().find(|of| vault.is_none() && Path::new(&of.name) == what) {
-        return Scope { vault: Some(vault.name.clone()), path: None };
-    }
-    let is_there = here.join(what).exists() || vaults.iter().any(|vault| vault.path.join(what).exists());
-    let names = vaults.iter().map(|vault| vault.name.as_str());
-    if let Some(at) = what.to_str().filter(|_| vault.is_none() && !is_there).and_then(|what| position(what, names)) {
-        return Scope { vault: Some(vaults[at].name.clone()), path: None };
-    }
-    path(&without_lines(what, vaults, here, is_note).0, vault, vaults, here)
+/// The vaults that the daemon serves, as seen from the current folder.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Served {
+    /// Names and folders.
+    vaults: Vec<(String, PathBuf)>,
+    here: PathBuf,
+    /// The name of this machine.
+    host: String,
 }
 
-/// A note or folder: on the disk if it exists there inside a vault, else as a path in a vault. A path that exists in
-/// neither is taken as one in a vault too: notes may be asked for after they are gone.
-pub(super) fn path(what: &Path, vault: Option<&str>, vaults: &[VaultInfo], here: &Path) -> Scope {
-    if let Some((of, path)) = as_in_answers(what, vaults).filter(|_| vault.is_none() && !here.join(what).exists()) {
-        return Scope { vault: Some(of.name.clone()), path: Some(as_printed(Path::new(path))) };
+impl Served {
+    /// With these names and folders.
+    pub(super) fn new(vaults: impl IntoIterator<Item = (String, PathBuf)>) -> Self {
+        // Nothing lies below a current folder that is gone.
+        let here = std::env::current_dir().unwrap_or_default();
+        Served { vaults: vaults.into_iter().collect(), here, host: host() }
     }
-    let link = what.to_str().filter(|text| note::link(text.trim()).is_some());
-    let printed = link.map_or_else(|| as_printed(what), str::to_owned);
-    let in_vault = Scope { vault: vault.map(str::to_owned), path: Some(printed) };
-    if link.is_some() {
-        return in_vault;
-    }
-    if vault.is_some() || (is_name(what) && !here.join(what).exists()) {
-        return in_vault;
-    }
-    // A vault may contain a folder with the vault's name. A path that exists in a vault but not from here is one that
-    // an answer printed.
-    let printed = |vault: &VaultInfo| vault.path.join(what).exists();
-    if !here.join(what).exists() && vaults.iter().any(printed) {
-        return in_vault;
-    }
-    on_disk(&here.join(what), vaults).unwrap_or(in_vault)
-}
 
-/// The vault and the path in it of `VAULT: PATH`, as answers over several vaults print places.
-fn as_in_answers<'a>(what: &'a Path, vaults: &'a [VaultInfo]) -> Option<(&'a VaultInfo, &'a str)> {
-    let text = what.to_str()?;
-    vaults.iter().find_map(|vault| {
-        let path = text.strip_prefix(vault.name.as_str())?.strip_prefix(": ")?;
-        vault.path.join(path).exists().then_some((vault, path))
-    })
-}
+    /// As the daemon says.
+    pub(super) fn ask(client: &mut Client) -> Result<Self, CliFailure> {
+        Ok(Served::new(vaults(client)?.into_iter().map(|vault| (vault.name, vault.path))))
+    }
 
-/// Whether places name their vaults: an answer may be about any of several.
-pub(super) fn name_vaults(asked: Option<&str>, client: &mut Client) -> Result<bool, CliFailure> {
-    Ok(asked.is_none() && vaults(client)?.len() > 1)
+    /// Whether there are several.
+    pub(super) fn are_several(&self) -> bool {
+        self.vaults.len() > 1
+    }
+
+    /// What is meant by a vault's name, a folder or note on the disk, or a path in a vault, which may be given; by a hit's
+    /// `NOTE:LINE` the note. `is_note` is that of [`Served::without_lines`].
+    pub(super) fn scope(&self, what: Option<&Path>, vault: Option<&str>, is_note: impl FnOnce(&str) -> bool) -> Scope {
+        let Some(what) = what else { return Scope { vault: vault.map(str::to_owned), path: None } };
+        let names = self.vaults.iter().map(|(vault, _)| vault.as_str());
+        let written = || names.clone().position(|vault| Path::new(vault) == what);
+        // What is there is meant before a vault whose name is nearly the same.
+        let nearly = || position(what.to_str()?, names.clone()).filter(|_| !self.exists(what));
+        let called = if vault.is_none() { written().or_else(nearly) } else { None };
+        match called {
+            Some(at) => Scope { vault: Some(self.vaults[at].0.clone()), path: None },
+            None => self.path(&self.without_lines(what, is_note).0, vault),
+        }
+    }
+
+    /// What is meant by a note or folder. One that is nowhere is taken as a path in a vault: notes may be asked for after
+    /// they are gone.
+    pub(super) fn path(&self, what: &Path, vault: Option<&str>) -> Scope {
+        let in_vault = |path: String| Scope { vault: vault.map(str::to_owned), path: Some(path) };
+        if let Some(link) = what.to_str().filter(|text| note::link(text.trim()).is_some()) {
+            return in_vault(link.to_owned());
+        }
+        if vault.is_some() {
+            return in_vault(as_printed(what));
+        }
+        let on_disk = self.here.join(what);
+        if !on_disk.exists() {
+            if let Some((vault, path)) = self.as_in_answers(what) {
+                return Scope { vault: Some(vault.to_owned()), path: Some(as_printed(Path::new(path))) };
+            }
+            // The name of a note, or a path as an answer printed it.
+            if is_name(what) || self.exists(what) {
+                return in_vault(as_printed(what));
+            }
+        }
+        self.on_disk(&on_disk).unwrap_or_else(|| in_vault(as_printed(what)))
+    }
+
+    /// Whether a path is there, from here or in a vault.
+    fn exists(&self, path: &Path) -> bool {
+        self.here.join(path).exists() || self.vaults.iter().any(|(_, folder)| folder.join(path).exists())
+    }
+
+    /// The vault and the path in it of `VAULT: PATH`, as answers over several vaults print places.
+    fn as_in_answers<'a>(&'a self, what: &'a Path) -> Option<(&'a str, &'a str)> {
+        let text = what.to_str()?;
+        self.vaults.iter().find_map(|(vault, folder)| {
+            let path = text.strip_prefix(vault.as_str())?.strip_prefix(": ")?;
+            folder.join(path).exists().then_some((vault.as_str(), path))
+        })
+    }
+
+    /// The place in a vault of something on the disk.
+    fn on_disk(&self, path: &Path) -> Option<Scope> {
+        // The file itself may be gone already; its folder tells which vault it was in.
+        let found = path.canonicalize().ok();
+        let gone = found.is_none();
+        let real = match found {
+            Some(real) => real,
+            None => path.parent()?.canonicalize().ok()?.join(path.file_name()?),
+        };
+        self.vaults.iter().find_map(|(vault, folder)| {
+            let relative = real.strip_prefix(real_folder(folder)).ok()?;
+            // What is not on the disk under this name may have been copied from an answer.
+            let path = if gone && relative.file_name().is_some() {
+                Some(as_printed(relative))
+            } else {
+                VaultPath::from_relative(relative).map(|path| path.to_string())
+            };
+            Some(Scope { vault: Some(vault.clone()), path })
+        })
+    }
+
+    /// Splits a trailing `:LINE` or `:LINE-LINE`, as hits, editors and `grep` write it, from its path, unless all of it is
+    /// the name of a file. Without an extension before the colon all of it may be the name of a note (`John 3:16`), which
+    /// `is_note` says.
+    pub(super) fn without_lines(&self, what: &Path, is_note: impl FnOnce(&str) -> bool) -> (PathBuf, Option<Lines>) {
+        let whole = || (what.to_path_buf(), None);
+        let Some((text, (path, lines))) = what.to_str().and_then(|text| Some((text, split_lines(text)?))) else {
+            return whole();
+        };
+        if self.exists(what) {
+            return whole();
+        }
+        // Compilers and editors write a column behind the line.
+        if let Some((file, line)) = line_in_file(path).filter(|_| lines.1.is_none() && !self.exists(Path::new(path))) {
+            return (PathBuf::from(file), Some(line));
+        }
+        if Format::of(path).is_some() || !is_note(text) { (PathBuf::from(path), Some(lines)) } else { whole() }
+    }
+
+    /// Where a hit is on the disk.
+    pub(super) fn place(&self, hit: &Hit) -> Option<Place> {
+        self.place_of(&hit.vault, &hit.path, hit.best_line())
+    }
+
+    /// Where a line of a note is on the disk.
+    pub(super) fn place_of(&self, vault: &str, path: &str, line: u32) -> Option<Place> {
+        let (_, folder) = self.vaults.iter().find(|(name, _)| name == vault)?;
+        Place::of(folder, path, line)
+    }
+
+    /// A hit's note as an address that terminals open.
+    pub(super) fn url(&self, hit: &Hit) -> Option<String> {
+        self.place(hit).map(|place| self.url_of(&place))
+    }
+
+    /// A place as an address that terminals open.
+    pub(super) fn url_of(&self, place: &Place) -> String {
+        file_url(&place.file, &self.host)
+    }
 }
 
 /// Whether something is a note's name, or a link, rather than a path: the path of a file that is gone has an extension.
@@ -122,28 +207,6 @@ fn is_name(what: &Path) -> bool {
 fn as_printed(path: &Path) -> String {
     let printed = path.to_str().and_then(VaultPath::parse).or_else(|| VaultPath::from_relative(path));
     printed.map_or_else(|| path.to_string_lossy().into_owned(), |path| path.to_string())
-}
-
-/// The place in a vault of something on the disk.
-fn on_disk(path: &Path, vaults: &[VaultInfo]) -> Option<Scope> {
-    // The file itself may be gone already; its folder tells which vault it was in.
-    let found = path.canonicalize().ok();
-    let gone = found.is_none();
-    let real = match found {
-        Some(real) => real,
-        None => path.parent()?.canonicalize().ok()?.join(path.file_name()?),
-    };
-    let root = |vault: &VaultInfo| -> PathBuf { vault.path.canonicalize().unwrap_or_else(|_| vault.path.clone()) };
-    vaults.iter().find_map(|vault| {
-        let relative = real.strip_prefix(root(vault)).ok()?;
-        // What is not on the disk under this name may have been copied from an answer.
-        let path = if gone && relative.file_name().is_some() {
-            Some(as_printed(relative))
-        } else {
-            VaultPath::from_relative(relative).map(|path| path.to_string())
-        };
-        Some(Scope { vault: Some(vault.name.clone()), path })
-    })
 }
 
 /// The path of a note; a vault is an error.
@@ -160,30 +223,6 @@ pub(super) fn named(scope: &Scope) -> String {
         (None, None) => "all vaults".to_owned(),
     };
     super::session::safe(&name)
-}
-
-/// Splits a trailing `:LINE` or `:LINE-LINE`, as hits, editors and `grep` write it, from its path, unless all of it is
-/// the name of a file. Without an extension before the colon all of it may be the name of a note (`John 3:16`), which
-/// `is_note` says.
-pub(super) fn without_lines(
-    what: &Path,
-    vaults: &[VaultInfo],
-    here: &Path,
-    is_note: impl FnOnce(&str) -> bool,
-) -> (PathBuf, Option<Lines>) {
-    let exists = |name: &Path| here.join(name).exists() || vaults.iter().any(|vault| vault.path.join(name).exists());
-    let whole = || (what.to_path_buf(), None);
-    let Some((text, (path, lines))) = what.to_str().and_then(|text| Some((text, split_lines(text)?))) else {
-        return whole();
-    };
-    if exists(what) {
-        return whole();
-    }
-    // Compilers and editors write a column behind the line.
-    if let Some((file, line)) = line_in_file(path).filter(|_| lines.1.is_none() && !exists(Path::new(path))) {
-        return (PathBuf::from(file), Some(line));
-    }
-    if Format::of(path).is_some() || !is_note(text) { (PathBuf::from(path), Some(lines)) } else { whole() }
 }
 
 /// The file and the line, of a path with an extension and one line behind it.

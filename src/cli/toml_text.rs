@@ -1,6 +1,6 @@
 //! The text of a TOML file that is edited: comments, order, a byte order mark and the ends of lines stay. Pure.
 
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, Item, RawString, TableLike, Value, value};
 
 /// Some editors write this before the first line of a file.
 pub(super) const BYTE_ORDER_MARK: char = '\u{FEFF}';
@@ -8,13 +8,28 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{FEFF}';
 /// The document of a text.
 ///
 /// # Errors
-/// It is not TOML: the line, counted from 1, and what is wrong with it. The line itself, which may hold a key, is not quoted.
-pub(super) fn parsed(text: &str) -> Result<DocumentMut, (usize, String)> {
+/// It is not TOML: which line is wrong, and why. The line itself, which may hold a key, is not quoted.
+pub(super) fn parsed(text: &str) -> Result<DocumentMut, String> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     body.parse().map_err(|error: toml_edit::TomlError| {
         let line = error.span().map_or(1, |span| body[..span.start].matches('\n').count() + 1);
-        (line, error.message().lines().next().unwrap_or_default().to_owned())
+        format!("line {line} is wrong: {}", error.message().lines().next().unwrap_or_default())
     })
+}
+
+/// Sets a key of a table. A comment behind the value stays.
+pub(super) fn set(table: &mut dyn TableLike, key: &str, new: impl Into<Value>) {
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(known) => {
+            let mut decor = known.decor().clone();
+            if !decor.suffix().and_then(RawString::as_str).is_some_and(|text| text.contains('#')) {
+                decor.set_suffix("");
+            }
+            *known = new.into();
+            *known.decor_mut() = decor;
+        }
+        None => drop(table.insert(key, value(new))),
+    }
 }
 
 /// An edited document as the text `old` that it was parsed from is written.
@@ -39,6 +54,6 @@ mod tests {
         let mut document = parsed(text).unwrap();
         document["b"] = toml_edit::value(2);
         assert_eq!(written(text, &document), "a = 1\r\nb = 2\r\n");
-        assert_eq!(parsed("a = 1\n\nb = key\n").unwrap_err().0, 3);
+        assert!(parsed("a = 1\n\nb = key\n").unwrap_err().starts_with("line 3 is wrong: "));
     }
 }

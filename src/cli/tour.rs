@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::args::Try;
 use super::exit;
-use super::note::{counts, meaning, painted};
-use super::print::{Out, bold, counted, cut, cyan, dim, green, millis, now, padded, printable, shown};
+use super::note::{counts, meaning, print_steps};
+use super::print::{Out, bold, counted, cyan, dim, green, millis, now, padded, shown};
 use super::run::is_settled;
 use super::sample::FILES;
 use super::search::{Look, print_hit};
@@ -83,17 +83,13 @@ const EDITS: [Edit; 2] = [
 pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
     let mut tour = Tour::start(args.keep)?;
     let paced = !args.no_pause && !session.globals.json && session.out.is_terminal() && std::io::stdin().is_terminal();
-    let pace = if paced { Some(Pace::begin()) } else { None };
-    let told = tour.tell(session, pace.as_ref());
+    let typed = paced.then(typed_lines);
+    let told = tour.tell(session, typed.as_ref());
     let log = tour.log();
     let kept = tour.end(told.is_ok());
     match told {
         Ok(story) => {
-            if session.globals.json {
-                session.json(story)?;
-            } else {
-                goodbye(kept.as_deref(), &mut session.out)?;
-            }
+            session.print(story, |out| goodbye(kept.as_deref(), out))?;
             Ok(exit::OK)
         }
         Err(CliFailure::Said { code, message }) if code != exit::INTERRUPTED && !log.is_empty() => {
@@ -104,24 +100,18 @@ pub(super) fn run(args: Try, session: &mut Session) -> Result<u8, CliFailure> {
 }
 
 /// The lines that are typed, read on a separate thread so that Ctrl-C is noticed meanwhile.
-struct Pace {
-    lines: mpsc::Receiver<String>,
-}
-
-impl Pace {
-    fn begin() -> Pace {
-        let (sender, lines) = mpsc::channel();
-        let read = move || {
-            for line in std::io::stdin().lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
+fn typed_lines() -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    let read = move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
             }
-        };
-        // Without the thread the tour ends at its first pause, as after an end of input.
-        drop(std::thread::Builder::new().name("keys".to_owned()).spawn(read));
-        Pace { lines }
-    }
+        }
+    };
+    // Without the thread the tour ends at its first pause, as after an end of input.
+    drop(std::thread::Builder::new().name("keys".to_owned()).spawn(read));
+    lines
 }
 
 /// The child and its folder. Dropping it stops the child and removes the folder, unless that is to be kept.
@@ -193,66 +183,69 @@ impl Tour {
     }
 
     /// The tour itself; returns what `--json` prints.
-    fn tell(&mut self, session: &mut Session, pace: Option<&Pace>) -> Result<Value, CliFailure> {
-        let show = !session.globals.json;
-        let mut page = Page { out: &mut session.out, show };
-        page.line(format!(
+    fn tell(&mut self, session: &mut Session, typed: Option<&mpsc::Receiver<String>>) -> Result<Value, CliFailure> {
+        let mut silent = Out::silent();
+        let out = if session.globals.json { &mut silent } else { &mut session.out };
+        out.line(format!(
             "{}  a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.",
             bold("situated try")
         ))?;
 
-        page.chapter(1, "Start the daemon")?;
+        chapter(1, "Start the daemon", out)?;
         let (mut client, status) = self.ready()?;
         let ready_ms = self.begun.elapsed().as_secs_f64() * 1000.0;
         let (notes, chunks) =
             (status.vaults.iter().map(|v| v.notes).sum(), status.vaults.iter().map(|v| v.chunks).sum());
-        page.say(&format!(
-            "It is ready after {}: {} read, cut into {}, each given its context and its vector.",
-            millis(ready_ms),
-            counted(notes, "note"),
-            counted(chunks, "chunk")
-        ))?;
-        page.say("No account, no key, no download. Nothing leaves this machine.")?;
+        out.wrapped(
+            "  ",
+            &format!(
+                "It is ready after {}: {} read, cut into {}, each given its context and its vector.",
+                millis(ready_ms),
+                counted(notes, "note"),
+                counted(chunks, "chunk")
+            ),
+        )?;
+        out.wrapped("  ", "No account, no key, no download. Nothing leaves this machine.")?;
 
         let (mut asked, mut edits) = (Vec::new(), Vec::new());
         let story = |asked: Vec<Value>, edits: Vec<Value>| json!({ "ready": { "notes": notes, "chunks": chunks, "took_ms": ready_ms }, "queries": asked, "edits": edits });
         for (n, (query, why)) in QUERIES.into_iter().enumerate() {
-            if !self.wants_more(pace, &mut page)? {
+            if !self.wants_more(typed, out)? {
                 return Ok(story(asked, edits));
             }
             if n == 0 {
-                page.chapter(2, "Ask")?;
+                chapter(2, "Ask", out)?;
             }
             let answer = search(&mut client, query, false, 2)?;
-            page.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
+            out.line(format!("\n  {} {}  {}", green("?"), bold(query), dim(why)))?;
             if answer.hits.is_empty() {
                 return Err(CliFailure::new(exit::INTERNAL, format!("`{query}` found nothing in the sample vault")));
             }
-            page.hits(&answer.hits)?;
-            page.line(dim(format!("    {}", millis(answer.took_ms))))?;
+            print_hits(&answer.hits, out)?;
+            out.line(dim(format!("    {}", millis(answer.took_ms))))?;
             asked.push(json!({ "query": query, "took_ms": answer.took_ms, "hits": answer.hits }));
         }
 
         for (n, edit) in EDITS.iter().enumerate() {
-            if !self.wants_more(pace, &mut page)? {
+            if !self.wants_more(typed, out)? {
                 return Ok(story(asked, edits));
             }
             if n == 0 {
-                page.chapter(3, "Write")?;
+                chapter(3, "Write", out)?;
             }
-            edits.push(save(edit, &self.vault(), &mut client, &mut page)?);
+            edits.push(save(edit, &self.vault(), &mut client, out)?);
         }
-        self.wants_more(pace, &mut page)?;
+        self.wants_more(typed, out)?;
         Ok(story(asked, edits))
     }
 
     /// Waits until the reader presses Enter, if there is a reader; returns whether to go on.
-    fn wants_more(&self, pace: Option<&Pace>, page: &mut Page<'_>) -> Result<bool, CliFailure> {
+    fn wants_more(&self, typed: Option<&mpsc::Receiver<String>>, out: &mut Out) -> Result<bool, CliFailure> {
         self.go_on()?;
-        let Some(pace) = pace else { return Ok(true) };
-        page.line(dim("\n  Enter goes on, q ends the tour"))?;
+        let Some(typed) = typed else { return Ok(true) };
+        out.line(dim("\n  Enter goes on, q ends the tour"))?;
         loop {
-            match pace.lines.recv_timeout(LOOK) {
+            match typed.recv_timeout(LOOK) {
                 Ok(line) => return Ok(!line.trim().eq_ignore_ascii_case("q")),
                 Err(mpsc::RecvTimeoutError::Timeout) => self.go_on()?,
                 // The input has ended, so nobody will press a key.
@@ -312,9 +305,7 @@ impl Tour {
     /// Stops the daemon and removes the folder, or returns its path if it is to stay.
     fn end(self, well: bool) -> Option<PathBuf> {
         self.stop(well);
-        let kept = self.keep.then(|| self.dir.clone());
-        drop(self);
-        kept
+        self.keep.then(|| self.dir.clone())
     }
 
     fn stop(&self, politely: bool) {
@@ -403,8 +394,8 @@ fn search(client: &mut Client, query: &str, fresh: bool, limit: usize) -> Result
 }
 
 /// Saves an edit, waits until it is found, and shows what was decided and why.
-fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> Result<Value, CliFailure> {
-    page.line(format!("\n  {} {} {}", green("!"), edit.what, bold(edit.path)))?;
+fn save(edit: &Edit, vault: &Path, client: &mut Client, out: &mut Out) -> Result<Value, CliFailure> {
+    out.line(format!("\n  {} {} {}", green("!"), edit.what, bold(edit.path)))?;
     let file = vault.join(edit.path);
     fs::write(&file, fs::read_to_string(&file)?.replacen(edit.change.0, edit.change.1, 1))?;
     let saved = Instant::now();
@@ -421,57 +412,32 @@ fn save(edit: &Edit, vault: &Path, client: &mut Client, page: &mut Page<'_>) -> 
     let decision = decisions
         .first()
         .ok_or_else(|| CliFailure::new(exit::INTERNAL, format!("no decision is known about {}", edit.path)))?;
-    page.decision(decision)?;
-    page.line(format!(
+    print_decision(decision, out)?;
+    out.line(format!(
         "\n  {} {}  {}",
         green("?"),
         bold(edit.query),
         dim(format!("found {} after the save", millis(found_ms)))
     ))?;
-    page.hits(std::slice::from_ref(hit))?;
+    print_hits(std::slice::from_ref(hit), out)?;
     Ok(json!({ "path": edit.path, "query": edit.query, "found_ms": found_ms, "decision": decision }))
 }
 
-/// Prints the tour; prints nothing with `--json`.
-struct Page<'a> {
-    out: &'a mut Out,
-    show: bool,
+fn chapter(number: u32, title: &str, out: &mut Out) -> std::io::Result<()> {
+    out.line(format!("\n{} {}", cyan(number.to_string()), bold(title)))
 }
 
-impl Page<'_> {
-    fn line(&mut self, text: impl AsRef<str>) -> std::io::Result<()> {
-        if self.show { self.out.line(text) } else { Ok(()) }
-    }
+fn print_hits(hits: &[Hit], out: &mut Out) -> std::io::Result<()> {
+    hits.iter().enumerate().try_for_each(|(i, hit)| {
+        let look = Look { rank: i + 1, context: true, now: now(), ..Look::default() };
+        print_hit(hit, &look, out)
+    })
+}
 
-    fn say(&mut self, text: &str) -> std::io::Result<()> {
-        if self.show { self.out.wrapped("  ", text) } else { Ok(()) }
-    }
-
-    fn chapter(&mut self, number: u32, title: &str) -> std::io::Result<()> {
-        self.line(format!("\n{} {}", cyan(number.to_string()), bold(title)))
-    }
-
-    fn hits(&mut self, hits: &[Hit]) -> std::io::Result<()> {
-        for (i, hit) in hits.iter().enumerate().filter(|_| self.show) {
-            let look = Look { rank: i + 1, context: true, now: now(), ..Look::default() };
-            print_hit(hit, &look, self.out)?;
-        }
-        Ok(())
-    }
-
-    fn decision(&mut self, decision: &Decision) -> std::io::Result<()> {
-        self.say(&format!("  {}: {}.", decision.reason, meaning(decision.reason)))?;
-        self.say(&format!("  {} in {}.", counts(decision), millis(decision.took_ms)))?;
-        let width = self.out.width().saturating_sub(4 + 11 + 18).max(10);
-        for step in &decision.steps {
-            let headings: Vec<_> = step.heading_path.iter().map(|heading| printable(heading)).collect();
-            let place =
-                if headings.is_empty() { "(before the first heading)".to_owned() } else { headings.join(" › ") };
-            let action = painted(step.action, &padded(&step.action.to_string(), 11));
-            self.line(format!("    {action}{}{}", padded(&step.reason.to_string(), 18), dim(cut(&place, width))))?;
-        }
-        Ok(())
-    }
+fn print_decision(decision: &Decision, out: &mut Out) -> std::io::Result<()> {
+    out.wrapped("  ", &format!("  {}: {}.", decision.reason, meaning(decision.reason)))?;
+    out.wrapped("  ", &format!("  {} in {}.", counts(decision), millis(decision.took_ms)))?;
+    print_steps(decision, "    ", out)
 }
 
 fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {

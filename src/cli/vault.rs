@@ -13,7 +13,7 @@ use super::args::VaultAction;
 use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::{self, served};
-use super::{confirm, exit, replace};
+use super::{confirm, exit, input, replace};
 use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
 use context::settings::Provider;
 use protocol::contexts::StatsRequest;
@@ -52,11 +52,7 @@ impl Written {
         let file = config_file(&session.overrides());
         // A symbolic link (as dotfiles often are) stays one: its target is written.
         let file = file.canonicalize().or_else(|_| std::path::absolute(&file)).unwrap_or(file);
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(CliFailure::new(exit::IO, format!("{}: {error}", file.display()))),
-        };
+        let text = input::if_there(&file)?;
         // A daemon that reads another file would not go by what is written into this one.
         if let Some(mut client) = session.running()?
             && let Status { config, .. } = client.call(&StatusRequest::default())?
@@ -99,9 +95,8 @@ impl Written {
                     typed(&vault.path)
                 ));
             }
-            let names: Vec<String> = self.vaults().iter().map(|vault| format!("`{}`", vault.name)).collect();
-            let there = if names.is_empty() { "names none".to_owned() } else { format!("names {}", names.join(", ")) };
-            CliFailure::usage(format!("there is no vault `{name}` in {}: it {there}", self.file.display()))
+            let names = if self.vaults().is_empty() { "none".to_owned() } else { target::names(self.vaults()) };
+            CliFailure::usage(format!("there is no vault `{name}` in {}: it names {names}", self.file.display()))
         })
     }
 
@@ -109,11 +104,13 @@ impl Written {
         CliFailure::new(exit::CANNOT_CREATE, format!("{} stays as it is: {why}", self.file.display()))
     }
 
-    /// Replaces the text of the file, if the new one is a valid configuration.
-    fn write(&self, new: &str, session: &Session) -> Result<(), CliFailure> {
+    /// Replaces the text of the file, if the new one is a valid configuration, and has a running daemon apply it; `false`
+    /// if none runs.
+    fn change(&self, new: &str, session: &Session, is_so: &dyn Fn(&[VaultInfo]) -> bool) -> Result<bool, CliFailure> {
         check(&self.file, new, session)?;
         let written = replace::file(&self.file, self.text.as_deref(), new, false);
-        written.map(drop).map_err(|error| self.cannot(&error.to_string()))
+        written.map_err(|error| self.cannot(&error.to_string()))?;
+        take_over(self, new, session, is_so)
     }
 
     /// Replaces `new` by the former text.
@@ -135,38 +132,32 @@ pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), Cl
 
 fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let written = Written::read(session)?;
-    let folder = folder(path)?;
+    let folder = folder(path).map_err(CliFailure::usage)?;
+    let name = name.map(|name| name.trim().to_owned());
     let served = served(session)?.unwrap_or_default();
-    // A vault that only `situated run` was given is named in the file from now on, or the daemon would drop it.
-    let unnamed = served.iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
-    let unnamed: Vec<VaultConfig> =
-        unnamed.map(|served| VaultConfig::new(served.name.clone(), served.path.clone())).collect();
-    let known = || written.vaults().iter().chain(&unnamed);
-    if let Some(vault) = known().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder))
-        && (name.is_none() || name.as_deref() == Some(&vault.name))
-        && written.vaults().contains(vault)
-    {
+    let named = written.vaults().iter().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder));
+    if let Some(vault) = named.filter(|vault| name.as_ref().is_none_or(|name| *name == vault.name)) {
         let taken = served.iter().any(|served| served.name == vault.name);
         return session.done(
             json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
             format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))),
         );
     }
-    let own = unnamed.iter().find(|served| served.path == folder).map(|served| served.name.clone());
-    let name = name.map(|name| name.trim().to_owned()).or(own).unwrap_or_else(|| free_name(&folder, known()));
-    let vault = VaultConfig::new(name, folder);
+    // Vaults that only `situated run` was given are named in the file from now on, or the daemon would drop them.
+    let unnamed = served.into_iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
+    let mut wanted: Vec<VaultConfig> = unnamed.map(|served| VaultConfig::new(served.name, served.path)).collect();
+    let given = wanted.iter().position(|vault| vault.path == folder).map(|at| wanted.remove(at).name);
+    let free = || free_name(&folder, written.vaults().iter().chain(&wanted));
+    let vault = VaultConfig::new(name.or(given).unwrap_or_else(free), &folder);
     ask_about(&vault, yes)?;
-
-    let mut new_vaults: Vec<VaultConfig> = unnamed.into_iter().filter(|other| other.path != vault.path).collect();
-    new_vaults.push(vault.clone());
+    wanted.push(vault.clone());
     let text = match &written.text {
-        None => sample_file_of(&new_vaults, Provider::Template),
-        Some(text) => new_vaults.iter().try_fold(text.clone(), |text, vault| {
+        None => sample_file_of(&wanted, Provider::Template),
+        Some(text) => wanted.iter().try_fold(text.clone(), |text, vault| {
             edit::added(&text, &vault.name, &vault.path).map_err(|why| written.cannot(&why))
         })?,
     };
-    written.write(&text, session)?;
-    let taken = take_over(&written, &text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
+    let taken = written.change(&text, session, &|served| served.iter().any(|now| now.name == vault.name))?;
     let (name, file) = (bold(printable(&vault.name)), shown(&written.file));
     session.result(
         json!({ "vault": vault.name, "path": vault.path, "file": written.file, "taken_over": taken }),
@@ -180,20 +171,17 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
     Ok(exit::OK)
 }
 
-/// The folder as the daemon will know it.
-fn folder(path: &Path) -> Result<PathBuf, CliFailure> {
-    let wrong = |why: String| CliFailure::usage(format!("{}: {why}", shown(path)));
-    let folder = path.canonicalize().map_err(|error| wrong(format!("it cannot be added: {error}")))?;
-    if !folder.is_dir() {
-        return Err(wrong("it is no folder; a vault is the folder that holds the notes".to_owned()));
-    }
-    if folder.parent().is_none() {
-        return Err(wrong("the whole machine is no vault; name the folder that holds the notes".to_owned()));
-    }
-    if folder.to_str().is_none() {
-        return Err(wrong("its path is not UTF-8, and the configuration is; give it another name".to_owned()));
-    }
-    Ok(folder)
+/// The folder as the daemon will know it, or why it can be no vault.
+pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
+    let folder = path.canonicalize().map_err(|error| error.to_string());
+    let why = match &folder {
+        Ok(folder) if !folder.is_dir() => "it is not a folder",
+        Ok(folder) if folder.parent().is_none() => "the whole machine is no vault",
+        Ok(folder) if folder.to_str().is_none() => "its path is not UTF-8, and the configuration is",
+        Ok(_) => return folder,
+        Err(error) => error,
+    };
+    Err(format!("{}: {why}; name the folder that holds the notes", shown(path)))
 }
 
 /// Asks the user about a folder that is probably not meant.
@@ -301,9 +289,8 @@ fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Re
     }
     let text = written.text.as_deref().unwrap_or_default();
     let text = edit::removed(text, at).map_err(|why| written.cannot(&why))?;
-    written.write(&text, session)?;
-    let taken = take_over(&written, &text, session, &|served| served.iter().all(|now| now.name != name))?;
-    let size = size(&data);
+    let taken = written.change(&text, session, &|served| served.iter().all(|now| now.name != name))?;
+    let size = store::look(&data).bytes;
     if delete_data {
         delete(&data)?;
     }
@@ -333,29 +320,16 @@ fn bought(name: &str, session: &Session) -> String {
 fn delete(folder: &Path) -> Result<(), CliFailure> {
     let until = Instant::now() + TAKEN_OVER_WITHIN;
     while folder.is_dir() {
-        if store::is_in_use(folder) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(50));
-            continue;
+        let is_over = Instant::now() > until;
+        let waits = store::is_in_use(folder) && !is_over;
+        let removed = if waits { Ok(()) } else { std::fs::remove_dir_all(folder) };
+        if let Some(error) = removed.err().filter(|_| is_over) {
+            let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
+            return Err(CliFailure::new(exit::IO, message));
         }
-        match std::fs::remove_dir_all(folder) {
-            Err(error) if Instant::now() > until => {
-                let message = format!("{} could not be deleted: {error}; delete it by hand", folder.display());
-                return Err(CliFailure::new(exit::IO, message));
-            }
-            Ok(()) | Err(_) => std::thread::sleep(Duration::from_millis(50)),
-        }
+        std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())
-}
-
-fn size(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let one = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => size(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    };
-    entries.map(one).sum()
 }
 
 fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure> {
@@ -369,10 +343,9 @@ fn rename(old: &str, new: &str, session: &mut Session) -> Result<u8, CliFailure>
     }
     let text = written.text.as_deref().unwrap_or_default();
     let text = edit::renamed(text, at, new).map_err(|why| written.cannot(&why))?;
-    written.write(&text, session)?;
     let is_so =
         |served: &[VaultInfo]| served.iter().any(|now| now.name == new) && served.iter().all(|now| now.name != old);
-    let taken = take_over(&written, &text, session, &is_so)?;
+    let taken = written.change(&text, session, &is_so)?;
     session.result(
         json!({ "vault": new, "before": old, "taken_over": taken }),
         format!("{} {} is {} now; its index and contexts stay", bold("Renamed:"), printable(old), bold(printable(new))),

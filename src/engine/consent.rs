@@ -192,7 +192,7 @@ impl Agreements {
 
     fn write(&self, dir: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other)?;
-        crate::host::replace(dir, FILE, &text)
+        platform::files::replace(&dir.join(FILE), &text, 0o600)
     }
 }
 

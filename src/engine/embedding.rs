@@ -205,7 +205,7 @@ impl Serving {
 
     pub(super) fn write(&self, dir: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other)?;
-        crate::host::replace(dir, SERVING, &text)
+        platform::files::replace(&dir.join(SERVING), &text, 0o600)
     }
 
     /// Whether a configuration asks for these vectors.

@@ -1,8 +1,8 @@
 //! Files: creates them for this user alone, identifies them without their names, reads and writes them at an offset.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 mod mapped;
 #[cfg(unix)]
@@ -169,6 +169,28 @@ pub fn sync_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         opened => opened?.sync_data(),
     }
+}
+
+/// Replaces a file, which has this mode from then on: writes the bytes beside it, as `NAME.new`, and renames that once it
+/// is on the disk. After a power cut the file is the old one or the new one, whole.
+///
+/// # Errors
+/// The bytes cannot be written: the old file stays, and nothing beside it. Or the folder cannot be synced.
+pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    let fresh = PathBuf::from(fresh);
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).private().open(&fresh)?;
+        set_mode(&fresh, mode)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        // Windows does not rename an open file.
+        drop(file);
+        std::fs::rename(&fresh, path)
+    };
+    write().inspect_err(|_| drop(std::fs::remove_file(&fresh)))?;
+    path.parent().map_or(Ok(()), sync_folder)
 }
 
 #[cfg(test)]

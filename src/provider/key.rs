@@ -17,6 +17,7 @@ use platform::files::{is_open_to_others, mode, open_at_once, owner};
 use platform::process::{in_own_group, kill_group, shell};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
 
 use context::settings::{KeyConfig, Provider};
 use index::embed::settings::EmbedProvider;
@@ -24,6 +25,10 @@ use index::search::rerank::RerankProvider;
 
 /// The section of the configuration for the model that writes contexts.
 const CONTEXT: &str = "context";
+
+/// The variables that hold what AWS requests are signed with.
+const AWS_ACCESS: &str = "AWS_ACCESS_KEY_ID";
+const AWS_SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 
 /// How long a command may take to print a key: long enough to ask an agent, not a person.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
@@ -89,9 +94,9 @@ impl Key {
     }
 }
 
-/// Whose key is looked for.
+/// Whose key is looked for: that of a provider, as the configuration names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Whose {
+pub struct Whose {
     /// The section of the configuration that says where it is.
     section: &'static str,
     /// Variables that hold it, the usual one first.
@@ -130,7 +135,8 @@ impl From<EmbedProvider> for Whose {
 
 impl From<RerankProvider> for Whose {
     fn from(provider: RerankProvider) -> Self {
-        Whose { section: "rerank", variables: provider.variables(), aws: false, needed: true }
+        let needed = !matches!(provider, RerankProvider::None | RerankProvider::Transformer);
+        Whose { section: "rerank", variables: provider.variables(), aws: false, needed }
     }
 }
 
@@ -138,6 +144,11 @@ impl Whose {
     /// The key of a collection that a team shares.
     pub(super) fn team() -> Self {
         Whose { section: "team", variables: &[], aws: false, needed: true }
+    }
+
+    /// Whether a provider is asked, which may want a key.
+    pub fn is_asked(self) -> bool {
+        self.needed
     }
 
     /// Nobody's: no key is looked for.
@@ -186,14 +197,50 @@ fn find_in(
     from_environment(whose, env)
 }
 
-/// What is wrong with a provider's key file, as reading it finds; never anything read from there. `aws`: it may hold
-/// what AWS requests are signed with.
+/// The place where a key is looked for first; never the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeyPlace {
+    /// In words.
+    pub place: String,
+    /// Whether it is there; absent where only a call would tell.
+    pub found: Option<bool>,
+}
+
+/// Where a provider's key is looked for first; `None` if the provider wants none.
+pub fn place(whose: Whose, config: &KeyConfig) -> Option<KeyPlace> {
+    place_in(whose, config, &|name| std::env::var_os(name))
+}
+
+fn place_in(whose: Whose, config: &KeyConfig, env: &dyn Fn(&str) -> Option<OsString>) -> Option<KeyPlace> {
+    let at = |place: String, found| Some(KeyPlace { place, found });
+    let variable = |name: &str| env(name).filter(|value| !value.is_empty());
+    let is_set = |name: &str| variable(name).is_some();
+    if let Some(file) = &config.file {
+        return at(format!("the file {}", file.display()), Some(file.exists()));
+    }
+    if config.command.is_some() {
+        // Not run for this: it may ask the user for a password.
+        return at(format!("the command of `{}.key_command`", whose.section), None);
+    }
+    let credential = config.credential.as_deref().unwrap_or(CREDENTIAL);
+    // Only a service is handed any.
+    let is_there = variable("CREDENTIALS_DIRECTORY").map(|folder| Path::new(&folder).join(credential).exists());
+    if config.credential.is_some() || (whose.section == CONTEXT && is_there == Some(true)) {
+        return at(format!("the systemd credential `{credential}`"), is_there);
+    }
+    let bearer = whose.variables.iter().find(|name| is_set(name));
+    let signs = whose.aws && is_set(AWS_ACCESS) && is_set(AWS_SECRET);
+    let set = bearer.or(signs.then_some(&AWS_ACCESS));
+    at(format!("the variable {}", set.or(whose.variables.first())?), Some(set.is_some()))
+}
+
+/// What is wrong with a provider's key file, as reading it finds; never anything read from there.
 ///
 /// # Errors
 /// Why it is not taken.
-pub fn check_file(path: &Path, aws: bool) -> Result<(), String> {
+pub fn check_file(path: &Path, whose: Whose) -> Result<(), String> {
     let place = format!("the key file {}", path.display());
-    key(Whose { aws, ..Whose::nobody() }, &from_file(path, &place)?, &place).map(drop)
+    key(whose, &from_file(path, &place)?, &place).map(drop)
 }
 
 /// Reads a file that only we may read. The checks are made on the opened file, not on whatever has its name by then.
@@ -362,11 +409,11 @@ fn from_environment(whose: Whose, env: &dyn Fn(&str) -> Option<OsString>) -> Res
     if !whose.aws {
         return Ok(None);
     }
-    match (word("AWS_ACCESS_KEY_ID")?, word("AWS_SECRET_ACCESS_KEY")?) {
+    match (word(AWS_ACCESS)?, word(AWS_SECRET)?) {
         (Some(access), Some(secret)) => Ok(Some(Key::Aws { access, secret, session: word("AWS_SESSION_TOKEN")? })),
         (None, None) => Ok(None),
-        (Some(_), None) => Err("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not".to_owned()),
-        (None, Some(_)) => Err("AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not".to_owned()),
+        (Some(_), None) => Err(format!("{AWS_ACCESS} is set, but {AWS_SECRET} is not")),
+        (None, Some(_)) => Err(format!("{AWS_SECRET} is set, but {AWS_ACCESS} is not")),
     }
 }
 

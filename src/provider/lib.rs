@@ -53,7 +53,7 @@ pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::{CallTurn, CompletionClient};
 pub use embedder::{EmbedError, Embedder, Made};
 pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_of};
-pub use key::{check_file as check_key_file, keep_command_runner};
+pub use key::{KeyPlace, Whose, check_file as check_key_file, keep_command_runner, place as key_place};
 pub use rerank::{Billed, RerankClient, RerankScores};
 pub use runtime::ProviderRuntime;
 pub use spender::{Account, Owed, Spender, Unanswered, Wanted};

@@ -115,17 +115,8 @@ impl Undo {
 }
 
 fn put(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let fresh = path.with_file_name(name);
-    let written = fs::write(&fresh, text)
-        // launchd accepts no file that others may write to.
-        .and_then(|()| platform::files::set_mode(&fresh, 0o644))
-        .and_then(|()| fs::rename(&fresh, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&fresh);
-    }
-    written
+    // launchd accepts no file that others may write to.
+    platform::files::replace(path, text.as_bytes(), 0o644)
 }
 
 fn told(what: &str, path: &Path, error: io::Error) -> io::Error {

@@ -11,13 +11,13 @@ mod inputs;
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use platform::files::{Mapped, read_exact_at, write_all_at};
 
-use super::{StoreError, codec, salvage};
+use super::{StoreError, codec};
 use index::Rows;
 use index::embed::Vector;
 pub(super) use inputs::Records;
@@ -370,7 +370,7 @@ pub(super) fn compact(dir: &Path, live: &HashSet<InputHash>) -> Result<(), Store
             compact_file(&path, live)?;
         }
     }
-    salvage::sync_dir(dir)
+    Ok(())
 }
 
 fn compact_file(path: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError> {
@@ -400,10 +400,7 @@ fn compact_file(path: &Path, live: &HashSet<InputHash>) -> Result<(), StoreError
     if out == bytes {
         return Ok(());
     }
-    let temporary = path.with_extension("bin.new");
-    let mut file = File::create(&temporary).map_err(fail)?;
-    file.write_all(&out).and_then(|()| file.sync_all()).map_err(fail)?;
-    fs::rename(&temporary, path).map_err(fail)
+    platform::files::replace(path, &out, 0o600).map_err(fail)
 }
 
 #[cfg(test)]

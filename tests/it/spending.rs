@@ -96,7 +96,7 @@ fn an_unknown_price_is_said_to_be_unknown_everywhere() {
     let (said, _) = ran(&place, &["stats"], 0);
     assert!(said.contains("price unknown (3 contexts)") && !said.contains('$'), "{said}");
     let (_, talk) = ran(&place, &["rebuild", "--dry-run"], 0);
-    assert!(talk.contains("Price unknown: ") && !talk.contains('$'), "{talk}");
+    assert!(talk.contains("price unknown: ") && !talk.contains('$'), "{talk}");
     let (said, _) = ran(&place, &["doctor", "--provider"], 0);
     assert!(said.contains("price unknown, ") && !said.contains('$'), "{said}");
 }
@@ -129,7 +129,7 @@ fn a_question_says_what_a_yes_costs_with_quiet_too() {
     let mut command = place.command();
     command.args(["-q", "rebuild"]);
     let (asked, _) = crate::terminal::on_terminal(command, 100, "n\n");
-    assert!(asked.contains("About $0.") && asked.contains("Go on? [y/N]"), "{asked}");
+    assert!(asked.contains("about $0.") && asked.contains("Go on? [y/N]"), "{asked}");
     assert_eq!(model.calls(), calls, "nothing is bought by asking");
 }
 
@@ -144,7 +144,7 @@ fn a_rebuild_says_what_it_takes_and_what_failed() {
     for expected in [
         "3 notes of all vaults",
         "anthropic claude-haiku-5-5 writes contexts for 9 chunks of 3 notes in 3 calls",
-        "About $0.",
+        "about $0.",
         "(prices of 20",
         "under a minute",
     ] {

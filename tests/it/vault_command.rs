@@ -308,7 +308,7 @@ fn what_is_no_vault_is_refused_and_nothing_changes() {
     for (arguments, code, part) in [
         (vec!["/".to_owned()], 2, "the whole machine is no vault"),
         (vec![gone], 2, "No such file"),
-        (vec![text(&file)], 2, "it is no folder"),
+        (vec![text(&file)], 2, "it is not a folder"),
         (vec![text(&inner)], 2, "lies inside the vault"),
         (vec![home.clone()], 2, "your home folder"),
         (vec![home, "--yes".to_owned()], 2, "inside the vault"),

@@ -3,7 +3,7 @@
 use clap::{Args, ValueHint};
 
 use super::OpenIn;
-use crate::cli::print::Hyperlinks;
+use crate::cli::print::Styling;
 
 /// `grep`
 #[derive(Debug, Args)]
@@ -65,5 +65,5 @@ pub(crate) struct Grep {
     pub open_in: Option<OpenIn>,
     /// Whether places are links that the terminal opens
     #[arg(long, value_name = "WHEN", default_value_t, value_enum)]
-    pub hyperlinks: Hyperlinks,
+    pub hyperlinks: Styling,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use strum::VariantNames as _;
 
-use crate::cli::print::Hyperlinks;
+use crate::cli::print::Styling;
 use protocol::search::BoostWeights;
 
 /// `search`
@@ -137,7 +137,7 @@ pub(crate) struct Show {
     pub open_in: Option<OpenIn>,
     /// Whether places are links that the terminal opens
     #[arg(long, value_name = "WHEN", default_value_t, value_enum)]
-    pub hyperlinks: Hyperlinks,
+    pub hyperlinks: Styling,
 }
 
 /// Where a hit is opened.

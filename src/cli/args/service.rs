@@ -22,7 +22,7 @@ pub(crate) enum ServiceAction {
 }
 
 /// `service install`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Install {
     /// Print what would be written, and write nothing
     #[arg(long)]

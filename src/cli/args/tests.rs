@@ -222,12 +222,12 @@ fn a_score_is_a_number() {
 #[test]
 fn colours_are_known_before_the_arguments_are_right() {
     for (line, expected) in [
-        ("situated --color never --help", Color::Never),
-        ("situated search --color=always --wrong", Color::Always),
-        ("situated search -- --color never", Color::Auto),
-        ("situated search --color", Color::Auto),
-        ("situated search --color sometimes", Color::Auto),
-        ("situated --help", Color::Auto),
+        ("situated --color never --help", Styling::Never),
+        ("situated search --color=always --wrong", Styling::Always),
+        ("situated search -- --color never", Styling::Auto),
+        ("situated search --color", Styling::Auto),
+        ("situated search --color sometimes", Styling::Auto),
+        ("situated --help", Styling::Auto),
     ] {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         assert_eq!(color(&words), expected, "{line}");

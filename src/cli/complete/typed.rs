@@ -1,6 +1,8 @@
 //! The word before the cursor as a shell passes it: with quotes and backslashes, and, in bash, split at more than
 //! blanks.
 
+use crate::cli::print::escaped;
+
 /// Characters besides blanks and quotes at which bash begins a new word, unless its `COMP_WORDBREAKS` was changed.
 const BREAKS: &[char] = &['@', '>', '<', '=', ';', '|', '&', '(', ':'];
 
@@ -67,11 +69,7 @@ impl Typed {
             Some(_) => !"$`\"\\".contains(c),
             None => c.is_alphanumeric() || "_-./:,+%#=@".contains(c) || !c.is_ascii(),
         };
-        let mut quoted = String::with_capacity(rest.len());
-        for c in rest.chars() {
-            quoted.extend((!plain(c)).then_some('\\'));
-            quoted.push(c);
-        }
+        let quoted = escaped(rest, plain);
         Some(if self.quote == Some('\'') { quoted.replace('\'', r"'\''") } else { quoted })
     }
 }

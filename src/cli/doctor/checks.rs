@@ -233,9 +233,9 @@ fn namespaces(facts: &Facts) -> Option<Check> {
 fn disk(facts: &Facts) -> Check {
     let id = "disk";
     let store: u64 = facts.vaults.iter().map(|vault| vault.store.bytes).sum();
-    match facts.disk {
+    match facts.free {
         None => Check::note(id, "how much room there is cannot be told"),
-        Some((free, _)) => {
+        Some(free) => {
             let finding = if facts.vaults.is_empty() && !facts.config_problems.is_empty() {
                 // Which indexes there are is not known.
                 format!("{} are free", bytes(free))
@@ -303,7 +303,7 @@ fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
         });
     }
     let key = key.as_ref()?;
-    let (ask, tells) = match *section {
+    let (ask, tells) = match section.as_str() {
         "embed" | "rerank" => ("situated search WORDS", "whether it works a search tells"),
         _ => ("situated doctor --provider", "whether it works only asking tells"),
     };
@@ -372,8 +372,7 @@ fn watches(facts: &Facts) -> Vec<Check> {
     let mut found = Vec::new();
     if let Some((most, used)) = facts.host.watches.filter(|_| needed > 0) {
         let left = most.saturating_sub(used);
-        let finding =
-            format!("{} needed, {left} of {most} left", counted(needed, "watch").replace("watchs", "watches"));
+        let finding = format!("{} needed, {left} of {most} left", counted(needed, "watch"));
         let enough = (2 * (used + needed)).next_power_of_two().max(524_288);
         found.push(match needed {
             _ if needed > left => Check::warn(id, finding)
@@ -423,10 +422,8 @@ fn vault_checks(vault: &VaultFacts, full: bool, writable: bool) -> Vec<Check> {
         found.push(Check::new("skipped", level, finding).because(named(paths)));
     }
     if vault.conflicts.0 > 0 {
-        let finding = format!(
-            "{name}: {} that a sync left when two sides had changed",
-            counted(vault.conflicts.0, "copy").replace("copys", "copies")
-        );
+        let finding =
+            format!("{name}: {} that a sync left when two sides had changed", counted(vault.conflicts.0, "copy"));
         found.push(
             Check::note("conflicts", finding)
                 .because(named(&vault.conflicts.1))
@@ -477,7 +474,7 @@ fn index_checks(vault: &VaultFacts, name: &str, writable: bool) -> Vec<Check> {
                 .remedy(format!("chmod u+rw {}/contexts.journal", typed(&vault.index))),
             Ok((entries, 0)) => Check::ok("journal", format!("{name}: {entries} entries of contexts can be read")),
             Ok((entries, damaged)) => {
-                let stretches = counted(*damaged, "stretch").replace("stretchs", "stretches");
+                let stretches = counted(*damaged, "stretch");
                 let finding = format!("{name}: {entries} entries of contexts can be read, {stretches} cannot");
                 let vault = typed(&vault.path);
                 Check::warn("journal", finding)

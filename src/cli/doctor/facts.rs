@@ -8,13 +8,11 @@ use platform::files;
 
 use super::super::session::Session;
 use super::daemon::Daemon;
-use super::provider::{self, Key};
 use super::{host, vaults};
-use crate::daemon::config::{Config, ConfigErrors, default_data_dir};
-use ::provider::StaticModel;
+use crate::daemon::config::{AskedProvider, Config, ConfigErrors, default_data_dir};
 use ::provider::hub::located;
 use ::provider::models::{ModelKind, Shelf};
-use context::settings::{KeyConfig, Provider};
+use ::provider::{KeyPlace, StaticModel, Whose, key_place};
 use index::embed::builtin;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
@@ -48,8 +46,8 @@ pub(super) struct Facts {
     pub(super) vaults: Vec<vaults::VaultFacts>,
     /// Indexes with what was paid for, of no vault that is configured or served.
     pub(super) orphans: Vec<engine::Orphan>,
-    /// Free and total bytes of the disk that holds the data folder.
-    pub(super) disk: Option<(u64, u64)>,
+    /// Free bytes of the disk that holds the data folder.
+    pub(super) free: Option<u64>,
     /// How far the built-in model's vector is off the known one.
     pub(super) model_error: f32,
     /// The static table that the configuration names: what it is, or why it cannot be used.
@@ -86,9 +84,9 @@ pub(super) struct FormerFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProviderFacts {
     /// `context`, `embed`, `rerank`.
-    pub(super) section: &'static str,
+    pub(super) section: String,
     pub(super) name: &'static str,
-    pub(super) key: Option<Key>,
+    pub(super) key: Option<KeyPlace>,
     /// The file that holds the key.
     pub(super) file: Option<Result<Place, String>>,
 }
@@ -99,11 +97,11 @@ impl Place {
     }
 
     /// A file with a key, as the daemon reads it. What others may do with it is a finding of its own.
-    fn of_key(path: &Path, aws: bool) -> Result<Place, String> {
+    fn of_key(path: &Path, whose: Whose) -> Result<Place, String> {
         let meta = std::fs::metadata(path).map_err(|error| error.to_string())?;
         let place = Place::of(path, &meta);
         if place.uid == platform::user::id() && !files::is_open_to_others(&meta) {
-            ::provider::check_key_file(path, aws)?;
+            ::provider::check_key_file(path, whose)?;
         }
         Ok(place)
     }
@@ -150,13 +148,14 @@ pub(super) fn gather(session: &Session) -> Facts {
         config_problems,
         config_file,
         data: existing.as_deref().and_then(look),
-        writable: existing.as_deref().map(writable),
+        // Modes do not tell that a file system is mounted read-only.
+        writable: existing.as_deref().map(|dir| files::is_writable(dir).map_err(|error| error.to_string())),
         socket_dir: socket.parent().and_then(look),
         socket: look(&socket),
         host,
         orphans: if config.is_some() { vaults::orphans(&vaults, &data_dir) } else { Vec::new() },
         vaults,
-        disk: existing.as_deref().and_then(disk),
+        free: existing.as_deref().and_then(|dir| files::Room::at(dir).ok()).map(|room| room.free),
         model_error: model_error(),
         table: config.as_ref().and_then(table),
         cross_encoder: config.as_ref().and_then(cross_encoder),
@@ -181,15 +180,6 @@ fn former(folders: &Folders, data_dir: &Path, config_file: Option<&Path>) -> Vec
         }
     });
     found.collect()
-}
-
-/// Whether a file can be created in `dir`: modes do not tell that a file system is mounted read-only.
-fn writable(dir: &Path) -> Result<(), String> {
-    files::is_writable(dir).map_err(|error| error.to_string())
-}
-
-fn disk(dir: &Path) -> Option<(u64, u64)> {
-    files::Room::at(dir).ok().map(|files::Room { free, total }| (free, total))
 }
 
 /// Compares the first numbers of this build's vector with known ones: the largest difference.
@@ -220,57 +210,15 @@ fn cross_encoder(config: &Config) -> Option<Result<PathBuf, String>> {
 }
 
 fn providers(config: &Config) -> Vec<ProviderFacts> {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let file = |key: &KeyConfig, aws| key.file.as_deref().map(|path| Place::of_key(path, aws));
-    let mut found = Vec::new();
-    let context = &config.engine.context;
-    if context.costs() {
-        let key = provider::key(context.provider, &context.key, &is_set);
-        let needs = context.provider != Provider::Ollama;
-        found.push(ProviderFacts {
-            section: "context",
-            name: context.provider.name(),
-            key: needs.then_some(key),
-            file: file(&context.key, context.provider == Provider::Bedrock),
-        });
-    }
-    let (embed, rerank) = (&config.engine.embed, &config.engine.rerank);
-    let asks = !matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
-    let others: [(&str, &str, &[&str], &KeyConfig, bool); 2] = [
-        ("embed", embed.provider.name(), embed_variables(embed.provider), &embed.key, embed.provider.is_remote()),
-        ("rerank", rerank.provider.name(), rerank.provider.variables(), &rerank.key, asks),
-    ];
-    for (section, name, variables, key, asked) in others {
-        if asked {
-            let (file, key) = (file(key, false), other_key(key, variables, &is_set));
-            found.push(ProviderFacts { section, name, key, file });
-        }
-    }
-    found
-}
-
-fn embed_variables(provider: EmbedProvider) -> &'static [&'static str] {
-    match provider {
-        EmbedProvider::OpenAi => &["OPENAI_API_KEY"],
-        EmbedProvider::Voyage => &["VOYAGE_API_KEY"],
-        EmbedProvider::Cohere => &["CO_API_KEY", "COHERE_API_KEY"],
-        EmbedProvider::Builtin | EmbedProvider::Static | EmbedProvider::Transformer | EmbedProvider::Ollama => &[],
-    }
-}
-
-/// Where the key of an embedder or reranker should be; `None` if none is needed.
-fn other_key(config: &KeyConfig, variables: &[&str], is_set: &dyn Fn(&str) -> bool) -> Option<Key> {
-    let place = |place: String, found| Some(Key { place, found });
-    match (&config.file, &config.command, &config.credential, variables) {
-        (Some(file), ..) => place(format!("the file {}", file.display()), Some(file.exists())),
-        (_, Some(_), ..) => place("the command of `key_command`".to_owned(), None),
-        (_, _, Some(name), _) => place(format!("the systemd credential `{name}`"), None),
-        (_, _, _, [first, ..]) => {
-            let set = variables.iter().find(|name| is_set(name));
-            place(format!("the variable {}", set.unwrap_or(first)), Some(set.is_some()))
-        }
-        _ => None,
-    }
+    // What is built beside the contexts that answer has no finding of its own.
+    let answering = config.providers().filter(|asked| !asked.section.starts_with("generation."));
+    let facts = |AskedProvider { section, name, key, whose }: AskedProvider<'_>| ProviderFacts {
+        section,
+        name,
+        key: key_place(whose, key),
+        file: key.file.as_deref().map(|path| Place::of_key(path, whose)),
+    };
+    answering.map(facts).collect()
 }
 
 /// The newest modification time of the files that a daemon writes often.

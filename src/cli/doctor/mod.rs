@@ -37,6 +37,27 @@ pub(super) enum Level {
     Fail,
 }
 
+/// How a level looks.
+pub(super) struct Sign {
+    /// What stands before a finding.
+    pub(super) mark: &'static str,
+    /// Its colour on a page.
+    pub(super) class: &'static str,
+    /// Its colour on a terminal.
+    pub(super) paint: fn(&'static str) -> String,
+}
+
+impl Level {
+    pub(super) fn sign(self) -> Sign {
+        match self {
+            Level::Ok => Sign { mark: "✓", class: "green", paint: green },
+            Level::Note => Sign { mark: "·", class: "soft", paint: dim },
+            Level::Warn => Sign { mark: "!", class: "yellow", paint: yellow },
+            Level::Fail => Sign { mark: "✗", class: "red", paint: red },
+        }
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
@@ -89,20 +110,18 @@ pub(super) fn run(args: &Doctor, session: &mut Session) -> Result<u8, CliFailure
         return provider::run(session);
     }
     let (facts, mut found) = look(args.full, session);
-    let redactor = if args.full { Redactor::none() } else { Redactor::of(&facts) };
+    let redactor = if args.full { Redactor::default() } else { Redactor::of(&facts) };
     for check in &mut found {
         for text in [Some(&mut check.finding), check.evidence.as_mut(), check.remedy.as_mut()].into_iter().flatten() {
             *text = redactor.redact(text);
         }
     }
     let worst = found.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
-    if session.globals.json {
-        session.json(json!({ "ok": worst < Level::Fail, "version": env!("CARGO_PKG_VERSION"), "checks": found }))?;
-    } else {
-        print(&found, session.globals.quiet, &mut session.out)?;
-        if !args.full {
-            session.say(dim("names of yours are left out: fit to be shown to others; `--full` names them"));
-        }
+    let json = json!({ "ok": worst < Level::Fail, "version": env!("CARGO_PKG_VERSION"), "checks": found });
+    let quiet = session.globals.quiet;
+    session.print(json, |out| print(&found, quiet, out))?;
+    if !args.full {
+        session.say(dim("names of yours are left out: fit to be shown to others; `--full` names them"));
     }
     Ok(if worst == Level::Fail { exit::NOTHING } else { exit::OK })
 }
@@ -128,15 +147,10 @@ fn print(found: &[Check], quiet: bool, out: &mut Out) -> std::io::Result<()> {
     let mut sorted: Vec<&Check> = found.iter().filter(|check| !quiet || check.level > Level::Note).collect();
     sorted.sort_by_key(|check| check.level);
     for check in sorted {
-        let mark = match check.level {
-            Level::Ok => green("✓"),
-            Level::Note => dim("·"),
-            Level::Warn => yellow("!"),
-            Level::Fail => red("✗"),
-        };
+        let Sign { mark, paint, .. } = check.level.sign();
         let bad = check.level >= Level::Warn;
         let finding = printable(&check.finding);
-        let mut head = format!("{mark} {}", padded(check.id, COLUMN));
+        let mut head = format!("{} {}", paint(mark), padded(check.id, COLUMN));
         for range in wrap(&finding, out.width().saturating_sub(COLUMN + 2)) {
             out.line(format!("{head}{}", &finding[range]))?;
             head = " ".repeat(COLUMN + 2);

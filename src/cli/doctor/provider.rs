@@ -1,14 +1,13 @@
 //! `situated doctor --provider`: asks the configured model one tiny question and says what came of it. No daemon
 //! is needed; what is asked about is a note of our own, so nothing of the user's is sent.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::super::money::{dated, flaw, price, tokens};
+use super::super::money::{dated, price, tokens};
 use super::super::print::{Out, bold, dim, green, millis, printable_lines, red, yellow};
 use super::super::session::{CliFailure, Session, safe};
 use super::exit;
@@ -19,14 +18,13 @@ use context::document::Document;
 use context::models::{Model, Price};
 use context::prompt::{Prompt, Prompter, captions};
 use context::quality::{Ending, Flaw, Scores, Verdict, judge};
-use context::settings::{ContextConfig, KeyConfig, Provider};
-use note::NoteRules;
-use note::VaultPath;
+use context::settings::ContextConfig;
 use note::chunk::{ChunkConfig, Strategy};
-use provider::ledger;
-use provider::ledger::{BudgetLimits, Ledger, Purpose};
+use note::{NoteRules, VaultPath};
+use provider::ledger::{self, BudgetLimits, Ledger, Purpose};
 use provider::{
-    Account, Completion, CompletionClient, Failure, FailureKind, Finish, ProviderRuntime, Spender, Unanswered,
+    Account, Completion, CompletionClient, Failure, FailureKind, Finish, KeyPlace, ProviderRuntime, Spender,
+    Unanswered, key_place,
 };
 
 /// The longest wait for an answer at a terminal; the daemon may wait longer.
@@ -57,7 +55,7 @@ struct Report {
     address: String,
     /// Whether what is asked leaves this machine.
     leaves_machine: bool,
-    key: Key,
+    key: KeyPlace,
     /// Why the call is not in the ledger, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_in_ledger: Option<String>,
@@ -65,14 +63,6 @@ struct Report {
     answer: Option<ModelAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failed>,
-}
-
-/// Where the key should be. Never the key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Key {
-    pub(super) place: String,
-    /// Whether it is there; absent where only a call would tell.
-    pub(super) found: Option<bool>,
 }
 
 /// What came back.
@@ -109,22 +99,16 @@ struct Failed {
 pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
     let config = session.config()?.config;
     if !config.engine.context.costs() {
-        if session.globals.json {
-            session.json(json!({ "ok": true, "provider": config.engine.context.provider.name() }))?;
-        } else {
-            session.out.line(format!("{} contexts are the free template's", green("●")))?;
-            let why =
-                "no provider is configured (`context.provider`), so nobody was asked and nothing leaves this machine";
-            session.out.wrapped("  ", why)?;
-        }
+        let json = json!({ "ok": true, "provider": config.engine.context.provider.name() });
+        let why = "no provider is configured (`context.provider`), so nobody was asked and nothing leaves this machine";
+        session.print(json, |out| {
+            out.line(format!("{} contexts are the free template's", green("●")))?;
+            out.wrapped("  ", why)
+        })?;
         return Ok(exit::OK);
     }
     let report = examine(&config)?;
-    if session.globals.json {
-        session.json(json!(report))?;
-    } else {
-        print(&report, &mut session.out)?;
-    }
+    session.print(json!(report), |out| print(&report, out))?;
     Ok(match (&report.failure, report.ok) {
         (Some(_), _) => exit::UNREACHABLE,
         (None, true) => exit::OK,
@@ -189,38 +173,12 @@ fn introduced(context: &ContextConfig, model: &Model, leaves_to: Option<String>)
         price_as_of: rates.map(|rates| rates.as_of.clone()),
         leaves_machine: leaves_to.is_some(),
         address: leaves_to.unwrap_or_else(here),
-        key: key(context.provider, &context.key, &|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())),
+        key: key_place(context.provider.into(), &context.key)
+            .unwrap_or_else(|| KeyPlace { place: "none is needed".to_owned(), found: None }),
         not_in_ledger: None,
         answer: None,
         failure: None,
     }
-}
-
-/// Where a provider's key is looked for first: in the order of the places that `llm` looks at.
-pub(super) fn key(provider: Provider, config: &KeyConfig, is_set: &dyn Fn(&str) -> bool) -> Key {
-    if let Some(file) = &config.file {
-        return Key { place: format!("the file {}", file.display()), found: Some(file.exists()) };
-    }
-    if config.command.is_some() {
-        // Not run a second time: it may ask the user for a password.
-        return Key { place: "the command of `context.key_command`".to_owned(), found: None };
-    }
-    let credential = config.credential.as_deref().unwrap_or("situated-key");
-    let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
-    let handed_over = folder.is_some_and(|folder| Path::new(&folder).join(credential).exists());
-    if config.credential.is_some() || handed_over {
-        return Key { place: format!("the systemd credential `{credential}`"), found: Some(handed_over) };
-    }
-    let names: &[&str] = match provider {
-        Provider::None | Provider::Template | Provider::Ollama => {
-            return Key { place: "none is needed".to_owned(), found: None };
-        }
-        Provider::Anthropic => &["ANTHROPIC_API_KEY"],
-        Provider::OpenAi => &["OPENAI_API_KEY"],
-        Provider::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"],
-    };
-    let set = names.iter().find(|name| is_set(name));
-    Key { place: format!("the variable {}", set.unwrap_or(&names[0])), found: Some(set.is_some()) }
 }
 
 /// The built-in note as the model sees it.
@@ -379,10 +337,7 @@ fn prices(report: &Report) -> String {
 fn verdict(answer: &ModelAnswer) -> String {
     match answer.flaw {
         None => format!("quality {:.2}", answer.quality),
-        Some(found) => {
-            let name = json!(found);
-            format!("rejected: {}", flaw(name.as_str().unwrap_or_default()))
-        }
+        Some(flaw) => format!("rejected: {}", flaw.said()),
     }
 }
 

@@ -24,27 +24,29 @@ pub(super) fn problem(problem: &Problem) -> String {
         .to_string()
 }
 
-/// Replaces names.
+/// Replaces names; the default leaves everything as it is.
+#[derive(Default)]
 pub(super) struct Redactor {
-    /// Names and their replacements; the longest first, so that none is spoiled by replacing a part of it.
-    names: Vec<(String, String)>,
-    /// Whole words only: a user called `in` must not spoil the text.
-    words: Vec<(String, &'static str)>,
+    /// In the order in which they are replaced.
+    names: Vec<Hidden>,
+}
+
+/// A name that is not shown, and what stands in its place.
+struct Hidden {
+    name: String,
+    by: String,
+    /// Whether it must be a whole word: a user called `in` must not spoil the text.
+    is_word: bool,
 }
 
 impl Redactor {
-    /// Leaves everything as it is.
-    pub(super) fn none() -> Self {
-        Redactor { names: Vec::new(), words: Vec::new() }
-    }
-
     /// Replaces what must not be shown of these facts.
     pub(super) fn of(facts: &Facts) -> Self {
         let mut names = Vec::new();
         // A path occurs as it is, and escaped as in a command.
         let mut path = |path: &Path, by: String| {
-            names.push((typed(path), by.clone()));
-            names.push((path.to_string_lossy().into_owned(), by));
+            names.push(Hidden { name: typed(path), by: by.clone(), is_word: false });
+            names.push(Hidden { name: path.to_string_lossy().into_owned(), by, is_word: false });
         };
         for (n, vault) in (1..).zip(&facts.vaults) {
             path(&vault.path, format!("<vault {n}>"));
@@ -57,24 +59,25 @@ impl Redactor {
         if let Some(home) = &facts.home {
             path(home, "~".to_owned());
         }
-        let vaults = (1..).zip(&facts.vaults);
-        names.extend(vaults.map(|(n, vault)| (format!("`{}`", vault.name), format!("<vault {n}>"))));
-        names.retain(|(name, _)| name.len() > 1);
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let words = [(&facts.user, "<user>"), (&facts.hostname, "<host>")];
-        let words = words.into_iter().filter_map(|(name, by)| Some((name.clone()?, by)));
-        Redactor { names, words: words.filter(|(name, _)| !name.is_empty()).collect() }
+        for (n, vault) in (1..).zip(&facts.vaults) {
+            names.push(Hidden { name: format!("`{}`", vault.name), by: format!("<vault {n}>"), is_word: false });
+        }
+        names.retain(|name| name.name.len() > 1);
+        // The longest first, so that none is spoiled by replacing a part of it.
+        names.sort_by_key(|name| std::cmp::Reverse(name.name.len()));
+        for (word, by) in [(&facts.user, "<user>"), (&facts.hostname, "<host>")] {
+            let word = word.clone().filter(|word| !word.is_empty());
+            names.extend(word.map(|name| Hidden { name, by: by.to_owned(), is_word: true }));
+        }
+        Redactor { names }
     }
 
     /// The text with the names replaced.
     pub(super) fn redact(&self, text: &str) -> String {
-        if self.names.is_empty() && self.words.is_empty() {
+        if self.names.is_empty() {
             return text.to_owned();
         }
-        let mut text = self.names.iter().fold(text.to_owned(), |text, (name, by)| replace_name(&text, name, by));
-        for (name, by) in &self.words {
-            text = replace_word(&text, name, by);
-        }
+        let text = self.names.iter().fold(text.to_owned(), |text, name| name.replaced_in(&text));
         // A name in quotes may hold spaces.
         let quoted = |(i, part): (usize, &str)| {
             if i % 2 == 1 && is_note(part) { "<note>".to_owned() } else { without_notes(part) }
@@ -83,31 +86,22 @@ impl Redactor {
     }
 }
 
-/// Replaces a name, but not where it begins a longer one: a part of that would tell the rest.
-fn replace_name(text: &str, name: &str, by: &str) -> String {
-    let mut parts = text.split(name);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let goes_on = part.starts_with(|c: char| c.is_alphanumeric());
-        out.push_str(if goes_on { name } else { by });
-        out.push_str(part);
+impl Hidden {
+    /// The text with the name replaced, but not where it begins a longer one: a part of that would tell the rest.
+    fn replaced_in(&self, text: &str) -> String {
+        let Hidden { name, by, is_word } = self;
+        let is_part = |c: char| c.is_alphanumeric() || (*is_word && (c == '_' || c == '-'));
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once(name.as_str()) {
+            out.push_str(before);
+            let is_longer = after.starts_with(is_part) || (*is_word && out.ends_with(is_part));
+            // The program's own name may be the user's.
+            out.push_str(if is_longer || (*is_word && name == "situated") { name } else { by });
+            rest = after;
+        }
+        out + rest
     }
-    out
-}
-
-fn replace_word(text: &str, word: &str, by: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(word) {
-        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
-        let inside = part(before.chars().next_back().or(out.chars().next_back())) || part(after.chars().next());
-        // The program's own name may be the user's.
-        out.push_str(before);
-        out.push_str(if inside || word == "situated" { word } else { by });
-        rest = after;
-    }
-    out + rest
 }
 
 /// Whether it ends like the file name of a note.

@@ -10,8 +10,7 @@ use store::Looked;
 use vault::policy::{Policy, is_conflict};
 use vault::root::needs_polling;
 use vault::settings::VaultConfig;
-use vault::walk;
-use vault::walk::Skip;
+use vault::walk::{self, Skip};
 
 /// Databases up to this size are copied to see whether they open.
 const MOST_TO_COPY: u64 = 512 << 20;

@@ -16,8 +16,7 @@ use index::eval::docs::{Arm, Page};
 use index::eval::report::QueryRun;
 use index::eval::set::HitPlace;
 use index::eval::{QueryMeasures, metrics};
-use index::search;
-use index::search::{AsWords, Boosts, Options, Ranking};
+use index::search::{self, AsWords, Boosts, Options, Ranking};
 use index::{Graph, Index, LexicalError, NoteNo, Snapshot};
 use protocol::search::Mode;
 

@@ -1,6 +1,5 @@
 //! The report as tables on a terminal.
 
-use super::source::counted_queries;
 use crate::cli::print::{Out, bold, counted, dim, padded};
 use crate::cli::session::safe;
 use index::eval::QueryMeasures;
@@ -27,7 +26,7 @@ pub(super) fn show(report: &Report, out: &mut Out) -> std::io::Result<()> {
             "{}: {} in {chunks}, {}{kinds}",
             safe(&report.name),
             counted(*notes as u64, "note"),
-            counted_queries(*queries)
+            counted(*queries as u64, "query")
         ),
     )?;
     out.line("")?;
@@ -98,7 +97,7 @@ fn judged(report: &Report, out: &mut Out) -> std::io::Result<()> {
     if report.too_few() {
         let few = format!(
             "Too few to tell: {} cannot say which way of searching is the better one; {ENOUGH} or more can.",
-            counted_queries(report.queries)
+            counted(report.queries as u64, "query")
         );
         out.line("")?;
         return out.wrapped("", &bold(few));

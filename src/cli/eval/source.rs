@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use super::{Bench, Kinds};
 use crate::cli::args::Eval;
 use crate::cli::exit;
-use crate::cli::print::counted;
+use crate::cli::print::{counted, escaped};
 use crate::cli::session::CliFailure;
 use crate::cli::target;
 use crate::daemon::config::{Config, name_of_folder, real_folder};
@@ -16,11 +16,11 @@ use crate::daemon::sandbox::converter::Converter;
 use index::Index;
 use index::embed::builtin;
 use index::eval::docs::{Page, Written, entry, repeats, written};
+use index::eval::report::Report;
 use index::eval::set::{HitPlace, Missing, Query};
 use index::eval::{MadeQueries, MakeSettings, Rng, Set, make};
 use note::fingerprint::ContextKey;
-use note::{FileStat, VaultPath};
-use note::{Note, NoteRules, Private, parse};
+use note::{FileStat, Note, NoteRules, Private, VaultPath, parse};
 use store::journaled;
 use vault::documents::{Convert, Documents};
 use vault::obsidian;
@@ -47,15 +47,15 @@ pub(super) struct Source {
     /// Name of the vault or set.
     pub(super) name: String,
     /// `vault` or `set`.
-    pub(super) kind: &'static str,
+    kind: &'static str,
     /// The notes as they are searched: masked.
     pub(super) notes: Vec<Note>,
     /// In a fixed order.
     pub(super) queries: Vec<Query>,
     /// Queries by kind: how many could be made, and how many were drawn; empty for a set.
-    pub(super) kinds: Kinds,
+    kinds: Kinds,
     /// Files or documents that were left out.
-    pub(super) lost: usize,
+    lost: usize,
     /// Size and times of a vault's notes: boosts can rank newer notes higher.
     pub(super) stats: HashMap<VaultPath, FileStat>,
     /// Which notes no model elsewhere may see.
@@ -121,14 +121,17 @@ impl Source {
         let set = self.set.as_ref().filter(|set| !set.missing.is_empty())?;
         let name = |missing: &Missing| match missing.queries {
             0 => missing.id.clone(),
-            queries => format!("{} (relevant to {})", missing.id, counted_queries(queries)),
+            queries => format!("{} (relevant to {})", missing.id, counted(queries as u64, "query")),
         };
         let named: Vec<String> = set.missing.iter().take(NAMED).map(name).collect();
         let more = if set.missing.len() > NAMED { ", …" } else { "" };
         let left_out = match set.unanswerable {
             0 => String::new(),
             queries => {
-                format!(" Left out, for nothing that is relevant to them is there: {}.", counted_queries(queries))
+                format!(
+                    " Left out, for nothing that is relevant to them is there: {}.",
+                    counted(queries as u64, "query")
+                )
             }
         };
         let place = if set.has_vault() { "the set's vault" } else { "corpus.jsonl" };
@@ -136,10 +139,21 @@ impl Source {
         Some(format!("Not in {place}: {missing}: {}{more}.{left_out}", named.join(", ")))
     }
 
-    /// The number of queries without a relevant document, and the documents that are missing.
-    pub(super) fn missing(&self) -> (usize, Vec<Missing>) {
+    /// A report that says of what is measured, and nothing else yet.
+    pub(super) fn report(&self) -> Report {
         let told = |set: &Set| (set.unanswerable, set.missing.iter().take(TOLD).cloned().collect());
-        self.set.as_ref().map_or_else(Default::default, told)
+        let (unanswerable, missing) = self.set.as_ref().map_or_else(Default::default, told);
+        Report {
+            unanswerable,
+            missing,
+            name: self.name.clone(),
+            source: self.kind.to_owned(),
+            notes: self.notes.len(),
+            lost: self.lost,
+            queries: self.queries.len(),
+            kinds: self.kinds.clone(),
+            ..Report::default()
+        }
     }
 
     /// What to say where there is nothing to ask.
@@ -155,11 +169,6 @@ impl Source {
             ),
         }
     }
-}
-
-/// `1 query`, `7 queries`.
-pub(super) fn counted_queries(queries: usize) -> String {
-    if queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") }
 }
 
 /// A vault's notes, masked, and the queries made of them.
@@ -300,9 +309,10 @@ fn chosen(what: Option<&Path>, config: &Config) -> Result<VaultConfig, CliFailur
         return Ok(config.engine.vaults[at].clone());
     }
     if !what.is_dir() {
-        let names: Vec<&str> = config.engine.vaults.iter().map(|vault| vault.name.as_str()).collect();
-        let known =
-            if names.is_empty() { "none is configured".to_owned() } else { format!("there are: {}", names.join(", ")) };
+        let known = match &config.engine.vaults[..] {
+            [] => "none is configured".to_owned(),
+            vaults => format!("there is {}", target::names(vaults)),
+        };
         return Err(CliFailure::usage(format!("{} is neither a folder nor a vault's name; {known}", what.display())));
     }
     let folder = real_folder(what);
@@ -317,12 +327,8 @@ fn private(vault: &VaultConfig, files: &[File], config: &Config) -> Private {
     let is_private = config.private_files();
     let hidden = files.iter().filter(|file| is_private(&vault.path.join(file.path.to_relative())));
     // A glob that matches this path alone.
-    let escaped = |c: char| if c == '/' || c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") };
-    Private::new(
-        &hidden
-            .map(|file| format!("/{}", file.path.as_str().chars().map(escaped).collect::<String>()))
-            .collect::<Vec<_>>(),
-    )
+    let glob = |file: &File| format!("/{}", escaped(file.path.as_str(), |c| c == '/' || c.is_alphanumeric()));
+    Private::new(&hidden.map(glob).collect::<Vec<_>>())
 }
 
 /// A note as it is on the disk.

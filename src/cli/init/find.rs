@@ -10,6 +10,7 @@ use note::Format;
 use serde_json::Value;
 
 use crate::cli::session::CliFailure;
+use crate::cli::vault::folder;
 
 /// What marks the root of a vault of Obsidian, of Logseq, of zk.
 const MARKS: [(&str, &str); 3] = [(".obsidian", "Obsidian"), ("logseq/config.edn", "Logseq"), (".zk", "zk")];
@@ -57,18 +58,6 @@ pub(super) fn named(given: Option<&Path>, here: &Path) -> Result<PathBuf, CliFai
             "no vault of Obsidian, Logseq or zk here or above; name the folder that holds your notes: `situated init ~/Notes`",
         )
     })
-}
-
-/// A folder with links resolved, or what is wrong with it.
-pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
-    let real = path
-        .canonicalize()
-        .map_err(|error| format!("{}: {error}; name the folder that holds your notes", path.display()))?;
-    if real.is_dir() {
-        Ok(real)
-    } else {
-        Err(format!("{} is not a folder; a vault is the folder that holds the notes", path.display()))
-    }
 }
 
 /// The vault that a folder is in.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::find::{self, Found};
 use crate::cli::print::{bold, columns, counted, cut_front, dim, padded, printable};
 use crate::cli::session::CliFailure;
+use crate::cli::vault;
 use context::settings::Provider;
 
 /// Wrong answers to one question before `init` gives up.
@@ -163,7 +164,7 @@ fn choose(answer: &str, found: &[Found], home: Option<&Path>, here: &Path) -> Re
         (Some(below), Some(home)) => home.join(below),
         _ => here.join(answer),
     };
-    Ok(vec![find::folder(&path)?])
+    Ok(vec![vault::folder(&path)?])
 }
 
 #[cfg(test)]

@@ -9,15 +9,14 @@ mod state;
 mod threads;
 mod view;
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 
 use super::exit;
-use super::open::{self, Place};
-use super::print::{Color, now};
+use super::open;
+use super::print::now;
 use super::session::{CliFailure, Session};
+use super::target::Served;
 use crate::daemon::config::Opener;
 use protocol::hit::Hit;
 use requests::Ask;
@@ -41,35 +40,33 @@ pub(super) fn run(session: &mut Session) -> Result<u8, CliFailure> {
             "a live search needs a terminal to type at and to draw on; `situated search WORDS` prints",
         ));
     }
-    let (discovery, missed) = session.discovery();
+    let discovery = session.discovery();
     let (to, inputs) = channel();
     let (asks, asked) = channel();
     threads::signals(to.clone())?;
     threads::asker(discovery.clone(), asked, to.clone())?;
-    let plain = session.globals.color == Color::Never || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let screen = Screen::enter()?;
-    threads::news(discovery, missed, to.clone())?;
+    threads::news(discovery, session.overrides(), to.clone())?;
     let dealt_with = threads::keys(to.clone())?;
     let mut live = Live {
         state: State::default(),
         screen,
-        theme: Theme { plain },
+        theme: Theme { plain: session.globals.color.is_plain() },
         inputs,
         to,
         asks,
         dealt_with,
-        roots: BTreeMap::new(),
+        served: Served::default(),
         opener: session.opener(),
     };
     let end = live.run();
-    let roots = std::mem::take(&mut live.roots);
+    let served = std::mem::take(&mut live.served);
     // The screen is given back before anything is printed.
     drop(live);
     match end {
         Ok(End { taken: Some(hit), .. }) => {
-            let place = roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.best_line()));
-            let place =
-                place.map_or_else(|| format!("{}:{}", hit.path, hit.best_line()), |place| place.seen_from_here());
+            let unplaced = || format!("{}:{}", hit.path, hit.best_line());
+            let place = served.place(&hit).map_or_else(unplaced, |place| place.seen_from_here());
             session.out.line(super::print::printable(&place))?;
             Ok(exit::OK)
         }
@@ -101,8 +98,7 @@ struct Live {
     to: Sender<Input>,
     asks: Sender<Ask>,
     dealt_with: SyncSender<()>,
-    /// Folders of the vaults, by name.
-    roots: BTreeMap<String, PathBuf>,
+    served: Served,
     opener: Opener,
 }
 
@@ -142,7 +138,7 @@ impl Live {
         let by_signal = matches!(input, Input::End);
         if let Input::There(arrival) = &input {
             let vaults = arrival.status.vaults.iter();
-            self.roots = vaults.map(|vault| (vault.name.clone(), vault.path.clone())).collect();
+            self.served = Served::new(vaults.map(|vault| (vault.name.clone(), vault.path.clone())));
         }
         for effect in self.state.handle(input) {
             match effect {
@@ -160,8 +156,7 @@ impl Live {
     }
 
     fn open(&mut self, hit: &Hit, obsidian: bool) -> std::io::Result<()> {
-        let place = self.roots.get(&hit.vault).and_then(|root| Place::of(root, &hit.path, hit.best_line()));
-        let Some(place) = place else {
+        let Some(place) = self.served.place(hit) else {
             self.say(if open::is_of_team(hit) {
                 open::of_team(hit)
             } else {

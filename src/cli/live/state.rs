@@ -117,8 +117,6 @@ pub(super) struct Measures {
     pub preview_rows: usize,
     /// The first one that is shown.
     pub preview_top: usize,
-    /// Whether the preview was shown at all.
-    pub preview_shown: bool,
 }
 
 /// Everything that is shown.
@@ -159,7 +157,7 @@ pub(super) struct State {
     effects: Vec<Effect>,
     /// The request for the list is a refresh of the list that is shown.
     again: bool,
-    /// The index changed while an answer was on its way, so the answer may not include the change.
+    /// The index has changed since the list was asked for, so the answer that is on its way may not include the change.
     behind: bool,
 }
 
@@ -268,13 +266,13 @@ impl State {
         if let Some((_, before)) = self.near.take() {
             self.list = before;
         }
-        self.again = false;
         self.pane = Pane::List;
-        self.ask();
+        self.ask(false);
     }
 
-    /// Asks for what the list should show.
-    fn ask(&mut self) {
+    /// Asks for what the list should show; `again` if that is what it shows already.
+    fn ask(&mut self, again: bool) {
+        (self.again, self.behind) = (again, false);
         let what = if let Some((hit, _)) = &self.near {
             What::Related { chunk: hit.chunk.clone(), vault: hit.vault.clone(), limit: NEAR_LIST }
         } else if self.query.text().trim().is_empty() {
@@ -300,8 +298,7 @@ impl State {
             self.behind = true;
             return;
         }
-        self.again = true;
-        self.ask();
+        self.ask(true);
     }
 
     fn answered(&mut self, number: u64, outcome: Result<Box<SearchAnswer>, String>) {
@@ -311,11 +308,7 @@ impl State {
             (Some(Slot::List), Ok(answer)) => {
                 self.failure = None;
                 self.show(*answer);
-                if std::mem::take(&mut self.behind) {
-                    self.refresh();
-                } else {
-                    self.look_around();
-                }
+                if self.behind { self.refresh() } else { self.look_around() }
             }
             // The passage has changed, and its neighbours with it.
             (Some(Slot::List), Err(_)) if self.again && self.near.is_some() => {
@@ -323,7 +316,7 @@ impl State {
                 self.back_to_results();
             }
             // A daemon that went away with the request may be back already.
-            (Some(Slot::List), Err(_)) if std::mem::take(&mut self.behind) => self.refresh(),
+            (Some(Slot::List), Err(_)) if self.behind => self.refresh(),
             (Some(Slot::List), Err(why)) => {
                 self.failure = Some(why);
                 self.list = List::default();
@@ -345,12 +338,9 @@ impl State {
             .and_then(|selected| answer.hits.iter().position(|hit| same(hit, selected)))
             .filter(|at| self.list.selected > 0 || *at == 0);
         if stays.is_none() {
-            self.scroll = None;
+            (self.scroll, self.measures.top) = (None, 0);
         }
         self.list = List { answer, selected: stays.unwrap_or(0) };
-        if stays.is_none() {
-            self.measures.top = 0;
-        }
     }
 
     /// Asks for what is near the selected hit.
@@ -390,8 +380,7 @@ impl State {
         self.side.clear();
         self.scroll = None;
         self.pane = Pane::List;
-        self.again = false;
-        self.ask();
+        self.ask(false);
     }
 
     fn back_to_results(&mut self) {
@@ -402,8 +391,7 @@ impl State {
         self.side.clear();
         self.scroll = None;
         // The index may have moved on meanwhile.
-        self.again = true;
-        self.ask();
+        self.ask(true);
         self.look_around();
     }
 

@@ -11,7 +11,8 @@ use serde::Deserialize as _;
 use super::requests::{Ask, What};
 use super::screen;
 use super::state::{Arrival, Input};
-use crate::cli::session::Missed;
+use crate::cli::session::explained;
+use crate::daemon::config::Overrides;
 use crate::daemon::signals::{Signals, Told};
 use protocol::client::{Client, ClientError, Discovery};
 use protocol::events::{Event, SubscribeRequest};
@@ -108,30 +109,23 @@ fn answer(client: &mut Option<Client>, discovery: &Discovery, ask: &Ask) -> Resu
 }
 
 fn put<C: Call>(client: &mut Option<Client>, discovery: &Discovery, call: &C) -> Result<C::Answer, ClientError> {
-    let mut fresh = client.is_none();
-    loop {
-        let mut connected = match client.take() {
-            Some(client) => client,
-            None => Client::connect(discovery)?,
-        };
-        match connected.ask(call) {
-            Ok(reply) => {
-                *client = Some(connected);
-                return reply.read();
-            }
-            Err(ClientError::Remote(remote)) => {
-                *client = Some(connected);
-                return Err(ClientError::Remote(remote));
-            }
-            // The daemon was restarted since the last question: ask once more, over a new connection.
-            Err(ClientError::Closed | ClientError::Io(_)) if !fresh => fresh = true,
-            Err(error) => return Err(error),
+    let known = client.take();
+    let mut ask = |mut connected: Client| {
+        let answer = connected.call(call);
+        if matches!(answer, Ok(_) | Err(ClientError::Remote(_))) {
+            *client = Some(connected);
         }
+        answer
+    };
+    match known.map(&mut ask) {
+        // None is connected, or the daemon was restarted since the last question.
+        None | Some(Err(ClientError::Closed | ClientError::Io(_))) => ask(Client::connect(discovery)?),
+        Some(answer) => answer,
     }
 }
 
 /// Keeps in touch with the daemon: says when it answers, what it tells, and when it is away.
-pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> std::io::Result<()> {
+pub(super) fn news(discovery: Discovery, overrides: Overrides, to: Sender<Input>) -> std::io::Result<()> {
     spawn("news", to, move |to| {
         let mut patience = LOOKS.0;
         let mut said = None;
@@ -141,7 +135,7 @@ pub(super) fn news(discovery: Discovery, missed: Missed, to: Sender<Input>) -> s
                 said = None;
             });
             let Err(why) = told else { return };
-            let why = missed.explain(&why);
+            let why = explained(&why, &overrides);
             if said.as_ref() != Some(&why) && to.send(Input::Away(why.clone())).is_err() {
                 return;
             }

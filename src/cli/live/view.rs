@@ -12,7 +12,7 @@ use ratatui::widgets::Paragraph;
 
 use super::keys::HELP;
 use super::state::{Link, Measures, Pane, State};
-use crate::cli::print::{age, columns, cut, cut_front, millis, padded, printable, wrap};
+use crate::cli::print::{age, columns, cut, cut_front, headings, millis, padded, printable, wrap};
 
 use passage::{excerpt, preview};
 use protocol::hit::Hit;
@@ -205,7 +205,7 @@ fn list(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, me
 
 /// A hit in `rows` lines: title and headings; where and when; the passage.
 fn entry(hit: &Hit, rows: usize, width: usize, vault: bool, theme: Theme, now: i64) -> Vec<Line<'static>> {
-    let (title, below) = words::headings(hit, width);
+    let (title, below) = headings(&hit.title, &hit.heading_path, width);
     let mut lines = vec![Line::from(vec![Span::styled(title, BOLD), Span::raw(below)])];
     if rows >= 3 {
         let when = format!("  {}{}", age(now, hit.mtime), if hit.stale { " changed" } else { "" });
@@ -247,7 +247,6 @@ fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures:
     measures.preview_page = page;
     measures.preview_rows = rows.lines.len();
     measures.preview_top = top;
-    measures.preview_shown = true;
     let shown: Vec<Line> = rows.lines.into_iter().skip(top).take(page).collect();
     frame.render_widget(Paragraph::new(shown), area);
 }

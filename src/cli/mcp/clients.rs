@@ -7,12 +7,17 @@ use serde_json::{Value, json};
 use super::edit::Refusal;
 use super::{NAME, edit, tables};
 
-/// How an assistant's file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Json,
-    Toml,
+/// How an assistant's file is written: what reads and edits the entry of a name in a section of it.
+#[derive(Clone, Copy, Debug)]
+struct Format {
+    with_entry: fn(&str, &str, &str, &Value) -> Result<Option<String>, Refusal>,
+    without_entry: fn(&str, &str, &str) -> Result<Option<String>, Refusal>,
+    entry: fn(&str, &str, &str) -> Option<String>,
 }
+
+const JSON: Format = Format { with_entry: edit::with_entry, without_entry: edit::without_entry, entry: edit::entry };
+const TOML: Format =
+    Format { with_entry: tables::with_entry, without_entry: tables::without_entry, entry: tables::entry };
 
 /// An assistant's program.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +47,9 @@ pub(super) const ALL: &[Client] = &[
         name: "claude",
         title: "Claude Code",
         section: "mcpServers",
-        format: Format::Json,
+        format: JSON,
         typed: true,
-        files: [".claude.json", ".claude.json", ".claude.json"],
+        files: [".claude.json"; 3],
         documented: true,
         then: "Start a new session. (`claude mcp add --scope user` writes the same entry.)",
     },
@@ -52,7 +57,7 @@ pub(super) const ALL: &[Client] = &[
         name: "claude-desktop",
         title: "Claude Desktop",
         section: "mcpServers",
-        format: Format::Json,
+        format: JSON,
         typed: false,
         files: [
             "Library/Application Support/Claude/claude_desktop_config.json",
@@ -66,9 +71,9 @@ pub(super) const ALL: &[Client] = &[
         name: "codex",
         title: "Codex",
         section: "mcp_servers",
-        format: Format::Toml,
+        format: TOML,
         typed: false,
-        files: [".codex/config.toml", ".codex/config.toml", ".codex/config.toml"],
+        files: [".codex/config.toml"; 3],
         documented: true,
         then: "Start a new session. (`codex mcp add` writes the same entry.)",
     },
@@ -76,9 +81,9 @@ pub(super) const ALL: &[Client] = &[
         name: "cursor",
         title: "Cursor",
         section: "mcpServers",
-        format: Format::Json,
+        format: JSON,
         typed: false,
-        files: [".cursor/mcp.json", ".cursor/mcp.json", ".cursor/mcp.json"],
+        files: [".cursor/mcp.json"; 3],
         documented: true,
         then: "Its settings list the server under MCP; switch it on there if it is not.",
     },
@@ -86,7 +91,7 @@ pub(super) const ALL: &[Client] = &[
         name: "vscode",
         title: "Visual Studio Code",
         section: "servers",
-        format: Format::Json,
+        format: JSON,
         typed: true,
         files: [
             "Library/Application Support/Code/User/mcp.json",
@@ -100,7 +105,7 @@ pub(super) const ALL: &[Client] = &[
         name: "zed",
         title: "Zed",
         section: "context_servers",
-        format: Format::Json,
+        format: JSON,
         typed: false,
         files: [".config/zed/settings.json", "AppData/Roaming/Zed/settings.json", ".config/zed/settings.json"],
         documented: true,
@@ -110,13 +115,9 @@ pub(super) const ALL: &[Client] = &[
         name: "windsurf",
         title: "Windsurf",
         section: "mcpServers",
-        format: Format::Json,
+        format: JSON,
         typed: false,
-        files: [
-            ".codeium/windsurf/mcp_config.json",
-            ".codeium/windsurf/mcp_config.json",
-            ".codeium/windsurf/mcp_config.json",
-        ],
+        files: [".codeium/windsurf/mcp_config.json"; 3],
         documented: false,
         then: RESTART,
     },
@@ -124,9 +125,9 @@ pub(super) const ALL: &[Client] = &[
         name: "gemini",
         title: "Gemini CLI",
         section: "mcpServers",
-        format: Format::Json,
+        format: JSON,
         typed: false,
-        files: [".gemini/settings.json", ".gemini/settings.json", ".gemini/settings.json"],
+        files: [".gemini/settings.json"; 3],
         documented: true,
         then: RESTART,
     },
@@ -166,34 +167,22 @@ impl Client {
 
     /// Its file with the entry; `None` if it has it already.
     pub(super) fn with_entry(&self, text: &str, entry: &Value) -> Result<Option<String>, Refusal> {
-        match self.format {
-            Format::Json => edit::with_entry(text, self.section, NAME, entry),
-            Format::Toml => tables::with_entry(text, self.section, NAME, entry),
-        }
+        (self.format.with_entry)(text, self.section, NAME, entry)
     }
 
     /// Its file without the entry; `None` if there is none.
     pub(super) fn without_entry(&self, text: &str) -> Result<Option<String>, Refusal> {
-        match self.format {
-            Format::Json => edit::without_entry(text, self.section, NAME),
-            Format::Toml => tables::without_entry(text, self.section, NAME),
-        }
+        (self.format.without_entry)(text, self.section, NAME)
     }
 
     /// The entry that its file has.
     pub(super) fn entered(&self, text: &str) -> Option<String> {
-        match self.format {
-            Format::Json => edit::entry(text, self.section, NAME),
-            Format::Toml => tables::entry(text, self.section, NAME),
-        }
+        (self.format.entry)(text, self.section, NAME)
     }
 
     /// The text that a user pastes by hand.
     pub(super) fn snippet(&self, entry: &Value) -> String {
-        match self.format {
-            Format::Json => serde_json::to_string_pretty(&json!({ self.section: { NAME: entry } })).unwrap_or_default(),
-            Format::Toml => self.with_entry("", entry).ok().flatten().unwrap_or_default().trim_end().to_owned(),
-        }
+        self.with_entry("", entry).ok().flatten().unwrap_or_default().trim_end().to_owned()
     }
 }
 

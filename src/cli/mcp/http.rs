@@ -23,7 +23,7 @@ const LEAST_TOKEN: usize = 16;
 
 pub(super) fn serve(typed: &str, args: &Mcp, session: &Session) -> Result<u8, CliFailure> {
     let address = address(typed)?;
-    let (discovery, _) = session.discovery();
+    let discovery = session.discovery();
     let (token, place) = token(args.token_file.as_deref(), &discovery.data_dir)?;
     let door = Door { address, token, names: args.host.clone() };
     let ready = |address: SocketAddr| {

@@ -22,7 +22,7 @@ pub(super) fn with_entry(text: &str, section: &str, name: &str, entry: &Value) -
     let mut changed = OF_HTTP.iter().filter(|key| known.remove(key).is_some()).count() > 0;
     for (key, value) in entry.as_object().into_iter().flatten() {
         if known.get(key).and_then(json).as_ref() != Some(value) {
-            known.insert(key, Item::Value(toml(value)));
+            toml_text::set(known, key, toml(value));
             changed = true;
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn entry(text: &str, section: &str, name: &str) -> Option<String> {
 }
 
 fn parsed(text: &str) -> Result<DocumentMut, Refusal> {
-    toml_text::parsed(text).map_err(|(line, why)| Refusal::NotToml(format!("line {line}: {why}")))
+    toml_text::parsed(text).map_err(Refusal::NotToml)
 }
 
 fn no_table(name: &str) -> Refusal {

@@ -49,27 +49,23 @@ pub(super) fn run(args: &AddModel, session: &mut Session) -> Result<u8, CliFailu
     let mut told = json!({ "model": as_json(&model, &loaded), "added": new });
     if args.no_config {
         told["config"] = json!({ "file": file, "written": false, "lines": setting.lines() });
-        if session.globals.json {
-            session.json(told)?;
-        } else {
-            session.say(format!("To use it, put this into {}:", shown(&file)));
-            session.out.text(&setting.lines())?;
-        }
+        session.say(format!("To use it, put this into {}:", shown(&file)));
+        session.print(told, |out| out.text(&setting.lines()))?;
         return Ok(exit::OK);
     }
     let Some(written) = configure(&file, &setting, args.yes, session)? else {
-        session.say("The configuration stays as it is; the model stays here.");
-        return Ok(exit::OK);
+        told["config"] = json!({ "file": file, "written": false });
+        return session.done(told, "The configuration stays as it is; the model stays here.");
     };
     let reloaded = reload(session);
     if session.globals.json {
         told["config"] = json!({ "file": file, "written": written });
-        told["reloaded"] = reloaded.clone().map_or(Value::Null, |problem| problem.is_none().into());
+        told["reloaded"] = if reloaded == Ok(false) { Value::Null } else { reloaded.is_ok().into() };
         session.json(told)?;
     } else {
-        next(kind, reloaded.as_ref(), session);
+        next(kind, &reloaded, session);
     }
-    Ok(if matches!(reloaded, Some(Some(_))) { exit::NOTHING } else { exit::OK })
+    Ok(if reloaded.is_ok() { exit::OK } else { exit::NOTHING })
 }
 
 /// Downloads or copies the model, with a bar for its weights.
@@ -105,7 +101,7 @@ fn progress(bar: &ProgressBar, name: &str, here: u64, all: Option<u64>) {
         } else {
             "{spinner} {bytes}  {bytes_per_sec}  {msg}"
         };
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(jobs::style(template));
         bar.set_message(name.to_owned());
         bar.reset_elapsed();
     }
@@ -180,26 +176,24 @@ fn configure(file: &Path, setting: &Setting, yes: bool, session: &mut Session) -
     Ok(Some(true))
 }
 
-/// Makes a running daemon read the configuration again: `None` if none runs, else the problem that prevents it, if
-/// there is one.
-fn reload(session: &Session) -> Option<Option<String>> {
-    let asked = session.running().transpose()?.and_then(|mut client| Ok(client.call(&ReloadRequest {})?));
-    Some(match asked {
-        Ok(Problems { problems, .. }) => problems.first().map(ToString::to_string),
-        Err(CliFailure::Said { message, .. }) => Some(message),
-        Err(CliFailure::Quiet) => None,
-    })
+/// Makes a running daemon read the configuration again; `false` if none runs. The error is what prevents it.
+fn reload(session: &Session) -> Result<bool, String> {
+    let asked = session.running().transpose().map(|client| Ok(client?.call(&ReloadRequest {})?));
+    match asked {
+        None => Ok(false),
+        Some(Ok(Problems { problems, .. })) => problems.first().map_or(Ok(true), |problem| Err(problem.to_string())),
+        Some(Err(CliFailure::Said { message, .. })) => Err(message),
+        Some(Err(CliFailure::Quiet)) => Ok(true),
+    }
 }
 
 /// What the user can type now.
-fn next(kind: ModelKind, reloaded: Option<&Option<String>>, session: &Session) {
-    match reloaded {
-        Some(Some(problem)) => {
-            session.say(format!("The daemon goes on as before: {}; start it again.", printable(problem)));
-        }
-        Some(None) => session.say("The daemon has read its configuration again."),
-        None => session.say(format!("No daemon runs; {} starts one.", bold("situated run"))),
-    }
+fn next(kind: ModelKind, reloaded: &Result<bool, String>, session: &Session) {
+    session.say(match reloaded {
+        Err(problem) => format!("The daemon goes on as before: {}; start it again.", printable(problem)),
+        Ok(true) => "The daemon has read its configuration again.".to_owned(),
+        Ok(false) => format!("No daemon runs; {} starts one.", bold("situated run")),
+    });
     session.say(match kind {
         ModelKind::CrossEncoder => {
             format!("Now:  {}   {}", bold("situated search --rerank \"…\""), dim("it judges the best passages anew"))

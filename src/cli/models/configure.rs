@@ -1,6 +1,6 @@
 //! Puts a model's name into the configuration: values change; comments, order and everything else stay. Pure.
 
-use toml_edit::{Item, Table, value};
+use toml_edit::{Item, Table};
 
 use crate::cli::toml_text;
 use crate::daemon::config::{Loaded, ValueOrigin, quoted};
@@ -71,7 +71,7 @@ impl Setting {
 /// # Errors
 /// It is not TOML, or the section is not a table.
 pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, String> {
-    let mut document = toml_text::parsed(text).map_err(|(line, why)| format!("line {line} is wrong: {why}"))?;
+    let mut document = toml_text::parsed(text)?;
     let no_table = || format!("`{}` in it is no table", setting.section);
     let section = document.entry(setting.section).or_insert_with(|| Item::Table(Table::new()));
     let section = section.as_table_like_mut().ok_or_else(no_table)?;
@@ -86,19 +86,7 @@ pub(super) fn named_in(text: &str, setting: &Setting) -> Result<Option<Named>, S
             Some(known) => format!("{line}   (now {known})"),
             None => line,
         });
-        match section.get_mut(key).and_then(Item::as_value_mut) {
-            // A comment behind the value stays.
-            Some(known) => {
-                let mut decor = known.decor().clone();
-                let comment = decor.suffix().and_then(|suffix| suffix.as_str()).is_some_and(|text| text.contains('#'));
-                if !comment {
-                    decor.set_suffix("");
-                }
-                *known = text.as_str().into();
-                *known.decor_mut() = decor;
-            }
-            None => drop(section.insert(key, value(text.as_str()))),
-        }
+        toml_text::set(section, key, text.as_str());
     }
     if changes.is_empty() {
         return Ok(None);

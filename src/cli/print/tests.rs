@@ -47,13 +47,13 @@ fn wrapping() {
 fn links_where_they_are_wanted() {
     let linked = format!("{}  {}", link("file://h/a", &cyan("a.md")), dim("2 h"));
     for (when, expected) in [
-        (Hyperlinks::Auto, "a.md  2 h\n"),
-        (Hyperlinks::Never, "a.md  2 h\n"),
-        (Hyperlinks::Always, "\u{1b}]8;;file://h/a\u{1b}\\a.md\u{1b}]8;;\u{1b}\\  2 h\n"),
+        (Styling::Auto, "a.md  2 h\n"),
+        (Styling::Never, "a.md  2 h\n"),
+        (Styling::Always, "\u{1b}]8;;file://h/a\u{1b}\\a.md\u{1b}]8;;\u{1b}\\  2 h\n"),
     ] {
         let page = super::super::search::tests::Page::default();
         let mut out = Out::to(page.clone(), 80);
-        assert_eq!(out.links(when), when == Hyperlinks::Always);
+        assert_eq!(out.links(when), when == Styling::Always);
         out.line(&linked).unwrap();
         assert_eq!(page.text(), expected, "{when:?}");
     }
@@ -89,6 +89,11 @@ fn marks_are_not_trusted() {
 fn said_by_people() {
     assert_eq!((grouped(1_234_567), grouped(999)), ("1,234,567".to_owned(), "999".to_owned()));
     assert_eq!((counted(1, "note"), counted(0, "note")), ("1 note".to_owned(), "0 notes".to_owned()));
+    assert_eq!(
+        ["query", "day", "watch", "copy"].map(|noun| counted(2, noun)),
+        ["2 queries", "2 days", "2 watches", "2 copies"]
+    );
+    assert_eq!(counted(1, "query"), "1 query");
     assert_eq!((millis(4.23), millis(65_000.0)), ("4.2 ms".to_owned(), "1 min 5 s".to_owned()));
     assert_eq!((age(100, 90), age(10_000, 0), age(0, 50)), ("now".to_owned(), "2 h".to_owned(), "now".to_owned()));
 }

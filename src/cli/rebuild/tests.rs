@@ -28,12 +28,12 @@ fn an_estimate_says_work_money_time_and_where_to() {
     assert_eq!(
         plain,
         "anthropic own writes contexts for 3,350 chunks of 670 notes in 671 calls: 1,200,000 tokens read, 230,000 \
-         written.\nAbout $0.235 (prices of 2026-11-12), about 7 min.\nLeaves this machine: text of notes, to \
+         written; about $0.235 (prices of 2026-11-12), about 7 min.\nLeaves this machine: text of notes, to \
          api.example.com"
     );
     let unknown = Estimate { micro_dollars: None, price_as_of: None, ..estimate.clone() };
     let said = taken(&unknown, true, &status);
-    assert!(said.contains("Price unknown: 1,430,000 tokens") && !said.contains('$'), "{said}");
+    assert!(said.contains("price unknown: 1,430,000 tokens") && !said.contains('$'), "{said}");
     assert!(said.contains("may take the provider a day"), "{said}");
     assert!(taken(&Estimate { chunks: 0, ..estimate }, false, &status).contains("costs nothing"));
 }

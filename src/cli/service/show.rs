@@ -3,13 +3,12 @@
 use serde_json::json;
 
 use super::super::exit;
-use super::super::print::{Out, age, bold, dim, green, now, red, shown, yellow};
+use super::super::print::{Out, ago, bold, dim, green, now, red, shown, yellow};
 use super::super::session::{CliFailure, Session, safe};
 use super::places;
 use crate::service::control;
 use crate::service::inspect::{Inspection, inspect};
-use crate::service::logs;
-use crate::service::logs::LogPlace;
+use crate::service::logs::{self, LogPlace};
 use crate::service::wanted::network;
 
 /// Columns of the names.
@@ -17,7 +16,7 @@ const COLUMN: usize = 10;
 
 pub(super) fn status(session: &mut Session) -> Result<u8, CliFailure> {
     let found = inspect();
-    let (discovery, _) = session.discovery();
+    let discovery = session.discovery();
     let daemon = control::ask(&discovery);
     let log = places().ok().and_then(|places| logs::find(&places, &discovery.data_dir));
     let code = if found.running { exit::OK } else { exit::NOT_RUNNING };
@@ -54,10 +53,7 @@ fn print(
             (red("●"), "masked: `systemctl --user unmask situated` allows it".to_owned())
         }
         Inspection { running: true, .. } => {
-            let since = found.since.map_or(String::new(), |since| match age(now, since).as_str() {
-                "now" => " since a moment ago".to_owned(),
-                age => format!(" since {age} ago"),
-            });
+            let since = found.since.map_or(String::new(), |since| format!(" since {}", ago(now, since)));
             let pid = found.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
             let quiet = if answers { "" } else { ", but it does not answer yet" };
             (if answers { green("●") } else { yellow("●") }, format!("running{since}{pid}{quiet}"))

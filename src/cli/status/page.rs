@@ -5,8 +5,8 @@ use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::rows::{Light, Row, Rows};
-use crate::cli::doctor::{Check, Level};
+use super::rows::{Row, Rows};
+use crate::cli::doctor::Check;
 use crate::cli::print::{printable, shown};
 use crate::cli::replace;
 use crate::cli::session::{CliFailure, Session};
@@ -26,11 +26,6 @@ code{font-size:.9em}
 
 /// The page.
 pub(super) fn page(rows: &Rows, findings: &[Check]) -> String {
-    let light = match rows.light {
-        Light::Green => "green",
-        Light::Yellow => "yellow",
-        Light::Red => "red",
-    };
     let now = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M").to_string();
     let page = html! {
         (DOCTYPE)
@@ -43,7 +38,7 @@ pub(super) fn page(rows: &Rows, findings: &[Check]) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                h1 { span class=(light) { "● " } (rows.health) }
+                h1 { span class=(rows.light.sign().class) { "● " } (rows.health) }
                 p class="soft" { "As it was on " (now) "." }
                 table { @for part in rows.lines.split(|row| *row == Row::Gap) { tbody { @for row in part { (line(row)) } } } }
                 h2 { "What was looked at" }
@@ -68,15 +63,10 @@ fn line(row: &Row) -> Markup {
 }
 
 fn finding(check: &Check) -> Markup {
-    let (class, mark) = match check.level {
-        Level::Ok => ("green", "✓"),
-        Level::Note => ("soft", "·"),
-        Level::Warn => ("yellow", "!"),
-        Level::Fail => ("red", "✗"),
-    };
+    let sign = check.level.sign();
     html! {
         tr {
-            th { span class=(class) { (mark) } " " (check.id) }
+            th { span class=(sign.class) { (sign.mark) } " " (check.id) }
             td {
                 (printable(&check.finding))
                 @if let Some(evidence) = &check.evidence { div class="soft" { (printable(evidence)) } }

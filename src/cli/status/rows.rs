@@ -1,18 +1,10 @@
 //! The lines of a status screen, independent of where they are shown: on a terminal, or on a page.
 
-use crate::cli::print::{Out, bold, dim, green, red, yellow};
+use crate::cli::doctor::Level;
+use crate::cli::print::{Out, bold, dim, yellow};
 
 /// Columns of a line's name.
 const COLUMN: usize = 10;
-
-/// How the daemon is, at a glance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Light {
-    #[default]
-    Green,
-    Yellow,
-    Red,
-}
 
 /// One line; `name` is what it is about, empty if it is the same as above.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,15 +32,21 @@ pub(super) enum Row {
 }
 
 /// The lines, from top to bottom.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rows {
-    pub(super) light: Light,
+    /// How the daemon is, at a glance.
+    pub(super) light: Level,
     /// The first line, in a few words.
     pub(super) health: String,
     pub(super) lines: Vec<Row>,
 }
 
 impl Rows {
+    /// None below the first.
+    pub(super) fn new(light: Level, health: impl Into<String>) -> Self {
+        Rows { light, health: health.into(), lines: Vec::new() }
+    }
+
     pub(super) fn gap(&mut self) {
         self.lines.push(Row::Gap);
     }
@@ -71,12 +69,7 @@ impl Rows {
 
     /// Shows them on a terminal.
     pub(super) fn print(&self, out: &mut Out) -> std::io::Result<()> {
-        let dot = match self.light {
-            Light::Green => green("●"),
-            Light::Yellow => yellow("●"),
-            Light::Red => red("●"),
-        };
-        out.line(format!("{dot} {}", bold(&self.health)))?;
+        out.line(format!("{} {}", (self.light.sign().paint)("●"), bold(&self.health)))?;
         self.lines.iter().try_for_each(|row| match row {
             Row::Gap => out.line(""),
             Row::Plain { name, value } => out.row("  ", name, COLUMN, value),

@@ -100,7 +100,7 @@ fn contexts_of_a_model_are_told_in_words() {
     for expected in [
         "contexts anthropic own it is to write 5,678 contexts; 12 wait for it",
         "nothing is asked at present: today's budget is used up",
-        "1,234 contexts are older than the model, the prompt or the last rebuild; new ones would cost about $0.42 \
+        "1,234 contexts are older than the model, the prompt or the last rebuild; new ones: about $0.42 \
          (prices of 2026-11-12): `situated contexts start --replace`",
         "3 chunks wait for the next sync: the text has become another than its context was written for, or the model \
          has not been asked yet; `situated sync --since all` asks now",
@@ -149,7 +149,7 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
     let vault = VaultStatus { notes: 0, chunks: 0, skipped_total: 0, last_change: None, ..status().vaults.remove(0) };
     let empty = Status { vaults: vec![vault], problems: Vec::new(), ..status() };
     let said = rows(&report(empty.clone()), 100);
-    assert_eq!((said.light, said.health.as_str()), (Light::Yellow, "up to date, and there is no note"));
+    assert_eq!((said.light, said.health.as_str()), (Level::Warn, "up to date, and there is no note"));
     let told = shown(&empty, 100);
     assert!(told.contains("is this the right folder") && !told.contains("not indexed yet"), "{told}");
     // What was found could not be kept: that says nothing about the folder.
@@ -158,7 +158,7 @@ fn a_vault_without_notes_is_nothing_to_be_content_with() {
     assert!(!shown(&full, 100).contains("is this the right folder"));
     let looking = Status { state: RunState::Indexing, ..empty };
     assert!(!shown(&looking, 100).contains("is this the right folder"));
-    assert_eq!(rows(&report(looking), 100).light, Light::Green);
+    assert_eq!(rows(&report(looking), 100).light, Level::Ok);
 }
 
 #[test]

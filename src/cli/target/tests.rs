@@ -4,6 +4,11 @@ fn said(scope: &Scope) -> (Option<&str>, Option<&str>) {
     (scope.vault.as_deref(), scope.path.as_deref())
 }
 
+fn from(here: &Path, vaults: &[(&str, &Path)]) -> Served {
+    let vaults = vaults.iter().map(|(name, folder)| ((*name).to_owned(), (*folder).to_owned()));
+    Served { here: here.to_owned(), ..Served::new(vaults) }
+}
+
 #[test]
 fn what_is_meant() {
     let dir = tempfile::tempdir().unwrap();
@@ -12,9 +17,8 @@ fn what_is_meant() {
     std::fs::write(notes.join("Projects/Plan.md"), "x").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(&notes, dir.path().join("link")).unwrap();
-    let vaults = [VaultInfo { name: "work".into(), path: notes.clone(), default: true }];
-    let scope =
-        |what: &str, here: &Path| scope(Some(Path::new(what)), None, &vaults, here, |_| panic!("a path: {what}"));
+    let served = |here: &Path| from(here, &[("work", &notes)]);
+    let scope = |what: &str, here: &Path| served(here).scope(Some(Path::new(what)), None, |_| panic!("a path: {what}"));
 
     std::fs::create_dir(notes.join("Notes")).unwrap();
     std::fs::write(notes.join("Notes/Deep.md"), "x").unwrap();
@@ -32,7 +36,35 @@ fn what_is_meant() {
     assert_eq!(said(&scope("Projects/Plan.md:12", Path::new("/"))), (None, Some("Projects/Plan.md")));
     assert_eq!(said(&scope("Plan.md:12", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
     assert_eq!(said(&scope(notes.to_str().unwrap(), Path::new("/"))), (Some("work"), None));
-    assert_eq!(said(&path(Path::new("a.md"), Some("v"), &vaults, &notes)), (Some("v"), Some("a.md")));
+    assert_eq!(said(&served(&notes).path(Path::new("a.md"), Some("v"))), (Some("v"), Some("a.md")));
+}
+
+#[test]
+fn what_is_there_is_meant_before_what_is_nearly_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let (work, mine) = (dir.path().join("w"), dir.path().join("m"));
+    std::fs::create_dir_all(work.join("mine")).unwrap();
+    std::fs::create_dir_all(&mine).unwrap();
+    std::fs::write(work.join("A.md"), "x").unwrap();
+    let meant = |what: &str, vault: Option<&str>, here: &Path| {
+        let served = from(here, &[("Work", &work), ("Mine", &mine)]);
+        let scope = served.scope(Some(Path::new(what)), vault, |_| false);
+        (scope.vault, scope.path)
+    };
+    let is = |vault: Option<&str>, path: Option<&str>| (vault.map(str::to_owned), path.map(str::to_owned));
+    assert_eq!(meant("work", None, dir.path()), is(Some("Work"), None));
+    assert_eq!(meant("Work/", None, dir.path()), is(Some("Work"), None));
+    assert_eq!(meant("mine", None, dir.path()), is(None, Some("mine")), "a folder in a vault");
+    assert_eq!(meant("mine", None, &work), is(Some("Work"), Some("mine")), "a folder here");
+    assert_eq!(meant("Mine", None, &work), is(Some("Mine"), None), "its very name");
+    assert_eq!(meant("Work", Some("Mine"), dir.path()), is(Some("Mine"), Some("Work")));
+    assert_eq!(meant("Work: A.md", None, dir.path()), is(Some("Work"), Some("A.md")));
+    assert_eq!(meant("Work: B.md", None, dir.path()), is(None, Some("Work: B.md")));
+    assert_eq!(meant("[[A]]", None, &work), is(None, Some("[[A]]")));
+    assert_eq!(meant("A", None, &work), is(None, Some("A")), "a name");
+    assert_eq!(meant("A.md", None, &work), is(Some("Work"), Some("A.md")));
+    assert_eq!(meant("A.md", None, dir.path()), is(None, Some("A.md")), "as printed");
+    assert_eq!(meant("Gone/B.md", None, dir.path()), is(None, Some("Gone/B.md")));
 }
 
 #[test]
@@ -40,9 +72,9 @@ fn line_suffix() {
     let dir = tempfile::tempdir().unwrap();
     let vault = dir.path().join("vault");
     std::fs::create_dir_all(&vault).unwrap();
-    let vaults = [VaultInfo { name: "work".into(), path: vault.clone(), default: true }];
     let without = |what: &str| {
-        let (path, lines) = without_lines(Path::new(what), &vaults, dir.path(), |name| name == "John 3:16");
+        let served = from(dir.path(), &[("work", &vault)]);
+        let (path, lines) = served.without_lines(Path::new(what), |name| name == "John 3:16");
         (path.to_str().unwrap().to_owned(), lines)
     };
     for (what, path, lines) in [

@@ -46,22 +46,13 @@ pub(super) fn removed(text: &str, at: usize) -> Result<String, String> {
 /// As [`removed`].
 pub(super) fn renamed(text: &str, at: usize, name: &str) -> Result<String, String> {
     edited(text, |document| {
-        let table = tables(document)?.get_mut(at).ok_or_else(nowhere)?;
-        match table.get_mut("name").and_then(Item::as_value_mut) {
-            Some(known) => {
-                // A comment behind the value stays.
-                let decor = known.decor().clone();
-                *known = name.into();
-                *known.decor_mut() = decor;
-            }
-            None => drop(table.insert("name", value(name))),
-        }
+        toml_text::set(tables(document)?.get_mut(at).ok_or_else(nowhere)?, "name", name);
         Ok(())
     })
 }
 
 fn edited(text: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<String, String> {
-    let mut document = toml_text::parsed(text).map_err(|(line, why)| format!("line {line} is wrong: {why}"))?;
+    let mut document = toml_text::parsed(text)?;
     edit(&mut document)?;
     Ok(toml_text::written(text, &document))
 }

@@ -26,9 +26,9 @@ use std::time::Duration;
 
 use context::settings::KeyConfig;
 use engine::settings::Settings;
-use index::search::rerank::RerankProvider;
 use note::{Private, VaultPath};
 use protocol::daemon::Problem;
+use provider::Whose;
 use vault::settings::VaultConfig;
 
 pub use layers::config_file;
@@ -76,6 +76,25 @@ impl Default for ServeConfig {
     }
 }
 
+/// A provider that the configuration has asked over HTTP.
+#[derive(Clone, Debug)]
+pub struct AskedProvider<'a> {
+    /// The section that names it: `context`, `generation.NAME`, `embed`, `rerank`.
+    pub section: String,
+    /// Its name.
+    pub name: &'static str,
+    /// Where its key is.
+    pub key: &'a KeyConfig,
+    /// Which keys it takes.
+    pub whose: Whose,
+}
+
+impl<'a> AskedProvider<'a> {
+    fn new(section: String, name: &'static str, key: &'a KeyConfig, whose: impl Into<Whose>) -> Self {
+        AskedProvider { section, name, key, whose: whose.into() }
+    }
+}
+
 impl Config {
     /// Default settings for these vaults, with the data in `data_dir`.
     pub fn new(data_dir: impl Into<PathBuf>, vaults: Vec<VaultConfig>) -> Self {
@@ -89,19 +108,23 @@ impl Config {
         settings
     }
 
+    /// The providers that are asked over HTTP. (Only `situated models add` downloads a cross-encoder.)
+    pub fn providers(&self) -> impl Iterator<Item = AskedProvider<'_>> {
+        let Settings { context, generations, embed, rerank, .. } = &self.engine;
+        let generations = generations.iter().map(|(name, generation)| (format!("generation.{name}"), generation));
+        let contexts = std::iter::once(("context".to_owned(), context)).chain(generations);
+        let contexts =
+            contexts.map(|(section, of)| AskedProvider::new(section, of.provider.name(), &of.key, of.provider));
+        let embed = AskedProvider::new("embed".to_owned(), embed.provider.name(), &embed.key, embed.provider);
+        let rerank = AskedProvider::new("rerank".to_owned(), rerank.provider.name(), &rerank.key, rerank.provider);
+        contexts.chain([embed, rerank]).filter(|asked| asked.whose.is_asked())
+    }
+
     /// The sections that name something that is asked over HTTP, each with its provider.
     pub fn over_http(&self) -> Vec<String> {
-        let Settings { context, generations, embed, rerank, teams, .. } = &self.engine;
-        let context = context.costs().then(|| format!("[context] {}", context.provider.name()));
-        let generations = generations.iter().filter(|(_, generation)| generation.costs());
-        let generations =
-            generations.map(|(name, generation)| format!("[generation.{name}] {}", generation.provider.name()));
-        let embed = embed.provider.is_remote().then(|| format!("[embed] {}", embed.provider.name()));
-        // Only `situated models add` downloads a cross-encoder that is not here.
-        let here = matches!(rerank.provider, RerankProvider::None | RerankProvider::Transformer);
-        let rerank = (!here).then(|| format!("[rerank] {}", rerank.provider.name()));
-        let teams = teams.keys().map(|name| format!("[team.{name}]"));
-        context.into_iter().chain(generations).chain(embed).chain(rerank).chain(teams).collect()
+        let providers = self.providers().map(|asked| format!("[{}] {}", asked.section, asked.name));
+        let teams = self.engine.teams.keys().map(|name| format!("[team.{name}]"));
+        providers.chain(teams).collect()
     }
 
     /// The places of the keys of all providers and teams.

@@ -3,7 +3,6 @@
 
 mod memory;
 pub mod power;
-mod replace;
 pub mod sandbox;
 mod threads;
 
@@ -11,7 +10,6 @@ mod threads;
 pub(crate) use memory::keep_memory;
 pub use memory::{MemoryLimits, give_memory_back, tune_allocator};
 pub use platform::process::{resident_bytes, unbacked_bytes};
-pub(crate) use replace::replace;
 pub use threads::background_thread;
 
 /// The service manager that restarts this process when it fails: `systemd`, `launchd` or `none`.

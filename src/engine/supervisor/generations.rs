@@ -56,7 +56,7 @@ pub(super) fn built(config: &Settings, vault: &VaultConfig, answering: &str) -> 
 /// Remembers which generation answers.
 fn remember_active(dir: &Path, generation: &str) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    crate::host::replace(dir, ACTIVE, format!("{generation}\n").as_bytes())
+    platform::files::replace(&dir.join(ACTIVE), format!("{generation}\n").as_bytes(), 0o600)
 }
 
 /// The refusal to build or remove the generation that answers.

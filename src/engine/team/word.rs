@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use crate::host::replace;
 use note::fingerprint::Fields;
 use platform::files::FileId;
 
@@ -60,7 +59,8 @@ pub(super) fn word(data_dir: &Path) -> io::Result<String> {
         }
     };
     let Place { machine, path, inode } = here;
-    replace(data_dir, WORD, format!("{word}\n{machine}\n{path}\n{inode}\n").as_bytes())?;
+    let text = format!("{word}\n{machine}\n{path}\n{inode}\n");
+    platform::files::replace(&data_dir.join(WORD), text.as_bytes(), 0o600)?;
     Ok(word)
 }
 

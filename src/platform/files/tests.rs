@@ -103,3 +103,21 @@ fn rights_of_others_are_taken() {
     assert_eq!((close(), close()), (true, false));
     assert_eq!(mode(&std::fs::metadata(&path).unwrap()), 0o600);
 }
+
+#[test]
+fn a_file_is_replaced_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    // What an earlier process left is written over.
+    std::fs::write(dir.path().join("file.new"), "longer than the text").unwrap();
+    for (text, wanted) in [("one", 0o600), ("two", 0o644)] {
+        replace(&path, text.as_bytes(), wanted).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert!(cfg!(windows) || mode(&path.metadata().unwrap()) & 0o777 == wanted);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+    let folder = dir.path().join("folder");
+    std::fs::create_dir_all(folder.join("full")).unwrap();
+    assert!(replace(&folder, b"a file cannot take its place", 0o600).is_err());
+    assert!(folder.join("full").is_dir() && !dir.path().join("folder.new").exists());
+}

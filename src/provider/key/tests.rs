@@ -265,3 +265,42 @@ fn a_key_of_another_section_is_its_own() {
     assert_eq!(look(&by_command("echo one two"), &[]).unwrap_err().matches("rerank.key_command").count(), 1);
     assert_eq!(look(&by_command("echo by-command"), &[]), Ok(Some("by-command".to_owned())));
 }
+
+#[test]
+fn the_place_of_a_key_is_said_and_never_the_key() {
+    let dir = TempDir::new().unwrap();
+    let by_credential = || KeyConfig { credential: Some("mine".to_owned()), ..KeyConfig::default() };
+    fs::write(dir.path().join("mine"), "sk-secret").unwrap();
+    let handed = [("CREDENTIALS_DIRECTORY", dir.path().to_str().unwrap())];
+    let aws = [("AWS_ACCESS_KEY_ID", "sk-secret"), ("AWS_SECRET_ACCESS_KEY", "sk-secret")];
+    let none = KeyConfig::default;
+    let both = KeyConfig { command: Some("pass x".to_owned()), ..by_file(file(&dir, b"sk-secret", 0o600)) };
+    let (context, bedrock): (Whose, Whose) = (Provider::Anthropic.into(), Provider::Bedrock.into());
+    let embed: Whose = EmbedProvider::Cohere.into();
+    type Case<'a> = (Whose, KeyConfig, &'a [(&'a str, &'a str)], Option<bool>, &'a str);
+    let table: [Case; 12] = [
+        (context, both, &[], Some(true), "the file "),
+        (Provider::OpenAi.into(), by_file(dir.path().join("none")), &[], Some(false), "none"),
+        (context, by_command("echo sk-secret"), &[], None, "context.key_command"),
+        (embed, by_command("echo sk-secret"), &[], None, "embed.key_command"),
+        (context, by_credential(), &[], None, "the systemd credential `mine`"),
+        (context, by_credential(), &handed, Some(true), "the systemd credential `mine`"),
+        (embed, none(), &[("CO_API_KEY", ""), ("COHERE_API_KEY", "sk-secret")], Some(true), "COHERE_API_KEY"),
+        (embed, none(), &[], Some(false), "the variable CO_API_KEY"),
+        (bedrock, none(), &[], Some(false), "AWS_BEARER_TOKEN_BEDROCK"),
+        (bedrock, none(), &aws, Some(true), "the variable AWS_ACCESS_KEY_ID"),
+        (bedrock, none(), &aws[..1], Some(false), "AWS_BEARER_TOKEN_BEDROCK"),
+        (context, none(), &handed, Some(false), "ANTHROPIC_API_KEY"),
+    ];
+    for (whose, config, env, found, place) in table {
+        let find = |name: &str| env.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value));
+        let at = place_in(whose, &config, &find).unwrap();
+        assert!(at.found == found && at.place.contains(place) && !at.place.contains("sk-secret"), "{at:?}");
+    }
+    assert_eq!(place_in(Provider::Ollama.into(), &none(), &|_| None), None);
+    // The default credential is the key for contexts alone.
+    fs::write(dir.path().join(CREDENTIAL), "sk-secret").unwrap();
+    let find = |name: &str| (name == "CREDENTIALS_DIRECTORY").then(|| dir.path().as_os_str().to_owned());
+    assert_eq!(place_in(context, &none(), &find).unwrap().place, "the systemd credential `situated-key`");
+    assert_eq!(place_in(embed, &none(), &find).unwrap().place, "the variable CO_API_KEY");
+}

@@ -1,7 +1,6 @@
 //! The record of a model beside its files, in `situated.json`.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -79,13 +78,9 @@ impl ModelRecord {
         ModelRecord { version: VERSION, kind, origin, licence, added, files }
     }
 
-    /// Writes the record beside the files, atomically: it is on the disk before it has its name.
+    /// Writes the record beside the files.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        let fresh = folder.join(format!("{RECORD}.new"));
-        let mut file = File::create(&fresh)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, folder.join(RECORD))
+        platform::files::replace(&folder.join(RECORD), &serde_json::to_vec_pretty(self)?, 0o600)
     }
 }
 

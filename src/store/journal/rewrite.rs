@@ -1,7 +1,6 @@
 //! Rewriting a journal that nobody has open.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use super::Journal;
@@ -24,16 +23,12 @@ pub(crate) fn compact(path: &Path) -> Result<(), StoreError> {
     let (journal, damaged) = Journal::open(path)?;
     let bytes = fs::read(path).map_err(fail)?;
     let out = journal.with_entries(|entries| rewritten(entries, &bytes)).map_err(|damage| journal.unfit(&damage))?;
-    let temporary = path.with_extension("journal.new");
-    let mut file = File::create(&temporary).map_err(fail)?;
-    file.write_all(&out).and_then(|()| file.sync_all()).map_err(fail)?;
     if damaged > 0 {
         fs::copy(path, salvage::aside(path)).map_err(fail)?;
     }
     // Windows does not rename over an open file.
-    drop((journal, file));
-    fs::rename(&temporary, path).map_err(fail)?;
-    path.parent().map_or(Ok(()), salvage::sync_dir)
+    drop(journal);
+    platform::files::replace(path, &out, 0o600).map_err(fail)
 }
 
 /// The frames that say the same as `entries`, which were read from `bytes`.

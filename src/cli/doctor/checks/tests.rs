@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use super::super::Level::{Fail, Note, Ok, Warn};
 use super::*;
 use crate::cli::doctor::host::Host;
-use crate::cli::doctor::provider::Key;
 use protocol::daemon::Problem;
 use protocol::status::{Enforcement, RunState, Sandbox};
+use provider::KeyPlace;
 use store::Looked;
 
 fn status() -> Status {
@@ -62,7 +62,7 @@ fn healthy() -> Facts {
             instances: Some((128, 20)),
         },
         vaults: vec![vault()],
-        disk: Some((50 << 30, 100 << 30)),
+        free: Some(50 << 30),
         now: 1_795_000_000,
         newest: Some(1_794_999_000),
         ..Facts::default()
@@ -154,30 +154,30 @@ fn each_fault_is_told_with_what_to_do() {
             });
         }),
         ("namespaces", Note, "make no namespaces", "", |f| f.host.namespaces = Some(false)),
-        ("disk", Fail, "are free", "make room", |f| f.disk = Some((1 << 20, 1 << 40))),
-        ("disk", Warn, "are free", "compact", |f| f.disk = Some((500 << 20, 1 << 40))),
+        ("disk", Fail, "are free", "make room", |f| f.free = Some(1 << 20)),
+        ("disk", Warn, "are free", "compact", |f| f.free = Some(500 << 20)),
         ("clock", Warn, "years behind", "timedatectl", |f| f.now = 1_000_000),
         ("clock", Warn, "set back", "timedatectl", |f| f.newest = Some(f.now + 86_400)),
         ("model", Fail, "another vector", "cargo install", |f| f.model_error = 0.3),
         ("key", Fail, "mode 0644", "chmod 600 /home/a/key", |f| {
             let file = Some(Result::Ok(place("/home/a/key", 0o644)));
-            f.providers = vec![ProviderFacts { section: "context", name: "anthropic", key: None, file }];
+            f.providers = vec![ProviderFacts { section: "context".into(), name: "anthropic", key: None, file }];
         }),
         ("key", Fail, "cannot be read", "context.key_file", |f| {
             let file = Some(Err("No such file".into()));
-            f.providers = vec![ProviderFacts { section: "context", name: "anthropic", key: None, file }];
+            f.providers = vec![ProviderFacts { section: "context".into(), name: "anthropic", key: None, file }];
         }),
         ("key", Warn, "is not in the variable", "embed.key_file", |f| {
-            let key = Some(Key { place: "the variable VOYAGE_API_KEY".into(), found: Some(false) });
-            f.providers = vec![ProviderFacts { section: "embed", name: "voyage", key, file: None }];
+            let key = Some(KeyPlace { place: "the variable VOYAGE_API_KEY".into(), found: Some(false) });
+            f.providers = vec![ProviderFacts { section: "embed".into(), name: "voyage", key, file: None }];
         }),
         ("key", Note, "a service does not see", "rerank.key_file", |f| {
-            let key = Some(Key { place: "the variable CO_API_KEY".into(), found: Some(true) });
-            f.providers = vec![ProviderFacts { section: "rerank", name: "cohere", key, file: None }];
+            let key = Some(KeyPlace { place: "the variable CO_API_KEY".into(), found: Some(true) });
+            f.providers = vec![ProviderFacts { section: "rerank".into(), name: "cohere", key, file: None }];
         }),
         ("key", Note, "a search tells", "situated search", |f| {
-            let key = Some(Key { place: "the command of `embed.key_command`".into(), found: None });
-            f.providers = vec![ProviderFacts { section: "embed", name: "openai", key, file: None }];
+            let key = Some(KeyPlace { place: "the command of `embed.key_command`".into(), found: None });
+            f.providers = vec![ProviderFacts { section: "embed".into(), name: "openai", key, file: None }];
         }),
         ("table", Fail, "of `embed.path` cannot be used", "out of [embed]", |f| {
             f.table = Some(Err("/home/a/table: it is not there; name the folder".into()));

@@ -1,6 +1,7 @@
 use super::super::super::search::tests::Page;
 use super::*;
 use context::cost::Usage;
+use context::settings::Provider;
 
 #[test]
 fn the_note_is_two_passages_and_the_second_needs_the_first() {
@@ -14,34 +15,6 @@ fn the_note_is_two_passages_and_the_second_needs_the_first() {
     assert!(matches!(verdict, Verdict::Taken { weak: false, .. }), "{verdict:?}");
     let refusal = judge("I'm sorry, but I can't help with that.", Ending::Whole, &document, last);
     assert!(matches!(refusal, Verdict::Rejected { .. }), "{refusal:?}");
-}
-
-#[test]
-fn the_place_of_the_key_is_said_and_never_the_key() {
-    let dir = tempfile::tempdir().unwrap();
-    let there = dir.path().join("key");
-    std::fs::write(&there, "sk-secret").unwrap();
-    let config = |file: Option<&Path>, command: Option<&str>| KeyConfig {
-        file: file.map(Path::to_path_buf),
-        command: command.map(str::to_owned),
-        credential: None,
-    };
-    let nothing = |_: &str| false;
-    let table = [
-        (Provider::Anthropic, config(Some(&there), Some("pass x")), Some(true), "the file "),
-        (Provider::OpenAi, config(Some(&dir.path().join("none")), None), Some(false), "none"),
-        (Provider::Anthropic, config(None, Some("echo sk-secret")), None, "context.key_command"),
-        (Provider::Anthropic, config(None, None), Some(false), "ANTHROPIC_API_KEY"),
-        (Provider::Bedrock, config(None, None), Some(false), "AWS_BEARER_TOKEN_BEDROCK"),
-        (Provider::Ollama, config(None, None), None, "none is needed"),
-    ];
-    for (provider, config, found, place) in table {
-        let key = key(provider, &config, &nothing);
-        assert!(key.found == found && key.place.contains(place), "{key:?}");
-        assert!(!key.place.contains("sk-secret"), "{key:?}");
-    }
-    let both = key(Provider::Bedrock, &KeyConfig::default(), &|name| name == "AWS_ACCESS_KEY_ID");
-    assert_eq!(both, Key { place: "the variable AWS_ACCESS_KEY_ID".into(), found: Some(true) });
 }
 
 fn report() -> Report {

@@ -1,6 +1,8 @@
 //! The text of a hit: a line or two of it for the list, all of its window for the preview.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ratatui::style::Style;
@@ -94,64 +96,34 @@ fn tabs_spaced(text: &str) -> Cow<'_, str> {
 }
 
 /// The words that the daemon marked in the snippet, in lower case.
-fn found_words(hit: &Hit) -> Vec<String> {
-    let mut words: Vec<String> = ranges(&hit.snippet, &hit.highlights)
-        .into_iter()
-        .map(|range| printable(&hit.snippet[range]).to_lowercase())
-        .filter(|word| !word.trim().is_empty())
-        .collect();
-    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-    words.dedup();
-    words
+fn found_words(hit: &Hit) -> BTreeSet<String> {
+    let marked = ranges(&hit.snippet, &hit.highlights).into_iter();
+    let words = marked.map(|range| printable(&hit.snippet[range]).to_lowercase());
+    words.filter(|word| !word.trim().is_empty()).collect()
 }
 
-/// Where any of the words occurs as a whole word, in order and without overlap.
-fn occurrences(text: &str, words: &[String]) -> Vec<Range<usize>> {
-    if words.is_empty() {
-        return Vec::new();
-    }
-    let mut found: Vec<Range<usize>> = Vec::new();
-    let mut before: Option<char> = None;
-    let mut skip_until = 0;
+/// Where any of the words occurs as a whole word, in order; of those that begin together, the longest first.
+fn occurrences(text: &str, words: &BTreeSet<String>) -> Vec<Range<usize>> {
+    // One capital may have several characters in lower case: of each byte it is known where its capital begins.
+    let (mut lower, mut origin) = (String::new(), Vec::new());
     for (at, c) in text.char_indices() {
-        let begins = !before.is_some_and(|b| b.is_alphanumeric() && !is_wide(b)) || is_wide(c);
-        before = Some(c);
-        if at < skip_until || !begins || c.is_whitespace() {
-            continue;
-        }
-        let end = words.iter().find_map(|word| ends_with_word(&text[at..], word));
-        if let Some(end) = end {
-            found.push(at..at + end);
-            skip_until = at + end;
-        }
+        lower.extend(c.to_lowercase());
+        origin.resize(lower.len(), at);
     }
-    found
-}
-
-/// How many bytes the word takes at the beginning of `text`, if it is there as a whole word.
-fn ends_with_word(text: &str, word: &str) -> Option<usize> {
-    let mut expected = word.chars();
-    let mut rest = text.char_indices();
-    let mut next = expected.next();
-    while let Some(wanted) = next {
-        let (_, c) = rest.next()?;
-        // One capital may have several characters in lower case.
-        let mut lower = c.to_lowercase();
-        if lower.next() != Some(wanted) {
-            return None;
-        }
-        next = expected.next();
-        for more in lower {
-            if next != Some(more) {
-                return None;
-            }
-            next = expected.next();
-        }
+    origin.push(text.len());
+    let is_whole = |range: &Range<usize>| {
+        let (before, found, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
+        let begins = found.starts_with(is_wide) || !before.ends_with(|c: char| c.is_alphanumeric() && !is_wide(c));
+        let ends = found.ends_with(is_wide) || !after.starts_with(char::is_alphanumeric);
+        !found.is_empty() && begins && ends
+    };
+    let mut all = Vec::new();
+    for word in words {
+        let found = lower.match_indices(word.as_str()).map(|(at, word)| origin[at]..origin[at + word.len()]);
+        all.extend(found.filter(is_whole));
     }
-    let end = rest.next();
-    let last = word.chars().next_back()?;
-    let closed = end.is_none_or(|(_, c)| !c.is_alphanumeric()) || is_wide(last);
-    closed.then(|| end.map_or(text.len(), |(at, _)| at))
+    all.sort_by_key(|range| (range.start, Reverse(range.end)));
+    all
 }
 
 /// Whether a character is of a script that is written without spaces.

@@ -1,9 +1,8 @@
-//! The texts of the live search: the daemon's state, what to do when there are no hits, a hit's heading.
+//! The texts of the live search: the daemon's state, and what to do when there are no hits.
 
+use crate::cli::jobs::running;
 use crate::cli::live::state::{Link, State};
-use crate::cli::print::{columns, counted, cut, cut_front, grouped, printable, printable_lines};
-use protocol::hit::Hit;
-use protocol::jobs::Job;
+use crate::cli::print::{counted, printable_lines};
 use protocol::status::RunState as Daemon;
 
 /// The placeholder that is shown until a query is typed.
@@ -55,7 +54,7 @@ pub(super) fn daemon(state: &State) -> (String, bool) {
         Link::There { daemon, vaults } => {
             let notes = counted(vaults.iter().map(|(_, notes)| notes).sum(), "note");
             let doing = match (&state.job, daemon) {
-                (Some(job), _) => progress(job),
+                (Some(job), _) => running(job),
                 (None, Daemon::Starting) => "starting".to_owned(),
                 (None, Daemon::Indexing) => "indexing".to_owned(),
                 (None, Daemon::Idle) => "up to date".to_owned(),
@@ -65,32 +64,4 @@ pub(super) fn daemon(state: &State) -> (String, bool) {
             (format!("{notes} · {doing}"), *daemon == Daemon::Degraded)
         }
     }
-}
-
-/// `rebuild 345/1,000`.
-fn progress(job: &Job) -> String {
-    let kind = job.kind;
-    match (job.contexts.as_ref().filter(|contexts| contexts.total > 0), job.total) {
-        (Some(contexts), _) => format!("{kind} {}/{} contexts", grouped(contexts.processed), grouped(contexts.total)),
-        (None, Some(total)) => format!("{kind} {}/{}", grouped(job.done), grouped(total)),
-        (None, None) => format!("{kind} {}", grouped(job.done)),
-    }
-}
-
-/// Title and headings in `width` columns: ` › ` before each heading; if not all fit, the innermost ones.
-pub(super) fn headings(hit: &Hit, width: usize) -> (String, String) {
-    let title = printable(&hit.title).into_owned();
-    // The title of a note is often its first heading: once is enough.
-    let below = hit.heading_path.iter().map(|heading| printable(heading)).skip_while(|heading| *heading == title);
-    let below: String = below.flat_map(|heading| [" › ".into(), heading]).collect();
-    let title = cut(&title, width);
-    let room = width.saturating_sub(columns(&title));
-    if columns(&below) <= room {
-        return (title, below);
-    }
-    if room < 8 {
-        return (title, String::new());
-    }
-    let inner = format!(" › {}", cut_front(below.trim_start_matches(" › "), room - 3));
-    (title, inner)
 }

@@ -71,7 +71,7 @@ fn what_is_not_understood_is_left_alone() {
         assert!(matches!(out(text), Err(Refusal::NotToml(_))), "{text}");
     }
     let Err(Refusal::NotToml(why)) = set("a = 1\nKEY = sk-secret\n") else { panic!("it was read") };
-    assert!(why.starts_with("line 2: ") && !why.contains("secret"), "{why}");
+    assert!(why.starts_with("line 2 is wrong: ") && !why.contains("secret"), "{why}");
     for text in ["mcp_servers = 3", "[mcp_servers]\nsituated = 3", "[[mcp_servers]]\na = 1"] {
         assert!(matches!(set(text), Err(Refusal::Shape(_))), "{text}");
     }

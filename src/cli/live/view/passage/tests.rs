@@ -2,12 +2,16 @@ use super::*;
 
 #[test]
 fn words_are_found_as_words() {
-    let words = vec!["sensor".to_owned(), "潮汐".to_owned()];
-    let text = "Sensor sensors, (SENSOR) biosensor 海潮汐表";
-    let found: Vec<&str> = occurrences(text, &words).into_iter().map(|range| &text[range]).collect();
-    assert_eq!(found, ["Sensor", "SENSOR", "潮汐"]);
+    let found = |text: &'static str, words: &[&str]| -> Vec<&str> {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        occurrences(text, &words).into_iter().map(|range| &text[range]).collect()
+    };
+    let text = "Sensor sensors, (SENSOR) biosensor 海潮汐表, _sensor_";
+    assert_eq!(found(text, &["sensor", "潮汐"]), ["Sensor", "SENSOR", "潮汐", "sensor"]);
     // İ becomes two characters in lower case.
-    assert_eq!(occurrences("İstanbul", &["i\u{307}stanbul".to_owned()]).first(), Some(&(0..9)));
+    assert_eq!(found("in İstanbul", &["i\u{307}stanbul", "i"]), ["İstanbul"]);
+    assert!(found("aİ", &["ai"]).is_empty());
+    assert_eq!(found("New York is new", &["york", "new york", "new"]), ["New York", "New", "York", "new"]);
 }
 
 #[test]
