@@ -89,23 +89,6 @@ fn an_answer_is_kept_though_another_came_meanwhile() {
 }
 
 #[test]
-fn what_could_not_be_kept_before_is_not_handed_in() {
-    let bench = bench();
-    let record = bench.save("a.md", &report(2));
-    let (key, pipeline) = (key_of(&record.chunks[0]), bench.pipeline());
-    let context = bench.context_for(&record, &record.chunks[0]);
-    let unkept = bench.shared.runtime("").writer.as_ref().unwrap().author.unkept.clone();
-    unkept.put(&pipeline.root, &record.path, key, context.clone(), true);
-    let handed = hand(&bench, &record);
-    bench.drive(SECOND);
-    assert_eq!(pipeline.store.archived(key).unwrap().unwrap().text, context.text);
-    let told = handed.told.lock();
-    assert!(told.iter().any(|event| matches!(event, BatchEvent::Note(_, ContextEvent::Given))));
-    assert!(matches!(told.last(), Some(BatchEvent::End(End::Done))));
-    assert_eq!(bench.model.asked(), Vec::<String>::new());
-}
-
-#[test]
 fn a_batch_that_may_be_somebody_elses_is_not_cancelled() {
     let bench = bench();
     let record = bench.save("a.md", &report(2));

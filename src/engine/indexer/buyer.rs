@@ -147,6 +147,15 @@ impl Buyer {
         }
     }
 
+    /// Writes contexts that came when they could not be written.
+    pub(super) fn write_unkept(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
+        if !work.troubled {
+            let unkept = &at.actor.engine.indexers.unkept;
+            self.pending.arrived(unkept.write(&at.actor.place.dir, &at.pipeline.store)?);
+        }
+        Ok(())
+    }
+
     /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
     fn hold(&mut self, held: &Interrupted, of_generation: bool) {
         let now = machine::now();
@@ -187,6 +196,7 @@ impl Buyer {
         let asking = Asking {
             vault: at.actor.shared.id,
             vault_name: &at.actor.place.vault.name,
+            dir: &at.actor.place.dir,
             inactive,
             agreed: self.is_agreed(),
             awaits_batch: self.awaits_batch(at),

@@ -9,6 +9,7 @@
 mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,8 @@ const SYNCED: &str = "synced_at";
 pub(crate) struct Asking<'a> {
     pub(crate) vault: u64,
     pub(crate) vault_name: &'a str,
+    /// The folder of its index.
+    pub(crate) dir: &'a Path,
     /// Whether another generation answers searches: then only a build buys contexts.
     pub(crate) inactive: bool,
     /// Whether the user has agreed that the model is asked automatically.
@@ -348,6 +351,11 @@ impl PendingContexts {
         self.run.as_ref().is_some_and(|run| run.is_short && self.asks_for(Purpose::Rebuild(run.id)))
     }
 
+    /// Contexts came for these notes in some other way than from the writer.
+    pub(crate) fn arrived(&mut self, notes: Vec<VaultPath>) {
+        self.arrived.extend(notes);
+    }
+
     /// Notes for which contexts came: they are to be decided about again.
     pub(crate) fn take_arrived(&mut self) -> BTreeSet<VaultPath> {
         std::mem::take(&mut self.arrived)
@@ -508,6 +516,7 @@ impl PendingContexts {
         ContextJob {
             vault: asking.vault,
             vault_name: asking.vault_name.to_owned(),
+            dir: asking.dir.to_owned(),
             pipeline: pipeline.clone(),
             path,
             pending,

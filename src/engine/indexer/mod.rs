@@ -373,6 +373,7 @@ impl Indexer {
 
     /// Puts everything on the disk for a clean stop.
     pub(super) fn flush(&mut self) {
+        self.buy(|buyer, at, work| buyer.write_unkept(at, work));
         if let Err(error) = self.notes.commit.flush() {
             tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
         }

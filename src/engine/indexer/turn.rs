@@ -227,6 +227,8 @@ impl Indexer {
         self.refresh_status();
         self.notes.publish();
         self.notes.finish_batches();
+        self.buy(|buyer, at, work| buyer.write_unkept(at, work));
+        self.decide_again_with_contexts();
         self.buy(|buyer, at, work| buyer.poll_batches(at, work));
         self.buy(|buyer, at, work| buyer.poll_run(at, work));
         self.refresh_status();

@@ -15,6 +15,7 @@ use crate::ask::{Answers, Author, Stopped, form_of};
 use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES, Work, prepare};
 use crate::interrupted::Interrupted;
 use crate::late;
+use crate::unkept::Unwritten;
 use context::ContextRecord;
 use context::document::Document;
 use context::plan::{PendingContext, Reason};
@@ -34,15 +35,14 @@ pub(super) async fn carry_out(
     draining: watch::Receiver<bool>,
     tell: &Tell,
 ) -> Result<(), Interrupted> {
-    let asked = author.clone();
+    let spender = author.spender.clone();
     let stop = Stop { draining, wanted: job.wanted.clone() };
     let prepared = machine::blocking(move || {
-        let mut work = prepare(&job.pipeline, &job.path, &job.pending);
-        let given = work.as_mut().map_or(Ok(false), |work| asked.take_unkept(&job, work));
+        let work = prepare(&job.pipeline, &job.path, &job.pending);
         // The store must not be kept open by a question that takes minutes.
         let store = Arc::downgrade(&job.pipeline.store);
         let account = Account {
-            spender: asked.spender,
+            spender,
             vault: job.vault_name.into(),
             path: job.path.to_string().into(),
             reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
@@ -50,34 +50,15 @@ pub(super) async fn carry_out(
             rebuild: job.rebuild,
             wanted: Some(Wanted::so_long(move || job.wanted.has_changed().is_ok())),
         };
-        (work, given, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
+        (work, store, account, (job.vault, job.dir), job.path, job.pending)
     });
-    let (work, given, store, account, (vault, root), path, pending) =
-        prepared.await.map_err(|_| Interrupted::Changed)?;
+    let (work, store, account, (vault, dir), path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
     let Work { document, sketches, left, private } = work?;
-    if given.map_err(|error| Interrupted::Unkept(error.to_string()))? {
-        tell(vault, path.clone(), ContextEvent::Given);
-    }
     let shown = Arc::new((document, sketches));
     let (narrow, refused, held) = (false, false, None);
-    let mut note = Note {
-        author,
-        tell,
-        vault,
-        root,
-        path,
-        pending,
-        account,
-        store,
-        shown,
-        private,
-        left,
-        stop,
-        narrow,
-        refused,
-        held,
-    };
-    if !note.private {
+    let mut note =
+        Note { author, tell, vault, dir, path, pending, account, store, shown, left, stop, narrow, refused, held };
+    if !private {
         note.take_given().await;
     }
     while !note.left.is_empty() && note.held.is_none() {
@@ -91,15 +72,14 @@ struct Note<'a> {
     author: &'a Author,
     tell: &'a Tell,
     vault: u64,
-    /// The vault's folder.
-    root: PathBuf,
+    /// See [`ContextJob::dir`].
+    dir: PathBuf,
     path: VaultPath,
     pending: Vec<(ContextKey, PendingContext)>,
     account: Account,
     store: Weak<Store>,
     /// What the model is shown, and the sketches of its passages.
     shown: Arc<(Document, HashMap<u32, Sketch>)>,
-    private: bool,
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
     stop: Stop,
@@ -303,19 +283,18 @@ impl Note<'_> {
         // Never older than the request that it answers, whatever the clock says.
         let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
-        // If the store was closed meanwhile, or is full, it is for the engine to open it again: whoever asks for the
-        // context then finds it.
+        // If the store was closed meanwhile, or is full, it is for the engine to open it again, and to write this.
         let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
         // If nobody wants it any more, another note may be there.
         let wanted = self.stop.wanted.has_changed().is_ok();
-        let (unkept, root, public) = (self.author.unkept.clone(), self.root.clone(), !self.private);
+        let (unkept, dir) = (self.author.unkept.clone(), self.dir.clone());
         let kept = machine::blocking(move || {
             let kept = store.upgrade().ok_or(Interrupted::Draining).and_then(|store| {
                 let kept = store.keep_context_of(&path, &shown.0.tags, key, &record);
                 kept.and_then(|()| if wanted { late::keep(&store, &path, &shown.0, key, &record) } else { Ok(()) })
                     .map_err(|error| Interrupted::Unkept(error.to_string()))
             });
-            kept.inspect_err(|_| unkept.put(&root, &path, key, record, public))
+            kept.inspect_err(|_| unkept.put(Unwritten { dir, note: path, tags: shown.0.tags.clone(), key, record }))
         });
         let kept = kept.await.unwrap_or_else(|error| Err(Interrupted::Unkept(error.to_string())));
         self.left.remove(&n);

@@ -2,6 +2,7 @@ use super::*;
 use crate::host::power::Brake;
 use crate::indexer::{Event, Indexer};
 use crate::testing::{Bench, Say, key_of, path, report};
+use crate::unkept::Unwritten;
 use context::plan::Reason;
 use context::prompt::Form;
 use context::quality::Flaw;
@@ -154,6 +155,27 @@ fn a_context_that_cannot_be_written_has_the_store_opened_anew() {
     let unkept = Err(Interrupted::Unkept("no space left".to_owned()));
     bench.indexer.take(Event::Context { path: path("a.md"), event: ContextEvent::End(unkept) });
     assert!(bench.indexer.notes.is_troubled());
+}
+
+#[test]
+fn a_context_that_could_not_be_written_is_written_once_that_is_possible() {
+    let mut bench = bench();
+    let record = bench.save("a.md", &report(2));
+    pending(&mut bench).loaded(&record, machine::now());
+    let (key, context) = (key_of(&record.chunks[0]), bench.context_for(&record, &record.chunks[0]));
+    for dir in [bench.index_dir(), bench.index_dir().join("other")] {
+        let (note, tags, record) = (record.path.clone(), record.tags.clone(), context.clone());
+        bench.shared.indexers.unkept.put(Unwritten { dir, note, tags, key, record });
+    }
+    let store = bench.pipeline().store.clone();
+    for (troubled, written) in [(true, 0), (false, 1), (false, 0)] {
+        buy(&mut bench, |buyer, at| buyer.write_unkept(at, Work { troubled, ..IDLE }));
+        assert_eq!(pending(&mut bench).take_arrived().len(), written);
+    }
+    assert_eq!(store.archived(key).unwrap(), Some(context));
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.drive(SECOND);
+    assert_eq!(bench.model.asked().len(), 1, "the other one alone is asked for");
 }
 
 #[test]

@@ -44,7 +44,15 @@ impl Machine {
 
     fn jobs_unless(&mut self, is_busy: fn(&VaultPath) -> bool) -> Vec<ContextJob> {
         let Machine { inactive, agreed, .. } = *self;
-        let asking = Asking { vault: 0, vault_name: "v", inactive, agreed, awaits_batch: false, now: machine::now() };
+        let asking = Asking {
+            vault: 0,
+            vault_name: "v",
+            dir: Path::new(""),
+            inactive,
+            agreed,
+            awaits_batch: false,
+            now: machine::now(),
+        };
         self.pending.jobs(&self.bench.pipeline(), &asking, is_busy).unwrap()
     }
 
