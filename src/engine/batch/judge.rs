@@ -99,9 +99,11 @@ fn answered(
                 // Never older than the request that it answers, whatever the clock says.
                 record.written_at = record.written_at.max(wanted.since);
                 let kept = store.archived_of_note(&item.path, wanted.key, &item.generation)?;
-                if kept.is_none_or(|kept| kept.written_at < wanted.since || kept.text != record.text) {
+                match kept.filter(|kept| kept.written_at >= wanted.since && kept.text == record.text) {
+                    // A former process kept it, and what follows from it is dated as it was then.
+                    Some(kept) => record = kept,
                     // In the journal before anybody hears of it.
-                    store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?;
+                    None => store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?,
                 }
                 if item.no.is_some() && item.no == store.note(&item.path)?.map(|note| note.no) {
                     late::keep(store, &item.path, &item.document, wanted.key, &record)?;
