@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::context_queue::{ContextQueue, Rank};
-use super::failures::{Failures, Tell};
+use super::failures::Failures;
 use super::rebuild::Run;
 use crate::EngineError;
 use crate::context_job::{ContextEvent, ContextJob};
@@ -282,15 +282,7 @@ impl PendingContexts {
             ContextEvent::Given => drop(self.arrived.insert(path)),
             ContextEvent::Tried(key) => self.tried(pipeline, &path, key, false)?,
             ContextEvent::GaveUp(key, flaw) => {
-                match self.failures.failed(&path, flaw) {
-                    Tell::Note => {
-                        tracing::warn!(note = %path, ?flaw, "the model gave no usable context; the free one serves");
-                    }
-                    Tell::NoMore => {
-                        tracing::warn!("further notes without a usable context are not logged: see `situated stats`");
-                    }
-                    Tell::Nothing => {}
-                }
+                self.failures.failed(&path, flaw);
                 if let Some(run) = &mut self.run {
                     run.failed(&path, flaw);
                 }
