@@ -227,6 +227,7 @@ impl PendingContexts {
         }
         self.draining = None;
         self.moved.clear();
+        self.run.iter_mut().for_each(|run| run.is_short = false);
         for path in std::mem::take(&mut self.asked).into_keys() {
             self.queue.put(path, Rank::Bulk, now);
         }
@@ -291,7 +292,8 @@ impl PendingContexts {
             ContextEvent::End(result) => {
                 let asked = self.asked.remove(&path);
                 self.too_dear.remove(&path);
-                let may_have_room = asked.as_ref().is_some_and(|asked| self.ended_for_run(asked, &result));
+                let refused = result.as_ref().is_err_and(Interrupted::ends_rebuild);
+                let ends_run = asked.is_some_and(|asked| self.ended_for_run(&asked, refused));
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
                     Interrupted::Budget(refused) if refused.never_fits() => {
@@ -306,41 +308,26 @@ impl PendingContexts {
                 if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);
                 }
-                // The budget of a rebuild that another one has replaced meanwhile is nothing to that one.
-                let run = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
-                let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != run);
-                if held.ends_rebuild() && !of_another && may_have_room {
-                    self.run.iter_mut().for_each(|run| run.is_short = true);
-                    return Ok(None);
-                }
-                return Ok(Some(held).filter(|_| !of_another));
+                return Ok(Some(held).filter(|_| !refused || ends_run));
             }
         }
         Ok(None)
     }
 
-    /// The writer is done with a note. Whether the budget of the rebuild that goes on, if it is what refused the last
-    /// call, may have room again: other calls are under way, or were answered meanwhile, and took less than they might.
-    fn ended_for_run(&mut self, asked: &Asked, result: &Result<(), Interrupted>) -> bool {
+    /// The writer is done with a note; `refused`: the budget of a rebuild refused the last call. Returns whether that ends
+    /// the rebuild that goes on. It does not if other calls of it are under way, or were answered meanwhile: they may have
+    /// taken less than they reserved. The budget of a rebuild that this one has replaced is nothing to this one.
+    fn ended_for_run(&mut self, asked: &Asked, refused: bool) -> bool {
         let others = self.asks_for(asked.purpose);
         let Some(run) = self.run.as_mut().filter(|run| Purpose::Rebuild(run.id) == asked.purpose) else { return false };
-        let may_have_room = others || run.answered > asked.answered_before;
-        let refused = result.as_ref().is_err_and(Interrupted::ends_rebuild);
+        let is_over = refused && !others && run.answered == asked.answered_before;
         run.answered += u64::from(asked.is_answered || !refused);
-        may_have_room
-    }
-
-    /// Whether the rebuild waits for its calls under way, because its budget has refused another.
-    fn waits_for_budget(&mut self) -> bool {
-        let waits = self.is_short();
-        if let Some(run) = &mut self.run {
-            run.is_short = waits;
-        }
-        waits
+        run.is_short = others && (refused || run.is_short);
+        is_over
     }
 
     fn is_short(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.is_short && self.asks_for(Purpose::Rebuild(run.id)))
+        self.run.as_ref().is_some_and(|run| run.is_short)
     }
 
     /// Contexts came for these notes in some other way than from the writer.
@@ -390,7 +377,7 @@ impl PendingContexts {
             (true, true) => Allowed::All,
         };
         let deciding = self.is_deciding(asking.inactive);
-        let waits = self.waits_for_budget();
+        let waits = self.is_short();
         if waits && asking.inactive {
             return Ok(Vec::new());
         }
