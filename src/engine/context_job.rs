@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -29,7 +28,6 @@ pub(super) struct ContextJob {
     pub(super) vault_name: String,
     /// The folder of the vault's index.
     pub(super) dir: PathBuf,
-    pub(super) pipeline: Arc<NotePipeline>,
     pub(super) path: VaultPath,
     /// The contexts to write: by the chunk's sections and text, and why.
     pub(super) pending: Vec<(ContextKey, PendingContext)>,

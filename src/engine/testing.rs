@@ -138,17 +138,17 @@ impl Bench {
         let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
         let (wants, wanted) = watch::channel(record.path.clone());
         self.wants.borrow_mut().push(wants);
-        self.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
+        let job = ContextJob {
             vault: 0,
             vault_name: "v".to_owned(),
             dir: self.index_dir(),
-            pipeline: self.pipeline(),
             path: record.path.clone(),
             pending,
             purpose: Purpose::Change,
             rebuild: None,
             wanted,
-        });
+        };
+        self.shared.runtime("").writer.as_ref().unwrap().write(job, self.pipeline());
     }
 
     /// The folder of the vault's index.

@@ -204,7 +204,7 @@ impl Buyer {
         };
         let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
         if let Some(writer) = &self.pending.runtime.writer {
-            jobs.into_iter().for_each(|job| writer.write(job));
+            jobs.into_iter().for_each(|job| writer.write(job, at.pipeline.clone()));
         }
         Ok(())
     }

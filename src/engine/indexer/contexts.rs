@@ -411,7 +411,7 @@ impl PendingContexts {
             } else if !pending.is_empty() {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
                 let (wanted, ours) = watch::channel(path.clone());
-                let job = self.job(pipeline, asking, path.clone(), pending, ours);
+                let job = self.job(asking, path.clone(), pending, ours);
                 let (answered_before, is_answered, wanted) = (answered, false, Some(wanted));
                 self.asked.insert(path, Asked { keys, purpose: job.purpose, answered_before, is_answered, wanted });
                 jobs.push(job);
@@ -478,7 +478,6 @@ impl PendingContexts {
 
     fn job(
         &self,
-        pipeline: &Arc<NotePipeline>,
         asking: &Asking<'_>,
         path: VaultPath,
         pending: Vec<(ContextKey, PendingContext)>,
@@ -496,7 +495,6 @@ impl PendingContexts {
             vault: asking.vault,
             vault_name: asking.vault_name.to_owned(),
             dir: asking.dir.to_owned(),
-            pipeline: pipeline.clone(),
             path,
             pending,
             purpose,

@@ -4,7 +4,6 @@
 mod given;
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
@@ -13,12 +12,13 @@ use tokio::task::{JoinError, JoinSet};
 use super::Tell;
 use crate::ask::{Answers, Author, Stopped, form_of};
 use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES, Work, prepare};
+use crate::decide::NotePipeline;
 use crate::interrupted::Interrupted;
 use crate::late;
 use crate::unkept::Unwritten;
 use context::ContextRecord;
 use context::document::Document;
-use context::plan::{PendingContext, Reason};
+use context::plan::Reason;
 use context::prompt::{Form, Prompt};
 use context::quality::Flaw;
 use note::VaultPath;
@@ -32,32 +32,29 @@ use store::Store;
 pub(super) async fn carry_out(
     author: &Author,
     job: ContextJob,
+    pipeline: Arc<NotePipeline>,
     draining: watch::Receiver<bool>,
     tell: &Tell,
 ) -> Result<(), Interrupted> {
-    let spender = author.spender.clone();
+    let (path, pending) = (job.path.clone(), job.pending.clone());
+    // The store must not be kept open by a question that takes minutes.
+    let store = Arc::downgrade(&pipeline.store);
+    let prepared = machine::blocking(move || prepare(&pipeline, &path, &pending));
+    let Work { document, sketches, left, private } = prepared.await.map_err(|_| Interrupted::Changed)??;
+    let wanted = job.wanted.clone();
+    let account = Account {
+        spender: author.spender.clone(),
+        vault: job.vault_name.as_str().into(),
+        path: job.path.to_string().into(),
+        reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
+        purpose: job.purpose,
+        rebuild: job.rebuild,
+        wanted: Some(Wanted::so_long(move || wanted.has_changed().is_ok())),
+    };
     let stop = Stop { draining, wanted: job.wanted.clone() };
-    let prepared = machine::blocking(move || {
-        let work = prepare(&job.pipeline, &job.path, &job.pending);
-        // The store must not be kept open by a question that takes minutes.
-        let store = Arc::downgrade(&job.pipeline.store);
-        let account = Account {
-            spender,
-            vault: job.vault_name.into(),
-            path: job.path.to_string().into(),
-            reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
-            purpose: job.purpose,
-            rebuild: job.rebuild,
-            wanted: Some(Wanted::so_long(move || job.wanted.has_changed().is_ok())),
-        };
-        (work, store, account, (job.vault, job.dir), job.path, job.pending)
-    });
-    let (work, store, account, (vault, dir), path, pending) = prepared.await.map_err(|_| Interrupted::Changed)?;
-    let Work { document, sketches, left, private } = work?;
     let shown = Arc::new((document, sketches));
     let (narrow, refused, held) = (false, false, None);
-    let mut note =
-        Note { author, tell, vault, dir, path, pending, account, store, shown, left, stop, narrow, refused, held };
+    let mut note = Note { author, tell, job, account, store, shown, left, stop, narrow, refused, held };
     if !private {
         note.take_given().await;
     }
@@ -71,11 +68,7 @@ pub(super) async fn carry_out(
 struct Note<'a> {
     author: &'a Author,
     tell: &'a Tell,
-    vault: u64,
-    /// See [`ContextJob::dir`].
-    dir: PathBuf,
-    path: VaultPath,
-    pending: Vec<(ContextKey, PendingContext)>,
+    job: ContextJob,
     account: Account,
     store: Weak<Store>,
     /// What the model is shown, and the sketches of its passages.
@@ -113,15 +106,9 @@ impl Stop {
     }
 }
 
-/// What became of a question.
-enum Asked {
-    /// The model answered, which is still to be booked; or it refuses for good.
-    Answered(Answers, Option<Owed>),
-    /// Nothing was sent, because the asking was stopped before the question had its turn.
-    Unsent(Prompt),
-    /// Nothing came back.
-    Failed(Prompt, Interrupted),
-}
+/// What became of a question. The model answered, which is still to be booked, or refuses for good; or nothing came back:
+/// then why, unless the asking was stopped before the question had its turn.
+type Asked = Result<(Answers, Option<Owed>), (Prompt, Option<Interrupted>)>;
 
 impl Note<'_> {
     /// Asks once about every passage that is left.
@@ -202,7 +189,7 @@ impl Note<'_> {
         async move {
             let turn = tokio::select! {
                 biased;
-                () = is_set(&mut stop) => return Asked::Unsent(prompt),
+                () = is_set(&mut stop) => return Err((prompt, None)),
                 turn = author.client.turn() => turn,
             };
             let answers = match turn {
@@ -210,10 +197,7 @@ impl Note<'_> {
                 // Nothing was sent, so no call is counted as failed.
                 Err(failure) => Err(Interrupted::Provider(failure.message)),
             };
-            match answers {
-                Ok((answers, owed)) => Asked::Answered(answers, owed),
-                Err(held) => Asked::Failed(prompt, held),
-            }
+            answers.map_err(|held| (prompt, Some(held)))
         }
     }
 
@@ -221,7 +205,7 @@ impl Note<'_> {
     /// budget refused it.
     async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
-            Ok(Asked::Answered(answers, owed)) => {
+            Ok(Ok((answers, owed))) => {
                 let mut events = Vec::with_capacity(answers.len());
                 for (n, outcome) in answers {
                     events.extend(self.answered(n, outcome).await);
@@ -234,14 +218,14 @@ impl Note<'_> {
                 events.into_iter().for_each(|event| self.tell(event));
                 None
             }
-            Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
+            Ok(Err((prompt, None))) => Some((Some(prompt), None)),
             // Not if the ledger itself fails, or the call is larger than the budget: waiting for answers does not mend that.
-            Ok(Asked::Failed(prompt, Interrupted::Budget(refused)))
+            Ok(Err((prompt, Some(Interrupted::Budget(refused)))))
                 if !matches!(refused, OverBudget::Io(_)) && !refused.never_fits() =>
             {
                 Some((Some(prompt), Some(refused)))
             }
-            Ok(Asked::Failed(_, held)) => {
+            Ok(Err((_, Some(held)))) => {
                 self.held.get_or_insert(held);
                 Some((None, None))
             }
@@ -281,13 +265,13 @@ impl Note<'_> {
             making.tries = tries;
         }
         // Never older than the request that it answers, whatever the clock says.
-        let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
+        let since = self.job.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
         // If the store was closed meanwhile, or is full, it is for the engine to open it again, and to write this.
         let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
         // If nobody wants it any more, another note may be there.
         let wanted = self.stop.wanted.has_changed().is_ok();
-        let (unkept, dir) = (self.author.unkept.clone(), self.dir.clone());
+        let (unkept, dir) = (self.author.unkept.clone(), self.job.dir.clone());
         let kept = machine::blocking(move || {
             let kept = store.upgrade().ok_or(Interrupted::Draining).and_then(|store| {
                 let kept = store.keep_context_of(&path, &shown.0.tags, key, &record);
@@ -311,7 +295,7 @@ impl Note<'_> {
     }
 
     fn tell(&self, told: ContextEvent) {
-        (self.tell)(self.vault, self.path.clone(), told);
+        (self.tell)(self.job.vault, self.job.path.clone(), told);
     }
 }
 
