@@ -172,10 +172,9 @@ impl Fill {
             if self.todo.contains(&path) {
                 continue;
             }
-            match needs {
+            match needs? {
                 Needs::Nothing => {}
                 Needs::Unsettled => drop(self.done.insert(path, None)),
-                Needs::Failed(error) => return Err(error.into()),
                 Needs::Inputs { inputs, missing } => {
                     let worker = self.service.worker.as_ref();
                     let wanted: Vec<_> =
