@@ -108,6 +108,14 @@ pub(super) enum Outcome {
     Failed(StoreError),
 }
 
+/// Heading path, lines and id of a chunk, as decisions are announced.
+pub(super) type ChunkPlace = (Vec<String>, (u32, u32), String);
+
+/// Where the chunks of a note are.
+pub(super) fn places(record: &NoteRecord) -> Vec<ChunkPlace> {
+    record.chunks.iter().map(|chunk| (chunk.heading_path.clone(), chunk.lines, chunk.id.to_string())).collect()
+}
+
 /// A decision with all that carrying it out needs.
 pub(super) struct Decided {
     pub(super) plan: Plan,
@@ -117,8 +125,8 @@ pub(super) struct Decided {
     pub(super) vectors: Vec<(InputHash, Vector)>,
     /// What a slow embedder has not made vectors of yet, by document.
     pub(super) missing: Vec<Vec<Input>>,
-    /// Heading path, lines and id of the stored chunks, to announce which of them go.
-    pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
+    /// Where the stored chunks were, to announce which of them go.
+    pub(super) before: Vec<ChunkPlace>,
 }
 
 /// A note as it was read.
@@ -303,9 +311,8 @@ impl NotePipeline {
         let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
         let entry = note_entry(&record, &self.rules);
         let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
-        let before = stored.iter().flat_map(|(r, _)| &r.chunks);
         Ok(Decided {
-            before: before.map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).collect(),
+            before: stored.as_ref().map(|(record, _)| places(record)).unwrap_or_default(),
             write: NoteWrite {
                 archive: left_over(&plan, &chunks, stored.as_ref()),
                 put: Some((record, new_contexts)),
