@@ -6,6 +6,7 @@ mod archive;
 mod builder;
 mod mentions;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,11 +14,12 @@ use std::sync::Arc;
 use super::disk_access::DiskAccess;
 use super::embedding::Service;
 use super::indexer::disk::Disk;
-use archive::{Archive, Claimant};
+use archive::Claimant;
 use builder::NoteBuilder;
 use context::plan;
 use context::plan::{
-    Action, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Reason, StoredChunk, StoredNote, Trigger,
+    Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Reason, StoredChunk, StoredNote,
+    Trigger,
 };
 use context::prompt::Prompter;
 use context::settings::Levels;
@@ -275,13 +277,19 @@ impl NotePipeline {
         let contextualizer = self.contextualizer_of(unasked, note.kind.as_deref());
         let moved_from = task.moved_from.as_ref();
         let claimant = Claimant { path: &task.path, moved_from, stat, private };
-        let archive = Archive::new(self, claimant, &contextualizer);
         let costs = self.generation.costs && !unasked;
         let generation = Generation { contextualizer: contextualizer.clone(), costs, ..self.generation.clone() };
+        // The plan itself cannot fail.
+        let failure = RefCell::new(None);
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| {
-            archive.look_up(key).filter(|_| !off)
+            let found = self.archived(claimant, key, &contextualizer).unwrap_or_else(|error| {
+                failure.borrow_mut().get_or_insert(error);
+                None
+            });
+            let ContextRecord { generation, sketch, written_at, .. } = found.filter(|_| !off)?;
+            Some(Archived { contextualizer: generation, sketch, written_at })
         });
-        archive.check()?;
+        failure.into_inner().map_or(Ok(()), Err)?;
 
         let mut builder = NoteBuilder {
             pipeline: self,

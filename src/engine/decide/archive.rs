@@ -8,7 +8,7 @@ use std::path::Path;
 use super::NotePipeline;
 use crate::disk_access::{Hangs, STATES_WITHIN};
 use context::ContextRecord;
-use context::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
+use context::plan::{Source, Unknown, may_adopt, may_reuse};
 use note::fingerprint::ContextKey;
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
@@ -143,35 +143,5 @@ impl NotePipeline {
     fn wrote(&self, context: &ContextRecord) -> bool {
         let by = |generation: &str| generation.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
         by(&context.generation) == by(&self.contextualizer(None))
-    }
-}
-
-/// The store's archive as the plan asks for it. Keeps the first error, because the plan itself cannot fail.
-pub(super) struct Archive<'a> {
-    pipeline: &'a NotePipeline,
-    note: Claimant<'a>,
-    contextualizer: &'a str,
-    error: std::cell::RefCell<Option<StoreError>>,
-}
-
-impl<'a> Archive<'a> {
-    pub(super) fn new(pipeline: &'a NotePipeline, note: Claimant<'a>, contextualizer: &'a str) -> Self {
-        Archive { pipeline, note, contextualizer, error: std::cell::RefCell::new(None) }
-    }
-
-    pub(super) fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.pipeline.archived(self.note, key, self.contextualizer) {
-            Ok(found) => {
-                found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
-            }
-            Err(error) => {
-                self.error.borrow_mut().get_or_insert(error);
-                None
-            }
-        }
-    }
-
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.error.borrow_mut().take().map_or(Ok(()), Err)
     }
 }
