@@ -23,6 +23,7 @@ use context::plan::PendingContext;
 pub(super) use file::Files;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
+use store::StoreError;
 pub(super) use work::carry_out;
 
 /// Which contexts of which notes are wanted.
@@ -96,6 +97,12 @@ enum Halt {
 impl From<io::Error> for Halt {
     fn from(error: io::Error) -> Self {
         Halt::Store(format!("the batch's files: {error}"))
+    }
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Halt::Store(error.to_string())
     }
 }
 

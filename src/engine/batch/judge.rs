@@ -28,12 +28,12 @@ pub(super) fn keep(
     tell: &Tell,
 ) -> Result<Vec<(String, Settled)>, Halt> {
     let mut used = Vec::with_capacity(items.len());
-    follow(store, &mut items).map_err(halt)?;
+    follow(store, &mut items)?;
     for (id, result) in results {
         let Some(item) = items.remove(&id) else { continue };
         match result {
             Ok(completion) => {
-                let contexts = answered(author, store, &item, &completion, tell).map_err(halt)?;
+                let contexts = answered(author, store, &item, &completion, tell)?;
                 let usage = completion.usage;
                 let micro_dollars = cost::cost(&author.model.price, &usage, true);
                 used.push((item.path.to_string(), Settled { usage, micro_dollars, contexts, failed: contexts == 0 }));
@@ -43,7 +43,7 @@ pub(super) fn keep(
                 // The fault is this question's and not the provider's: it is not asked in the same words again.
                 if matches!(failure.kind, FailureKind::Rejected | FailureKind::TooLong) {
                     for wanted in &item.keys {
-                        tried(store, &item, wanted, tell).map_err(halt)?;
+                        tried(store, &item, wanted, tell)?;
                     }
                 }
             }
@@ -125,8 +125,4 @@ fn tried(store: &Store, item: &Item, wanted: &Wanted, tell: &Tell) -> Result<(),
         tell(BatchEvent::Note(item.path.clone(), ContextEvent::Tried(wanted.key)));
     }
     Ok(())
-}
-
-fn halt(error: StoreError) -> Halt {
-    Halt::Store(error.to_string())
 }

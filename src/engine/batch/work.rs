@@ -117,7 +117,6 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         tell,
         used: Vec::new(),
         lock: Arc::new(lock),
-        cancelled: Vec::new(),
     };
     work.run().await
 }
@@ -151,8 +150,7 @@ fn longer(pause: Duration) -> Duration {
 async fn withheld(vault: Arc<VaultShared>, shown: Arc<Shown>) -> Result<Option<HashSet<VaultPath>>, Halt> {
     let Some(pipeline) = vault.pipeline() else { return Ok(None) };
     let looked = machine::blocking(move || shown.withheld(&pipeline));
-    let looked = looked.await.map_err(|_| Halt::Gone)?;
-    looked.map_err(|error| Halt::Store(error.to_string()))
+    Ok(looked.await.map_err(|_| Halt::Gone)??)
 }
 
 /// A batch that is written down.
@@ -169,8 +167,6 @@ struct Work {
     tell: Arc<super::Tell>,
     /// What the parts used whose answers were taken, note by note.
     used: Vec<(String, Settled)>,
-    /// Batches that the provider was asked to give up.
-    cancelled: Vec<String>,
     /// Also held by blocking work that outlives this.
     lock: Arc<File>,
 }
@@ -360,11 +356,11 @@ impl Work {
                     continue;
                 }
                 // One that was found may be somebody else's.
-                if given_up && !found && !self.cancelled.contains(&id) {
+                if given_up && !found && !self.part(at)?.given_up {
                     match self.batches.cancel(&id).await {
                         // Tried again. A rejection means that the batch is over already: all of it was answered.
                         Err(failure) if failure.kind != FailureKind::Rejected => {}
-                        Ok(()) | Err(_) => self.cancelled.push(id.clone()),
+                        Ok(()) | Err(_) => self.part_mut(at)?.given_up = true,
                     }
                 }
                 match self.batches.poll(&id).await {
