@@ -3,13 +3,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::{Event, Place};
-use crate::VaultShared;
+use super::{At, Event, Place};
 use crate::batch::{BatchJob, Control, Files, PendingByNote};
 use crate::decide::NotePipeline;
 use crate::writer::Writer;
@@ -37,15 +35,6 @@ pub(super) struct ProviderBatches {
     /// Whether batches of former processes were looked for.
     sought: bool,
     last_ticket: u64,
-}
-
-/// The indexer that a batch is for, and the inbox for its events.
-pub(super) struct BatchClient<'a> {
-    pub(super) vault: &'a Arc<VaultShared>,
-    pub(super) place: &'a Place,
-    pub(super) pipeline: &'a Arc<NotePipeline>,
-    pub(super) budget: &'a BudgetConfig,
-    pub(super) inbox: &'a Sender<Event>,
 }
 
 impl ProviderBatches {
@@ -90,11 +79,11 @@ impl ProviderBatches {
         Files::new(&place.dir, run).exist()
     }
 
-    /// Gives a batch to the writer.
+    /// Gives a batch to the writer, with what the rebuild may take.
     pub(super) fn hand(
         &mut self,
-        writer: &Writer,
-        of: &BatchClient<'_>,
+        at: &At<'_>,
+        (writer, budget): (&Writer, &BudgetConfig),
         run: u64,
         notes: PendingByNote,
         wanted: Control,
@@ -102,19 +91,19 @@ impl ProviderBatches {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
         let (control, controlled) = watch::channel(wanted);
-        let inbox = of.inbox.clone();
+        let inbox = at.actor.inbox.clone();
         let tell = move |event| {
             // The indexer may have ended; the answers are in the journal.
             let _ = inbox.send(Event::Batch { ticket, event });
         };
         writer.batch(BatchJob {
-            dir: of.place.dir.clone(),
+            dir: at.actor.place.dir.clone(),
             run,
-            vault: of.vault.clone(),
-            vault_name: of.place.vault.name.clone(),
-            pipeline: of.pipeline.clone(),
+            vault: at.actor.shared.clone(),
+            vault_name: at.actor.place.vault.name.clone(),
+            pipeline: at.pipeline.clone(),
             wanted: notes,
-            rebuild: (of.budget.rebuild, of.budget.rebuild_tokens),
+            rebuild: (budget.rebuild, budget.rebuild_tokens),
             control: controlled,
             tell: Arc::new(tell),
         });

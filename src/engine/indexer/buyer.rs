@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::batches::{BatchClient, ProviderBatches, wanted};
+use super::batches::{ProviderBatches, wanted};
 use super::contexts::{Asking, PendingContexts, Renew, remember_sync, synced_at};
-use super::rebuild::Run;
-use super::{ActorContext, TRY_AGAIN};
+use super::rebuild::{Covered, Run};
+use super::{ActorContext, At, TRY_AGAIN};
 use crate::batch::{BatchEvent, Control, End};
 use crate::consent::ConsentState;
 use crate::context_job::ContextEvent;
-use crate::decide::{NotePipeline, Task};
+use crate::decide::Task;
 use crate::interrupted::Interrupted;
 use crate::jobs::Ended;
 use crate::runtime::GenerationRuntime;
@@ -23,12 +23,6 @@ use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
-
-/// The indexer that contexts are bought for.
-pub(super) struct At<'a> {
-    pub(super) actor: &'a ActorContext,
-    pub(super) pipeline: &'a Arc<NotePipeline>,
-}
 
 /// What else the indexer is doing.
 #[derive(Clone, Copy)]
@@ -187,22 +181,12 @@ impl Buyer {
         work: Work,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<(), EngineError> {
-        let now = machine::now();
-        self.pending.end_draining(now);
+        self.pending.end_draining(machine::now());
         if work.troubled {
             return Ok(());
         }
-        let inactive = at.actor.shared.is_inactive();
-        let asking = Asking {
-            vault: at.actor.shared.id,
-            vault_name: &at.actor.place.vault.name,
-            dir: &at.actor.place.dir,
-            inactive,
-            agreed: self.is_agreed(),
-            awaits_batch: self.awaits_batch(at),
-            now,
-        };
-        let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
+        let asking = Asking { at, agreed: self.is_agreed(), awaits_batch: self.awaits_batch(at) };
+        let jobs = self.pending.jobs(&asking, is_busy)?;
         if let Some(writer) = &self.pending.runtime.writer {
             jobs.into_iter().for_each(|job| writer.write(job, at.pipeline.clone()));
         }
@@ -268,7 +252,7 @@ impl Buyer {
     /// Begins to buy what a generation beside the one in force wants; the user agreed to that.
     pub(super) fn begin_build(&mut self, at: &At<'_>, job: u64) -> Result<(), EngineError> {
         self.set_agreed(at, true)?;
-        self.begin_run(at, Run::new(job, None, false))?;
+        self.begin_run(at, Run::new(job, Covered::default(), false))?;
         // What a former build left has left the queue, too: only a build buys for such a generation.
         self.pending.queue_all(at.pipeline, machine::now())
     }
@@ -294,7 +278,7 @@ impl Buyer {
     /// decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
         let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
-        run.job = at.actor.begin_job(JobKind::Rebuild, run.path.clone());
+        run.job = at.actor.begin_job(JobKind::Rebuild, run.covered.under.as_ref().map(ToString::to_string));
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
@@ -393,7 +377,7 @@ impl Buyer {
             return Ok(());
         }
         for run in self.batches.left_over(&at.actor.place, current) {
-            self.batches.hand(writer, &client(at, &runtime), run, Vec::new(), Control::Cancel);
+            self.batches.hand(at, (writer, &runtime.config.budget), run, Vec::new(), Control::Cancel);
         }
         self.hand_in_run(at, writer, &runtime, work)
     }
@@ -430,7 +414,7 @@ impl Buyer {
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
         }
-        self.batches.hand(writer, &client(at, runtime), id, wanted, Control::Go);
+        self.batches.hand(at, (writer, &runtime.config.budget), id, wanted, Control::Go);
         Ok(())
     }
 
@@ -483,16 +467,6 @@ impl Buyer {
     pub(super) fn resume(&mut self) {
         self.pending.runtime.resume();
         self.pending.queue.hurry(machine::now());
-    }
-}
-
-fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
-    BatchClient {
-        vault: &at.actor.shared,
-        place: &at.actor.place,
-        pipeline: at.pipeline,
-        budget: &runtime.config.budget,
-        inbox: &at.actor.inbox,
     }
 }
 

@@ -9,7 +9,6 @@
 mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use tokio::sync::watch;
 use super::context_queue::{ContextQueue, Rank};
 use super::failures::Failures;
 use super::rebuild::Run;
+use super::{ActorContext, At};
 use crate::EngineError;
 use crate::context_job::{ContextEvent, ContextJob};
 use crate::counters::ContextCounters;
@@ -44,19 +44,14 @@ const TOO_DEAR_AGAIN: Duration = Duration::from_hours(1);
 /// The key, among the store's values, of the time of the last sync.
 const SYNCED: &str = "synced_at";
 
-/// The vault whose notes are asked about, and what may be asked.
+/// The indexer whose notes are asked about, and what may be asked. While another generation answers searches, only a build
+/// buys contexts.
 pub(crate) struct Asking<'a> {
-    pub(crate) vault: u64,
-    pub(crate) vault_name: &'a str,
-    /// The folder of its index.
-    pub(crate) dir: &'a Path,
-    /// Whether another generation answers searches: then only a build buys contexts.
-    pub(crate) inactive: bool,
+    pub(crate) at: &'a At<'a>,
     /// Whether the user has agreed that the model is asked automatically.
     pub(crate) agreed: bool,
     /// Whether a batch may still bring contexts that are paid for: they are taken first.
     pub(crate) awaits_batch: bool,
-    pub(crate) now: Instant,
 }
 
 /// Which contexts that are not from the model in force it is to replace.
@@ -348,26 +343,25 @@ impl PendingContexts {
     /// The jobs to send now, as many as keep the writer busy; `is_busy` says which notes are being decided about.
     pub(crate) fn jobs(
         &mut self,
-        pipeline: &Arc<NotePipeline>,
         asking: &Asking<'_>,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<Vec<ContextJob>, EngineError> {
-        if self.was_inactive && !asking.inactive {
+        let (pipeline, inactive, now) = (asking.at.pipeline, asking.at.actor.shared.is_inactive(), machine::now());
+        if std::mem::replace(&mut self.was_inactive, inactive) && !inactive {
             // What saves wanted meanwhile has left the queue.
-            self.queue_all(pipeline, asking.now)?;
+            self.queue_all(pipeline, now)?;
         }
-        self.was_inactive = asking.inactive;
         let runtime = self.runtime.clone();
-        let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
+        let Some(writer) = runtime.free_writer(now) else { return Ok(Vec::new()) };
         // A generation beside the one in force buys nothing automatically, except during a run.
-        let automatic = if asking.inactive {
+        let automatic = if inactive {
             self.run.as_ref().is_some_and(|run| run.over.is_none())
         } else {
             runtime.config.context.automatic
         };
         // All that a generation asks for that is being built is within the budget of that.
         let spares_day = self.spares_day();
-        let day = runtime.held_until(true).filter(|_| !(asking.inactive && spares_day));
+        let day = runtime.held_until(true).filter(|_| !(inactive && spares_day));
         if day.is_some() && !spares_day {
             return Ok(Vec::new());
         }
@@ -376,27 +370,27 @@ impl PendingContexts {
             (true, false) => Allowed::Asked,
             (true, true) => Allowed::All,
         };
-        let deciding = self.is_deciding(asking.inactive);
+        let deciding = self.is_deciding(inactive);
         let waits = self.is_short();
-        if waits && asking.inactive {
+        if waits && inactive {
             return Ok(Vec::new());
         }
         let answered = self.run.as_ref().map_or(0, |run| run.answered);
         let mut jobs = Vec::new();
         while self.asked.len() < writer.room()
-            && let Some(path) = self.queue.pop(asking.now, deciding || waits)
+            && let Some(path) = self.queue.pop(now, deciding || waits)
         {
             // The note is being decided about or asked about already, or the writer knows by its name a note that has
             // moved away. It goes back to the queue until that is over.
             if is_busy(&path) || self.asked.contains_key(&path) || self.moved.contains_key(&path) {
-                self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
+                self.queue.put(path, Rank::Save, now + BUSY_AGAIN);
                 continue;
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
             // The rebuild asks for it, within its own budget and perhaps by batch. Its decision moves the note up.
             let is_to_decide = || self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record));
             if asking.awaits_batch || (deciding && is_to_decide()) {
-                self.queue.put(path, Rank::Save, asking.now + ASK_AGAIN);
+                self.queue.put(path, Rank::Save, now + ASK_AGAIN);
                 continue;
             }
             let (pending, found) = self.open(pipeline, &record, allowed)?;
@@ -405,13 +399,13 @@ impl PendingContexts {
             }
             let rank = rank(&record).unwrap_or(Rank::Bulk);
             if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
-                self.queue.put(path, rank, asking.now + BUSY_AGAIN);
+                self.queue.put(path, rank, now + BUSY_AGAIN);
             } else if let Some(until) = day.filter(|_| pending.is_empty()) {
                 self.queue.put(path, rank, until);
             } else if !pending.is_empty() {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
                 let (wanted, ours) = watch::channel(path.clone());
-                let job = self.job(asking, path.clone(), pending, ours);
+                let job = self.job(asking.at.actor, path.clone(), pending, ours);
                 let (answered_before, is_answered, wanted) = (answered, false, Some(wanted));
                 self.asked.insert(path, Asked { keys, purpose: job.purpose, answered_before, is_answered, wanted });
                 jobs.push(job);
@@ -478,23 +472,23 @@ impl PendingContexts {
 
     fn job(
         &self,
-        asking: &Asking<'_>,
+        actor: &ActorContext,
         path: VaultPath,
         pending: Vec<(ContextKey, PendingContext)>,
         wanted: watch::Receiver<VaultPath>,
     ) -> ContextJob {
         let budget = &self.runtime.config.budget;
         let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);
-        let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || asking.inactive);
+        let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || actor.shared.is_inactive());
         let purpose = match (reason, run) {
             (_, Some(run)) => Purpose::Rebuild(run.id),
             (reason, None) if is_save(reason) => Purpose::Change,
             (_, None) => Purpose::Sync,
         };
         ContextJob {
-            vault: asking.vault,
-            vault_name: asking.vault_name.to_owned(),
-            dir: asking.dir.to_owned(),
+            vault: actor.shared.id,
+            vault_name: actor.place.vault.name.clone(),
+            dir: actor.place.dir.clone(),
             path,
             pending,
             purpose,

@@ -44,7 +44,7 @@ use super::pool::Pool;
 use super::runtime::config_of;
 use super::{DRAIN_FREE, EngineError, Shared, VaultShared};
 use crate::settings::Settings;
-use buyer::{At, Buyer, Work};
+use buyer::{Buyer, Work};
 use commit::Committer;
 use context::plan::Generation;
 use context::prompt::Prompter;
@@ -150,6 +150,12 @@ pub(super) struct ActorContext {
     shared: Arc<VaultShared>,
     place: Place,
     inbox: Sender<Event>,
+}
+
+/// An indexer, as it is given to what buys contexts for it.
+pub(super) struct At<'a> {
+    actor: &'a ActorContext,
+    pipeline: &'a Arc<NotePipeline>,
 }
 
 /// The threads that decide about notes in bulk, and their results that are not carried out yet.

@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::buyer::At;
 use super::commit::{Committed, Removed};
 use super::dry_run::dry_run;
 use super::migration::{Around, Effect, EmbedderMigration, Fill};
 use super::notes::Change;
 use super::rebuild::Run;
-use super::{Event, Indexer, Place, migration_to};
+use super::{At, Event, Indexer, Place, migration_to};
 use crate::decide::Task;
 use crate::embedding;
 use crate::embedding::{Service, serving};
@@ -86,8 +85,7 @@ impl Indexer {
                 let _ = reply.send(said.map_err(|error| CallError::Storage(error.to_string())));
             }
             Event::Rebuild { job, covered, batch, agreed } => {
-                let path = covered.under.as_ref().map(ToString::to_string);
-                let run = Run { audience: covered.audience, ..Run::new(job, path, batch) };
+                let run = Run::new(job, covered.clone(), batch);
                 let since = run.began;
                 if self.notes.commit.pipeline.generation.costs {
                     // The job has two steps: one ends with the notes, one with the contexts.

@@ -73,7 +73,7 @@ fn job_of(bench: &Bench, number: u64) -> Job {
 /// A rebuild of one note begins, and the note is decided about.
 fn begin_rebuild(bench: &mut Bench, name: &str, batch: bool) -> u64 {
     let number = job(bench);
-    let run = Run::new(number, None, batch);
+    let run = Run::new(number, Covered::default(), batch);
     let task = Task::rebuild(path(name), run.began);
     buy(bench, |buyer, at| buyer.begin_run(at, run));
     let record = bench.decide(&task);
@@ -388,7 +388,7 @@ fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
 fn what_a_rebuild_is_to_decide_about_is_asked_for_by_it_alone() {
     let mut bench = bench();
     save(&mut bench, "a.md", 2);
-    let covered = crate::indexer::Covered::default();
+    let covered = Covered::default();
     let number = job(&bench);
     bench.indexer.take(Event::Rebuild { job: number, covered, batch: false, agreed: true });
     let run = pending(&mut bench).run.as_ref().map(|run| Purpose::Rebuild(run.id)).unwrap();
@@ -531,7 +531,7 @@ fn the_budget_of_a_rebuild_does_not_end_the_one_that_took_its_place() {
     assert_eq!(ask(&mut bench, IDLE), 1);
     bench.pass(SECOND);
     let second = job(&bench);
-    buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, None, false)));
+    buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, Covered::default(), false)));
     end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 })));
     assert_eq!(pending(&mut bench).run.as_ref().and_then(|run| run.over.clone()), None);
 }

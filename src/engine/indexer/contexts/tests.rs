@@ -2,6 +2,7 @@ mod wanted;
 
 use super::*;
 use crate::decide::Task;
+use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::testing::{Bench, key_of, path, report};
 
@@ -12,7 +13,6 @@ const FREE: fn(&VaultPath) -> bool = |_| false;
 struct Machine {
     bench: Bench,
     pending: PendingContexts,
-    inactive: bool,
     /// Whether the user has agreed to the model.
     agreed: bool,
 }
@@ -25,7 +25,7 @@ impl Machine {
     fn with(change: impl FnOnce(&mut context::settings::ContextConfig)) -> Self {
         let bench = Bench::new(|settings| change(&mut settings.context));
         let pending = PendingContexts::new(bench.shared.runtime(""));
-        Machine { bench, pending, inactive: false, agreed: true }
+        Machine { bench, pending, agreed: true }
     }
 
     /// A note is written, with that many sections.
@@ -43,17 +43,10 @@ impl Machine {
     }
 
     fn jobs_unless(&mut self, is_busy: fn(&VaultPath) -> bool) -> Vec<ContextJob> {
-        let Machine { inactive, agreed, .. } = *self;
-        let asking = Asking {
-            vault: 0,
-            vault_name: "v",
-            dir: Path::new(""),
-            inactive,
-            agreed,
-            awaits_batch: false,
-            now: machine::now(),
-        };
-        self.pending.jobs(&self.bench.pipeline(), &asking, is_busy).unwrap()
+        let pipeline = self.bench.pipeline();
+        let at = At { actor: &self.bench.indexer.actor, pipeline: &pipeline };
+        let asking = Asking { at: &at, agreed: self.agreed, awaits_batch: false };
+        self.pending.jobs(&asking, is_busy).unwrap()
     }
 
     /// What is asked now: each note, and how many contexts of it.
@@ -62,7 +55,7 @@ impl Machine {
     }
 
     fn next_question(&self) -> Option<Instant> {
-        self.pending.next_question(self.inactive, self.agreed)
+        self.pending.next_question(self.bench.vault.is_inactive(), self.agreed)
     }
 
     fn take(&mut self, name: &str, event: ContextEvent) -> Option<Interrupted> {
@@ -188,7 +181,7 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
     machine.agreed = true;
     let decided = machine.bench.decide(&Task::again(path("a.md")));
     assert!(decided.chunks.iter().all(|chunk| chunk.due.is_none()), "{decided:?}");
-    machine.pending.run = Some(Run { total: 3, ..Run::new(7, None, false) });
+    machine.pending.run = Some(Run { total: 3, ..Run::new(7, Covered::default(), false) });
     let rebuilt = machine.rebuild("a.md");
     assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
     assert_eq!(machine.asks(), of("a.md", 3));
@@ -252,7 +245,7 @@ fn useless_answers_are_counted_and_the_last_one_leaves_the_template() {
     machine.end("a.md", Err(refused()));
     let tries = |jobs: Vec<ContextJob>| -> Vec<u8> { jobs[0].pending.iter().map(|(_, due)| due.tries).collect() };
     assert_eq!(tries(machine.jobs_unless(FREE)), [1, 0], "a try that was paid for counts for the next job");
-    machine.pending.run = Some(Run::new(1, None, false));
+    machine.pending.run = Some(Run::new(1, Covered::default(), false));
     machine.take("a.md", ContextEvent::GaveUp(key, context::quality::Flaw::Missing));
     machine.end("a.md", Ok(()));
     let [first, second] = &machine.record("a.md").chunks[..] else { panic!("two chunks") };
