@@ -282,7 +282,7 @@ impl Indexer {
         let room = |bytes| engine.throttle.find_room(bytes);
         let language = Language::of_code(&config.search.language);
         let moved = plain.source.moved.get(&vault.name).cloned();
-        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &room)?;
+        let (store, mut index, told) = opening.open((&vault.name, &dir), (embedder, language), &room)?;
         index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref(), None);
         let pipeline = Arc::new(NotePipeline {
@@ -332,7 +332,7 @@ impl Indexer {
             vectors: PendingVectors::default(),
             migration,
             upkeep: Upkeep::new(now),
-            opened: quarantined.map(|what| what.told(&vault.name)).into_iter().chain(moved).collect(),
+            opened: told.into_iter().chain(moved).collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
         buyer.read_consent(&At { actor: &notes.actor, pipeline: &notes.commit.pipeline });
