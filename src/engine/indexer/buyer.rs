@@ -446,18 +446,20 @@ impl Buyer {
                     // What it was given up for may be asked for now.
                     self.pending.queue.hurry(machine::now());
                 }
-                match (&end, job) {
-                    (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
+                match (end, job) {
+                    (End::OneByOne(why), Some(job)) => {
+                        one_by_one(at, job, &why);
+                        self.end_batch(at, run)
+                    }
+                    (End::Done | End::OneByOne(_), _) => self.end_batch(at, run),
                     (End::Stopped(why), Some(_)) => {
                         self.pending.run.iter_mut().for_each(|run| run.over = Some(why.clone()));
-                        return self.stop_run(at, why);
+                        self.stop_run(at, &why)
                     }
-                    _ => {}
-                }
-                match end {
-                    End::Done | End::OneByOne(_) => self.end_batch(at, run),
-                    End::Stopped(_) => Ok(()),
-                    End::Failed(message) => Err(EngineError::Io { path: at.actor.place.dir.join("batch"), message }),
+                    (End::Stopped(_), None) => Ok(()),
+                    (End::Failed(message), _) => {
+                        Err(EngineError::Io { path: at.actor.place.dir.join("batch"), message })
+                    }
                 }
             }
         }
