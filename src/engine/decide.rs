@@ -304,23 +304,20 @@ impl NotePipeline {
             vectors: HashMap::new(),
             missing: Vec::new(),
         };
-        let (record, contexts) = match &stored {
-            Some((record, contexts)) => (Some(record), contexts.as_slice()),
-            None => (None, &[][..]),
-        };
-        let (new_contexts, texts) = builder.contexts(&plan, record, contexts)?;
-        let (chunk_records, docs) = builder.chunks(&plan, record, &new_contexts, &texts);
+        let old = stored.as_ref().map(|(record, _)| record);
+        let (new_contexts, texts) = builder.contexts(&plan, stored.as_ref().map_or(&[], |(_, contexts)| contexts))?;
+        let (chunk_records, docs) = builder.chunks(&plan, old, &new_contexts, &texts);
         let mut missing = std::mem::take(&mut builder.missing);
         if private && self.embedder_leaves() {
             // The note is found by its words, and by vectors that were made before.
             missing.clear();
         }
         let vectors = builder.fresh_vectors();
-        let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
+        let record = NoteRecord { contextualizer, ..self.record(&note, stat, old, &plan, chunk_records, now) };
         let entry = note_entry(&record, &self.rules);
-        let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
+        let moved_from = task.moved_from.clone().filter(|path| old.is_some_and(|old| old.path == *path));
         Ok(Decided {
-            before: stored.as_ref().map(|(record, _)| places(record)).unwrap_or_default(),
+            before: old.map(places).unwrap_or_default(),
             write: NoteWrite {
                 archive: left_over(&plan, &chunks, stored.as_ref()),
                 put: Some((record, new_contexts)),
