@@ -30,7 +30,7 @@ mod vectors;
 mod watch;
 mod work_queue;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -305,13 +305,13 @@ impl Indexer {
         shared.policy.store(Some(policy.clone()));
         let now = machine::now();
         let reader = Reader::start(disk.clone(), pool.clone()).map_err(|error| EngineError::io(&dir, &error))?;
-        let migration = (!asked_for).then(|| migration_to(&config.embed, &plain_dir));
         let actor = Arc::new(ActorContext {
             engine: engine.clone(),
             shared: shared.clone(),
             place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir, vault_dir: plain_dir },
             inbox: inbox.clone(),
         });
+        let migration = (!asked_for).then(|| migration_to(&config.embed, &actor));
         let mut indexer = Indexer {
             notes: NoteIndexer {
                 watch: VaultWatch::new(disk.clone(), policy),
@@ -503,9 +503,9 @@ impl Indexer {
     }
 }
 
-/// A change to the embedder of a configuration; for `vault_dir` see [`embedding::consent`].
-fn migration_to(config: &EmbedConfig, vault_dir: &Path) -> EmbedderMigration {
-    EmbedderMigration::new(config.clone(), embedding::consent(config, vault_dir))
+/// A change to the embedder of a configuration.
+fn migration_to(config: &EmbedConfig, actor: &Arc<ActorContext>) -> EmbedderMigration {
+    EmbedderMigration::new(actor, config.clone(), embedding::consent(config, &actor.place.vault_dir))
 }
 
 /// How the notes of a vault are read, by the settings on the disk. What is wrong with settings that differ from those

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::commit::{Committed, Removed};
-use super::dry_run::dry_run;
 use super::migration::{Around, Effect, EmbedderMigration, Fill};
-use super::notes::Change;
+use super::notes::{Change, NoteIndexer};
 use super::rebuild::Run;
 use super::{At, Event, Indexer, Place, migration_to};
 use crate::decide::Task;
 use crate::embedding;
-use crate::embedding::{Service, serving};
+use crate::embedding::serving;
 use crate::error::CallError;
 use crate::host::power::Brake;
 use crate::jobs::Ended;
@@ -113,22 +112,22 @@ impl Indexer {
             Event::Batch { ticket, event } => self.buy(|buyer, at, _| buyer.take_batch(at, ticket, event)),
             Event::Embedded(event) => self.embedded(event),
             Event::Opened { ticket, result } => {
-                let begun = result.map_err(|error| error.to_string()).and_then(|service| self.begin_fill(service));
-                if let Some(migration) = &mut self.migration {
-                    migration.opened(ticket, begun, now);
+                let Indexer { notes, migration, .. } = self;
+                let known = notes.commit.known().iter().map(|note| &note.path);
+                if let Some(migration) = migration {
+                    migration.opened(ticket, result, &notes.commit.pipeline, known);
                 }
             }
             Event::DryRun { ticket, notes } => {
-                let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
-                let taken = self.migration.as_mut().map_or(Ok(()), |m| m.looked_at(ticket, notes, vault));
+                let taken = self.migration.as_mut().map_or(Ok(()), |migration| migration.looked_at(ticket, notes));
                 self.notes.attempt(taken);
             }
             Event::Wake => {
                 self.notes.drop_over();
                 self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
-                let dir = &self.actor.place.vault_dir;
-                self.migration.iter_mut().for_each(|migration| migration.look_for_yes(dir));
-                if embedding::is_refused(&self.notes.commit.pipeline.service.config(), dir) {
+                self.migration.iter_mut().for_each(EmbedderMigration::look_for_yes);
+                let serving = self.notes.commit.pipeline.service.config();
+                if embedding::is_refused(&serving, &self.actor.place.vault_dir) {
                     self.withdraw_embedder();
                 }
             }
@@ -157,8 +156,8 @@ impl Indexer {
                     let Committed { record, moved_from, missing, .. } = *committed;
                     self.vectors.ask(&self.notes.commit.pipeline, vault, &record, missing, bulk);
                     if let Some(migration) = &mut self.migration {
-                        migration.note_changed(vault.0, &record.path);
-                        moved_from.iter().for_each(|old| migration.note_changed(vault.0, old));
+                        migration.note_changed(&record.path);
+                        moved_from.iter().for_each(|old| migration.note_changed(old));
                     }
                     if let Some(old) = &moved_from {
                         self.vectors.forget(&self.notes.commit.pipeline, vault.0, old);
@@ -167,7 +166,7 @@ impl Indexer {
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
-                    self.migration.iter_mut().for_each(|migration| migration.note_changed(vault.0, &path));
+                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&path));
                     self.vectors.forget(&self.notes.commit.pipeline, vault.0, &path);
                     self.buyer.pending.removed(&path, no);
                 }
@@ -309,8 +308,7 @@ impl Indexer {
     fn embedded(&mut self, event: embedding::worker::EmbedEvent) {
         let embedding::worker::EmbedEvent { identity, path, problem, .. } = event;
         if let Some(migration) = self.migration.as_mut().filter(|migration| migration.is_to(&identity)) {
-            let effects = migration.came(path, problem);
-            self.carry_out_migration(effects);
+            migration.came(path, problem);
         } else if self.notes.commit.pipeline.service.embedder.identity() == identity {
             self.vectors.came(path);
         }
@@ -318,84 +316,30 @@ impl Indexer {
 
     /// Goes on with the change of embedders.
     fn poll_migration(&mut self) {
-        let config = self.actor.engine.config.load_full();
         let (looked, at_work) = (self.notes.freshness.has_looked(), self.notes.is_at_work());
         let Some(migration) = &mut self.migration else { return };
-        let cancelled = migration.job > 0 && self.actor.is_cancelled(migration.job);
-        let around = Around { now: machine::now(), looked, at_work, cancelled, budget: &config.budget };
-        let effects = migration.poll(&around);
-        self.carry_out_migration(effects);
-    }
-
-    fn begin_fill(&self, service: Arc<Service>) -> Result<Fill, String> {
-        let budget = self.actor.engine.config.load().budget.clone();
-        let known = self.notes.commit.known().iter().map(|note| &note.path);
-        Fill::begin(&self.notes.commit.pipeline, known, service, &budget).map_err(|error| error.to_string())
-    }
-
-    fn carry_out_migration(&mut self, effects: Vec<Effect>) {
-        for effect in effects {
-            let Some(migration) = &mut self.migration else { return };
-            let (job, ticket) = (migration.job, migration.ticket);
-            match effect {
-                Effect::Begin => migration.job = self.actor.begin_job(JobKind::Embed, None),
-                Effect::Open(wanted) => {
-                    let (engine, inbox) = (self.actor.engine.clone(), self.actor.inbox.clone());
-                    // If it is the one that served, after a yes was taken back or at another address, nobody has to be
-                    // asked.
-                    let served = &self.notes.commit.pipeline.service.embedder;
-                    let known =
-                        (wanted.identity(served.dimensions()) == served.identity()).then(|| served.dimensions());
-                    let open = move || {
-                        let result = Service::open(&engine, &wanted, known);
-                        // The indexer may have ended meanwhile.
-                        let _ = inbox.send(Event::Opened { ticket, result });
-                    };
-                    if let Err(error) = machine::spawn("open-embedder", open) {
-                        migration.failed(error.to_string(), machine::now());
-                    }
-                }
-                Effect::DryRun(pipeline, paths) => {
-                    let (disk, inbox, notes) = (self.notes.watch.disk.clone(), self.actor.inbox.clone(), paths.clone());
-                    let look = move || {
-                        crate::host::background_thread();
-                        let notes = dry_run(&*disk, &pipeline, notes);
-                        drop(pipeline);
-                        let _ = inbox.send(Event::DryRun { ticket, notes });
-                    };
-                    if let Err(error) = machine::spawn("dry-run", look) {
-                        tracing::error!(%error, "no thread to look at notes with");
-                        migration.not_looked_at(paths);
-                    }
-                }
-                Effect::Estimated(estimate) => self.actor.tell_part(job, |part| {
-                    part.phase = "embedding".to_owned();
-                    part.estimate = Some(estimate);
-                }),
-                Effect::Progress(done, total) => {
-                    self.actor.change_part(job, |part| part.total = Some(total));
-                    self.actor.tell_progress(job, done);
-                }
-                Effect::ChangeOver(fill) => self.change_over(*fill, job),
-                Effect::Amend(records) => {
-                    let amended = self.notes.commit.amend_embedder(&records);
-                    self.notes.attempt(amended);
-                }
-                Effect::GiveUp(why) => self.end_migration_job(self.actor.ended_early(job), why),
-                Effect::Over => self.migration = None,
+        let NoteIndexer { commit, watch, .. } = &self.notes;
+        let around = Around { pipeline: &commit.pipeline, disk: &watch.disk, looked, at_work };
+        match migration.poll(around) {
+            Some(Effect::ChangeOver(fill)) => self.change_over(*fill),
+            Some(Effect::Amend(records)) => {
+                let amended = self.notes.commit.amend_embedder(&records);
+                self.notes.attempt(amended);
             }
+            Some(Effect::Over) => self.migration = None,
+            None => {}
         }
     }
 
     /// The new embedder serves from here on.
-    fn change_over(&mut self, fill: Fill, job: u64) {
+    fn change_over(&mut self, fill: Fill) {
         let notes = fill.done.len() as u64;
         let changed = self.notes.commit.change_embedder(fill, &self.actor.place.dir);
         let Some(migration) = &mut self.migration else { return };
         match changed {
             Ok(over) => {
                 tracing::info!(vault = self.actor.place.vault.name, notes, "another embedder has taken over");
-                migration.changed_over(over.records);
+                let job = migration.changed_over(over.records);
                 self.vectors = super::PendingVectors::default();
                 if !over.unseen.is_empty() {
                     self.notes.work.enqueue(over.unseen.into_iter().map(Task::again).collect(), true);
@@ -405,7 +349,7 @@ impl Indexer {
             }
             Err(error) => {
                 // The store is opened again, and the migration begins anew from the cache.
-                migration.failed(error.to_string(), machine::now());
+                migration.failed(error.to_string());
                 self.notes.fail(&error);
             }
         }
@@ -440,9 +384,8 @@ impl Indexer {
         let (service, asked_for) = serving(&self.actor.engine, config, (dir, vault_dir));
         self.vectors.ask_again(&self.notes.commit.pipeline, self.actor.shared.id);
         let taken = self.notes.commit.take_service(&service);
-        let migration = (!asked_for).then(|| migration_to(&config.embed, vault_dir));
-        self.end_migration_job(Ended::Cancelled, "another embedder was asked for".to_owned());
-        self.migration = migration;
+        self.migration.iter_mut().for_each(|m| m.end_job(Ended::Cancelled, "another embedder was asked for"));
+        self.migration = (!asked_for).then(|| migration_to(&config.embed, &self.actor));
         taken
     }
 
@@ -460,22 +403,14 @@ impl Indexer {
     fn set_agreed_to_embedder(&mut self, agreed: bool) -> Result<(), EngineError> {
         let dir = self.actor.place.vault_dir.clone();
         let failed = |error| EngineError::io(&dir, &error);
-        if let Some(migration) = &mut self.migration
-            && migration.set_agreed(&dir, agreed).map_err(failed)?
-        {
-            self.end_migration_job(Ended::Cancelled, "the user took the yes back".to_owned());
+        if let Some(migration) = &mut self.migration {
+            migration.set_agreed(agreed).map_err(failed)?;
         }
         let mut serving = embedding::consent(&self.notes.commit.pipeline.service.config(), &dir);
         if !agreed && serving.set_agreed(&dir, false).map_err(failed)? {
             self.withdraw_embedder();
         }
         Ok(())
-    }
-
-    /// Ends the job of a migration, if it has one.
-    fn end_migration_job(&mut self, ended: Ended, why: String) {
-        let Some(migration) = self.migration.as_mut().filter(|migration| migration.job > 0) else { return };
-        self.actor.end_part(std::mem::take(&mut migration.job), ended, why);
     }
 
     /// The state that `status` shows.
@@ -516,7 +451,7 @@ impl Indexer {
             unagreed: !self.buyer.is_agreed(),
             waiting,
             asked: self.buyer.pending.asked(),
-            vectors_offer: self.migration.as_ref().and_then(|migration| migration.offer(&self.actor.place.vault.name)),
+            vectors_offer: self.migration.as_ref().and_then(EmbedderMigration::offer),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
         };
         // The report of work is written before the counts, which may say that nothing waits: a reader that takes the
