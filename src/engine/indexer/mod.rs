@@ -226,10 +226,7 @@ impl Seed {
                 Ok(Event::Stop { .. }) | Err(RecvTimeoutError::Disconnected) => return true,
                 Err(RecvTimeoutError::Timeout) => return false,
                 Ok(Event::Resume | Event::Reloaded(_)) => return false,
-                Ok(Event::Consent { reply, .. }) => {
-                    let _ = reply.send(Err(CallError::Storage(why.to_owned())));
-                }
-                Ok(Event::Build { reply, .. }) => {
+                Ok(Event::Consent { reply, .. } | Event::Build { reply, .. }) => {
                     // The caller may have gone.
                     let _ = reply.send(Err(CallError::Storage(why.to_owned())));
                     self.fail_jobs(why);

@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
 use crate::{EngineError, VaultShared};
 use context::ContextRecord;
+use note::VaultPath;
 use protocol::jobs::JobKind;
 use protocol::status::EmbedStatus;
 use store::{CompactReport, Reclaimed};
@@ -146,7 +147,6 @@ impl Indexer {
     /// Passes written and removed notes on to the parts that provide contexts and vectors.
     fn take_changes(&mut self) {
         let now = machine::now();
-        let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
         if !self.notes.changes.is_empty() {
             self.upkeep.changed(now);
         }
@@ -154,24 +154,27 @@ impl Indexer {
             match change {
                 Change::Written(committed, bulk) => {
                     let Committed { record, moved_from, missing, .. } = *committed;
+                    let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
                     self.vectors.ask(&self.notes.commit.pipeline, vault, &record, missing, bulk);
-                    if let Some(migration) = &mut self.migration {
-                        migration.note_changed(&record.path);
-                        moved_from.iter().for_each(|old| migration.note_changed(old));
-                    }
+                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&record.path));
                     if let Some(old) = &moved_from {
-                        self.vectors.forget(&self.notes.commit.pipeline, vault.0, old);
+                        self.forget_vectors(old);
                         self.buyer.pending.moved(old, &record.path);
                     }
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
-                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&path));
-                    self.vectors.forget(&self.notes.commit.pipeline, vault.0, &path);
+                    self.forget_vectors(&path);
                     self.buyer.pending.removed(&path, no);
                 }
             }
         }
+    }
+
+    /// A note is gone from a path: no embedder is shown it from there any more.
+    fn forget_vectors(&mut self, path: &VaultPath) {
+        self.vectors.forget(&self.notes.commit.pipeline, self.actor.shared.id, path);
+        self.migration.iter_mut().for_each(|migration| migration.note_changed(path));
     }
 
     fn resume_run(&mut self) {
