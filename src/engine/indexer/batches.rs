@@ -12,7 +12,6 @@ use crate::batch::{BatchJob, Control, Files, PendingByNote};
 use crate::decide::NotePipeline;
 use crate::writer::Writer;
 use context::plan::Reason;
-use note::fingerprint::context_key;
 use provider::settings::BudgetConfig;
 use store::StoreError;
 
@@ -139,18 +138,8 @@ impl ProviderBatches {
 pub(super) fn wanted(pipeline: &NotePipeline) -> Result<PendingByNote, StoreError> {
     let mut wanted = Vec::new();
     for record in pipeline.store.notes()? {
-        let generation = pipeline.contextualizer(record.kind.as_deref());
-        let mut pending = Vec::new();
-        for chunk in &record.chunks {
-            let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild && due.tries == 0) else {
-                continue;
-            };
-            let key = context_key(&chunk.keys, chunk.hash);
-            let written = pipeline.written_by(pipeline.claimant(&record), key, &generation)?;
-            if written.is_none_or(|context| context.written_at < due.since) {
-                pending.push((key, due));
-            }
-        }
+        let (mut pending, _) = pipeline.unanswered(&record)?;
+        pending.retain(|(_, due)| due.reason == Reason::Rebuild && due.tries == 0);
         if !pending.is_empty() {
             wanted.push((record.path, pending));
         }

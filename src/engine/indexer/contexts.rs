@@ -24,10 +24,9 @@ use crate::counters::ContextCounters;
 use crate::decide::NotePipeline;
 use crate::interrupted::{Interrupted, budget_message};
 use crate::runtime::GenerationRuntime;
-use context::ContextRecord;
 use context::plan::{PendingContext, Reason};
 use note::VaultPath;
-use note::fingerprint::{ContextKey, context_key};
+use note::fingerprint::ContextKey;
 use provider::ledger::{OverBudget, Purpose};
 use store::record::NoteRecord;
 
@@ -421,47 +420,16 @@ impl PendingContexts {
         pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
     }
 
-    /// The contexts that a note still needs from a model, and whether the archive already has some that only have to be
-    /// taken, for which nobody has to agree.
+    /// The contexts that a model may be asked for about a note now, and whether the archive already has some that only
+    /// have to be taken, for which nobody has to agree.
     fn open(
         &self,
         pipeline: &NotePipeline,
         record: &NoteRecord,
         allowed: Allowed,
     ) -> Result<(Vec<(ContextKey, PendingContext)>, bool), EngineError> {
-        let generation = pipeline.contextualizer(record.kind.as_deref());
-        let mut open = Vec::new();
-        let mut found = false;
-        let mut stored = None;
-        for (i, chunk) in record.chunks.iter().enumerate() {
-            let Some(due) = chunk.due else { continue };
-            let key = context_key(&chunk.keys, chunk.hash);
-            let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
-            let mut serving = || -> Result<Option<ContextRecord>, EngineError> {
-                if stored.is_none() {
-                    stored = Some(pipeline.store.contexts(&record.path)?);
-                }
-                Ok(stored.as_ref().and_then(|stored| stored.get(i).cloned()))
-            };
-            let answers = match written {
-                Some(context) if context.written_at >= due.since => true,
-                // One for this very text answers what was asked for while another model was in force: so says the plan.
-                // If it serves already, the request is what a rebuild that ended early left.
-                Some(context) if asks_anew(due.reason) && context.written_for == chunk.hash => {
-                    due.reason != Reason::ContextualizerChanged
-                        || serving()?.is_none_or(|serving| serving.generation != generation)
-                }
-                // One that is older, for example an imported one, takes the place of a free context: the plan does the
-                // same. A rebuild wants a newer one, and so does a request in place of a paid context.
-                Some(_) if due.reason != Reason::Rebuild => !serving()?.is_some_and(|serving| serving.is_paid()),
-                _ => false,
-            };
-            if answers {
-                found = true;
-            } else if allowed.covers(due.reason) && !self.is_not_for_now(due) {
-                open.push((key, due));
-            }
-        }
+        let (mut open, found) = pipeline.unanswered(record)?;
+        open.retain(|(_, due)| allowed.covers(due.reason) && !self.is_not_for_now(*due));
         Ok((open, found))
     }
 
@@ -545,11 +513,6 @@ pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), Eng
 fn rank(record: &NoteRecord) -> Option<Rank> {
     let rank = |due: PendingContext| if is_save(due.reason) { Rank::Save } else { Rank::Bulk };
     record.chunks.iter().filter_map(|chunk| chunk.due).map(rank).min()
-}
-
-/// Whether it is asked for because the model in force had not written it then.
-fn asks_anew(reason: Reason) -> bool {
-    matches!(reason, Reason::NewNote | Reason::StructureChanged | Reason::ContextualizerChanged)
 }
 
 /// Whether a save wants it, rather than a rebuild or a sync.

@@ -5,6 +5,7 @@ use crate::decide::Task;
 use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::testing::{Bench, key_of, path, report};
+use context::ContextRecord;
 
 const BUSY: fn(&VaultPath) -> bool = |_| true;
 const FREE: fn(&VaultPath) -> bool = |_| false;
