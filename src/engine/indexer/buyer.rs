@@ -312,10 +312,9 @@ impl Buyer {
         let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
         let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run.id);
-        let mut remembered = Ok(());
         if run.total == 0 && left > 0 {
             run.total = left;
-            remembered = run.remember(at.pipeline);
+            run.remember(at.pipeline)?;
         }
         let progress = run.progress(left, spent.micro_dollars);
         let job = run.job;
@@ -328,14 +327,14 @@ impl Buyer {
             });
         }
         if let Some(why) = run.over.clone().filter(|_| is_idle) {
-            return remembered.and(self.stop_run(at, &why));
+            return self.stop_run(at, &why);
         }
         if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
             at.actor.end_step(job, Ended::Done);
-            return remembered.and_then(|()| Run::forget(at.pipeline));
+            return Run::forget(at.pipeline);
         }
-        remembered
+        Ok(())
     }
 
     /// Ends a rebuild before it is done: its budget is used up, or the user cancelled it.
