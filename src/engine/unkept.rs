@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use context::ContextRecord;
+use context::plan::PendingContext;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
 use store::{Store, StoreError};
@@ -35,6 +36,13 @@ impl Unkept {
         if waiting.len() < MOST {
             waiting.push(unwritten);
         }
+    }
+
+    /// Whether one of these contexts waits for the store in a folder.
+    pub(super) fn has(&self, dir: &Path, pending: &[(ContextKey, PendingContext)]) -> bool {
+        let waits =
+            |key: &ContextKey| self.0.lock().iter().any(|unwritten| unwritten.dir == dir && unwritten.key == *key);
+        pending.iter().any(|(key, _)| waits(key))
     }
 
     /// Writes what waits for the store in a folder; returns the notes that it was written for.

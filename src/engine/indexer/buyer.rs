@@ -407,9 +407,7 @@ impl Buyer {
         let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
         let mut wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
         // What is asked for already is answered soon; what comes of no use is asked for after the batch.
-        wanted.retain(|(_, contexts)| {
-            !self.pending.is_asked_elsewhere(contexts) && !writer.has(&at.pipeline.root, contexts)
-        });
+        wanted.retain(|(_, contexts)| !self.pending.is_on_its_way(at, writer, contexts));
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
         }

@@ -24,6 +24,7 @@ use crate::counters::ContextCounters;
 use crate::decide::NotePipeline;
 use crate::interrupted::{Interrupted, budget_message};
 use crate::runtime::GenerationRuntime;
+use crate::writer::Writer;
 use context::plan::{PendingContext, Reason};
 use note::VaultPath;
 use note::fingerprint::ContextKey;
@@ -397,7 +398,7 @@ impl PendingContexts {
                 self.arrived.insert(path.clone());
             }
             let rank = rank(&record).unwrap_or(Rank::Bulk);
-            if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
+            if self.is_on_its_way(asking.at, writer, &pending) {
                 self.queue.put(path, rank, now + BUSY_AGAIN);
             } else if let Some(until) = day.filter(|_| pending.is_empty()) {
                 self.queue.put(path, rank, until);
@@ -413,11 +414,13 @@ impl PendingContexts {
         Ok(jobs)
     }
 
-    /// Whether the writer is already asked for one of these about another note. That note may be where the text was
-    /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
-    /// about once the other is answered.
-    pub(crate) fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
+    /// Whether one of these is asked for already: about another note, or by an indexer that has ended, whose answer may
+    /// be yet to be written. The other note may be where the text was before a move that nobody has seen yet; then its
+    /// answer serves here too. If this note is a copy, it is asked about once the other is answered.
+    pub(crate) fn is_on_its_way(&self, at: &At<'_>, writer: &Writer, pending: &[(ContextKey, PendingContext)]) -> bool {
         pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
+            || writer.has(&at.pipeline.root, pending)
+            || at.actor.engine.indexers.unkept.has(&at.actor.place.dir, pending)
     }
 
     /// The contexts that a model may be asked for about a note now, and whether the archive already has some that only

@@ -168,11 +168,13 @@ fn a_context_that_could_not_be_written_is_written_once_that_is_possible() {
         bench.shared.indexers.unkept.put(Unwritten { dir, note, tags, key, record });
     }
     let store = bench.pipeline().store.clone();
+    assert_eq!(ask(&mut bench, IDLE), 0, "it is bought already");
     for (troubled, written) in [(true, 0), (false, 1), (false, 0)] {
         buy(&mut bench, |buyer, at| buyer.write_unkept(at, Work { troubled, ..IDLE }));
         assert_eq!(pending(&mut bench).take_arrived().len(), written);
     }
     assert_eq!(store.archived(key).unwrap(), Some(context));
+    bench.pass(SECOND);
     assert_eq!(ask(&mut bench, IDLE), 1);
     bench.drive(SECOND);
     assert_eq!(bench.model.asked().len(), 1, "the other one alone is asked for");
