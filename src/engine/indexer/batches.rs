@@ -23,7 +23,6 @@ struct Handed {
     run: u64,
     control: watch::Sender<Control>,
     given_up: Option<Instant>,
-    phase: String,
 }
 
 /// The batches of one indexer.
@@ -106,25 +105,17 @@ impl ProviderBatches {
             control: controlled,
             tell: Arc::new(tell),
         });
-        self.handed.insert(ticket, Handed { run, control, given_up: None, phase: String::new() });
+        self.handed.insert(ticket, Handed { run, control, given_up: None });
     }
 
-    /// Sets what a batch is doing now; returns its run.
-    pub(super) fn set_phase(&mut self, ticket: u64, phase: String) -> Option<u64> {
-        let handed = self.handed.get_mut(&ticket)?;
-        handed.phase = phase;
-        Some(handed.run)
+    /// The run of a batch that the writer has.
+    pub(super) fn run_of(&self, ticket: u64) -> Option<u64> {
+        self.handed.get(&ticket).map(|handed| handed.run)
     }
 
     /// A batch has ended; returns its run, or `None` if its writer was replaced meanwhile: then it ends nothing.
     pub(super) fn ended(&mut self, ticket: u64) -> Option<u64> {
         self.handed.remove(&ticket).map(|handed| handed.run)
-    }
-
-    /// What a run's job is doing.
-    pub(super) fn phase_of(&self, run: u64) -> &str {
-        let handed = self.handed.values().find(|handed| handed.run == run && !handed.phase.is_empty());
-        handed.map_or("writing contexts", |handed| &handed.phase)
     }
 
     /// Forgets the batches, for their writer is gone; they are looked for again.

@@ -319,11 +319,13 @@ impl Buyer {
         let progress = run.progress(left, spent.micro_dollars);
         let job = run.job;
         if run.announced.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
-            let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
             at.actor.tell_part(job, |part| {
-                part.phase = phase;
+                // A batch says itself what it is doing.
+                if !run.batch {
+                    part.phase = "writing contexts".to_owned();
+                }
                 part.contexts = Some(progress);
-                part.set_failed(failures);
+                part.failed.clone_from(&run.failures);
             });
         }
         if let Some(why) = run.over.clone().filter(|_| is_idle) {
@@ -430,7 +432,7 @@ impl Buyer {
         match event {
             BatchEvent::Note(path, event) => self.take(at, path, event),
             BatchEvent::Phase(phase) => {
-                let run = self.batches.set_phase(ticket, phase.clone());
+                let run = self.batches.run_of(ticket);
                 if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
                     at.actor.tell_part(job, |part| part.phase = phase);
                 }

@@ -216,7 +216,7 @@ impl NoteIndexer {
                         self.work.put_off(task, waiting);
                     }
                     for job in jobs {
-                        self.actor.change_part(job, |part| part.find_emptied(path.clone()));
+                        self.actor.change_part(job, |part| part.emptied.extend([path.clone()]));
                     }
                 }
                 Outcome::Unfit(why) => {
