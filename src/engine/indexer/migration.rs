@@ -64,8 +64,6 @@ enum Stage {
     Filling(Box<Fill>),
     /// The user is to agree to what it takes.
     Waiting(Estimate),
-    /// The vault is changing over.
-    Changing,
     /// It was refused, or given up.
     Ended(String),
     /// The vault has changed over; these notes' records have yet to say so.
@@ -125,7 +123,7 @@ impl EmbedderMigration {
             },
             Stage::Over(rest) if rest.is_empty() => return Some(Effect::Over),
             Stage::Over(rest) => return Some(Effect::Amend(rest.split_off(rest.len().saturating_sub(AMENDED)))),
-            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Waiting(_) | Stage::Changing | Stage::Ended(_) => {}
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Waiting(_) | Stage::Ended(_) => {}
         }
         None
     }
@@ -151,8 +149,10 @@ impl EmbedderMigration {
         }
     }
 
+    /// Hands out the vectors; whether the vault could change over is said by [`EmbedderMigration::changed_over`] or
+    /// [`EmbedderMigration::failed`].
     fn change_over(&mut self) -> Option<Effect> {
-        match std::mem::replace(&mut self.stage, Stage::Changing) {
+        match std::mem::replace(&mut self.stage, Stage::Over(Vec::new())) {
             Stage::Filling(fill) => return Some(Effect::ChangeOver(fill)),
             other => self.stage = other,
         }
@@ -172,7 +172,7 @@ impl EmbedderMigration {
     /// What the user said cannot be written down; then what was said before holds.
     pub(super) fn set_agreed(&mut self, agreed: bool) -> std::io::Result<()> {
         let changed = self.consent.set_agreed(&self.actor.place.vault_dir, agreed)?;
-        if changed && !matches!(self.stage, Stage::Changing | Stage::Over(_) | Stage::Ended(_)) {
+        if changed && !matches!(self.stage, Stage::Over(_) | Stage::Ended(_)) {
             self.begin_anew();
         }
         if changed && !agreed {
@@ -198,7 +198,7 @@ impl EmbedderMigration {
     pub(super) fn offer(&self) -> Option<Offer> {
         let estimate = match &self.stage {
             Stage::Waiting(estimate) => estimate,
-            Stage::Filling(fill) => fill.approved()?,
+            Stage::Filling(fill) => fill.approved.as_ref()?,
             _ => return None,
         };
         self.consent.offer(&self.actor.place.vault.name, OfferedWork::Vectors, estimate.clone())
@@ -295,12 +295,9 @@ impl EmbedderMigration {
             }
             Stage::Ended(why) => Some(format!("the embedder {name} does not take over: {why}")),
             // The embedder itself reports why it does not answer.
-            Stage::Closed { .. }
-            | Stage::Opening { .. }
-            | Stage::Filling(_)
-            | Stage::Waiting(_)
-            | Stage::Changing
-            | Stage::Over(_) => None,
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Over(_) => {
+                None
+            }
         }
     }
 
@@ -324,7 +321,7 @@ impl EmbedderMigration {
         match &self.stage {
             Stage::Closed { at, .. } => ready.then_some(*at),
             Stage::Over(_) => Some(machine::now()),
-            Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Changing | Stage::Ended(_) => None,
+            Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Ended(_) => None,
         }
     }
 

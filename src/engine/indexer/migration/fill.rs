@@ -45,7 +45,7 @@ pub(in crate::indexer) struct Fill {
     pub(super) lacking: BTreeMap<VaultPath, u64>,
     pub(super) ordered: BTreeSet<VaultPath>,
     /// The estimate of the work, once every note was looked at and the work may be bought.
-    approved: Option<Estimate>,
+    pub(super) approved: Option<Estimate>,
     run: u64,
     limits: (u64, u64),
 }
@@ -159,11 +159,6 @@ impl Fill {
     /// Notes in all.
     pub(super) fn total(&self) -> u64 {
         (self.done.len() + self.lacking.len() + self.ordered.len() + self.todo.len() + self.looking) as u64
-    }
-
-    /// What was to be made when it began.
-    pub(super) fn approved(&self) -> Option<&Estimate> {
-        self.approved.as_ref()
     }
 
     /// What is left to be made.
