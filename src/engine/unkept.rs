@@ -48,15 +48,21 @@ impl Unkept {
     /// Writes what waits for the store in a folder; returns the notes that it was written for.
     ///
     /// # Errors
-    /// One of them still cannot be written, and goes on waiting.
+    /// Some of them still cannot be written, and go on waiting.
     pub(super) fn write(&self, dir: &Path, store: &Store) -> Result<Vec<VaultPath>, StoreError> {
-        let mut waiting = self.0.lock();
-        let mut notes = Vec::new();
-        while let Some(at) = waiting.iter().position(|unwritten| unwritten.dir == dir) {
-            let Unwritten { note, tags, key, record, .. } = &waiting[at];
-            store.keep_context_of(note, tags, *key, record)?;
-            notes.push(waiting.remove(at).note);
-        }
-        Ok(notes)
+        let (mut notes, mut failure) = (Vec::new(), None);
+        self.0.lock().retain(|Unwritten { dir: of, note, tags, key, record }| {
+            if of != dir {
+                return true;
+            }
+            let kept = store.keep_context_of(note, tags, *key, record);
+            let waits = kept.is_err();
+            match kept {
+                Ok(()) => notes.push(note.clone()),
+                Err(error) => failure = Some(error),
+            }
+            waits
+        });
+        failure.map_or(Ok(notes), Err)
     }
 }

@@ -142,11 +142,9 @@ impl Buyer {
     }
 
     /// Writes contexts that came when they could not be written.
-    pub(super) fn write_unkept(&mut self, at: &At<'_>, work: Work) -> Result<(), EngineError> {
-        if !work.troubled {
-            let unkept = &at.actor.engine.indexers.unkept;
-            self.pending.arrived(unkept.write(&at.actor.place.dir, &at.pipeline.store)?);
-        }
+    pub(super) fn write_unkept(&mut self, at: &At<'_>) -> Result<(), EngineError> {
+        let unkept = &at.actor.engine.indexers.unkept;
+        self.pending.arrived(unkept.write(&at.actor.place.dir, &at.pipeline.store)?);
         Ok(())
     }
 

@@ -376,7 +376,8 @@ impl Indexer {
 
     /// Puts everything on the disk for a clean stop.
     pub(super) fn flush(&mut self) {
-        self.buy(|buyer, at, work| buyer.write_unkept(at, work));
+        // The journal may take what the database does not.
+        self.buy(|buyer, at, _| buyer.write_unkept(at));
         if let Err(error) = self.notes.commit.flush() {
             tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
         }

@@ -227,7 +227,9 @@ impl Indexer {
         self.refresh_status();
         self.notes.publish();
         self.notes.finish_batches();
-        self.buy(|buyer, at, work| buyer.write_unkept(at, work));
+        if !self.notes.is_troubled() {
+            self.buy(|buyer, at, _| buyer.write_unkept(at));
+        }
         self.decide_again_with_contexts();
         self.buy(|buyer, at, work| buyer.poll_batches(at, work));
         self.buy(|buyer, at, work| buyer.poll_run(at, work));
