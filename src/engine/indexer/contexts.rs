@@ -117,8 +117,6 @@ pub(crate) struct PendingContexts {
     too_dear: BTreeMap<VaultPath, OverBudget>,
     /// The rebuild that goes on.
     pub(crate) run: Option<Run>,
-    /// How long a note must be quiet after a save before it is sent.
-    settle: Duration,
     /// The deadline for answers of a writer that was replaced.
     draining: Option<Instant>,
     /// Whether another generation answered searches when jobs were asked for last.
@@ -127,7 +125,6 @@ pub(crate) struct PendingContexts {
 
 impl PendingContexts {
     pub(crate) fn new(runtime: Arc<GenerationRuntime>) -> Self {
-        let settle = runtime.config.context.settle;
         PendingContexts {
             runtime,
             queue: ContextQueue::default(),
@@ -139,10 +136,14 @@ impl PendingContexts {
             failures: Failures::default(),
             too_dear: BTreeMap::new(),
             run: None,
-            settle,
             draining: None,
             was_inactive: false,
         }
+    }
+
+    /// How long a note must be quiet after a save before it is sent.
+    fn settle(&self) -> Duration {
+        self.runtime.config.context.settle
     }
 
     /// A record was read at the start. Its note need not settle: it was quiet for long enough before.
@@ -152,7 +153,7 @@ impl PendingContexts {
 
     /// A record was written: its note takes its place in the queue if it wants contexts.
     pub(crate) fn written(&mut self, record: &NoteRecord, now: Instant) {
-        self.put(record, (self.settle, Duration::ZERO), now);
+        self.put(record, (self.settle(), Duration::ZERO), now);
     }
 
     /// A note has moved. What the writer is already asked about it is not asked again under the new path.
@@ -196,7 +197,6 @@ impl PendingContexts {
     /// Other settings, or another writer, are in force. Answers of the old writer may arrive until `drained_at`; before
     /// that nothing that it has is asked for again.
     pub(crate) fn replace_runtime(&mut self, runtime: Arc<GenerationRuntime>, drained_at: Instant) {
-        self.settle = runtime.config.context.settle;
         for path in std::mem::take(&mut self.too_dear).into_keys() {
             self.queue.put(path, Rank::Bulk, machine::now());
         }
@@ -295,7 +295,7 @@ impl PendingContexts {
                         self.too_dear.insert(path.clone(), refused.clone());
                         TOO_DEAR_AGAIN
                     }
-                    Interrupted::Changed => self.settle,
+                    Interrupted::Changed => self.settle(),
                     held if held.ends_rebuild() => BUSY_AGAIN,
                     Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
                     Interrupted::Unkept(_) | Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,

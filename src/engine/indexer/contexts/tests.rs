@@ -39,7 +39,7 @@ impl Machine {
     /// A note is written and has been quiet for long enough.
     fn saved(&mut self, name: &str, sections: usize) -> NoteRecord {
         let record = self.save(name, sections);
-        self.bench.pass(self.pending.settle);
+        self.bench.pass(self.pending.settle());
         record
     }
 
@@ -112,7 +112,7 @@ fn a_note_is_asked_about_once_and_not_before_it_has_been_quiet() {
     let mut machine = Machine::new();
     let saved = machine::now();
     let record = machine.save("a.md", 3);
-    let settle = machine.pending.settle;
+    let settle = machine.pending.settle();
     assert_eq!((machine.asks(), machine.next_question()), (vec![], Some(saved + settle)));
     machine.bench.pass(settle / 2);
     machine.pending.written(&record, machine::now());
@@ -162,7 +162,7 @@ fn what_was_answered_before_a_refusal_is_kept_and_only_the_rest_is_asked_again()
     let due: Vec<bool> = record.chunks.iter().map(|chunk| chunk.due.is_some()).collect();
     assert_eq!(due, [true, false, true, false]);
     machine.pending.written(&record, machine::now());
-    machine.bench.pass(machine.pending.settle);
+    machine.bench.pass(machine.pending.settle());
     assert_eq!(machine.asks(), of("a.md", 2));
 }
 
@@ -176,7 +176,7 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
         let key = key_of(chunk);
         machine.bench.pipeline().store.keep_context_of(&record.path, &record.tags, key, &context).unwrap();
     }
-    machine.bench.pass(machine.pending.settle);
+    machine.bench.pass(machine.pending.settle());
     machine.agreed = false;
     assert_eq!((machine.asks(), machine.pending.take_arrived().len()), (vec![], 1));
     machine.agreed = true;
@@ -190,7 +190,7 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
 
 #[test]
 fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
-    let settle = Machine::new().pending.settle;
+    let settle = Machine::new().pending.settle();
     let provider = || Interrupted::Provider("it does not answer".to_owned());
     for (interrupted, after) in [
         (Interrupted::Changed, settle),
@@ -318,7 +318,7 @@ fn a_private_note_is_not_asked_about_nor_one_that_becomes_private_while_it_waits
     assert!(open.chunks.iter().all(|chunk| chunk.due.is_some()) && secret.chunks.iter().all(|c| c.due.is_none()));
     let withdrawn = machine.bench.save("a.md", &format!("{}\n#private\n", report(3)));
     machine.pending.written(&withdrawn, machine::now());
-    machine.bench.pass(2 * machine.pending.settle);
+    machine.bench.pass(2 * machine.pending.settle());
     assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
     // Nor is one that becomes private while it is asked about, or goes.
     for private in [true, false] {
@@ -455,7 +455,7 @@ fn what_the_model_in_force_wrote_for_a_text_is_not_asked_for_again_after_another
     // With another model in force the section came anew.
     let due = PendingContext { reason: Reason::StructureChanged, since: now_s(), tries: 0 };
     machine.amend("a.md", |record| record.chunks[0].due = Some(due));
-    machine.bench.pass(machine.pending.settle);
+    machine.bench.pass(machine.pending.settle());
     assert_eq!(machine.asks(), of("a.md", 1));
     assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]), "what is there is to be taken");
     let decided = machine.bench.decide(&Task::again(path("a.md")));
