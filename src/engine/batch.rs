@@ -35,7 +35,6 @@ pub(super) struct BatchJob {
     pub(super) dir: PathBuf,
     pub(super) run: u64,
     pub(super) vault: Arc<VaultShared>,
-    pub(super) vault_name: String,
     pub(super) pipeline: Arc<NotePipeline>,
     /// Which contexts of which notes are wanted; ignored if the batch is already under way.
     pub(super) wanted: PendingByNote,

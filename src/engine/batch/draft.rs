@@ -38,7 +38,7 @@ pub(super) async fn draft(
     control: &mut watch::Receiver<Control>,
     job: BatchJob,
 ) -> Result<Option<(State, StandingReservation)>, Halt> {
-    let BatchJob { run, vault_name, pipeline, wanted, rebuild, .. } = job;
+    let BatchJob { run, vault, pipeline, wanted, rebuild, .. } = job;
     let most = (batches.most_requests() as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
     for (path, pending) in wanted {
@@ -61,7 +61,7 @@ pub(super) async fn draft(
         return Ok(None);
     }
     let account = Account {
-        vault: vault_name.into(),
+        vault: vault.name.as_str().into(),
         reason: Reason::Rebuild,
         rebuild: Some(rebuild),
         ..Account::of(&author.spender, Purpose::Rebuild(run))

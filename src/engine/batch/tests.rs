@@ -35,7 +35,6 @@ fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
         dir: bench.settings.data_dir.join("v"),
         run: RUN,
         vault: bench.vault.clone(),
-        vault_name: "v".to_owned(),
         pipeline: bench.pipeline(),
         wanted: vec![(record.path.clone(), pending)],
         rebuild: (u64::MAX, u64::MAX),

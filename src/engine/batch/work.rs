@@ -81,7 +81,7 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         return Ok(End::OneByOne(why.to_owned()));
     };
     let purpose = Purpose::Rebuild(job.run);
-    let standing = author.spender.standing(&job.vault_name, purpose);
+    let standing = author.spender.standing(&job.vault.name, purpose);
     let (vault, store, tell) = (job.vault.clone(), Arc::downgrade(&job.pipeline.store), job.tell.clone());
     let (state, reservation) = if let Some(mut state) = state {
         if state.host.is_none() {

@@ -98,7 +98,6 @@ impl ProviderBatches {
             dir: at.actor.place.dir.clone(),
             run,
             vault: at.actor.shared.clone(),
-            vault_name: at.actor.place.vault.name.clone(),
             pipeline: at.pipeline.clone(),
             wanted: notes,
             rebuild: (budget.rebuild, budget.rebuild_tokens),

@@ -134,11 +134,9 @@ pub(super) struct Seed {
     pub(super) inbox: Sender<Event>,
 }
 
-/// Which vault, which generation, and the folder of its index.
+/// Which vault, and the folder of its index.
 pub(super) struct Place {
     vault: VaultConfig,
-    /// The generation's name; empty for the plain one.
-    generation: String,
     dir: PathBuf,
     /// The folder of the plain generation.
     vault_dir: PathBuf,
@@ -305,7 +303,7 @@ impl Indexer {
         let actor = Arc::new(ActorContext {
             engine: engine.clone(),
             shared: shared.clone(),
-            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir, vault_dir: plain_dir },
+            place: Place { vault: vault.clone(), dir, vault_dir: plain_dir },
             inbox: inbox.clone(),
         });
         let migration = (!asked_for).then(|| migration_to(&config.embed, &actor));

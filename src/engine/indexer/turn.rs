@@ -365,7 +365,7 @@ impl Indexer {
         let config = self.actor.engine.config.load_full();
         self.notes.freshness.set_timing((&config.watch).into());
         self.migration.iter_mut().for_each(EmbedderMigration::try_again);
-        let runtime = self.actor.engine.runtime(&self.actor.place.generation);
+        let runtime = self.actor.engine.runtime(&self.actor.shared.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
