@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::interrupted::Interrupted;
 use super::{DRAIN, DRAIN_FREE, now_s, outcomes::Outcomes, unkept::Unkept};
-use crate::context_job::{ContextJob, TeamContext, Work};
+use crate::context_job::TeamContext;
 use crate::settings::Settings;
 use crate::team::Teams;
 use context::cost;
@@ -18,13 +18,11 @@ use context::prompt::{Caption, Form, LONG_NOTE, Prompt, Prompter, Unread, captio
 use context::quality::{Ending, Flaw, USUAL_WORDS, Verdict, judge_expansion, judge_within};
 use context::settings::ContextConfig;
 use context::{ContextRecord, Expansion, Making, Origin, Spent};
-use note::VaultPath;
 use note::chunk::ChunkRules;
 use note::fingerprint::Sketch;
 use provider::{
     Account, CallTurn, Completion, CompletionClient, Failure, FailureKind, Finish, Owed, Spender, Unanswered,
 };
-use store::StoreError;
 
 /// Why a passage got no context.
 #[derive(Clone, Debug)]
@@ -95,26 +93,6 @@ impl Author {
     pub(super) fn without_expansion(&self) -> Self {
         let [prompter, narrow] = [&self.prompter, &self.narrow].map(|p| Arc::new(p.without_expansion()));
         Author { prompter, narrow, ..self.clone() }
-    }
-
-    /// Keeps contexts that were bought before and could not be written then, so that they are not asked for; blocks. Returns
-    /// whether there are any.
-    pub(super) fn take_unkept(&self, job: &ContextJob, work: &mut Work) -> Result<bool, StoreError> {
-        let (root, store) = (&job.pipeline.root, &job.pipeline.store);
-        let generation = self.prompter.generation(work.document.kind.as_deref());
-        let is_gone = |note: &VaultPath| matches!(store.note(note), Ok(None));
-        let before = work.left.len();
-        for (key, due) in &job.pending {
-            let of = (*key, generation.as_str());
-            let Some(mut record) = self.unkept.take(root, &job.path, of, is_gone) else { continue };
-            record.written_at = record.written_at.max(due.since);
-            if let Err(error) = store.keep_context_of(&job.path, &work.document.tags, *key, &record) {
-                self.unkept.put(root, &job.path, *key, record, !work.private);
-                return Err(error);
-            }
-            work.left.retain(|_, (left, _)| left != key);
-        }
-        Ok(work.left.len() < before)
     }
 
     /// How long answers under way are awaited at the end.

@@ -23,6 +23,7 @@ use context::plan::PendingContext;
 pub(super) use file::Files;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
+use store::StoreError;
 pub(super) use work::carry_out;
 
 /// Which contexts of which notes are wanted.
@@ -34,7 +35,6 @@ pub(super) struct BatchJob {
     pub(super) dir: PathBuf,
     pub(super) run: u64,
     pub(super) vault: Arc<VaultShared>,
-    pub(super) vault_name: String,
     pub(super) pipeline: Arc<NotePipeline>,
     /// Which contexts of which notes are wanted; ignored if the batch is already under way.
     pub(super) wanted: PendingByNote,
@@ -96,6 +96,12 @@ enum Halt {
 impl From<io::Error> for Halt {
     fn from(error: io::Error) -> Self {
         Halt::Store(format!("the batch's files: {error}"))
+    }
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Halt::Store(error.to_string())
     }
 }
 

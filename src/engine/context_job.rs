@@ -1,7 +1,7 @@
 //! A note whose contexts a model is to write, as it is now, and the events that report the outcome.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use tokio::sync::watch;
 
@@ -26,7 +26,8 @@ pub(super) const MOST_TRIES: u8 = FULL_TRIES + 1;
 pub(super) struct ContextJob {
     pub(super) vault: u64,
     pub(super) vault_name: String,
-    pub(super) pipeline: Arc<NotePipeline>,
+    /// The folder of the vault's index.
+    pub(super) dir: PathBuf,
     pub(super) path: VaultPath,
     /// The contexts to write: by the chunk's sections and text, and why.
     pub(super) pending: Vec<(ContextKey, PendingContext)>,
@@ -43,7 +44,7 @@ pub(super) struct ContextJob {
 pub(super) enum ContextEvent {
     /// A context was written, and is in the journal and the archive.
     Written,
-    /// The same for a context that costs nothing now: a team had it, or it had waited for room on the disk.
+    /// The same for a context that a team had, which costs nothing.
     Given,
     /// An answer was of no use; there are tries left.
     Tried(ContextKey),

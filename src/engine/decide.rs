@@ -6,6 +6,7 @@ mod archive;
 mod builder;
 mod mentions;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,11 +14,12 @@ use std::sync::Arc;
 use super::disk_access::DiskAccess;
 use super::embedding::Service;
 use super::indexer::disk::Disk;
-use archive::{Archive, Claimant};
+use archive::Claimant;
 use builder::NoteBuilder;
 use context::plan;
 use context::plan::{
-    Action, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Reason, StoredChunk, StoredNote, Trigger,
+    Action, Archived, ContextSource, CurrentChunk, CurrentNote, Generation, Plan, Reason, StoredChunk, StoredNote,
+    Trigger,
 };
 use context::prompt::Prompter;
 use context::settings::Levels;
@@ -108,6 +110,14 @@ pub(super) enum Outcome {
     Failed(StoreError),
 }
 
+/// Heading path, lines and id of a chunk, as decisions are announced.
+pub(super) type ChunkPlace = (Vec<String>, (u32, u32), String);
+
+/// Where the chunks of a note are.
+pub(super) fn places(record: &NoteRecord) -> Vec<ChunkPlace> {
+    record.chunks.iter().map(|chunk| (chunk.heading_path.clone(), chunk.lines, chunk.id.to_string())).collect()
+}
+
 /// A decision with all that carrying it out needs.
 pub(super) struct Decided {
     pub(super) plan: Plan,
@@ -117,8 +127,8 @@ pub(super) struct Decided {
     pub(super) vectors: Vec<(InputHash, Vector)>,
     /// What a slow embedder has not made vectors of yet, by document.
     pub(super) missing: Vec<Vec<Input>>,
-    /// Heading path, lines and id of the stored chunks, to announce which of them go.
-    pub(super) before: Vec<(Vec<String>, (u32, u32), String)>,
+    /// Where the stored chunks were, to announce which of them go.
+    pub(super) before: Vec<ChunkPlace>,
 }
 
 /// A note as it was read.
@@ -267,13 +277,19 @@ impl NotePipeline {
         let contextualizer = self.contextualizer_of(unasked, note.kind.as_deref());
         let moved_from = task.moved_from.as_ref();
         let claimant = Claimant { path: &task.path, moved_from, stat, private };
-        let archive = Archive::new(self, claimant, &contextualizer);
         let costs = self.generation.costs && !unasked;
         let generation = Generation { contextualizer: contextualizer.clone(), costs, ..self.generation.clone() };
+        // The plan itself cannot fail.
+        let failure = RefCell::new(None);
         let plan = plan::plan(facts.as_ref(), Some(&current), &generation, task.trigger, &|key| {
-            archive.look_up(key).filter(|_| !off)
+            let found = self.archived(claimant, key, &contextualizer).unwrap_or_else(|error| {
+                failure.borrow_mut().get_or_insert(error);
+                None
+            });
+            let ContextRecord { generation, sketch, written_at, .. } = found.filter(|_| !off)?;
+            Some(Archived { contextualizer: generation, sketch, written_at })
         });
-        archive.check()?;
+        failure.into_inner().map_or(Ok(()), Err)?;
 
         let mut builder = NoteBuilder {
             pipeline: self,
@@ -288,24 +304,20 @@ impl NotePipeline {
             vectors: HashMap::new(),
             missing: Vec::new(),
         };
-        let (record, contexts) = match &stored {
-            Some((record, contexts)) => (Some(record), contexts.as_slice()),
-            None => (None, &[][..]),
-        };
-        let (new_contexts, texts) = builder.contexts(&plan, record, contexts)?;
-        let (chunk_records, docs) = builder.chunks(&plan, record, &new_contexts, &texts);
+        let old = stored.as_ref().map(|(record, _)| record);
+        let (new_contexts, texts) = builder.contexts(&plan, stored.as_ref().map_or(&[], |(_, contexts)| contexts))?;
+        let (chunk_records, docs) = builder.chunks(&plan, old, &new_contexts, &texts);
         let mut missing = std::mem::take(&mut builder.missing);
         if private && self.embedder_leaves() {
             // The note is found by its words, and by vectors that were made before.
             missing.clear();
         }
         let vectors = builder.fresh_vectors();
-        let record = NoteRecord { contextualizer, ..self.record(&note, stat, record, &plan, chunk_records, now) };
+        let record = NoteRecord { contextualizer, ..self.record(&note, stat, old, &plan, chunk_records, now) };
         let entry = note_entry(&record, &self.rules);
-        let moved_from = task.moved_from.clone().filter(|old| stored.as_ref().is_some_and(|(r, _)| r.path == *old));
-        let before = stored.iter().flat_map(|(r, _)| &r.chunks);
+        let moved_from = task.moved_from.clone().filter(|path| old.is_some_and(|old| old.path == *path));
         Ok(Decided {
-            before: before.map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).collect(),
+            before: old.map(places).unwrap_or_default(),
             write: NoteWrite {
                 archive: left_over(&plan, &chunks, stored.as_ref()),
                 put: Some((record, new_contexts)),

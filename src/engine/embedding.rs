@@ -325,16 +325,11 @@ impl Service {
             notes,
             calls,
             tokens_in: tokens,
-            micro_dollars: self.cost(tokens),
+            micro_dollars: provider::cost_of(self.price, tokens),
             price_as_of: self.price.filter(|price| *price > 0).map(|_| models::AS_OF.to_owned()),
             minutes: calls as f64 * CALL_SECONDS / 60.0 / at_once.min(calls.max(1) as f64),
             ..Estimate::default()
         }
-    }
-
-    /// What so many tokens cost, in micro-dollars.
-    fn cost(&self, tokens: u64) -> Option<u64> {
-        provider::cost_of(self.price, tokens)
     }
 
     /// The configuration it was opened for.

@@ -94,9 +94,9 @@ pub(super) struct Part {
     pub(super) estimate: Option<Estimate>,
     /// Why it ended early, or differs from what was asked for.
     pub(super) problem: Option<String>,
-    failed: Vec<SkippedFile>,
+    pub(super) failed: Vec<SkippedFile>,
     /// Notes that are empty and were not: whether they stay so is waited for.
-    emptied: HashSet<VaultPath>,
+    pub(super) emptied: HashSet<VaultPath>,
 }
 
 impl Part {
@@ -107,20 +107,10 @@ impl Part {
         }
     }
 
-    /// A note is empty and was not.
-    pub(super) fn find_emptied(&mut self, path: VaultPath) {
-        self.emptied.insert(path);
-    }
-
     /// Whether it has ended, or waits only for emptied notes.
     fn is_left_with_emptied(&self) -> bool {
         let looked_at = self.done + self.emptied.len() as u64;
         self.open == 0 || (!self.emptied.is_empty() && self.total.is_some_and(|total| looked_at >= total))
-    }
-
-    /// These notes failed, and no others.
-    pub(super) fn set_failed(&mut self, failed: Vec<SkippedFile>) {
-        self.failed = failed;
     }
 
     fn state(&self) -> JobState {

@@ -15,18 +15,17 @@ use crate::host;
 /// Receives the outcome of a task.
 pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
 
-/// A note to be decided about.
+/// A note to be read and decided about.
 pub(super) struct Errand {
     pub(super) pipeline: Arc<NotePipeline>,
     pub(super) task: Task,
-    pub(super) read: ReadNote,
     pub(super) answer: Answer,
 }
 
 /// The workers. They end when the last handle is dropped and their queue is empty.
 #[derive(Clone)]
 pub(super) struct Pool {
-    errands: Sender<Errand>,
+    errands: Sender<(Errand, ReadNote)>,
     size: usize,
 }
 
@@ -44,8 +43,8 @@ impl Pool {
             let queue = queue.clone();
             machine::spawn(&format!("decide-{i}"), move || {
                 host::background_thread();
-                while let Some(errand) = next(&queue) {
-                    errand.carry_out();
+                while let Some((errand, read)) = next(&queue) {
+                    errand.carry_out(read);
                 }
             })?;
         }
@@ -62,24 +61,24 @@ impl Pool {
         self.size * 24
     }
 
-    pub(super) fn send(&self, errand: Errand) {
+    pub(super) fn send(&self, errand: Errand, read: ReadNote) {
         if machine::is_simulated() {
-            let _ = machine::spawn("decide", move || errand.carry_out());
+            let _ = machine::spawn("decide", move || errand.carry_out(read));
             return;
         }
         // Workers end only when the pool is dropped.
-        let _ = self.errands.send(errand);
+        let _ = self.errands.send((errand, read));
     }
 }
 
 impl Errand {
-    fn carry_out(self) {
-        let Errand { pipeline, task, read, answer } = self;
+    fn carry_out(self, read: ReadNote) {
+        let Errand { pipeline, task, answer } = self;
         answer(look(&pipeline, &task, read));
     }
 }
 
-fn next(queue: &Mutex<Receiver<Errand>>) -> Option<Errand> {
+fn next<T>(queue: &Mutex<Receiver<T>>) -> Option<T> {
     queue.lock().recv().ok()
 }
 

@@ -404,8 +404,10 @@ pub(super) fn start_runtimes(shared: &Arc<Shared>, config: &Settings) {
         let engine = Arc::downgrade(shared);
         let tell = move |vault, path, event| {
             if let Some(engine) = engine.upgrade() {
-                // The indexer may have ended; the journal has what the event reports.
-                engine.indexers.send(vault, indexer::Event::Context { path, event });
+                // If the indexer has ended, the journal has what the event reports, or another indexer is to write it.
+                if !engine.indexers.send(vault, indexer::Event::Context { path, event }) {
+                    engine.indexers.send_all(|| indexer::Event::Wake);
+                }
             }
         };
         let Shared { provider, spender, indexers, teams, .. } = &**shared;

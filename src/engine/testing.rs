@@ -6,7 +6,7 @@ mod model;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -33,7 +33,7 @@ use crate::control::Control;
 use crate::decide::{NotePipeline, Outcome, Task, read_note};
 use crate::indexer::disk;
 use crate::indexer::disk::Disk;
-use crate::indexer::{Event, Indexer, Seed};
+use crate::indexer::{Event, Indexer, Seed, generation_dir};
 use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::shared::VaultShared;
@@ -138,16 +138,22 @@ impl Bench {
         let pending = record.chunks.iter().filter_map(|chunk| Some((key_of(chunk), due(chunk.due?)))).collect();
         let (wants, wanted) = watch::channel(record.path.clone());
         self.wants.borrow_mut().push(wants);
-        self.shared.runtime("").writer.as_ref().unwrap().write(ContextJob {
+        let job = ContextJob {
             vault: 0,
             vault_name: "v".to_owned(),
-            pipeline: self.pipeline(),
+            dir: self.index_dir(),
             path: record.path.clone(),
             pending,
             purpose: Purpose::Change,
             rebuild: None,
             wanted,
-        });
+        };
+        self.shared.runtime("").writer.as_ref().unwrap().write(job, self.pipeline());
+    }
+
+    /// The folder of the vault's index.
+    pub(crate) fn index_dir(&self) -> PathBuf {
+        generation_dir(&self.settings.data_dir, &self.settings.vaults[0].path, "")
     }
 
     /// A bench with default settings, as `change` changes them.

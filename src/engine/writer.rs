@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::ask::Author;
 use super::batch::{self, BatchJob};
 use super::context_job::{ContextEvent, ContextJob};
+use super::decide::NotePipeline;
 use super::own_text::AdHocContext;
 use crate::settings::Settings;
 use crate::team::Teams;
@@ -25,7 +26,7 @@ use provider as llm;
 use provider::{CompletionClient, ProviderRuntime, Spender};
 
 enum Command {
-    Note(Box<ContextJob>, Arc<Asking>),
+    Note(Box<ContextJob>, Arc<NotePipeline>, Arc<Asking>),
     Batch(Box<BatchJob>),
     AdHoc(Box<AdHocContext>),
 }
@@ -65,14 +66,14 @@ impl Writer {
         Ok(Some(Writer { commands, author, under_way, room: context.concurrency.max(1) }))
     }
 
-    pub(super) fn write(&self, job: ContextJob) {
+    pub(super) fn write(&self, job: ContextJob, pipeline: Arc<NotePipeline>) {
         let keys = job.pending.iter().map(|(key, _)| *key).collect();
-        let asking = Arc::new((job.pipeline.root.clone(), keys));
+        let asking = Arc::new((pipeline.root.clone(), keys));
         let mut under_way = self.under_way.lock();
         under_way.retain(|job| job.strong_count() > 0);
         under_way.push(Arc::downgrade(&asking));
         // The task ends only with the last handle, so it still takes this job.
-        let _ = self.commands.send(Command::Note(Box::new(job), asking));
+        let _ = self.commands.send(Command::Note(Box::new(job), pipeline, asking));
     }
 
     /// Whether a job under way asks for one of these contexts of a vault. It may be one of an indexer that has ended and
@@ -111,11 +112,11 @@ async fn serve(mut inbox: mpsc::UnboundedReceiver<Command>, author: Author, tell
         tokio::select! {
             biased;
             command = inbox.recv() => match command {
-                Some(Command::Note(job, asking)) => {
+                Some(Command::Note(job, pipeline, asking)) => {
                     let (author, tell, draining) = (author.clone(), tell.clone(), draining.subscribe());
                     notes.spawn(async move {
                         let (vault, path) = (job.vault, job.path.clone());
-                        let end = job::carry_out(&author, *job, draining, &*tell).await;
+                        let end = job::carry_out(&author, *job, pipeline, draining, &*tell).await;
                         tell(vault, path, ContextEvent::End(end));
                         drop(asking);
                     });

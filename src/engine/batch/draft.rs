@@ -7,15 +7,18 @@ use tokio::sync::watch;
 
 use super::Halt;
 use super::file::{Draft, Files, Item, PART_BYTES, State, Wanted};
-use super::{BatchEvent, BatchJob, Control, End, Tell};
+use super::{BatchJob, Control, End};
 use crate::ask::Author;
-use crate::context_job::{ContextEvent, ContextJob, prepare};
+use crate::context_job::prepare;
+use crate::decide::NotePipeline;
 use crate::interrupted::{Interrupted, budget_message};
 use crate::now_s;
 use context::cost;
 use context::cost::Usage;
-use context::plan::Reason;
+use context::plan::{PendingContext, Reason};
 use context::prompt::Prompt;
+use note::VaultPath;
+use note::fingerprint::ContextKey;
 use provider::ledger::{OverBudget, Purpose};
 use provider::spender::{Purchase, StandingReservation};
 use provider::{Account, Batches};
@@ -35,7 +38,7 @@ pub(super) async fn draft(
     control: &mut watch::Receiver<Control>,
     job: BatchJob,
 ) -> Result<Option<(State, StandingReservation)>, Halt> {
-    let BatchJob { run, vault, vault_name, pipeline, wanted, rebuild, tell, .. } = job;
+    let BatchJob { run, vault, pipeline, wanted, rebuild, .. } = job;
     let most = (batches.most_requests() as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
     for (path, pending) in wanted {
@@ -44,20 +47,9 @@ pub(super) async fn draft(
             Ok(Control::Cancel) => break,
             Ok(Control::Go | Control::Pause) => {}
         }
-        let job = ContextJob {
-            vault: vault.id,
-            vault_name: vault_name.clone(),
-            pipeline: pipeline.clone(),
-            // The batch has its own control.
-            wanted: watch::channel(path.clone()).1,
-            path,
-            pending,
-            purpose: Purpose::Rebuild(run),
-            rebuild: Some(rebuild),
-        };
-        let (author, batches, files, tell) = (author.clone(), batches.clone(), files.clone(), tell.clone());
+        let (author, batches, files, pipeline) = (author.clone(), batches.clone(), files.clone(), pipeline.clone());
         let written = machine::blocking(move || {
-            write(&author, &batches, &files, &job, &mut sheet, &*tell)?;
+            write(&author, &batches, &files, &pipeline, (&path, &pending), &mut sheet)?;
             Ok::<_, io::Error>(sheet)
         });
         sheet = written.await.map_err(|_| Halt::Store("writing a batch's questions failed".to_owned()))??;
@@ -69,7 +61,7 @@ pub(super) async fn draft(
         return Ok(None);
     }
     let account = Account {
-        vault: vault_name.into(),
+        vault: vault.name.as_str().into(),
         reason: Reason::Rebuild,
         rebuild: Some(rebuild),
         ..Account::of(&author.spender, Purpose::Rebuild(run))
@@ -104,15 +96,12 @@ fn write(
     author: &Author,
     batches: &Batches,
     files: &Files,
-    job: &ContextJob,
+    pipeline: &NotePipeline,
+    (path, pending): (&VaultPath, &[(ContextKey, PendingContext)]),
     sheet: &mut Sheet,
-    tell: &Tell,
 ) -> io::Result<()> {
-    let Ok(mut work) = prepare(&job.pipeline, &job.path, &job.pending) else { return Ok(()) };
-    if author.take_unkept(job, &mut work).map_err(io::Error::other)? {
-        tell(BatchEvent::Note(job.path.clone(), ContextEvent::Given));
-    }
-    let no = job.pipeline.store.note(&job.path).map_err(io::Error::other)?.map(|note| note.no);
+    let Ok(work) = prepare(pipeline, path, pending) else { return Ok(()) };
+    let no = pipeline.store.note(path).map_err(io::Error::other)?.map(|note| note.no);
     let mut wanted: Vec<u32> = work.left.keys().copied().collect();
     wanted.sort_unstable();
     for (index, prompt) in (0..).zip(author.prompter.ask(&work.document, &wanted)) {
@@ -120,12 +109,12 @@ fn write(
         let prompt = Prompt { cache: false, ..prompt };
         let wanted = |n: &u32| {
             let (key, _) = work.left.get(n)?;
-            let since = job.pending.iter().find(|(k, _)| k == key).map_or(0, |(_, due)| due.since);
+            let since = pending.iter().find(|(k, _)| k == key).map_or(0, |(_, due)| due.since);
             Some(Wanted { n: *n, key: *key, since })
         };
         let item = Item {
-            id: files.id(&job.path, index),
-            path: job.path.clone(),
+            id: files.id(path, index),
+            path: path.clone(),
             no,
             generation: author.prompter.generation(work.document.kind.as_deref()),
             keys: prompt.wanted.iter().filter_map(wanted).collect(),

@@ -85,12 +85,19 @@ pub(super) struct Part {
     /// again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) gone: bool,
+    /// Whether its answers were taken, by this process.
+    #[serde(skip)]
+    pub(super) taken: bool,
+    /// Whether this process has asked the provider to give it up.
+    #[serde(skip)]
+    pub(super) given_up: bool,
 }
 
 impl Part {
     /// A part of one question, whose lines begin at `offset`.
     fn new(offset: u64) -> Self {
-        Part { offset, count: 1, left_out: HashSet::new(), stage: Stage::Open, gone: false }
+        let (gone, taken, given_up) = (false, false, false);
+        Part { offset, count: 1, left_out: HashSet::new(), stage: Stage::Open, gone, taken, given_up }
     }
 
     /// How many questions are handed in.

@@ -28,12 +28,12 @@ pub(super) fn keep(
     tell: &Tell,
 ) -> Result<Vec<(String, Settled)>, Halt> {
     let mut used = Vec::with_capacity(items.len());
-    follow(store, &mut items).map_err(halt)?;
+    follow(store, &mut items)?;
     for (id, result) in results {
         let Some(item) = items.remove(&id) else { continue };
         match result {
             Ok(completion) => {
-                let contexts = answered(author, store, &item, &completion, tell).map_err(halt)?;
+                let contexts = answered(author, store, &item, &completion, tell)?;
                 let usage = completion.usage;
                 let micro_dollars = cost::cost(&author.model.price, &usage, true);
                 used.push((item.path.to_string(), Settled { usage, micro_dollars, contexts, failed: contexts == 0 }));
@@ -43,7 +43,7 @@ pub(super) fn keep(
                 // The fault is this question's and not the provider's: it is not asked in the same words again.
                 if matches!(failure.kind, FailureKind::Rejected | FailureKind::TooLong) {
                     for wanted in &item.keys {
-                        tried(store, &item, wanted, tell).map_err(halt)?;
+                        tried(store, &item, wanted, tell)?;
                     }
                 }
             }
@@ -99,9 +99,11 @@ fn answered(
                 // Never older than the request that it answers, whatever the clock says.
                 record.written_at = record.written_at.max(wanted.since);
                 let kept = store.archived_of_note(&item.path, wanted.key, &item.generation)?;
-                if kept.is_none_or(|kept| kept.written_at < wanted.since || kept.text != record.text) {
+                match kept.filter(|kept| kept.written_at >= wanted.since && kept.text == record.text) {
+                    // A former process kept it, and what follows from it is dated as it was then.
+                    Some(kept) => record = kept,
                     // In the journal before anybody hears of it.
-                    store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?;
+                    None => store.keep_context_of(&item.path, &item.document.tags, wanted.key, &record)?,
                 }
                 if item.no.is_some() && item.no == store.note(&item.path)?.map(|note| note.no) {
                     late::keep(store, &item.path, &item.document, wanted.key, &record)?;
@@ -123,8 +125,4 @@ fn tried(store: &Store, item: &Item, wanted: &Wanted, tell: &Tell) -> Result<(),
         tell(BatchEvent::Note(item.path.clone(), ContextEvent::Tried(wanted.key)));
     }
     Ok(())
-}
-
-fn halt(error: StoreError) -> Halt {
-    Halt::Store(error.to_string())
 }

@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use super::*;
 use crate::decide::Task;
 use crate::testing::{Bench, Say, key_of, path, report};
+use context::ContextRecord;
 use context::settings::Provider;
 use provider::simulation::What;
 use serde_json::{Value, json};
@@ -34,7 +35,6 @@ fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
         dir: bench.settings.data_dir.join("v"),
         run: RUN,
         vault: bench.vault.clone(),
-        vault_name: "v".to_owned(),
         pipeline: bench.pipeline(),
         wanted: vec![(record.path.clone(), pending)],
         rebuild: (u64::MAX, u64::MAX),
@@ -89,20 +89,22 @@ fn an_answer_is_kept_though_another_came_meanwhile() {
 }
 
 #[test]
-fn what_could_not_be_kept_before_is_not_handed_in() {
+fn an_answer_that_a_former_process_kept_is_kept_for_the_edited_text_as_it_was_then() {
     let bench = bench();
     let record = bench.save("a.md", &report(2));
-    let (key, pipeline) = (key_of(&record.chunks[0]), bench.pipeline());
-    let context = bench.context_for(&record, &record.chunks[0]);
-    let unkept = bench.shared.runtime("").writer.as_ref().unwrap().author.unkept.clone();
-    unkept.put(&pipeline.root, &record.path, key, context.clone(), true);
     let handed = hand(&bench, &record);
-    bench.drive(SECOND);
-    assert_eq!(pipeline.store.archived(key).unwrap().unwrap().text, context.text);
-    let told = handed.told.lock();
-    assert!(told.iter().any(|event| matches!(event, BatchEvent::Note(_, ContextEvent::Given))));
-    assert!(matches!(told.last(), Some(BatchEvent::End(End::Done))));
-    assert_eq!(bench.model.asked(), Vec::<String>::new());
+    let result = result(&bench, &record);
+    bench.answer([say(&status("in_progress")), say(&status("in_progress")), say(&status("ended")), say(&result)]);
+    bench.drive(SECOND / 2);
+    let edited = bench.save("a.md", &report(2).replacen("every clause", "each clause", 1));
+    let (before, after) = (key_of(&record.chunks[0]), key_of(&edited.chunks[0]));
+    assert_ne!(before, after);
+    let store = bench.pipeline().store.clone();
+    let first = ContextRecord { text: WORDS.to_owned(), ..bench.context_for(&record, &record.chunks[0]) };
+    store.keep_context_of(&record.path, &record.tags, before, &first).unwrap();
+    bench.drive(10 * SECOND);
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))));
+    assert_eq!(store.archived(after).unwrap(), Some(first));
 }
 
 #[test]

@@ -81,7 +81,7 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         return Ok(End::OneByOne(why.to_owned()));
     };
     let purpose = Purpose::Rebuild(job.run);
-    let standing = author.spender.standing(&job.vault_name, purpose);
+    let standing = author.spender.standing(&job.vault.name, purpose);
     let (vault, store, tell) = (job.vault.clone(), Arc::downgrade(&job.pipeline.store), job.tell.clone());
     let (state, reservation) = if let Some(mut state) = state {
         if state.host.is_none() {
@@ -105,7 +105,6 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         }
     };
     let author = as_asked(author, &state)?;
-    let taken = vec![false; state.parts.len()];
     let work = Work {
         author,
         batches,
@@ -116,10 +115,8 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         store,
         control,
         tell,
-        taken,
         used: Vec::new(),
         lock: Arc::new(lock),
-        cancelled: Vec::new(),
     };
     work.run().await
 }
@@ -131,6 +128,10 @@ fn as_asked(mut author: Author, state: &State) -> Result<Author, Halt> {
         author.model = Arc::new(model);
     }
     Ok(author)
+}
+
+fn missing() -> Halt {
+    Halt::Store("a part of a batch is missing".to_owned())
 }
 
 /// Waits; ends early when the engine changes the control, or with [`Halt::Gone`] when it drops it.
@@ -149,8 +150,7 @@ fn longer(pause: Duration) -> Duration {
 async fn withheld(vault: Arc<VaultShared>, shown: Arc<Shown>) -> Result<Option<HashSet<VaultPath>>, Halt> {
     let Some(pipeline) = vault.pipeline() else { return Ok(None) };
     let looked = machine::blocking(move || shown.withheld(&pipeline));
-    let looked = looked.await.map_err(|_| Halt::Gone)?;
-    looked.map_err(|error| Halt::Store(error.to_string()))
+    Ok(looked.await.map_err(|_| Halt::Gone)??)
 }
 
 /// A batch that is written down.
@@ -165,12 +165,8 @@ struct Work {
     store: Weak<Store>,
     control: watch::Receiver<Control>,
     tell: Arc<super::Tell>,
-    /// Parts whose answers were taken, by this process.
-    taken: Vec<bool>,
-    /// What they used, note by note.
+    /// What the parts used whose answers were taken, note by note.
     used: Vec<(String, Settled)>,
-    /// Batches that the provider was asked to give up.
-    cancelled: Vec<String>,
     /// Also held by blocking work that outlives this.
     lock: Arc<File>,
 }
@@ -183,20 +179,22 @@ impl Work {
                 None => self.wait_for_answers().await?,
             }
         }
-        self.finish()
+        // Everything is in the journal.
+        self.forget()?;
+        Ok(End::Done)
     }
 
     /// The next part that is to be handed in, or may have been.
     fn open(&self) -> Option<usize> {
-        let is_open = |(part, taken): (&Part, &bool)| match part.stage {
-            Stage::Open | Stage::Submitting { .. } => !taken,
+        let is_open = |part: &Part| match part.stage {
+            Stage::Open | Stage::Submitting { .. } => !part.taken,
             Stage::Submitted { .. } | Stage::Skipped => false,
         };
-        self.state.parts.iter().zip(&self.taken).position(is_open)
+        self.state.parts.iter().position(is_open)
     }
 
     fn is_done(&self) -> bool {
-        self.state.parts.iter().zip(&self.taken).all(|(part, taken)| *taken || part.stage == Stage::Skipped)
+        self.state.parts.iter().all(|part| part.taken || part.stage == Stage::Skipped)
     }
 
     /// What the engine wants; a cancellation is written down, so it survives a kill.
@@ -215,9 +213,7 @@ impl Work {
 
     /// Writes down how far a part is.
     fn set(&mut self, at: usize, stage: Stage) -> Result<(), Halt> {
-        if let Some(part) = self.state.parts.get_mut(at) {
-            part.stage = stage;
-        }
+        self.part_mut(at)?.stage = stage;
         Ok(self.files.save(&self.state)?)
     }
 
@@ -227,7 +223,11 @@ impl Work {
     }
 
     fn part(&self, at: usize) -> Result<&Part, Halt> {
-        self.state.parts.get(at).ok_or_else(|| Halt::Store("a part of a batch is missing".to_owned()))
+        self.state.parts.get(at).ok_or_else(missing)
+    }
+
+    fn part_mut(&mut self, at: usize) -> Result<&mut Part, Halt> {
+        self.state.parts.get_mut(at).ok_or_else(missing)
     }
 
     /// Hands a part in, if the provider does not have it already.
@@ -305,9 +305,7 @@ impl Work {
         }
         let Some(withheld) = withheld(self.vault.clone(), Arc::new(Shown::of(&items))).await? else { return Ok(None) };
         let (out, items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(|item| withheld.contains(&item.path));
-        if let Some(part) = self.state.parts.get_mut(at) {
-            part.left_out.extend(out.into_iter().map(|item| item.id));
-        }
+        self.part_mut(at)?.left_out.extend(out.into_iter().map(|item| item.id));
         let shown = Arc::new(Shown::of(&items));
         Ok(Some((items.into_iter().map(|item| (item.id, item.prompt)).collect(), shown)))
     }
@@ -354,15 +352,15 @@ impl Work {
             let given_up = self.wanted()? == Control::Cancel;
             for at in 0..self.state.parts.len() {
                 let Stage::Submitted { id, found, key, .. } = self.part(at)?.stage.clone() else { continue };
-                if self.taken.get(at).is_none_or(|taken| *taken) {
+                if self.part(at)?.taken {
                     continue;
                 }
                 // One that was found may be somebody else's.
-                if given_up && !found && !self.cancelled.contains(&id) {
+                if given_up && !found && !self.part(at)?.given_up {
                     match self.batches.cancel(&id).await {
                         // Tried again. A rejection means that the batch is over already: all of it was answered.
                         Err(failure) if failure.kind != FailureKind::Rejected => {}
-                        Ok(()) | Err(_) => self.cancelled.push(id.clone()),
+                        Ok(()) | Err(_) => self.part_mut(at)?.given_up = true,
                     }
                 }
                 match self.batches.poll(&id).await {
@@ -437,7 +435,7 @@ impl Work {
             judged
         });
         self.used.extend(judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??);
-        self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
+        self.part_mut(at)?.taken = true;
         Ok(())
     }
 
@@ -448,13 +446,12 @@ impl Work {
 
     /// The batch that was found in a part's place is not it, or is gone: another may be it.
     fn look_on(&mut self, at: usize, id: &str, gone: bool) -> Result<(), Halt> {
-        let mut not = Vec::new();
-        if let Some(part) = self.state.parts.get_mut(at) {
-            part.gone |= gone;
-            if let Stage::Submitted { not: before, .. } = &mut part.stage {
-                not = std::mem::take(before);
-            }
-        }
+        let part = self.part_mut(at)?;
+        part.gone |= gone;
+        let mut not = match &mut part.stage {
+            Stage::Submitted { not, .. } => std::mem::take(not),
+            Stage::Open | Stage::Submitting { .. } | Stage::Skipped => Vec::new(),
+        };
         not.push(id.to_owned());
         self.set(at, Stage::Submitting { at: self.state.began, not })
     }
@@ -467,16 +464,11 @@ impl Work {
         for item in self.items(at).await? {
             self.used.push((item.path.to_string(), judge::unknown(&self.author, &item.prompt)));
         }
-        self.taken.iter_mut().skip(at).take(1).for_each(|taken| *taken = true);
+        self.part_mut(at)?.taken = true;
         Ok(())
     }
 
-    /// Everything is in the journal: settles the cost in the ledger and removes the files.
-    fn finish(mut self) -> Result<End, Halt> {
-        self.forget()?;
-        Ok(End::Done)
-    }
-
+    /// Settles the cost in the ledger and removes the files.
     fn forget(&mut self) -> Result<(), Halt> {
         // None if a former process was killed after it had settled.
         if let Some(reservation) = self.reservation.take() {

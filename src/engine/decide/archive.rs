@@ -8,8 +8,8 @@ use std::path::Path;
 use super::NotePipeline;
 use crate::disk_access::{Hangs, STATES_WITHIN};
 use context::ContextRecord;
-use context::plan::{Archived, Source, Unknown, may_adopt, may_reuse};
-use note::fingerprint::ContextKey;
+use context::plan::{PendingContext, Reason, Source, Unknown, may_adopt, may_reuse};
+use note::fingerprint::{ContextKey, context_key};
 use note::{FileStat, VaultPath};
 use store::record::NoteRecord;
 use store::{ArchivedAll, Holder, Store, StoreError};
@@ -48,6 +48,45 @@ impl NotePipeline {
             Some((line, why)) => Err(format!("line {line} of its contexts: {why}")),
             None => std::fs::remove_file(&path).map_err(|error| error.to_string()),
         }
+    }
+
+    /// The requests of a note that the archive does not answer, and whether it answers any.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn unanswered(
+        &self,
+        record: &NoteRecord,
+    ) -> Result<(Vec<(ContextKey, PendingContext)>, bool), StoreError> {
+        let generation = self.contextualizer(record.kind.as_deref());
+        let (mut unanswered, mut answers) = (Vec::new(), false);
+        let mut stored = None;
+        for (i, chunk) in record.chunks.iter().enumerate() {
+            let Some(due) = chunk.due else { continue };
+            let key = context_key(&chunk.keys, chunk.hash);
+            let mut serving = || -> Result<Option<ContextRecord>, StoreError> {
+                if stored.is_none() {
+                    stored = Some(self.store.contexts(&record.path)?);
+                }
+                Ok(stored.as_ref().and_then(|stored| stored.get(i).cloned()))
+            };
+            let is_answer = match self.written_by(self.claimant(record), key, &generation)? {
+                Some(context) if context.written_at >= due.since => true,
+                // One for this very text answers what was asked for while another model was in force: so says the plan.
+                // If it serves already, the request is what a rebuild that ended early left.
+                Some(context) if asks_anew(due.reason) && context.written_for == chunk.hash => {
+                    due.reason != Reason::ContextualizerChanged
+                        || serving()?.is_none_or(|serving| serving.generation != generation)
+                }
+                // One that is older, for example an imported one, takes the place of a free context: the plan does the
+                // same. A rebuild wants a newer one, and so does a request in place of a paid context.
+                Some(_) if due.reason != Reason::Rebuild => !serving()?.is_some_and(|serving| serving.is_paid()),
+                _ => false,
+            };
+            answers |= is_answer;
+            unanswered.extend((!is_answer).then_some((key, due)));
+        }
+        Ok((unanswered, answers))
     }
 
     /// What a model of this generation wrote last for a chunk of a note.
@@ -146,32 +185,7 @@ impl NotePipeline {
     }
 }
 
-/// The store's archive as the plan asks for it. Keeps the first error, because the plan itself cannot fail.
-pub(super) struct Archive<'a> {
-    pipeline: &'a NotePipeline,
-    note: Claimant<'a>,
-    contextualizer: &'a str,
-    error: std::cell::RefCell<Option<StoreError>>,
-}
-
-impl<'a> Archive<'a> {
-    pub(super) fn new(pipeline: &'a NotePipeline, note: Claimant<'a>, contextualizer: &'a str) -> Self {
-        Archive { pipeline, note, contextualizer, error: std::cell::RefCell::new(None) }
-    }
-
-    pub(super) fn look_up(&self, key: ContextKey) -> Option<Archived> {
-        match self.pipeline.archived(self.note, key, self.contextualizer) {
-            Ok(found) => {
-                found.map(|c| Archived { contextualizer: c.generation, sketch: c.sketch, written_at: c.written_at })
-            }
-            Err(error) => {
-                self.error.borrow_mut().get_or_insert(error);
-                None
-            }
-        }
-    }
-
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.error.borrow_mut().take().map_or(Ok(()), Err)
-    }
+/// Whether it is asked for because the model in force had not written it then.
+fn asks_anew(reason: Reason) -> bool {
+    matches!(reason, Reason::NewNote | Reason::StructureChanged | Reason::ContextualizerChanged)
 }

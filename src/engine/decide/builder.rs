@@ -40,14 +40,13 @@ impl NoteBuilder<'_> {
     pub(super) fn contexts(
         &self,
         plan: &Plan,
-        record: Option<&NoteRecord>,
         stored: &[ContextRecord],
     ) -> Result<(Vec<ContextRecord>, Vec<String>), StoreError> {
         let mut records = Vec::with_capacity(self.chunks.len());
         let mut texts = Vec::with_capacity(self.chunks.len());
         for step in plan.steps.iter().filter(|step| step.action != Action::Remove) {
             let found = match step.context {
-                ContextSource::Stored(i) => record.and_then(|_| stored.get(i)).filter(|c| c.is_paid()).cloned(),
+                ContextSource::Stored(i) => stored.get(i).filter(|c| c.is_paid()).cloned(),
                 ContextSource::Archive(key) => {
                     let contextualizer = self.pipeline.contextualizer_of(self.unasked, self.note.kind.as_deref());
                     self.pipeline.archived(self.claimant, key, &contextualizer)?

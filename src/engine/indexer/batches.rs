@@ -3,18 +3,15 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::{Event, Place};
-use crate::VaultShared;
+use super::{At, Event, Place};
 use crate::batch::{BatchJob, Control, Files, PendingByNote};
 use crate::decide::NotePipeline;
 use crate::writer::Writer;
 use context::plan::Reason;
-use note::fingerprint::context_key;
 use provider::settings::BudgetConfig;
 use store::StoreError;
 
@@ -26,7 +23,6 @@ struct Handed {
     run: u64,
     control: watch::Sender<Control>,
     given_up: Option<Instant>,
-    phase: String,
 }
 
 /// The batches of one indexer.
@@ -37,15 +33,6 @@ pub(super) struct ProviderBatches {
     /// Whether batches of former processes were looked for.
     sought: bool,
     last_ticket: u64,
-}
-
-/// The indexer that a batch is for, and the inbox for its events.
-pub(super) struct BatchClient<'a> {
-    pub(super) vault: &'a Arc<VaultShared>,
-    pub(super) place: &'a Place,
-    pub(super) pipeline: &'a Arc<NotePipeline>,
-    pub(super) budget: &'a BudgetConfig,
-    pub(super) inbox: &'a Sender<Event>,
 }
 
 impl ProviderBatches {
@@ -90,11 +77,11 @@ impl ProviderBatches {
         Files::new(&place.dir, run).exist()
     }
 
-    /// Gives a batch to the writer.
+    /// Gives a batch to the writer, with what the rebuild may take.
     pub(super) fn hand(
         &mut self,
-        writer: &Writer,
-        of: &BatchClient<'_>,
+        at: &At<'_>,
+        (writer, budget): (&Writer, &BudgetConfig),
         run: u64,
         notes: PendingByNote,
         wanted: Control,
@@ -102,41 +89,32 @@ impl ProviderBatches {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
         let (control, controlled) = watch::channel(wanted);
-        let inbox = of.inbox.clone();
+        let inbox = at.actor.inbox.clone();
         let tell = move |event| {
             // The indexer may have ended; the answers are in the journal.
             let _ = inbox.send(Event::Batch { ticket, event });
         };
         writer.batch(BatchJob {
-            dir: of.place.dir.clone(),
+            dir: at.actor.place.dir.clone(),
             run,
-            vault: of.vault.clone(),
-            vault_name: of.place.vault.name.clone(),
-            pipeline: of.pipeline.clone(),
+            vault: at.actor.shared.clone(),
+            pipeline: at.pipeline.clone(),
             wanted: notes,
-            rebuild: (of.budget.rebuild, of.budget.rebuild_tokens),
+            rebuild: (budget.rebuild, budget.rebuild_tokens),
             control: controlled,
             tell: Arc::new(tell),
         });
-        self.handed.insert(ticket, Handed { run, control, given_up: None, phase: String::new() });
+        self.handed.insert(ticket, Handed { run, control, given_up: None });
     }
 
-    /// Sets what a batch is doing now; returns its run.
-    pub(super) fn set_phase(&mut self, ticket: u64, phase: String) -> Option<u64> {
-        let handed = self.handed.get_mut(&ticket)?;
-        handed.phase = phase;
-        Some(handed.run)
+    /// The run of a batch that the writer has.
+    pub(super) fn run_of(&self, ticket: u64) -> Option<u64> {
+        self.handed.get(&ticket).map(|handed| handed.run)
     }
 
     /// A batch has ended; returns its run, or `None` if its writer was replaced meanwhile: then it ends nothing.
     pub(super) fn ended(&mut self, ticket: u64) -> Option<u64> {
         self.handed.remove(&ticket).map(|handed| handed.run)
-    }
-
-    /// What a run's job is doing.
-    pub(super) fn phase_of(&self, run: u64) -> &str {
-        let handed = self.handed.values().find(|handed| handed.run == run && !handed.phase.is_empty());
-        handed.map_or("writing contexts", |handed| &handed.phase)
     }
 
     /// Forgets the batches, for their writer is gone; they are looked for again.
@@ -150,18 +128,8 @@ impl ProviderBatches {
 pub(super) fn wanted(pipeline: &NotePipeline) -> Result<PendingByNote, StoreError> {
     let mut wanted = Vec::new();
     for record in pipeline.store.notes()? {
-        let generation = pipeline.contextualizer(record.kind.as_deref());
-        let mut pending = Vec::new();
-        for chunk in &record.chunks {
-            let Some(due) = chunk.due.filter(|due| due.reason == Reason::Rebuild && due.tries == 0) else {
-                continue;
-            };
-            let key = context_key(&chunk.keys, chunk.hash);
-            let written = pipeline.written_by(pipeline.claimant(&record), key, &generation)?;
-            if written.is_none_or(|context| context.written_at < due.since) {
-                pending.push((key, due));
-            }
-        }
+        let (mut pending, _) = pipeline.unanswered(&record)?;
+        pending.retain(|(_, due)| due.reason == Reason::Rebuild && due.tries == 0);
         if !pending.is_empty() {
             wanted.push((record.path, pending));
         }

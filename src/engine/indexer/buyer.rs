@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::batches::{BatchClient, ProviderBatches, wanted};
+use super::batches::{ProviderBatches, wanted};
 use super::contexts::{Asking, PendingContexts, Renew, remember_sync, synced_at};
-use super::rebuild::Run;
-use super::{ActorContext, TRY_AGAIN};
+use super::rebuild::{Covered, Run};
+use super::{ActorContext, At, TRY_AGAIN};
 use crate::batch::{BatchEvent, Control, End};
 use crate::consent::ConsentState;
 use crate::context_job::ContextEvent;
-use crate::decide::{NotePipeline, Task};
+use crate::decide::Task;
 use crate::interrupted::Interrupted;
 use crate::jobs::Ended;
 use crate::runtime::GenerationRuntime;
@@ -23,12 +23,6 @@ use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
 const BUDGET_AGAIN: Duration = Duration::from_mins(1);
-
-/// The indexer that contexts are bought for.
-pub(super) struct At<'a> {
-    pub(super) actor: &'a ActorContext,
-    pub(super) pipeline: &'a Arc<NotePipeline>,
-}
 
 /// What else the indexer is doing.
 #[derive(Clone, Copy)]
@@ -147,6 +141,13 @@ impl Buyer {
         }
     }
 
+    /// Writes contexts that came when they could not be written.
+    pub(super) fn write_unkept(&mut self, at: &At<'_>) -> Result<(), EngineError> {
+        let unkept = &at.actor.engine.indexers.unkept;
+        self.pending.arrived(unkept.write(&at.actor.place.dir, &at.pipeline.store)?);
+        Ok(())
+    }
+
     /// Reacts to an interrupted job: ends the rebuild, or asks nothing until the cause may have passed.
     fn hold(&mut self, held: &Interrupted, of_generation: bool) {
         let now = machine::now();
@@ -178,23 +179,14 @@ impl Buyer {
         work: Work,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<(), EngineError> {
-        let now = machine::now();
-        self.pending.end_draining(now);
+        self.pending.end_draining(machine::now());
         if work.troubled {
             return Ok(());
         }
-        let inactive = at.actor.shared.is_inactive();
-        let asking = Asking {
-            vault: at.actor.shared.id,
-            vault_name: &at.actor.place.vault.name,
-            inactive,
-            agreed: self.is_agreed(),
-            awaits_batch: self.awaits_batch(at),
-            now,
-        };
-        let jobs = self.pending.jobs(at.pipeline, &asking, is_busy)?;
+        let asking = Asking { at, agreed: self.is_agreed(), awaits_batch: self.awaits_batch(at) };
+        let jobs = self.pending.jobs(&asking, is_busy)?;
         if let Some(writer) = &self.pending.runtime.writer {
-            jobs.into_iter().for_each(|job| writer.write(job));
+            jobs.into_iter().for_each(|job| writer.write(job, at.pipeline.clone()));
         }
         Ok(())
     }
@@ -258,7 +250,7 @@ impl Buyer {
     /// Begins to buy what a generation beside the one in force wants; the user agreed to that.
     pub(super) fn begin_build(&mut self, at: &At<'_>, job: u64) -> Result<(), EngineError> {
         self.set_agreed(at, true)?;
-        self.begin_run(at, Run::new(job, None, false))?;
+        self.begin_run(at, Run::new(job, Covered::default(), false))?;
         // What a former build left has left the queue, too: only a build buys for such a generation.
         self.pending.queue_all(at.pipeline, machine::now())
     }
@@ -284,7 +276,7 @@ impl Buyer {
     /// decided about.
     pub(super) fn resume_run(&mut self, at: &At<'_>) -> Result<Option<(u64, Vec<Task>)>, EngineError> {
         let Some(mut run) = Run::unfinished(at.pipeline)? else { return Ok(None) };
-        run.job = at.actor.begin_job(JobKind::Rebuild, run.path.clone());
+        run.job = at.actor.begin_job(JobKind::Rebuild, run.covered.under.as_ref().map(ToString::to_string));
         run.done_before = run.total.saturating_sub(self.left_of_run(at));
         let rest = if at.actor.shared.is_inactive() { Vec::new() } else { run.rest(at.pipeline)? };
         let job = run.job;
@@ -318,30 +310,31 @@ impl Buyer {
         let is_idle = self.pending.asked() == 0 && !work.landing;
         let Some(run) = self.pending.run.as_mut().filter(|_| !work.deciding) else { return Ok(()) };
         let spent = at.actor.engine.spender.ledger().spent_by_rebuild(&at.actor.place.vault.name, run.id);
-        let mut remembered = Ok(());
         if run.total == 0 && left > 0 {
             run.total = left;
-            remembered = run.remember(at.pipeline);
+            run.remember(at.pipeline)?;
         }
         let progress = run.progress(left, spent.micro_dollars);
         let job = run.job;
         if run.announced.replace((progress.processed, progress.failed)) != Some((progress.processed, progress.failed)) {
-            let (failures, phase) = (run.failures.clone(), self.batches.phase_of(run.id).to_owned());
             at.actor.tell_part(job, |part| {
-                part.phase = phase;
+                // A batch says itself what it is doing.
+                if !run.batch {
+                    part.phase = "writing contexts".to_owned();
+                }
                 part.contexts = Some(progress);
-                part.set_failed(failures);
+                part.failed.clone_from(&run.failures);
             });
         }
         if let Some(why) = run.over.clone().filter(|_| is_idle) {
-            return remembered.and(self.stop_run(at, &why));
+            return self.stop_run(at, &why);
         }
         if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
             at.actor.end_step(job, Ended::Done);
-            return remembered.and_then(|()| Run::forget(at.pipeline));
+            return Run::forget(at.pipeline);
         }
-        remembered
+        Ok(())
     }
 
     /// Ends a rebuild before it is done: its budget is used up, or the user cancelled it.
@@ -383,7 +376,7 @@ impl Buyer {
             return Ok(());
         }
         for run in self.batches.left_over(&at.actor.place, current) {
-            self.batches.hand(writer, &client(at, &runtime), run, Vec::new(), Control::Cancel);
+            self.batches.hand(at, (writer, &runtime.config.budget), run, Vec::new(), Control::Cancel);
         }
         self.hand_in_run(at, writer, &runtime, work)
     }
@@ -414,13 +407,11 @@ impl Buyer {
         let under_way = ProviderBatches::is_under_way(&at.actor.place, id);
         let mut wanted = if under_way { Vec::new() } else { wanted(at.pipeline)? };
         // What is asked for already is answered soon; what comes of no use is asked for after the batch.
-        wanted.retain(|(_, contexts)| {
-            !self.pending.is_asked_elsewhere(contexts) && !writer.has(&at.pipeline.root, contexts)
-        });
+        wanted.retain(|(_, contexts)| !self.pending.is_on_its_way(at, writer, contexts));
         if wanted.is_empty() && !under_way {
             return self.end_batch(at, id);
         }
-        self.batches.hand(writer, &client(at, runtime), id, wanted, Control::Go);
+        self.batches.hand(at, (writer, &runtime.config.budget), id, wanted, Control::Go);
         Ok(())
     }
 
@@ -439,7 +430,7 @@ impl Buyer {
         match event {
             BatchEvent::Note(path, event) => self.take(at, path, event),
             BatchEvent::Phase(phase) => {
-                let run = self.batches.set_phase(ticket, phase.clone());
+                let run = self.batches.run_of(ticket);
                 if let Some((_, job)) = current.filter(|(current, _)| Some(*current) == run) {
                     at.actor.tell_part(job, |part| part.phase = phase);
                 }
@@ -452,18 +443,20 @@ impl Buyer {
                     // What it was given up for may be asked for now.
                     self.pending.queue.hurry(machine::now());
                 }
-                match (&end, job) {
-                    (End::OneByOne(why), Some(job)) => one_by_one(at, job, why),
+                match (end, job) {
+                    (End::OneByOne(why), Some(job)) => {
+                        one_by_one(at, job, &why);
+                        self.end_batch(at, run)
+                    }
+                    (End::Done | End::OneByOne(_), _) => self.end_batch(at, run),
                     (End::Stopped(why), Some(_)) => {
                         self.pending.run.iter_mut().for_each(|run| run.over = Some(why.clone()));
-                        return self.stop_run(at, why);
+                        self.stop_run(at, &why)
                     }
-                    _ => {}
-                }
-                match end {
-                    End::Done | End::OneByOne(_) => self.end_batch(at, run),
-                    End::Stopped(_) => Ok(()),
-                    End::Failed(message) => Err(EngineError::Io { path: at.actor.place.dir.join("batch"), message }),
+                    (End::Stopped(_), None) => Ok(()),
+                    (End::Failed(message), _) => {
+                        Err(EngineError::Io { path: at.actor.place.dir.join("batch"), message })
+                    }
                 }
             }
         }
@@ -473,16 +466,6 @@ impl Buyer {
     pub(super) fn resume(&mut self) {
         self.pending.runtime.resume();
         self.pending.queue.hurry(machine::now());
-    }
-}
-
-fn client<'a>(at: &At<'a>, runtime: &'a GenerationRuntime) -> BatchClient<'a> {
-    BatchClient {
-        vault: &at.actor.shared,
-        place: &at.actor.place,
-        pipeline: at.pipeline,
-        budget: &runtime.config.budget,
-        inbox: &at.actor.inbox,
     }
 }
 

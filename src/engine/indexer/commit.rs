@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::decide::{Decided, NotePipeline, facts};
+use crate::decide::{ChunkPlace, Decided, NotePipeline, facts, places};
 use crate::embedding::{Service, Serving};
 use crate::{EngineError, VaultShared, now_s};
 use context::plan::{Action, Reason, Trigger};
@@ -176,10 +176,8 @@ impl Committer {
             let paid = record.chunks.iter().zip(contexts).filter(|(_, c)| c.is_paid());
             let archive = paid.map(|(chunk, context)| (context_key(&chunk.keys, chunk.hash), context)).collect();
             writes.push((path.clone(), NoteWrite { put: None, moved_from: None, archive }));
-            let before: Vec<_> =
-                record.chunks.iter().map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).collect();
             self.count(&plan);
-            let decision = decision(&self.shared.name, path, &plan, &record, &before, began);
+            let decision = decision(&self.shared.name, path, &plan, &record, &places(&record), began);
             removed.push(Removed { path: path.clone(), no, decision: Some(decision) });
         }
         // The record of a removed note comes back under the sequence number of the removal.
@@ -383,16 +381,13 @@ pub(crate) fn decision(
     path: &VaultPath,
     plan: &context::plan::Plan,
     record: &NoteRecord,
-    before: &[(Vec<String>, (u32, u32), String)],
+    before: &[ChunkPlace],
     began: Instant,
 ) -> Decision {
+    let now = places(record);
     let step = |step: &context::plan::Step| {
-        let (heading_path, lines, chunk) = if step.action == Action::Remove {
-            before.get(step.chunk).cloned().unwrap_or_default()
-        } else {
-            let chunk = record.chunks.get(step.chunk);
-            chunk.map(|c| (c.heading_path.clone(), c.lines, c.id.to_string())).unwrap_or_default()
-        };
+        let chunks = if step.action == Action::Remove { before } else { &now };
+        let (heading_path, lines, chunk) = chunks.get(step.chunk).cloned().unwrap_or_default();
         DecidedStep { action: step.action, reason: step.reason, chunk, heading_path, lines, later: step.later }
     };
     Decision {

@@ -15,18 +15,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::context_queue::{ContextQueue, Rank};
-use super::failures::{Failures, Tell};
+use super::failures::Failures;
 use super::rebuild::Run;
+use super::{ActorContext, At};
 use crate::EngineError;
 use crate::context_job::{ContextEvent, ContextJob};
 use crate::counters::ContextCounters;
 use crate::decide::NotePipeline;
 use crate::interrupted::{Interrupted, budget_message};
 use crate::runtime::GenerationRuntime;
-use context::ContextRecord;
+use crate::writer::Writer;
 use context::plan::{PendingContext, Reason};
 use note::VaultPath;
-use note::fingerprint::{ContextKey, context_key};
+use note::fingerprint::ContextKey;
 use provider::ledger::{OverBudget, Purpose};
 use store::record::NoteRecord;
 
@@ -43,17 +44,14 @@ const TOO_DEAR_AGAIN: Duration = Duration::from_hours(1);
 /// The key, among the store's values, of the time of the last sync.
 const SYNCED: &str = "synced_at";
 
-/// The vault whose notes are asked about, and what may be asked.
+/// The indexer whose notes are asked about, and what may be asked. While another generation answers searches, only a build
+/// buys contexts.
 pub(crate) struct Asking<'a> {
-    pub(crate) vault: u64,
-    pub(crate) vault_name: &'a str,
-    /// Whether another generation answers searches: then only a build buys contexts.
-    pub(crate) inactive: bool,
+    pub(crate) at: &'a At<'a>,
     /// Whether the user has agreed that the model is asked automatically.
     pub(crate) agreed: bool,
     /// Whether a batch may still bring contexts that are paid for: they are taken first.
     pub(crate) awaits_batch: bool,
-    pub(crate) now: Instant,
 }
 
 /// Which contexts that are not from the model in force it is to replace.
@@ -119,8 +117,6 @@ pub(crate) struct PendingContexts {
     too_dear: BTreeMap<VaultPath, OverBudget>,
     /// The rebuild that goes on.
     pub(crate) run: Option<Run>,
-    /// How long a note must be quiet after a save before it is sent.
-    settle: Duration,
     /// The deadline for answers of a writer that was replaced.
     draining: Option<Instant>,
     /// Whether another generation answered searches when jobs were asked for last.
@@ -129,7 +125,6 @@ pub(crate) struct PendingContexts {
 
 impl PendingContexts {
     pub(crate) fn new(runtime: Arc<GenerationRuntime>) -> Self {
-        let settle = runtime.config.context.settle;
         PendingContexts {
             runtime,
             queue: ContextQueue::default(),
@@ -141,10 +136,14 @@ impl PendingContexts {
             failures: Failures::default(),
             too_dear: BTreeMap::new(),
             run: None,
-            settle,
             draining: None,
             was_inactive: false,
         }
+    }
+
+    /// How long a note must be quiet after a save before it is sent.
+    fn settle(&self) -> Duration {
+        self.runtime.config.context.settle
     }
 
     /// A record was read at the start. Its note need not settle: it was quiet for long enough before.
@@ -154,7 +153,7 @@ impl PendingContexts {
 
     /// A record was written: its note takes its place in the queue if it wants contexts.
     pub(crate) fn written(&mut self, record: &NoteRecord, now: Instant) {
-        self.put(record, (self.settle, Duration::ZERO), now);
+        self.put(record, (self.settle(), Duration::ZERO), now);
     }
 
     /// A note has moved. What the writer is already asked about it is not asked again under the new path.
@@ -198,7 +197,6 @@ impl PendingContexts {
     /// Other settings, or another writer, are in force. Answers of the old writer may arrive until `drained_at`; before
     /// that nothing that it has is asked for again.
     pub(crate) fn replace_runtime(&mut self, runtime: Arc<GenerationRuntime>, drained_at: Instant) {
-        self.settle = runtime.config.context.settle;
         for path in std::mem::take(&mut self.too_dear).into_keys() {
             self.queue.put(path, Rank::Bulk, machine::now());
         }
@@ -224,6 +222,7 @@ impl PendingContexts {
         }
         self.draining = None;
         self.moved.clear();
+        self.run.iter_mut().for_each(|run| run.is_short = false);
         for path in std::mem::take(&mut self.asked).into_keys() {
             self.queue.put(path, Rank::Bulk, now);
         }
@@ -279,15 +278,7 @@ impl PendingContexts {
             ContextEvent::Given => drop(self.arrived.insert(path)),
             ContextEvent::Tried(key) => self.tried(pipeline, &path, key, false)?,
             ContextEvent::GaveUp(key, flaw) => {
-                match self.failures.failed(&path, flaw) {
-                    Tell::Note => {
-                        tracing::warn!(note = %path, ?flaw, "the model gave no usable context; the free one serves");
-                    }
-                    Tell::NoMore => {
-                        tracing::warn!("further notes without a usable context are not logged: see `situated stats`");
-                    }
-                    Tell::Nothing => {}
-                }
+                self.failures.failed(&path, flaw);
                 if let Some(run) = &mut self.run {
                     run.failed(&path, flaw);
                 }
@@ -296,14 +287,15 @@ impl PendingContexts {
             ContextEvent::End(result) => {
                 let asked = self.asked.remove(&path);
                 self.too_dear.remove(&path);
-                let may_have_room = asked.as_ref().is_some_and(|asked| self.ended_for_run(asked, &result));
+                let refused = result.as_ref().is_err_and(Interrupted::ends_rebuild);
+                let ends_run = asked.is_some_and(|asked| self.ended_for_run(&asked, refused));
                 let Err(held) = result else { return Ok(None) };
                 let again = match &held {
                     Interrupted::Budget(refused) if refused.never_fits() => {
                         self.too_dear.insert(path.clone(), refused.clone());
                         TOO_DEAR_AGAIN
                     }
-                    Interrupted::Changed => self.settle,
+                    Interrupted::Changed => self.settle(),
                     held if held.ends_rebuild() => BUSY_AGAIN,
                     Interrupted::Budget(_) | Interrupted::Draining => Duration::ZERO,
                     Interrupted::Unkept(_) | Interrupted::Provider(_) | Interrupted::Useless(_) => ASK_AGAIN,
@@ -311,41 +303,31 @@ impl PendingContexts {
                 if let Some(record) = pipeline.store.note(&path)? {
                     self.put(&record, (again, again), now);
                 }
-                // The budget of a rebuild that another one has replaced meanwhile is nothing to that one.
-                let run = self.run.as_ref().map(|run| Purpose::Rebuild(run.id));
-                let of_another = held.ends_rebuild() && asked.is_none_or(|asked| Some(asked.purpose) != run);
-                if held.ends_rebuild() && !of_another && may_have_room {
-                    self.run.iter_mut().for_each(|run| run.is_short = true);
-                    return Ok(None);
-                }
-                return Ok(Some(held).filter(|_| !of_another));
+                return Ok(Some(held).filter(|_| !refused || ends_run));
             }
         }
         Ok(None)
     }
 
-    /// The writer is done with a note. Whether the budget of the rebuild that goes on, if it is what refused the last
-    /// call, may have room again: other calls are under way, or were answered meanwhile, and took less than they might.
-    fn ended_for_run(&mut self, asked: &Asked, result: &Result<(), Interrupted>) -> bool {
+    /// The writer is done with a note; `refused`: the budget of a rebuild refused the last call. Returns whether that ends
+    /// the rebuild that goes on. It does not if other calls of it are under way, or were answered meanwhile: they may have
+    /// taken less than they reserved. The budget of a rebuild that this one has replaced is nothing to this one.
+    fn ended_for_run(&mut self, asked: &Asked, refused: bool) -> bool {
         let others = self.asks_for(asked.purpose);
         let Some(run) = self.run.as_mut().filter(|run| Purpose::Rebuild(run.id) == asked.purpose) else { return false };
-        let may_have_room = others || run.answered > asked.answered_before;
-        let refused = result.as_ref().is_err_and(Interrupted::ends_rebuild);
+        let is_over = refused && !others && run.answered == asked.answered_before;
         run.answered += u64::from(asked.is_answered || !refused);
-        may_have_room
-    }
-
-    /// Whether the rebuild waits for its calls under way, because its budget has refused another.
-    fn waits_for_budget(&mut self) -> bool {
-        let waits = self.is_short();
-        if let Some(run) = &mut self.run {
-            run.is_short = waits;
-        }
-        waits
+        run.is_short = others && (refused || run.is_short);
+        is_over
     }
 
     fn is_short(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.is_short && self.asks_for(Purpose::Rebuild(run.id)))
+        self.run.as_ref().is_some_and(|run| run.is_short)
+    }
+
+    /// Contexts came for these notes in some other way than from the writer.
+    pub(crate) fn arrived(&mut self, notes: Vec<VaultPath>) {
+        self.arrived.extend(notes);
     }
 
     /// Notes for which contexts came: they are to be decided about again.
@@ -361,26 +343,25 @@ impl PendingContexts {
     /// The jobs to send now, as many as keep the writer busy; `is_busy` says which notes are being decided about.
     pub(crate) fn jobs(
         &mut self,
-        pipeline: &Arc<NotePipeline>,
         asking: &Asking<'_>,
         is_busy: impl Fn(&VaultPath) -> bool,
     ) -> Result<Vec<ContextJob>, EngineError> {
-        if self.was_inactive && !asking.inactive {
+        let (pipeline, inactive, now) = (asking.at.pipeline, asking.at.actor.shared.is_inactive(), machine::now());
+        if std::mem::replace(&mut self.was_inactive, inactive) && !inactive {
             // What saves wanted meanwhile has left the queue.
-            self.queue_all(pipeline, asking.now)?;
+            self.queue_all(pipeline, now)?;
         }
-        self.was_inactive = asking.inactive;
         let runtime = self.runtime.clone();
-        let Some(writer) = runtime.free_writer(asking.now) else { return Ok(Vec::new()) };
+        let Some(writer) = runtime.free_writer(now) else { return Ok(Vec::new()) };
         // A generation beside the one in force buys nothing automatically, except during a run.
-        let automatic = if asking.inactive {
+        let automatic = if inactive {
             self.run.as_ref().is_some_and(|run| run.over.is_none())
         } else {
             runtime.config.context.automatic
         };
         // All that a generation asks for that is being built is within the budget of that.
         let spares_day = self.spares_day();
-        let day = runtime.held_until(true).filter(|_| !(asking.inactive && spares_day));
+        let day = runtime.held_until(true).filter(|_| !(inactive && spares_day));
         if day.is_some() && !spares_day {
             return Ok(Vec::new());
         }
@@ -389,27 +370,27 @@ impl PendingContexts {
             (true, false) => Allowed::Asked,
             (true, true) => Allowed::All,
         };
-        let deciding = self.is_deciding(asking.inactive);
-        let waits = self.waits_for_budget();
-        if waits && asking.inactive {
+        let deciding = self.is_deciding(inactive);
+        let waits = self.is_short();
+        if waits && inactive {
             return Ok(Vec::new());
         }
         let answered = self.run.as_ref().map_or(0, |run| run.answered);
         let mut jobs = Vec::new();
         while self.asked.len() < writer.room()
-            && let Some(path) = self.queue.pop(asking.now, deciding || waits)
+            && let Some(path) = self.queue.pop(now, deciding || waits)
         {
             // The note is being decided about or asked about already, or the writer knows by its name a note that has
             // moved away. It goes back to the queue until that is over.
             if is_busy(&path) || self.asked.contains_key(&path) || self.moved.contains_key(&path) {
-                self.queue.put(path, Rank::Save, asking.now + BUSY_AGAIN);
+                self.queue.put(path, Rank::Save, now + BUSY_AGAIN);
                 continue;
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
             // The rebuild asks for it, within its own budget and perhaps by batch. Its decision moves the note up.
             let is_to_decide = || self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record));
             if asking.awaits_batch || (deciding && is_to_decide()) {
-                self.queue.put(path, Rank::Save, asking.now + ASK_AGAIN);
+                self.queue.put(path, Rank::Save, now + ASK_AGAIN);
                 continue;
             }
             let (pending, found) = self.open(pipeline, &record, allowed)?;
@@ -417,14 +398,14 @@ impl PendingContexts {
                 self.arrived.insert(path.clone());
             }
             let rank = rank(&record).unwrap_or(Rank::Bulk);
-            if self.is_asked_elsewhere(&pending) || writer.has(&pipeline.root, &pending) {
-                self.queue.put(path, rank, asking.now + BUSY_AGAIN);
+            if self.is_on_its_way(asking.at, writer, &pending) {
+                self.queue.put(path, rank, now + BUSY_AGAIN);
             } else if let Some(until) = day.filter(|_| pending.is_empty()) {
                 self.queue.put(path, rank, until);
             } else if !pending.is_empty() {
                 let keys = pending.iter().map(|(key, _)| *key).collect();
                 let (wanted, ours) = watch::channel(path.clone());
-                let job = self.job(pipeline, asking, path.clone(), pending, ours);
+                let job = self.job(asking.at.actor, path.clone(), pending, ours);
                 let (answered_before, is_answered, wanted) = (answered, false, Some(wanted));
                 self.asked.insert(path, Asked { keys, purpose: job.purpose, answered_before, is_answered, wanted });
                 jobs.push(job);
@@ -433,54 +414,25 @@ impl PendingContexts {
         Ok(jobs)
     }
 
-    /// Whether the writer is already asked for one of these about another note. That note may be where the text was
-    /// before a move that nobody has seen yet; then its answer serves here too. If this note is a copy, it is asked
-    /// about once the other is answered.
-    pub(crate) fn is_asked_elsewhere(&self, pending: &[(ContextKey, PendingContext)]) -> bool {
+    /// Whether one of these is asked for already: about another note, or by an indexer that has ended, whose answer may
+    /// be yet to be written. The other note may be where the text was before a move that nobody has seen yet; then its
+    /// answer serves here too. If this note is a copy, it is asked about once the other is answered.
+    pub(crate) fn is_on_its_way(&self, at: &At<'_>, writer: &Writer, pending: &[(ContextKey, PendingContext)]) -> bool {
         pending.iter().any(|(key, _)| self.asked.values().any(|asked| asked.keys.contains(key)))
+            || writer.has(&at.pipeline.root, pending)
+            || at.actor.engine.indexers.unkept.has(&at.actor.place.dir, pending)
     }
 
-    /// The contexts that a note still needs from a model, and whether the archive already has some that only have to be
-    /// taken, for which nobody has to agree.
+    /// The contexts that a model may be asked for about a note now, and whether the archive already has some that only
+    /// have to be taken, for which nobody has to agree.
     fn open(
         &self,
         pipeline: &NotePipeline,
         record: &NoteRecord,
         allowed: Allowed,
     ) -> Result<(Vec<(ContextKey, PendingContext)>, bool), EngineError> {
-        let generation = pipeline.contextualizer(record.kind.as_deref());
-        let mut open = Vec::new();
-        let mut found = false;
-        let mut stored = None;
-        for (i, chunk) in record.chunks.iter().enumerate() {
-            let Some(due) = chunk.due else { continue };
-            let key = context_key(&chunk.keys, chunk.hash);
-            let written = pipeline.written_by(pipeline.claimant(record), key, &generation)?;
-            let mut serving = || -> Result<Option<ContextRecord>, EngineError> {
-                if stored.is_none() {
-                    stored = Some(pipeline.store.contexts(&record.path)?);
-                }
-                Ok(stored.as_ref().and_then(|stored| stored.get(i).cloned()))
-            };
-            let answers = match written {
-                Some(context) if context.written_at >= due.since => true,
-                // One for this very text answers what was asked for while another model was in force: so says the plan.
-                // If it serves already, the request is what a rebuild that ended early left.
-                Some(context) if asks_anew(due.reason) && context.written_for == chunk.hash => {
-                    due.reason != Reason::ContextualizerChanged
-                        || serving()?.is_none_or(|serving| serving.generation != generation)
-                }
-                // One that is older, for example an imported one, takes the place of a free context: the plan does the
-                // same. A rebuild wants a newer one, and so does a request in place of a paid context.
-                Some(_) if due.reason != Reason::Rebuild => !serving()?.is_some_and(|serving| serving.is_paid()),
-                _ => false,
-            };
-            if answers {
-                found = true;
-            } else if allowed.covers(due.reason) && !self.is_not_for_now(due) {
-                open.push((key, due));
-            }
-        }
+        let (mut open, found) = pipeline.unanswered(record)?;
+        open.retain(|(_, due)| allowed.covers(due.reason) && !self.is_not_for_now(*due));
         Ok((open, found))
     }
 
@@ -491,24 +443,23 @@ impl PendingContexts {
 
     fn job(
         &self,
-        pipeline: &Arc<NotePipeline>,
-        asking: &Asking<'_>,
+        actor: &ActorContext,
         path: VaultPath,
         pending: Vec<(ContextKey, PendingContext)>,
         wanted: watch::Receiver<VaultPath>,
     ) -> ContextJob {
         let budget = &self.runtime.config.budget;
         let reason = pending.first().map_or(Reason::NewNote, |(_, due)| due.reason);
-        let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || asking.inactive);
+        let run = self.run.as_ref().filter(|_| reason == Reason::Rebuild || actor.shared.is_inactive());
         let purpose = match (reason, run) {
             (_, Some(run)) => Purpose::Rebuild(run.id),
             (reason, None) if is_save(reason) => Purpose::Change,
             (_, None) => Purpose::Sync,
         };
         ContextJob {
-            vault: asking.vault,
-            vault_name: asking.vault_name.to_owned(),
-            pipeline: pipeline.clone(),
+            vault: actor.shared.id,
+            vault_name: actor.place.vault.name.clone(),
+            dir: actor.place.dir.clone(),
             path,
             pending,
             purpose,
@@ -565,11 +516,6 @@ pub(crate) fn remember_sync(pipeline: &NotePipeline, now: i64) -> Result<(), Eng
 fn rank(record: &NoteRecord) -> Option<Rank> {
     let rank = |due: PendingContext| if is_save(due.reason) { Rank::Save } else { Rank::Bulk };
     record.chunks.iter().filter_map(|chunk| chunk.due).map(rank).min()
-}
-
-/// Whether it is asked for because the model in force had not written it then.
-fn asks_anew(reason: Reason) -> bool {
-    matches!(reason, Reason::NewNote | Reason::StructureChanged | Reason::ContextualizerChanged)
 }
 
 /// Whether a save wants it, rather than a rebuild or a sync.

@@ -14,7 +14,8 @@ use store::StoreError;
 /// A note, looked at.
 pub(crate) struct DryRun {
     pub(crate) path: VaultPath,
-    pub(crate) needs: Needs,
+    /// What was found; or the store failed.
+    pub(crate) needs: Result<Needs, StoreError>,
 }
 
 /// What was found.
@@ -25,8 +26,6 @@ pub(crate) enum Needs {
     Unsettled,
     /// Its inputs by chunk, and documents that lack vectors.
     Inputs { inputs: Vec<Vec<InputHash>>, missing: Vec<Vec<Input>> },
-    /// The store failed.
-    Failed(StoreError),
 }
 
 /// Looks at notes for another embedder.
@@ -34,7 +33,7 @@ pub(crate) fn dry_run(disk: &dyn Disk, pipeline: &NotePipeline, paths: Vec<Vault
     let look = |path: VaultPath| {
         // As when it was decided about: a note that makes a parser panic is passed over.
         let needs = catch_unwind(AssertUnwindSafe(|| look_at(disk, pipeline, &path)));
-        DryRun { needs: needs.unwrap_or(Ok(Needs::Unsettled)).unwrap_or_else(Needs::Failed), path }
+        DryRun { needs: needs.unwrap_or(Ok(Needs::Unsettled)), path }
     };
     paths.into_iter().map(look).collect()
 }

@@ -28,17 +28,6 @@ pub(super) struct Failures {
     told: HashSet<VaultPath>,
 }
 
-/// What the log is to say of a note.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tell {
-    /// That it failed.
-    Note,
-    /// That further ones are not told.
-    NoMore,
-    /// Nothing.
-    Nothing,
-}
-
 impl Failures {
     /// Takes a note's state from its record.
     pub(super) fn put(&mut self, record: &NoteRecord) {
@@ -55,12 +44,14 @@ impl Failures {
     }
 
     /// The model's last answer about a chunk of a note could not be used.
-    pub(super) fn failed(&mut self, path: &VaultPath, flaw: Flaw) -> Tell {
+    pub(super) fn failed(&mut self, path: &VaultPath, flaw: Flaw) {
         self.notes.insert(path.clone(), Some(flaw));
-        if self.told.len() > MOST_TOLD || !self.told.insert(path.clone()) {
-            return Tell::Nothing;
+        if self.told.len() < MOST_TOLD && self.told.insert(path.clone()) {
+            tracing::warn!(note = %path, ?flaw, "the model gave no usable context; the free one serves");
+            if self.told.len() == MOST_TOLD {
+                tracing::warn!("further notes without a usable context are not logged: see `situated stats`");
+            }
         }
-        if self.told.len() > MOST_TOLD { Tell::NoMore } else { Tell::Note }
     }
 
     /// That the model fails at a good share of what it is asked for: how much, how, and for which notes.

@@ -109,30 +109,17 @@ impl Freshness {
         }
     }
 
-    /// Asks for a walk. A walk under way may already have passed what changed since it began, so another one follows
-    /// it.
+    /// Asks for a walk, or for a look at some folders in its place. A walk under way may already have passed what changed
+    /// since it began, so another one follows it.
     pub(crate) fn request(&mut self, reason: RescanReason, jobs: Vec<u64>) -> Option<Walk> {
         if !self.walking {
             self.walking = true;
             return Some(Walk { reason, jobs });
         }
-        match &mut self.next {
-            Some(next) => {
-                next.reason = reason;
-                next.jobs.extend(jobs);
-            }
-            None => self.next = Some(Walk { reason, jobs }),
-        }
+        let next = self.next.get_or_insert(Walk { reason, jobs: Vec::new() });
+        next.reason = reason;
+        next.jobs.extend(jobs);
         None
-    }
-
-    /// Asks for a look at some folders; `false` if a walk is under way, and then another walk follows it.
-    pub(crate) fn request_part(&mut self) -> bool {
-        if self.walking {
-            let next = self.next.get_or_insert(Walk { reason: RescanReason::Asked, jobs: Vec::new() });
-            next.reason = RescanReason::Asked;
-        }
-        !std::mem::replace(&mut self.walking, true)
     }
 
     /// A walk has ended, well or not.

@@ -7,28 +7,31 @@
 //! notes that are saved meanwhile. When no note lacks anything the vault changes over. All vectors are in the cache on
 //! disk, so a process that dies loses a batch at most, and switching back finds everything.
 //!
-//! A state machine: it takes what happened and the time, and returns what is to be done.
+//! It opens embedders, begins dry runs and tells of its job by itself; what changes the index it returns.
 
 mod fill;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::disk::Disk;
 use super::dry_run::DryRun;
+use super::{ActorContext, Event};
 use crate::EngineError;
 use crate::consent::ConsentState;
 use crate::decide::NotePipeline;
 use crate::embedding::Service;
+use crate::jobs::Ended;
 use fill::Held;
 pub(super) use fill::{Fill, forget_run, with_embedder};
 use index::embed::settings::EmbedConfig;
 use note::VaultPath;
 use note::fingerprint::InputHash;
 use protocol::contexts::{Estimate, Offer, OfferedWork};
+use protocol::jobs::JobKind;
 use protocol::status::EmbedStatus;
-use provider::settings::BudgetConfig;
+use provider::EmbedError;
 
 /// Records that are brought up to date in one turn, after the vault has changed over.
 const AMENDED: usize = 256;
@@ -41,14 +44,15 @@ type Inputs = Vec<Vec<InputHash>>;
 
 /// A migration under way.
 pub(super) struct EmbedderMigration {
+    actor: Arc<ActorContext>,
     config: EmbedConfig,
     /// Whether the user lets the embedder see notes.
     consent: ConsentState,
     stage: Stage,
     /// The job that reports the migration; 0 before it began.
-    pub(super) job: u64,
+    job: u64,
     /// Tells events of this change from those of another.
-    pub(super) ticket: u64,
+    ticket: u64,
 }
 
 enum Stage {
@@ -60,8 +64,6 @@ enum Stage {
     Filling(Box<Fill>),
     /// The user is to agree to what it takes.
     Waiting(Estimate),
-    /// The vault is changing over.
-    Changing,
     /// It was refused, or given up.
     Ended(String),
     /// The vault has changed over; these notes' records have yet to say so.
@@ -69,132 +71,137 @@ enum Stage {
 }
 
 /// The state of the indexer, as far as the migration depends on it.
+#[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
-    pub(super) now: Instant,
+    pub(super) pipeline: &'a NotePipeline,
+    pub(super) disk: &'a Arc<dyn Disk>,
     /// Whether the disk was looked at since the vault was opened.
     pub(super) looked: bool,
     /// Whether anything is being decided about.
     pub(super) at_work: bool,
-    /// Whether the user cancelled the job.
-    pub(super) cancelled: bool,
-    pub(super) budget: &'a BudgetConfig,
 }
 
-/// What is to be done.
+/// What the indexer is to do.
 pub(super) enum Effect {
-    /// A job begins.
-    Begin,
-    /// The embedder is to be opened, on a thread that may wait.
-    Open(EmbedConfig),
-    /// A dry run is to look at these notes for the new embedder.
-    DryRun(Arc<NotePipeline>, Vec<VaultPath>),
-    /// The work that it takes has been estimated.
-    Estimated(Estimate),
-    /// So many of so many notes are done.
-    Progress(u64, u64),
     /// All vectors are there: the vault is to change over.
     ChangeOver(Box<Fill>),
     /// These records are to be brought up to date.
     Amend(Vec<(VaultPath, Inputs)>),
-    /// The job ends without a change of embedders, for this reason.
-    GiveUp(String),
     /// Nothing is left to be done.
     Over,
 }
 
 impl EmbedderMigration {
-    pub(super) fn new(config: EmbedConfig, consent: ConsentState) -> Self {
+    pub(super) fn new(actor: &Arc<ActorContext>, config: EmbedConfig, consent: ConsentState) -> Self {
         static TICKETS: AtomicU64 = AtomicU64::new(1);
-        let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
-        EmbedderMigration { config, consent, stage: Stage::Closed { at: machine::now(), why: None }, job: 0, ticket }
+        let (stage, ticket) =
+            (Stage::Closed { at: machine::now(), why: None }, TICKETS.fetch_add(1, Ordering::Relaxed));
+        EmbedderMigration { actor: actor.clone(), config, consent, stage, job: 0, ticket }
     }
 
-    /// What is to be done now.
-    pub(super) fn poll(&mut self, around: &Around<'_>) -> Vec<Effect> {
-        if around.cancelled && matches!(self.stage, Stage::Filling(_)) {
-            return self.give_up("it was cancelled; `situated resume` has it tried again".to_owned());
-        }
+    /// Goes on. Returns what the indexer is to do now.
+    pub(super) fn poll(&mut self, around: Around<'_>) -> Option<Effect> {
+        let job = (self.job, self.ticket);
         match &mut self.stage {
-            Stage::Closed { at, why } if *at <= around.now && around.looked && !around.at_work => {
-                let open = Effect::Open(self.config.clone());
+            Stage::Closed { at, why } if *at <= machine::now() && around.looked && !around.at_work => {
                 self.stage = Stage::Opening { why: why.take() };
-                // The job begins only once the user has agreed.
-                let begin = (self.job == 0 && self.consent.is_agreed()).then(|| {
-                    tracing::info!(
-                        provider = self.config.provider.name(),
-                        model = self.config.model(),
-                        "another embedder is to take over"
-                    );
-                    Effect::Begin
-                });
-                begin.into_iter().chain([open]).collect()
+                self.open(around.pipeline);
             }
-            Stage::Filling(fill) => match fill.poll(around, self.consent.is_agreed()) {
-                Ok(_) if fill.is_full() && !around.at_work && fill.is_mostly_refused() => self
-                    .give_up("it refused more than half of the texts; `situated resume` has it tried again".to_owned()),
-                Ok(effects) if fill.is_full() && !around.at_work => self.change_over(effects),
-                Ok(effects) => effects,
+            Stage::Filling(_) if self.job > 0 && self.actor.is_cancelled(self.job) => {
+                self.give_up("it was cancelled; `situated resume` has it tried again".to_owned());
+            }
+            Stage::Filling(fill) => match fill.poll(&self.actor, around, job, self.consent.is_agreed()) {
+                Ok(()) if !fill.is_full() || around.at_work => {}
+                Ok(()) if fill.is_mostly_refused() => {
+                    self.give_up(
+                        "it refused more than half of the texts; `situated resume` has it tried again".to_owned(),
+                    );
+                }
+                Ok(()) => return self.change_over(),
                 Err(Held::Refused(why)) => self.give_up(why),
                 Err(Held::Unagreed(estimate)) => self.wait(estimate),
             },
-            Stage::Over(rest) if rest.is_empty() => vec![Effect::Over],
-            Stage::Over(rest) => vec![Effect::Amend(rest.split_off(rest.len().saturating_sub(AMENDED)))],
-            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Waiting(_) | Stage::Changing | Stage::Ended(_) => {
-                Vec::new()
-            }
+            Stage::Over(rest) if rest.is_empty() => return Some(Effect::Over),
+            Stage::Over(rest) => return Some(Effect::Amend(rest.split_off(rest.len().saturating_sub(AMENDED)))),
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Waiting(_) | Stage::Ended(_) => {}
+        }
+        None
+    }
+
+    /// Opens the embedder, on a thread that may wait. The job begins only once the user has agreed.
+    fn open(&mut self, pipeline: &NotePipeline) {
+        if self.job == 0 && self.consent.is_agreed() {
+            let (provider, model) = (self.config.provider.name(), self.config.model());
+            tracing::info!(provider, model, "another embedder is to take over");
+            self.job = self.actor.begin_job(JobKind::Embed, None);
+        }
+        let (actor, wanted, ticket) = (self.actor.clone(), self.config.clone(), self.ticket);
+        // If it is the one that served, after a yes was taken back or at another address, nobody has to be asked.
+        let served = &pipeline.service.embedder;
+        let known = (wanted.identity(served.dimensions()) == served.identity()).then(|| served.dimensions());
+        let open = move || {
+            let result = Service::open(&actor.engine, &wanted, known);
+            // The indexer may have ended meanwhile.
+            let _ = actor.inbox.send(Event::Opened { ticket, result });
+        };
+        if let Err(error) = machine::spawn("open-embedder", open) {
+            self.failed(error.to_string());
         }
     }
 
-    fn change_over(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
-        match std::mem::replace(&mut self.stage, Stage::Changing) {
-            Stage::Filling(fill) => effects.push(Effect::ChangeOver(fill)),
+    /// Hands out the vectors; whether the vault could change over is said by [`EmbedderMigration::changed_over`] or
+    /// [`EmbedderMigration::failed`].
+    fn change_over(&mut self) -> Option<Effect> {
+        match std::mem::replace(&mut self.stage, Stage::Over(Vec::new())) {
+            Stage::Filling(fill) => return Some(Effect::ChangeOver(fill)),
             other => self.stage = other,
         }
-        effects
+        None
     }
 
     /// Waits for the user's yes; until then the embedder is shown no note.
-    fn wait(&mut self, estimate: Estimate) -> Vec<Effect> {
+    fn wait(&mut self, estimate: Estimate) {
         let (provider, model) = (self.config.provider.name(), self.config.model());
         tracing::info!(provider, model, "vectors wait for your yes: `situated contexts start`");
         self.stage = Stage::Waiting(estimate);
-        Vec::new()
     }
 
     /// The user agrees, or takes that back: the migration goes on or waits, and keeps the vectors that it has made.
-    /// Returns whether its job is over.
     ///
     /// # Errors
     /// What the user said cannot be written down; then what was said before holds.
-    pub(super) fn set_agreed(&mut self, dir: &Path, agreed: bool) -> std::io::Result<bool> {
-        let changed = self.consent.set_agreed(dir, agreed)?;
-        if changed && !matches!(self.stage, Stage::Changing | Stage::Over(_) | Stage::Ended(_)) {
+    pub(super) fn set_agreed(&mut self, agreed: bool) -> std::io::Result<()> {
+        let changed = self.consent.set_agreed(&self.actor.place.vault_dir, agreed)?;
+        if changed && !matches!(self.stage, Stage::Over(_) | Stage::Ended(_)) {
             self.begin_anew();
         }
-        Ok(changed && !agreed)
+        if changed && !agreed {
+            self.end_job(Ended::Cancelled, "the user took the yes back");
+        }
+        Ok(())
     }
 
     /// Begins again under the same job with another ticket, so that events of the previous attempt are ignored.
     fn begin_anew(&mut self) {
-        *self =
-            EmbedderMigration { job: self.job, ..EmbedderMigration::new(self.config.clone(), self.consent.clone()) };
+        let anew = EmbedderMigration::new(&self.actor, self.config.clone(), self.consent.clone());
+        *self = EmbedderMigration { job: self.job, ..anew };
     }
 
     /// Checks whether the user has agreed meanwhile: the yes may have gone to another generation of the vault.
-    pub(super) fn look_for_yes(&mut self, dir: &Path) {
-        if matches!(self.stage, Stage::Waiting(_)) && self.consent.read_again(dir) {
+    pub(super) fn look_for_yes(&mut self) {
+        if matches!(self.stage, Stage::Waiting(_)) && self.consent.read_again(&self.actor.place.vault_dir) {
             self.begin_anew();
         }
     }
 
     /// The work that the user has to agree to, if any.
-    pub(super) fn offer(&self, vault: &str) -> Option<Offer> {
+    pub(super) fn offer(&self) -> Option<Offer> {
         let estimate = match &self.stage {
             Stage::Waiting(estimate) => estimate,
-            Stage::Filling(fill) => fill.approved()?,
+            Stage::Filling(fill) => fill.approved.as_ref()?,
             _ => return None,
         };
-        self.consent.offer(vault, OfferedWork::Vectors, estimate.clone())
+        self.consent.offer(&self.actor.place.vault.name, OfferedWork::Vectors, estimate.clone())
     }
 
     /// Whether there is work to do: not while it waits for the user, nor once it has ended.
@@ -202,47 +209,55 @@ impl EmbedderMigration {
         !matches!(self.stage, Stage::Waiting(_) | Stage::Ended(_))
     }
 
-    fn give_up(&mut self, why: String) -> Vec<Effect> {
+    fn give_up(&mut self, why: String) {
         tracing::warn!("the embedder does not take over: {why}");
-        self.stage = Stage::Ended(why.clone());
-        vec![Effect::GiveUp(why)]
+        self.end_job(self.actor.ended_early(self.job), &why);
+        self.stage = Stage::Ended(why);
     }
 
-    /// The embedder was opened, or could not be.
-    pub(super) fn opened(&mut self, ticket: u64, begun: Result<Fill, String>, now: Instant) {
-        if self.ticket == ticket && matches!(self.stage, Stage::Opening { .. }) {
-            self.stage = match begun {
-                Ok(fill) => Stage::Filling(Box::new(fill)),
-                Err(why) => Stage::Closed { at: now + ASK_AGAIN, why: Some(why) },
-            };
+    /// Ends the job, if one has begun.
+    pub(super) fn end_job(&mut self, ended: Ended, why: &str) {
+        if self.job > 0 {
+            self.actor.end_part(std::mem::take(&mut self.job), ended, why.to_owned());
+        }
+    }
+
+    /// The embedder was opened, or could not be; its vectors are made of the `known` notes.
+    pub(super) fn opened<'a>(
+        &mut self,
+        ticket: u64,
+        result: Result<Arc<Service>, EmbedError>,
+        pipeline: &NotePipeline,
+        known: impl Iterator<Item = &'a VaultPath>,
+    ) {
+        if self.ticket != ticket || !matches!(self.stage, Stage::Opening { .. }) {
+            return;
+        }
+        let budget = &self.actor.engine.config.load().budget;
+        let begin = |service| Fill::begin(pipeline, known, service, budget).map_err(|error| error.to_string());
+        match result.map_err(|error| error.to_string()).and_then(begin) {
+            Ok(fill) => self.stage = Stage::Filling(Box::new(fill)),
+            Err(why) => self.failed(why),
         }
     }
 
     /// A dry run has looked at notes for the new embedder.
-    pub(super) fn looked_at(&mut self, ticket: u64, notes: Vec<DryRun>, vault: (u64, &str)) -> Result<(), EngineError> {
+    pub(super) fn looked_at(&mut self, ticket: u64, notes: Vec<DryRun>) -> Result<(), EngineError> {
         match &mut self.stage {
-            Stage::Filling(fill) if self.ticket == ticket => fill.take(notes, vault),
+            Stage::Filling(fill) if self.ticket == ticket => fill.take(notes, &self.actor),
             _ => Ok(()),
         }
     }
 
-    /// No thread could be started for a dry run: the notes are looked at later.
-    pub(super) fn not_looked_at(&mut self, paths: Vec<VaultPath>) {
-        if let Stage::Filling(fill) = &mut self.stage {
-            fill.looking = 0;
-            fill.todo.extend(paths);
-        }
-    }
-
-    /// The vault has changed over; these records have yet to say so.
-    pub(super) fn changed_over(&mut self, records: Vec<(VaultPath, Inputs)>) {
+    /// The vault has changed over; these records have yet to say so. Returns the job, which is over.
+    pub(super) fn changed_over(&mut self, records: Vec<(VaultPath, Inputs)>) -> u64 {
         self.stage = Stage::Over(records);
-        self.job = 0;
+        std::mem::take(&mut self.job)
     }
 
     /// A step failed: everything begins anew, from the cache.
-    pub(super) fn failed(&mut self, why: String, now: Instant) {
-        self.stage = Stage::Closed { at: now + ASK_AGAIN, why: Some(why) };
+    pub(super) fn failed(&mut self, why: String) {
+        self.stage = Stage::Closed { at: machine::now() + ASK_AGAIN, why: Some(why) };
     }
 
     /// Whether it waits for vectors of this identity.
@@ -251,17 +266,19 @@ impl EmbedderMigration {
     }
 
     /// Vectors of a note have come, or its part of the job failed.
-    pub(super) fn came(&mut self, path: VaultPath, problem: Option<String>) -> Vec<Effect> {
-        let Stage::Filling(fill) = &mut self.stage else { return Vec::new() };
+    pub(super) fn came(&mut self, path: VaultPath, problem: Option<String>) {
+        let Stage::Filling(fill) = &mut self.stage else { return };
         fill.ordered.remove(&path);
         fill.todo.insert(path);
-        problem.map_or_else(Vec::new, |why| self.give_up(why))
+        if let Some(why) = problem {
+            self.give_up(why);
+        }
     }
 
     /// A note was decided about, or removed.
-    pub(super) fn note_changed(&mut self, vault: u64, path: &VaultPath) {
+    pub(super) fn note_changed(&mut self, path: &VaultPath) {
         if let Stage::Filling(fill) = &mut self.stage {
-            fill.forget(vault, path);
+            fill.forget(self.actor.shared.id, path);
             fill.done.remove(path);
             fill.lacking.remove(path);
             fill.todo.insert(path.clone());
@@ -278,12 +295,9 @@ impl EmbedderMigration {
             }
             Stage::Ended(why) => Some(format!("the embedder {name} does not take over: {why}")),
             // The embedder itself reports why it does not answer.
-            Stage::Closed { .. }
-            | Stage::Opening { .. }
-            | Stage::Filling(_)
-            | Stage::Waiting(_)
-            | Stage::Changing
-            | Stage::Over(_) => None,
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Over(_) => {
+                None
+            }
         }
     }
 
@@ -307,7 +321,7 @@ impl EmbedderMigration {
         match &self.stage {
             Stage::Closed { at, .. } => ready.then_some(*at),
             Stage::Over(_) => Some(machine::now()),
-            Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Changing | Stage::Ended(_) => None,
+            Stage::Opening { .. } | Stage::Filling(_) | Stage::Waiting(_) | Stage::Ended(_) => None,
         }
     }
 

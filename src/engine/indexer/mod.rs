@@ -30,7 +30,7 @@ mod vectors;
 mod watch;
 mod work_queue;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ use super::pool::Pool;
 use super::runtime::config_of;
 use super::{DRAIN_FREE, EngineError, Shared, VaultShared};
 use crate::settings::Settings;
-use buyer::{At, Buyer, Work};
+use buyer::{Buyer, Work};
 use commit::Committer;
 use context::plan::Generation;
 use context::prompt::Prompter;
@@ -134,11 +134,9 @@ pub(super) struct Seed {
     pub(super) inbox: Sender<Event>,
 }
 
-/// Which vault, which generation, and the folder of its index.
+/// Which vault, and the folder of its index.
 pub(super) struct Place {
     vault: VaultConfig,
-    /// The generation's name; empty for the plain one.
-    generation: String,
     dir: PathBuf,
     /// The folder of the plain generation.
     vault_dir: PathBuf,
@@ -150,6 +148,12 @@ pub(super) struct ActorContext {
     shared: Arc<VaultShared>,
     place: Place,
     inbox: Sender<Event>,
+}
+
+/// An indexer, as it is given to what buys contexts for it.
+pub(super) struct At<'a> {
+    actor: &'a ActorContext,
+    pipeline: &'a Arc<NotePipeline>,
 }
 
 /// The threads that decide about notes in bulk, and their results that are not carried out yet.
@@ -220,10 +224,7 @@ impl Seed {
                 Ok(Event::Stop { .. }) | Err(RecvTimeoutError::Disconnected) => return true,
                 Err(RecvTimeoutError::Timeout) => return false,
                 Ok(Event::Resume | Event::Reloaded(_)) => return false,
-                Ok(Event::Consent { reply, .. }) => {
-                    let _ = reply.send(Err(CallError::Storage(why.to_owned())));
-                }
-                Ok(Event::Build { reply, .. }) => {
+                Ok(Event::Consent { reply, .. } | Event::Build { reply, .. }) => {
                     // The caller may have gone.
                     let _ = reply.send(Err(CallError::Storage(why.to_owned())));
                     self.fail_jobs(why);
@@ -276,7 +277,7 @@ impl Indexer {
         let room = |bytes| engine.throttle.find_room(bytes);
         let language = Language::of_code(&config.search.language);
         let moved = plain.source.moved.get(&vault.name).cloned();
-        let (store, mut index, quarantined) = opening.open(&dir, (embedder, language), &room)?;
+        let (store, mut index, told) = opening.open((&vault.name, &dir), (embedder, language), &room)?;
         index.set_matrix(store.vectors());
         let rules = rules(vault, disk.as_ref(), None);
         let pipeline = Arc::new(NotePipeline {
@@ -299,13 +300,13 @@ impl Indexer {
         shared.policy.store(Some(policy.clone()));
         let now = machine::now();
         let reader = Reader::start(disk.clone(), pool.clone()).map_err(|error| EngineError::io(&dir, &error))?;
-        let migration = (!asked_for).then(|| migration_to(&config.embed, &plain_dir));
         let actor = Arc::new(ActorContext {
             engine: engine.clone(),
             shared: shared.clone(),
-            place: Place { vault: vault.clone(), generation: shared.generation.clone(), dir, vault_dir: plain_dir },
+            place: Place { vault: vault.clone(), dir, vault_dir: plain_dir },
             inbox: inbox.clone(),
         });
+        let migration = (!asked_for).then(|| migration_to(&config.embed, &actor));
         let mut indexer = Indexer {
             notes: NoteIndexer {
                 watch: VaultWatch::new(disk.clone(), policy),
@@ -326,7 +327,7 @@ impl Indexer {
             vectors: PendingVectors::default(),
             migration,
             upkeep: Upkeep::new(now),
-            opened: quarantined.map(|what| what.told(&vault.name)).into_iter().chain(moved).collect(),
+            opened: told.into_iter().chain(moved).collect(),
         };
         let Indexer { notes, buyer, .. } = &mut indexer;
         buyer.read_consent(&At { actor: &notes.actor, pipeline: &notes.commit.pipeline });
@@ -373,6 +374,8 @@ impl Indexer {
 
     /// Puts everything on the disk for a clean stop.
     pub(super) fn flush(&mut self) {
+        // The journal may take what the database does not.
+        self.buy(|buyer, at, _| buyer.write_unkept(at));
         if let Err(error) = self.notes.commit.flush() {
             tracing::error!(%error, vault = self.actor.place.vault.name, "closing");
         }
@@ -496,9 +499,9 @@ impl Indexer {
     }
 }
 
-/// A change to the embedder of a configuration; for `vault_dir` see [`embedding::consent`].
-fn migration_to(config: &EmbedConfig, vault_dir: &Path) -> EmbedderMigration {
-    EmbedderMigration::new(config.clone(), embedding::consent(config, vault_dir))
+/// A change to the embedder of a configuration.
+fn migration_to(config: &EmbedConfig, actor: &Arc<ActorContext>) -> EmbedderMigration {
+    EmbedderMigration::new(actor, config.clone(), embedding::consent(config, &actor.place.vault_dir))
 }
 
 /// How the notes of a vault are read, by the settings on the disk. What is wrong with settings that differ from those

@@ -9,7 +9,6 @@ use std::time::Instant;
 use super::commit::{Committed, Committer, Removed};
 use super::deletion_guard::DeletionGuard;
 use super::freshness::Freshness;
-use super::reader::Assignment;
 use super::rebuild::Covered;
 use super::watch::VaultWatch;
 use super::work_queue::{AT_ONCE, Progress, Settled, Waiting, WorkQueue};
@@ -17,7 +16,7 @@ use super::{ActorContext, Event, TRY_AGAIN, Workers};
 use crate::EngineError;
 use crate::decide::{Decided, Outcome, Task, read_note};
 use crate::jobs::Ended;
-use crate::pool::look;
+use crate::pool::{Errand, look};
 use crate::throttle::Memory;
 use looking::{MOST_SKIPPED, TOLD_AT_ONCE};
 use note::VaultPath;
@@ -128,7 +127,7 @@ impl NoteIndexer {
                 // The indexer may have ended; then nobody needs the outcome.
                 let _ = inbox.send(Event::Looked { path, ticket, outcome });
             });
-            self.workers.reader.send(Assignment { pipeline: self.commit.pipeline.clone(), task, answer });
+            self.workers.reader.send(Errand { pipeline: self.commit.pipeline.clone(), task, answer });
             room -= 1;
         }
     }
@@ -217,7 +216,7 @@ impl NoteIndexer {
                         self.work.put_off(task, waiting);
                     }
                     for job in jobs {
-                        self.actor.change_part(job, |part| part.find_emptied(path.clone()));
+                        self.actor.change_part(job, |part| part.emptied.extend([path.clone()]));
                     }
                 }
                 Outcome::Unfit(why) => {

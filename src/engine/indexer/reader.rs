@@ -5,20 +5,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 
 use super::disk::Disk;
-use crate::decide::{NotePipeline, Task, read_note};
+use crate::decide::read_note;
 use crate::host;
-use crate::pool::{Answer, Errand, Pool};
-
-/// A note to be read and decided about.
-pub(crate) struct Assignment {
-    pub(crate) pipeline: Arc<NotePipeline>,
-    pub(crate) task: Task,
-    pub(crate) answer: Answer,
-}
+use crate::pool::{Errand, Pool};
 
 /// Access to the thread, which ends when this is dropped.
 pub(crate) struct Reader {
-    assignments: Sender<Assignment>,
+    errands: Sender<Errand>,
     work: Arc<Work>,
 }
 
@@ -30,36 +23,36 @@ struct Work {
 
 impl Reader {
     pub(crate) fn start(disk: Arc<dyn Disk>, pool: Pool) -> std::io::Result<Self> {
-        let (assignments, inbox) = mpsc::channel::<Assignment>();
+        let (errands, inbox) = mpsc::channel::<Errand>();
         let work = Arc::new(Work { disk, pool });
         if !machine::is_simulated() {
             let work = work.clone();
             machine::spawn("read", move || {
                 host::background_thread();
                 // The room that the pool gives each vault bounds the length of this queue.
-                inbox.iter().for_each(|assignment| work.carry_out(assignment));
+                inbox.iter().for_each(|errand| work.carry_out(errand));
             })?;
         }
-        Ok(Reader { assignments, work })
+        Ok(Reader { errands, work })
     }
 
-    pub(crate) fn send(&self, assignment: Assignment) {
+    pub(crate) fn send(&self, errand: Errand) {
         if machine::is_simulated() {
             let work = self.work.clone();
             // A simulation has threads enough.
-            let _ = machine::spawn("read", move || work.carry_out(assignment));
+            let _ = machine::spawn("read", move || work.carry_out(errand));
             return;
         }
         // The thread ends only with this handle.
-        let _ = self.assignments.send(assignment);
+        let _ = self.errands.send(errand);
     }
 }
 
 impl Work {
-    fn carry_out(&self, Assignment { pipeline, task, answer }: Assignment) {
-        match read_note(&*self.disk, &pipeline, &task) {
-            Ok(read) => self.pool.send(Errand { pipeline, task, read, answer }),
-            Err(outcome) => answer(outcome),
+    fn carry_out(&self, errand: Errand) {
+        match read_note(&*self.disk, &errand.pipeline, &errand.task) {
+            Ok(read) => self.pool.send(errand, read),
+            Err(outcome) => (errand.answer)(outcome),
         }
     }
 }

@@ -23,11 +23,13 @@ const NAME: &str = "rebuild";
 const MOST_FAILED: usize = 100;
 
 /// Which notes a rebuild is of.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Covered {
     /// A folder or note; everything if absent.
+    #[serde(rename = "path")]
     pub(crate) under: Option<VaultPath>,
     /// Who asked: private notes are left out of what an assistant asks for, so that no total tells of them.
+    #[serde(default)]
     pub(crate) audience: Audience,
 }
 
@@ -59,11 +61,8 @@ pub(crate) struct Run {
     pub(crate) id: u64,
     /// When it began, seconds since 1970: notes decided about before then are still to do.
     pub(crate) began: i64,
-    /// A folder or note; everything if absent.
-    pub(crate) path: Option<String>,
-    /// Who asked for it.
-    #[serde(default)]
-    pub(crate) audience: Audience,
+    #[serde(flatten)]
+    pub(crate) covered: Covered,
     /// The model that the user confirmed it for; absent if that needs no consent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) terms: Option<Terms>,
@@ -95,13 +94,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(job: u64, path: Option<String>, batch: bool) -> Self {
+    pub(crate) fn new(job: u64, covered: Covered, batch: bool) -> Self {
         Run {
             job,
             id: u64::try_from(machine::timestamp().as_millisecond()).unwrap_or(0),
             began: now_s(),
-            path,
-            audience: Audience::default(),
+            covered,
             terms: None,
             batch,
             total: 0,
@@ -160,17 +158,28 @@ impl Run {
 
     /// Whether a note is one of its notes and has not been decided about since it began.
     pub(crate) fn is_to_decide(&self, pipeline: &NotePipeline, record: &NoteRecord) -> bool {
-        let under = self.path.as_deref().and_then(VaultPath::parse);
-        let covered = Covered { under, audience: self.audience };
         let (reason, at) = record.decided;
         let of_the_run =
             at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten);
-        !of_the_run && covered.has(pipeline, &record.path, &record.tags)
+        !of_the_run && self.covered.has(pipeline, &record.path, &record.tags)
     }
 
     /// Its notes that have not been decided about since it began.
     pub(crate) fn rest(&self, pipeline: &NotePipeline) -> Result<Vec<Task>, EngineError> {
         let rest = pipeline.store.notes()?.into_iter().filter(|record| self.is_to_decide(pipeline, record));
         Ok(rest.map(|record| Task::rebuild(record.path, self.began)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rebuild_that_a_former_version_wrote_down_goes_on() {
+        let text = r#"{"id":5,"began":4,"path":"a/b.md","batch":true,"total":3,"failed":0,"failures":[]}"#;
+        let run: Run = serde_json::from_str(text).unwrap();
+        assert_eq!((run.covered.under.as_ref(), run.total), (VaultPath::parse("a/b.md").as_ref(), 3));
+        assert!(serde_json::to_string(&run).unwrap().contains(r#""path":"a/b.md""#));
     }
 }

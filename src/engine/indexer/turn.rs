@@ -4,16 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::buyer::At;
 use super::commit::{Committed, Removed};
-use super::dry_run::dry_run;
 use super::migration::{Around, Effect, EmbedderMigration, Fill};
-use super::notes::Change;
+use super::notes::{Change, NoteIndexer};
 use super::rebuild::Run;
-use super::{Event, Indexer, Place, migration_to};
+use super::{At, Event, Indexer, Place, migration_to};
 use crate::decide::Task;
 use crate::embedding;
-use crate::embedding::{Service, serving};
+use crate::embedding::serving;
 use crate::error::CallError;
 use crate::host::power::Brake;
 use crate::jobs::Ended;
@@ -21,6 +19,7 @@ use crate::settings::Settings;
 use crate::shared::{IndexerReport, Stage};
 use crate::{EngineError, VaultShared};
 use context::ContextRecord;
+use note::VaultPath;
 use protocol::jobs::JobKind;
 use protocol::status::EmbedStatus;
 use store::{CompactReport, Reclaimed};
@@ -86,8 +85,7 @@ impl Indexer {
                 let _ = reply.send(said.map_err(|error| CallError::Storage(error.to_string())));
             }
             Event::Rebuild { job, covered, batch, agreed } => {
-                let path = covered.under.as_ref().map(ToString::to_string);
-                let run = Run { audience: covered.audience, ..Run::new(job, path, batch) };
+                let run = Run::new(job, covered.clone(), batch);
                 let since = run.began;
                 if self.notes.commit.pipeline.generation.costs {
                     // The job has two steps: one ends with the notes, one with the contexts.
@@ -115,22 +113,22 @@ impl Indexer {
             Event::Batch { ticket, event } => self.buy(|buyer, at, _| buyer.take_batch(at, ticket, event)),
             Event::Embedded(event) => self.embedded(event),
             Event::Opened { ticket, result } => {
-                let begun = result.map_err(|error| error.to_string()).and_then(|service| self.begin_fill(service));
-                if let Some(migration) = &mut self.migration {
-                    migration.opened(ticket, begun, now);
+                let Indexer { notes, migration, .. } = self;
+                let known = notes.commit.known().iter().map(|note| &note.path);
+                if let Some(migration) = migration {
+                    migration.opened(ticket, result, &notes.commit.pipeline, known);
                 }
             }
             Event::DryRun { ticket, notes } => {
-                let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
-                let taken = self.migration.as_mut().map_or(Ok(()), |m| m.looked_at(ticket, notes, vault));
+                let taken = self.migration.as_mut().map_or(Ok(()), |migration| migration.looked_at(ticket, notes));
                 self.notes.attempt(taken);
             }
             Event::Wake => {
                 self.notes.drop_over();
                 self.buy(|buyer, at, _| buyer.stop_cancelled_run(at));
-                let dir = &self.actor.place.vault_dir;
-                self.migration.iter_mut().for_each(|migration| migration.look_for_yes(dir));
-                if embedding::is_refused(&self.notes.commit.pipeline.service.config(), dir) {
+                self.migration.iter_mut().for_each(EmbedderMigration::look_for_yes);
+                let serving = self.notes.commit.pipeline.service.config();
+                if embedding::is_refused(&serving, &self.actor.place.vault_dir) {
                     self.withdraw_embedder();
                 }
             }
@@ -149,7 +147,6 @@ impl Indexer {
     /// Passes written and removed notes on to the parts that provide contexts and vectors.
     fn take_changes(&mut self) {
         let now = machine::now();
-        let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
         if !self.notes.changes.is_empty() {
             self.upkeep.changed(now);
         }
@@ -157,24 +154,27 @@ impl Indexer {
             match change {
                 Change::Written(committed, bulk) => {
                     let Committed { record, moved_from, missing, .. } = *committed;
+                    let vault = (self.actor.shared.id, self.actor.place.vault.name.as_str());
                     self.vectors.ask(&self.notes.commit.pipeline, vault, &record, missing, bulk);
-                    if let Some(migration) = &mut self.migration {
-                        migration.note_changed(vault.0, &record.path);
-                        moved_from.iter().for_each(|old| migration.note_changed(vault.0, old));
-                    }
+                    self.migration.iter_mut().for_each(|migration| migration.note_changed(&record.path));
                     if let Some(old) = &moved_from {
-                        self.vectors.forget(&self.notes.commit.pipeline, vault.0, old);
+                        self.forget_vectors(old);
                         self.buyer.pending.moved(old, &record.path);
                     }
                     self.buyer.pending.written(&record, now);
                 }
                 Change::Removed(Removed { path, no, .. }) => {
-                    self.migration.iter_mut().for_each(|migration| migration.note_changed(vault.0, &path));
-                    self.vectors.forget(&self.notes.commit.pipeline, vault.0, &path);
+                    self.forget_vectors(&path);
                     self.buyer.pending.removed(&path, no);
                 }
             }
         }
+    }
+
+    /// A note is gone from a path: no embedder is shown it from there any more.
+    fn forget_vectors(&mut self, path: &VaultPath) {
+        self.vectors.forget(&self.notes.commit.pipeline, self.actor.shared.id, path);
+        self.migration.iter_mut().for_each(|migration| migration.note_changed(path));
     }
 
     fn resume_run(&mut self) {
@@ -227,6 +227,10 @@ impl Indexer {
         self.refresh_status();
         self.notes.publish();
         self.notes.finish_batches();
+        if !self.notes.is_troubled() {
+            self.buy(|buyer, at, _| buyer.write_unkept(at));
+        }
+        self.decide_again_with_contexts();
         self.buy(|buyer, at, work| buyer.poll_batches(at, work));
         self.buy(|buyer, at, work| buyer.poll_run(at, work));
         self.refresh_status();
@@ -309,8 +313,7 @@ impl Indexer {
     fn embedded(&mut self, event: embedding::worker::EmbedEvent) {
         let embedding::worker::EmbedEvent { identity, path, problem, .. } = event;
         if let Some(migration) = self.migration.as_mut().filter(|migration| migration.is_to(&identity)) {
-            let effects = migration.came(path, problem);
-            self.carry_out_migration(effects);
+            migration.came(path, problem);
         } else if self.notes.commit.pipeline.service.embedder.identity() == identity {
             self.vectors.came(path);
         }
@@ -318,84 +321,30 @@ impl Indexer {
 
     /// Goes on with the change of embedders.
     fn poll_migration(&mut self) {
-        let config = self.actor.engine.config.load_full();
         let (looked, at_work) = (self.notes.freshness.has_looked(), self.notes.is_at_work());
         let Some(migration) = &mut self.migration else { return };
-        let cancelled = migration.job > 0 && self.actor.is_cancelled(migration.job);
-        let around = Around { now: machine::now(), looked, at_work, cancelled, budget: &config.budget };
-        let effects = migration.poll(&around);
-        self.carry_out_migration(effects);
-    }
-
-    fn begin_fill(&self, service: Arc<Service>) -> Result<Fill, String> {
-        let budget = self.actor.engine.config.load().budget.clone();
-        let known = self.notes.commit.known().iter().map(|note| &note.path);
-        Fill::begin(&self.notes.commit.pipeline, known, service, &budget).map_err(|error| error.to_string())
-    }
-
-    fn carry_out_migration(&mut self, effects: Vec<Effect>) {
-        for effect in effects {
-            let Some(migration) = &mut self.migration else { return };
-            let (job, ticket) = (migration.job, migration.ticket);
-            match effect {
-                Effect::Begin => migration.job = self.actor.begin_job(JobKind::Embed, None),
-                Effect::Open(wanted) => {
-                    let (engine, inbox) = (self.actor.engine.clone(), self.actor.inbox.clone());
-                    // If it is the one that served, after a yes was taken back or at another address, nobody has to be
-                    // asked.
-                    let served = &self.notes.commit.pipeline.service.embedder;
-                    let known =
-                        (wanted.identity(served.dimensions()) == served.identity()).then(|| served.dimensions());
-                    let open = move || {
-                        let result = Service::open(&engine, &wanted, known);
-                        // The indexer may have ended meanwhile.
-                        let _ = inbox.send(Event::Opened { ticket, result });
-                    };
-                    if let Err(error) = machine::spawn("open-embedder", open) {
-                        migration.failed(error.to_string(), machine::now());
-                    }
-                }
-                Effect::DryRun(pipeline, paths) => {
-                    let (disk, inbox, notes) = (self.notes.watch.disk.clone(), self.actor.inbox.clone(), paths.clone());
-                    let look = move || {
-                        crate::host::background_thread();
-                        let notes = dry_run(&*disk, &pipeline, notes);
-                        drop(pipeline);
-                        let _ = inbox.send(Event::DryRun { ticket, notes });
-                    };
-                    if let Err(error) = machine::spawn("dry-run", look) {
-                        tracing::error!(%error, "no thread to look at notes with");
-                        migration.not_looked_at(paths);
-                    }
-                }
-                Effect::Estimated(estimate) => self.actor.tell_part(job, |part| {
-                    part.phase = "embedding".to_owned();
-                    part.estimate = Some(estimate);
-                }),
-                Effect::Progress(done, total) => {
-                    self.actor.change_part(job, |part| part.total = Some(total));
-                    self.actor.tell_progress(job, done);
-                }
-                Effect::ChangeOver(fill) => self.change_over(*fill, job),
-                Effect::Amend(records) => {
-                    let amended = self.notes.commit.amend_embedder(&records);
-                    self.notes.attempt(amended);
-                }
-                Effect::GiveUp(why) => self.end_migration_job(self.actor.ended_early(job), why),
-                Effect::Over => self.migration = None,
+        let NoteIndexer { commit, watch, .. } = &self.notes;
+        let around = Around { pipeline: &commit.pipeline, disk: &watch.disk, looked, at_work };
+        match migration.poll(around) {
+            Some(Effect::ChangeOver(fill)) => self.change_over(*fill),
+            Some(Effect::Amend(records)) => {
+                let amended = self.notes.commit.amend_embedder(&records);
+                self.notes.attempt(amended);
             }
+            Some(Effect::Over) => self.migration = None,
+            None => {}
         }
     }
 
     /// The new embedder serves from here on.
-    fn change_over(&mut self, fill: Fill, job: u64) {
+    fn change_over(&mut self, fill: Fill) {
         let notes = fill.done.len() as u64;
         let changed = self.notes.commit.change_embedder(fill, &self.actor.place.dir);
         let Some(migration) = &mut self.migration else { return };
         match changed {
             Ok(over) => {
                 tracing::info!(vault = self.actor.place.vault.name, notes, "another embedder has taken over");
-                migration.changed_over(over.records);
+                let job = migration.changed_over(over.records);
                 self.vectors = super::PendingVectors::default();
                 if !over.unseen.is_empty() {
                     self.notes.work.enqueue(over.unseen.into_iter().map(Task::again).collect(), true);
@@ -405,7 +354,7 @@ impl Indexer {
             }
             Err(error) => {
                 // The store is opened again, and the migration begins anew from the cache.
-                migration.failed(error.to_string(), machine::now());
+                migration.failed(error.to_string());
                 self.notes.fail(&error);
             }
         }
@@ -416,7 +365,7 @@ impl Indexer {
         let config = self.actor.engine.config.load_full();
         self.notes.freshness.set_timing((&config.watch).into());
         self.migration.iter_mut().for_each(EmbedderMigration::try_again);
-        let runtime = self.actor.engine.runtime(&self.actor.place.generation);
+        let runtime = self.actor.engine.runtime(&self.actor.shared.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
             self.buyer.replace_runtime(runtime, machine::now() + crate::DRAIN);
@@ -440,9 +389,8 @@ impl Indexer {
         let (service, asked_for) = serving(&self.actor.engine, config, (dir, vault_dir));
         self.vectors.ask_again(&self.notes.commit.pipeline, self.actor.shared.id);
         let taken = self.notes.commit.take_service(&service);
-        let migration = (!asked_for).then(|| migration_to(&config.embed, vault_dir));
-        self.end_migration_job(Ended::Cancelled, "another embedder was asked for".to_owned());
-        self.migration = migration;
+        self.migration.iter_mut().for_each(|m| m.end_job(Ended::Cancelled, "another embedder was asked for"));
+        self.migration = (!asked_for).then(|| migration_to(&config.embed, &self.actor));
         taken
     }
 
@@ -460,22 +408,14 @@ impl Indexer {
     fn set_agreed_to_embedder(&mut self, agreed: bool) -> Result<(), EngineError> {
         let dir = self.actor.place.vault_dir.clone();
         let failed = |error| EngineError::io(&dir, &error);
-        if let Some(migration) = &mut self.migration
-            && migration.set_agreed(&dir, agreed).map_err(failed)?
-        {
-            self.end_migration_job(Ended::Cancelled, "the user took the yes back".to_owned());
+        if let Some(migration) = &mut self.migration {
+            migration.set_agreed(agreed).map_err(failed)?;
         }
         let mut serving = embedding::consent(&self.notes.commit.pipeline.service.config(), &dir);
         if !agreed && serving.set_agreed(&dir, false).map_err(failed)? {
             self.withdraw_embedder();
         }
         Ok(())
-    }
-
-    /// Ends the job of a migration, if it has one.
-    fn end_migration_job(&mut self, ended: Ended, why: String) {
-        let Some(migration) = self.migration.as_mut().filter(|migration| migration.job > 0) else { return };
-        self.actor.end_part(std::mem::take(&mut migration.job), ended, why);
     }
 
     /// The state that `status` shows.
@@ -516,7 +456,7 @@ impl Indexer {
             unagreed: !self.buyer.is_agreed(),
             waiting,
             asked: self.buyer.pending.asked(),
-            vectors_offer: self.migration.as_ref().and_then(|migration| migration.offer(&self.actor.place.vault.name)),
+            vectors_offer: self.migration.as_ref().and_then(EmbedderMigration::offer),
             embedders: services().filter_map(|service| service.embedder.leaves_to()).collect(),
         };
         // The report of work is written before the counts, which may say that nothing waits: a reader that takes the

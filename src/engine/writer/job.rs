@@ -4,7 +4,6 @@
 mod given;
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
@@ -13,11 +12,13 @@ use tokio::task::{JoinError, JoinSet};
 use super::Tell;
 use crate::ask::{Answers, Author, Stopped, form_of};
 use crate::context_job::{ContextEvent, ContextJob, FULL_TRIES, MOST_TRIES, Work, prepare};
+use crate::decide::NotePipeline;
 use crate::interrupted::Interrupted;
 use crate::late;
+use crate::unkept::Unwritten;
 use context::ContextRecord;
 use context::document::Document;
-use context::plan::{PendingContext, Reason};
+use context::plan::Reason;
 use context::prompt::{Form, Prompt};
 use context::quality::Flaw;
 use note::VaultPath;
@@ -31,53 +32,30 @@ use store::Store;
 pub(super) async fn carry_out(
     author: &Author,
     job: ContextJob,
+    pipeline: Arc<NotePipeline>,
     draining: watch::Receiver<bool>,
     tell: &Tell,
 ) -> Result<(), Interrupted> {
-    let asked = author.clone();
+    let (path, pending) = (job.path.clone(), job.pending.clone());
+    // The store must not be kept open by a question that takes minutes.
+    let store = Arc::downgrade(&pipeline.store);
+    let prepared = machine::blocking(move || prepare(&pipeline, &path, &pending));
+    let Work { document, sketches, left, private } = prepared.await.map_err(|_| Interrupted::Changed)??;
+    let wanted = job.wanted.clone();
+    let account = Account {
+        spender: author.spender.clone(),
+        vault: job.vault_name.as_str().into(),
+        path: job.path.to_string().into(),
+        reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
+        purpose: job.purpose,
+        rebuild: job.rebuild,
+        wanted: Some(Wanted::so_long(move || wanted.has_changed().is_ok())),
+    };
     let stop = Stop { draining, wanted: job.wanted.clone() };
-    let prepared = machine::blocking(move || {
-        let mut work = prepare(&job.pipeline, &job.path, &job.pending);
-        let given = work.as_mut().map_or(Ok(false), |work| asked.take_unkept(&job, work));
-        // The store must not be kept open by a question that takes minutes.
-        let store = Arc::downgrade(&job.pipeline.store);
-        let account = Account {
-            spender: asked.spender,
-            vault: job.vault_name.into(),
-            path: job.path.to_string().into(),
-            reason: job.pending.first().map_or(Reason::NewNote, |(_, due)| due.reason),
-            purpose: job.purpose,
-            rebuild: job.rebuild,
-            wanted: Some(Wanted::so_long(move || job.wanted.has_changed().is_ok())),
-        };
-        (work, given, store, account, (job.vault, job.pipeline.root.clone()), job.path, job.pending)
-    });
-    let (work, given, store, account, (vault, root), path, pending) =
-        prepared.await.map_err(|_| Interrupted::Changed)?;
-    let Work { document, sketches, left, private } = work?;
-    if given.map_err(|error| Interrupted::Unkept(error.to_string()))? {
-        tell(vault, path.clone(), ContextEvent::Given);
-    }
     let shown = Arc::new((document, sketches));
     let (narrow, refused, held) = (false, false, None);
-    let mut note = Note {
-        author,
-        tell,
-        vault,
-        root,
-        path,
-        pending,
-        account,
-        store,
-        shown,
-        private,
-        left,
-        stop,
-        narrow,
-        refused,
-        held,
-    };
-    if !note.private {
+    let mut note = Note { author, tell, job, account, store, shown, left, stop, narrow, refused, held };
+    if !private {
         note.take_given().await;
     }
     while !note.left.is_empty() && note.held.is_none() {
@@ -90,16 +68,11 @@ pub(super) async fn carry_out(
 struct Note<'a> {
     author: &'a Author,
     tell: &'a Tell,
-    vault: u64,
-    /// The vault's folder.
-    root: PathBuf,
-    path: VaultPath,
-    pending: Vec<(ContextKey, PendingContext)>,
+    job: ContextJob,
     account: Account,
     store: Weak<Store>,
     /// What the model is shown, and the sketches of its passages.
     shown: Arc<(Document, HashMap<u32, Sketch>)>,
-    private: bool,
     /// Number of the passage → its key and the tries it had.
     left: HashMap<u32, (ContextKey, u8)>,
     stop: Stop,
@@ -133,15 +106,9 @@ impl Stop {
     }
 }
 
-/// What became of a question.
-enum Asked {
-    /// The model answered, which is still to be booked; or it refuses for good.
-    Answered(Answers, Option<Owed>),
-    /// Nothing was sent, because the asking was stopped before the question had its turn.
-    Unsent(Prompt),
-    /// Nothing came back.
-    Failed(Prompt, Interrupted),
-}
+/// What became of a question. The model answered, which is still to be booked, or refuses for good; or nothing came back:
+/// then why, unless the asking was stopped before the question had its turn.
+type Asked = Result<(Answers, Option<Owed>), (Prompt, Option<Interrupted>)>;
 
 impl Note<'_> {
     /// Asks once about every passage that is left.
@@ -222,7 +189,7 @@ impl Note<'_> {
         async move {
             let turn = tokio::select! {
                 biased;
-                () = is_set(&mut stop) => return Asked::Unsent(prompt),
+                () = is_set(&mut stop) => return Err((prompt, None)),
                 turn = author.client.turn() => turn,
             };
             let answers = match turn {
@@ -230,10 +197,7 @@ impl Note<'_> {
                 // Nothing was sent, so no call is counted as failed.
                 Err(failure) => Err(Interrupted::Provider(failure.message)),
             };
-            match answers {
-                Ok((answers, owed)) => Asked::Answered(answers, owed),
-                Err(held) => Asked::Failed(prompt, held),
-            }
+            answers.map_err(|held| (prompt, Some(held)))
         }
     }
 
@@ -241,7 +205,7 @@ impl Note<'_> {
     /// budget refused it.
     async fn finished(&mut self, asked: Result<Asked, JoinError>) -> Option<(Option<Prompt>, Option<OverBudget>)> {
         match asked {
-            Ok(Asked::Answered(answers, owed)) => {
+            Ok(Ok((answers, owed))) => {
                 let mut events = Vec::with_capacity(answers.len());
                 for (n, outcome) in answers {
                     events.extend(self.answered(n, outcome).await);
@@ -254,14 +218,14 @@ impl Note<'_> {
                 events.into_iter().for_each(|event| self.tell(event));
                 None
             }
-            Ok(Asked::Unsent(prompt)) => Some((Some(prompt), None)),
+            Ok(Err((prompt, None))) => Some((Some(prompt), None)),
             // Not if the ledger itself fails, or the call is larger than the budget: waiting for answers does not mend that.
-            Ok(Asked::Failed(prompt, Interrupted::Budget(refused)))
+            Ok(Err((prompt, Some(Interrupted::Budget(refused)))))
                 if !matches!(refused, OverBudget::Io(_)) && !refused.never_fits() =>
             {
                 Some((Some(prompt), Some(refused)))
             }
-            Ok(Asked::Failed(_, held)) => {
+            Ok(Err((_, Some(held)))) => {
                 self.held.get_or_insert(held);
                 Some((None, None))
             }
@@ -301,21 +265,20 @@ impl Note<'_> {
             making.tries = tries;
         }
         // Never older than the request that it answers, whatever the clock says.
-        let since = self.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
+        let since = self.job.pending.iter().find(|(k, _)| *k == key).map_or(0, |(_, due)| due.since);
         record.written_at = record.written_at.max(since);
-        // If the store was closed meanwhile, or is full, it is for the engine to open it again: whoever asks for the
-        // context then finds it.
+        // If the store was closed meanwhile, or is full, it is for the engine to open it again, and to write this.
         let (store, path, shown) = (self.store.clone(), self.stop.wanted.borrow().clone(), self.shown.clone());
         // If nobody wants it any more, another note may be there.
         let wanted = self.stop.wanted.has_changed().is_ok();
-        let (unkept, root, public) = (self.author.unkept.clone(), self.root.clone(), !self.private);
+        let (unkept, dir) = (self.author.unkept.clone(), self.job.dir.clone());
         let kept = machine::blocking(move || {
             let kept = store.upgrade().ok_or(Interrupted::Draining).and_then(|store| {
                 let kept = store.keep_context_of(&path, &shown.0.tags, key, &record);
                 kept.and_then(|()| if wanted { late::keep(&store, &path, &shown.0, key, &record) } else { Ok(()) })
                     .map_err(|error| Interrupted::Unkept(error.to_string()))
             });
-            kept.inspect_err(|_| unkept.put(&root, &path, key, record, public))
+            kept.inspect_err(|_| unkept.put(Unwritten { dir, note: path, tags: shown.0.tags.clone(), key, record }))
         });
         let kept = kept.await.unwrap_or_else(|error| Err(Interrupted::Unkept(error.to_string())));
         self.left.remove(&n);
@@ -332,7 +295,7 @@ impl Note<'_> {
     }
 
     fn tell(&self, told: ContextEvent) {
-        (self.tell)(self.vault, self.path.clone(), told);
+        (self.tell)(self.job.vault, self.job.path.clone(), told);
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::host::power::Brake;
 use crate::indexer::{Event, Indexer};
 use crate::testing::{Bench, Say, key_of, path, report};
+use crate::unkept::Unwritten;
 use context::plan::Reason;
 use context::prompt::Form;
 use context::quality::Flaw;
@@ -72,7 +73,7 @@ fn job_of(bench: &Bench, number: u64) -> Job {
 /// A rebuild of one note begins, and the note is decided about.
 fn begin_rebuild(bench: &mut Bench, name: &str, batch: bool) -> u64 {
     let number = job(bench);
-    let run = Run::new(number, None, batch);
+    let run = Run::new(number, Covered::default(), batch);
     let task = Task::rebuild(path(name), run.began);
     buy(bench, |buyer, at| buyer.begin_run(at, run));
     let record = bench.decide(&task);
@@ -154,6 +155,29 @@ fn a_context_that_cannot_be_written_has_the_store_opened_anew() {
     let unkept = Err(Interrupted::Unkept("no space left".to_owned()));
     bench.indexer.take(Event::Context { path: path("a.md"), event: ContextEvent::End(unkept) });
     assert!(bench.indexer.notes.is_troubled());
+}
+
+#[test]
+fn a_context_that_could_not_be_written_is_written_once_that_is_possible() {
+    let mut bench = bench();
+    let record = bench.save("a.md", &report(2));
+    pending(&mut bench).loaded(&record, machine::now());
+    let (key, context) = (key_of(&record.chunks[0]), bench.context_for(&record, &record.chunks[0]));
+    for dir in [bench.index_dir(), bench.index_dir().join("other")] {
+        let (note, tags, record) = (record.path.clone(), record.tags.clone(), context.clone());
+        bench.shared.indexers.unkept.put(Unwritten { dir, note, tags, key, record });
+    }
+    let store = bench.pipeline().store.clone();
+    assert_eq!(ask(&mut bench, IDLE), 0, "it is bought already");
+    for written in [1, 0] {
+        buy(&mut bench, |buyer, at| buyer.write_unkept(at));
+        assert_eq!(pending(&mut bench).take_arrived().len(), written);
+    }
+    assert_eq!(store.archived(key).unwrap(), Some(context));
+    bench.pass(SECOND);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.drive(SECOND);
+    assert_eq!(bench.model.asked().len(), 1, "the other one alone is asked for");
 }
 
 #[test]
@@ -366,7 +390,7 @@ fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
 fn what_a_rebuild_is_to_decide_about_is_asked_for_by_it_alone() {
     let mut bench = bench();
     save(&mut bench, "a.md", 2);
-    let covered = crate::indexer::Covered::default();
+    let covered = Covered::default();
     let number = job(&bench);
     bench.indexer.take(Event::Rebuild { job: number, covered, batch: false, agreed: true });
     let run = pending(&mut bench).run.as_ref().map(|run| Purpose::Rebuild(run.id)).unwrap();
@@ -509,7 +533,7 @@ fn the_budget_of_a_rebuild_does_not_end_the_one_that_took_its_place() {
     assert_eq!(ask(&mut bench, IDLE), 1);
     bench.pass(SECOND);
     let second = job(&bench);
-    buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, None, false)));
+    buy(&mut bench, |buyer, at| buyer.begin_run(at, Run::new(second, Covered::default(), false)));
     end(&mut bench, "a.md", Err(Interrupted::Budget(OverBudget::Rebuild { limit: 5, spent: 5, needed: 1 })));
     assert_eq!(pending(&mut bench).run.as_ref().and_then(|run| run.over.clone()), None);
 }

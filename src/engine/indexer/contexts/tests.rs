@@ -2,8 +2,10 @@ mod wanted;
 
 use super::*;
 use crate::decide::Task;
+use crate::indexer::rebuild::Covered;
 use crate::now_s;
 use crate::testing::{Bench, key_of, path, report};
+use context::ContextRecord;
 
 const BUSY: fn(&VaultPath) -> bool = |_| true;
 const FREE: fn(&VaultPath) -> bool = |_| false;
@@ -12,7 +14,6 @@ const FREE: fn(&VaultPath) -> bool = |_| false;
 struct Machine {
     bench: Bench,
     pending: PendingContexts,
-    inactive: bool,
     /// Whether the user has agreed to the model.
     agreed: bool,
 }
@@ -25,7 +26,7 @@ impl Machine {
     fn with(change: impl FnOnce(&mut context::settings::ContextConfig)) -> Self {
         let bench = Bench::new(|settings| change(&mut settings.context));
         let pending = PendingContexts::new(bench.shared.runtime(""));
-        Machine { bench, pending, inactive: false, agreed: true }
+        Machine { bench, pending, agreed: true }
     }
 
     /// A note is written, with that many sections.
@@ -38,14 +39,15 @@ impl Machine {
     /// A note is written and has been quiet for long enough.
     fn saved(&mut self, name: &str, sections: usize) -> NoteRecord {
         let record = self.save(name, sections);
-        self.bench.pass(self.pending.settle);
+        self.bench.pass(self.pending.settle());
         record
     }
 
     fn jobs_unless(&mut self, is_busy: fn(&VaultPath) -> bool) -> Vec<ContextJob> {
-        let Machine { inactive, agreed, .. } = *self;
-        let asking = Asking { vault: 0, vault_name: "v", inactive, agreed, awaits_batch: false, now: machine::now() };
-        self.pending.jobs(&self.bench.pipeline(), &asking, is_busy).unwrap()
+        let pipeline = self.bench.pipeline();
+        let at = At { actor: &self.bench.indexer.actor, pipeline: &pipeline };
+        let asking = Asking { at: &at, agreed: self.agreed, awaits_batch: false };
+        self.pending.jobs(&asking, is_busy).unwrap()
     }
 
     /// What is asked now: each note, and how many contexts of it.
@@ -54,7 +56,7 @@ impl Machine {
     }
 
     fn next_question(&self) -> Option<Instant> {
-        self.pending.next_question(self.inactive, self.agreed)
+        self.pending.next_question(self.bench.vault.is_inactive(), self.agreed)
     }
 
     fn take(&mut self, name: &str, event: ContextEvent) -> Option<Interrupted> {
@@ -110,7 +112,7 @@ fn a_note_is_asked_about_once_and_not_before_it_has_been_quiet() {
     let mut machine = Machine::new();
     let saved = machine::now();
     let record = machine.save("a.md", 3);
-    let settle = machine.pending.settle;
+    let settle = machine.pending.settle();
     assert_eq!((machine.asks(), machine.next_question()), (vec![], Some(saved + settle)));
     machine.bench.pass(settle / 2);
     machine.pending.written(&record, machine::now());
@@ -160,7 +162,7 @@ fn what_was_answered_before_a_refusal_is_kept_and_only_the_rest_is_asked_again()
     let due: Vec<bool> = record.chunks.iter().map(|chunk| chunk.due.is_some()).collect();
     assert_eq!(due, [true, false, true, false]);
     machine.pending.written(&record, machine::now());
-    machine.bench.pass(machine.pending.settle);
+    machine.bench.pass(machine.pending.settle());
     assert_eq!(machine.asks(), of("a.md", 2));
 }
 
@@ -174,13 +176,13 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
         let key = key_of(chunk);
         machine.bench.pipeline().store.keep_context_of(&record.path, &record.tags, key, &context).unwrap();
     }
-    machine.bench.pass(machine.pending.settle);
+    machine.bench.pass(machine.pending.settle());
     machine.agreed = false;
     assert_eq!((machine.asks(), machine.pending.take_arrived().len()), (vec![], 1));
     machine.agreed = true;
     let decided = machine.bench.decide(&Task::again(path("a.md")));
     assert!(decided.chunks.iter().all(|chunk| chunk.due.is_none()), "{decided:?}");
-    machine.pending.run = Some(Run { total: 3, ..Run::new(7, None, false) });
+    machine.pending.run = Some(Run { total: 3, ..Run::new(7, Covered::default(), false) });
     let rebuilt = machine.rebuild("a.md");
     assert!(rebuilt.chunks.iter().all(|chunk| chunk.due.is_some_and(|due| due.reason == Reason::Rebuild)));
     assert_eq!(machine.asks(), of("a.md", 3));
@@ -188,7 +190,7 @@ fn a_context_that_is_older_than_the_request_is_not_bought_again_except_by_a_rebu
 
 #[test]
 fn what_was_interrupted_is_asked_again_when_its_cause_may_be_over() {
-    let settle = Machine::new().pending.settle;
+    let settle = Machine::new().pending.settle();
     let provider = || Interrupted::Provider("it does not answer".to_owned());
     for (interrupted, after) in [
         (Interrupted::Changed, settle),
@@ -244,7 +246,7 @@ fn useless_answers_are_counted_and_the_last_one_leaves_the_template() {
     machine.end("a.md", Err(refused()));
     let tries = |jobs: Vec<ContextJob>| -> Vec<u8> { jobs[0].pending.iter().map(|(_, due)| due.tries).collect() };
     assert_eq!(tries(machine.jobs_unless(FREE)), [1, 0], "a try that was paid for counts for the next job");
-    machine.pending.run = Some(Run::new(1, None, false));
+    machine.pending.run = Some(Run::new(1, Covered::default(), false));
     machine.take("a.md", ContextEvent::GaveUp(key, context::quality::Flaw::Missing));
     machine.end("a.md", Ok(()));
     let [first, second] = &machine.record("a.md").chunks[..] else { panic!("two chunks") };
@@ -316,7 +318,7 @@ fn a_private_note_is_not_asked_about_nor_one_that_becomes_private_while_it_waits
     assert!(open.chunks.iter().all(|chunk| chunk.due.is_some()) && secret.chunks.iter().all(|c| c.due.is_none()));
     let withdrawn = machine.bench.save("a.md", &format!("{}\n#private\n", report(3)));
     machine.pending.written(&withdrawn, machine::now());
-    machine.bench.pass(2 * machine.pending.settle);
+    machine.bench.pass(2 * machine.pending.settle());
     assert_eq!((machine.next_question(), machine.asks()), (None, vec![]));
     // Nor is one that becomes private while it is asked about, or goes.
     for private in [true, false] {
@@ -453,7 +455,7 @@ fn what_the_model_in_force_wrote_for_a_text_is_not_asked_for_again_after_another
     // With another model in force the section came anew.
     let due = PendingContext { reason: Reason::StructureChanged, since: now_s(), tries: 0 };
     machine.amend("a.md", |record| record.chunks[0].due = Some(due));
-    machine.bench.pass(machine.pending.settle);
+    machine.bench.pass(machine.pending.settle());
     assert_eq!(machine.asks(), of("a.md", 1));
     assert_eq!(machine.pending.take_arrived(), BTreeSet::from([path("a.md")]), "what is there is to be taken");
     let decided = machine.bench.decide(&Task::again(path("a.md")));

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::super::dry_run::{DryRun, Needs};
-use super::{Around, Effect, Inputs};
+use super::super::disk::Disk;
+use super::super::dry_run::{DryRun, Needs, dry_run};
+use super::super::{ActorContext, Event};
+use super::{Around, Inputs};
 use crate::EngineError;
 use crate::decide::NotePipeline;
 use crate::embedding::Service;
@@ -35,7 +37,7 @@ pub(in crate::indexer) struct Fill {
     /// Notes to look at.
     pub(super) todo: BTreeSet<VaultPath>,
     /// How many notes the dry run under way looks at.
-    pub(super) looking: usize,
+    looking: usize,
     /// Notes that lack nothing, with the inputs of their chunks; `None` if the dry run could not see the note as the
     /// store knows it: it is decided about again after the change.
     pub(in crate::indexer) done: HashMap<VaultPath, Option<Inputs>>,
@@ -43,7 +45,7 @@ pub(in crate::indexer) struct Fill {
     pub(super) lacking: BTreeMap<VaultPath, u64>,
     pub(super) ordered: BTreeSet<VaultPath>,
     /// The estimate of the work, once every note was looked at and the work may be bought.
-    approved: Option<Estimate>,
+    pub(super) approved: Option<Estimate>,
     run: u64,
     limits: (u64, u64),
 }
@@ -93,19 +95,27 @@ impl Fill {
         })
     }
 
-    /// What is to be done now, or why ordering must not begin.
-    pub(super) fn poll(&mut self, around: &Around<'_>, agreed: bool) -> Result<Vec<Effect>, Held> {
-        let mut effects = Vec::new();
+    /// Goes on, under a job and a ticket; or says why ordering must not begin.
+    pub(super) fn poll(
+        &mut self,
+        actor: &Arc<ActorContext>,
+        around: Around<'_>,
+        (job, ticket): (u64, u64),
+        agreed: bool,
+    ) -> Result<(), Held> {
         if self.todo.is_empty() && self.looking == 0 && self.approved.is_none() {
             let estimate = self.estimate();
             if !agreed {
                 return Err(Held::Unagreed(estimate));
             }
-            if let Some(why) = Fill::refusal(&estimate, around.budget) {
+            if let Some(why) = Fill::refusal(&estimate, &actor.engine.config.load().budget) {
                 return Err(Held::Refused(why));
             }
             self.approved = Some(estimate.clone());
-            effects.push(Effect::Estimated(estimate));
+            actor.tell_part(job, |part| {
+                part.phase = "embedding".to_owned();
+                part.estimate = Some(estimate);
+            });
         }
         if self.approved.is_some() && self.ordered.len() < ORDERED && self.todo.len() < AT_ONCE {
             let more: Vec<VaultPath> = self.lacking.keys().take(AT_ONCE).cloned().collect();
@@ -115,15 +125,30 @@ impl Fill {
             self.todo.extend(more);
         }
         if self.looking == 0 && !self.todo.is_empty() {
-            let paths: Vec<VaultPath> = self.todo.iter().take(AT_ONCE).cloned().collect();
-            for path in &paths {
-                self.todo.remove(path);
-            }
-            self.looking = paths.len();
-            effects.push(Effect::DryRun(self.pipeline.clone(), paths));
+            self.look(actor, around.disk.clone(), ticket);
         }
-        effects.push(Effect::Progress(self.finished(), self.total()));
-        Ok(effects)
+        actor.change_part(job, |part| part.total = Some(self.total()));
+        actor.tell_progress(job, self.finished());
+        Ok(())
+    }
+
+    /// Has a dry run look at some notes, on a thread of its own.
+    fn look(&mut self, actor: &Arc<ActorContext>, disk: Arc<dyn Disk>, ticket: u64) {
+        let paths: Vec<VaultPath> = self.todo.iter().take(AT_ONCE).cloned().collect();
+        let (actor, pipeline, notes) = (actor.clone(), self.pipeline.clone(), paths.clone());
+        let look = move || {
+            crate::host::background_thread();
+            let notes = dry_run(&*disk, &pipeline, notes);
+            drop(pipeline);
+            let _ = actor.inbox.send(Event::DryRun { ticket, notes });
+        };
+        match machine::spawn("dry-run", look) {
+            Ok(_) => {
+                self.looking = paths.len();
+                self.todo.retain(|path| !paths.contains(path));
+            }
+            Err(error) => tracing::error!(%error, "no thread to look at notes with"),
+        }
     }
 
     /// Notes that lack nothing.
@@ -134,11 +159,6 @@ impl Fill {
     /// Notes in all.
     pub(super) fn total(&self) -> u64 {
         (self.done.len() + self.lacking.len() + self.ordered.len() + self.todo.len() + self.looking) as u64
-    }
-
-    /// What was to be made when it began.
-    pub(super) fn approved(&self) -> Option<&Estimate> {
-        self.approved.as_ref()
     }
 
     /// What is left to be made.
@@ -165,17 +185,16 @@ impl Fill {
     }
 
     /// Takes what a dry run has found.
-    pub(super) fn take(&mut self, notes: Vec<DryRun>, (vault, vault_name): (u64, &str)) -> Result<(), EngineError> {
+    pub(super) fn take(&mut self, notes: Vec<DryRun>, actor: &ActorContext) -> Result<(), EngineError> {
         self.looking = 0;
         for DryRun { path, needs } in notes {
             // Decided about meanwhile: it is looked at once more.
             if self.todo.contains(&path) {
                 continue;
             }
-            match needs {
+            match needs? {
                 Needs::Nothing => {}
                 Needs::Unsettled => drop(self.done.insert(path, None)),
-                Needs::Failed(error) => return Err(error.into()),
                 Needs::Inputs { inputs, missing } => {
                     let worker = self.service.worker.as_ref();
                     let wanted: Vec<_> =
@@ -191,8 +210,8 @@ impl Fill {
                     }
                     self.ordered.insert(path.clone());
                     worker.embed(EmbedJob {
-                        vault,
-                        vault_name: vault_name.to_owned(),
+                        vault: actor.shared.id,
+                        vault_name: actor.place.vault.name.clone(),
                         path,
                         cache: Arc::downgrade(&self.pipeline.vectors),
                         documents: wanted,

@@ -73,7 +73,7 @@ impl NoteIndexer {
                 max_bytes: self.actor.place.vault.max_note_bytes,
             });
             self.scanned(&extent, Vec::new(), found);
-        } else if self.freshness.request_part() {
+        } else if self.freshness.request(RescanReason::Asked, Vec::new()).is_some() {
             self.spawn_look(extent, RescanReason::Asked, Vec::new());
         }
     }

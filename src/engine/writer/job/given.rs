@@ -16,7 +16,8 @@ impl Note<'_> {
     /// Takes the contexts that teams have. If there is no key to ask for, no team is asked.
     pub(super) async fn take_given(&mut self) {
         let own = self.author.prompter.generation(self.shown.0.kind.as_deref());
-        let reasons: HashMap<ContextKey, Reason> = self.pending.iter().map(|(key, due)| (*key, due.reason)).collect();
+        let reasons: HashMap<ContextKey, Reason> =
+            self.job.pending.iter().map(|(key, due)| (*key, due.reason)).collect();
         // A rebuild asks the model itself. What another contextualizer wrote is replaced only by a context of the one
         // in force.
         let reason = |key: &ContextKey| reasons.get(key).copied().unwrap_or(Reason::Rebuild);

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::settings::Settings;
-use crate::testing::{Bench, Say, key_of, report};
+use crate::testing::{Bench, Say, report};
 use provider::simulation::What;
 use store::record::NoteRecord;
 
@@ -201,24 +201,5 @@ fn a_note_that_is_too_long_is_shown_in_part_for_every_passage_and_then_not_at_al
         bench.drive(30 * SECOND);
         let without = bench.model.asked().iter().filter(|task| task.contains("Note: ")).count();
         assert_eq!((bench.model.asked().len(), without, said(&bench).written), (asked, simple, 4));
-    }
-}
-
-#[test]
-fn a_context_that_waits_for_room_on_the_disk_is_there_for_the_next_writer_of_its_generation() {
-    for own in [true, false] {
-        let bench = bench(1, |_| {});
-        let record = bench.save("a.md", &report(2));
-        let mut context = bench.context_for(&record, &record.chunks[0]);
-        if !own {
-            context.generation.push_str("+other");
-        }
-        let key = key_of(&record.chunks[0]);
-        let unkept = bench.shared.runtime("").writer.as_ref().unwrap().author.unkept.clone();
-        unkept.put(&bench.pipeline().root, &record.path, key, context, true);
-        bench.restart_writers();
-        write(&bench, &record);
-        bench.drive(SECOND);
-        assert_eq!((said(&bench).told == ["given"], bench.model.asked().len()), (own, if own { 1 } else { 2 }));
     }
 }

@@ -67,7 +67,7 @@ fn a_yes_that_is_taken_back_ends_the_rebuild_with_the_notes_that_were_still_to_b
     }
     let number = job(&bench);
     // Of one folder, which is no yes to the model.
-    let covered = crate::indexer::Covered::default();
+    let covered = Covered::default();
     bench.indexer.take(Event::Rebuild { job: number, covered, batch: false, agreed: false });
     let begun = job_of(&bench, number);
     assert_eq!((begun.state, bench.indexer.notes.work.works_for(number)), (JobState::Running, true));

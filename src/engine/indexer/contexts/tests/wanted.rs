@@ -10,7 +10,7 @@ fn a_rebuild_is_asked_for_when_all_is_decided_and_saves_go_before_it() {
         record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
     }
     machine.bench.pass(SECOND);
-    let mut run = Run::new(7, None, false);
+    let mut run = Run::new(7, Covered::default(), false);
     run.began = now_s();
     let id = run.id;
     machine.pending.run = Some(run);
@@ -34,7 +34,7 @@ fn a_rebuild_is_asked_for_when_all_is_decided_and_saves_go_before_it() {
 fn what_a_batch_is_to_bring_is_not_asked_for_alone() {
     let mut machine = Machine::new();
     machine.bench.save("a.md", &report(2));
-    machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, true) });
+    machine.pending.run = Some(Run { total: 2, ..Run::new(7, Covered::default(), true) });
     machine.rebuild("a.md");
     assert_eq!(machine.asks(), []);
     machine.pending.run.as_mut().unwrap().batch = false;
@@ -50,7 +50,7 @@ fn a_rebuild_that_ends_early_asks_for_nothing_more_and_says_what_is_old() {
     let record = machine.bench.save("a.md", &report(2));
     record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
     machine.bench.decide(&Task::again(path("a.md")));
-    machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, false) });
+    machine.pending.run = Some(Run { total: 2, ..Run::new(7, Covered::default(), false) });
     machine.rebuild("a.md");
     machine.pending.take_back_rebuild(&machine.bench.pipeline(), true).unwrap();
     machine.pending.run = None;
@@ -64,7 +64,7 @@ fn a_rebuild_that_ends_early_asks_for_nothing_more_and_says_what_is_old() {
 fn a_rebuild_that_ends_early_leaves_what_saves_had_asked_for() {
     let mut machine = Machine::new();
     machine.saved("a.md", 2);
-    machine.pending.run = Some(Run { total: 2, ..Run::new(7, None, false) });
+    machine.pending.run = Some(Run { total: 2, ..Run::new(7, Covered::default(), false) });
     machine.rebuild("a.md");
     // A rebuild that takes the place of this one, and a save meanwhile, forget nothing.
     machine.rebuild("a.md");
@@ -130,10 +130,10 @@ fn what_is_not_asked_by_itself_waits_for_the_user() {
 #[test]
 fn a_generation_that_does_not_answer_buys_nothing_unless_it_is_being_built() {
     let mut machine = Machine::new();
-    machine.inactive = true;
+    machine.bench.vault.set_inactive(true);
     let record = machine.saved("a.md", 2);
     assert_eq!(machine.asks(), []);
-    let run = Run::new(7, None, false);
+    let run = Run::new(7, Covered::default(), false);
     let id = run.id;
     machine.pending.run = Some(run);
     machine.pending.loaded(&record, machine::now());
@@ -150,7 +150,7 @@ fn before_the_user_agrees_nothing_is_asked_but_a_rebuild_that_was_confirmed() {
     machine.refresh(None, Renew::All);
     assert_eq!((machine.asks(), machine.next_question()), (vec![], None));
     machine.bench.save("b.md", &report(3).replace("rollout", "launch"));
-    machine.pending.run = Some(Run { total: 3, ..Run::new(7, None, false) });
+    machine.pending.run = Some(Run { total: 3, ..Run::new(7, Covered::default(), false) });
     machine.rebuild("b.md");
     assert_eq!(machine.asks(), of("b.md", 3), "and of that alone");
     machine.end("b.md", Ok(()));
@@ -164,10 +164,10 @@ fn before_the_user_agrees_nothing_is_asked_but_a_rebuild_that_was_confirmed() {
 #[test]
 fn what_a_generation_beside_another_wants_for_saves_is_asked_for_once_it_answers() {
     let mut machine = Machine::new();
-    machine.inactive = true;
+    machine.bench.vault.set_inactive(true);
     machine.saved("a.md", 2);
     assert_eq!((machine.asks(), machine.next_question()), (vec![], None), "only a build buys for it");
-    machine.inactive = false;
+    machine.bench.vault.set_inactive(false);
     assert_eq!(machine.asks(), of("a.md", 2));
 }
 
@@ -178,7 +178,7 @@ fn a_rebuild_whose_budget_is_reserved_for_calls_under_way_waits_for_them() {
         let text = report(2).replace("Yearly", ["Old", "New", "Long"][at]);
         machine.bench.save(name, &text.replace("rollout", ["launch", "start", "debut"][at]));
     }
-    machine.pending.run = Some(Run { total: 6, ..Run::new(7, None, false) });
+    machine.pending.run = Some(Run { total: 6, ..Run::new(7, Covered::default(), false) });
     ["a.md", "b.md", "c.md"].iter().for_each(|name| drop(machine.rebuild(name)));
     assert_eq!(machine.asks().len(), 3);
     let over = || Err(Interrupted::Budget(OverBudget::Rebuild { limit: 30, spent: 23, needed: 11 }));
