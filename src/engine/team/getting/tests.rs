@@ -45,7 +45,8 @@ fn crafted_chunks_take_little_memory_and_time() {
         Some(MOST / 2 + 3)
     );
     assert_eq!(whole(&[long.clone(), "b".repeat(MOST)].map(|text| chunk((1, 1), &text))), None);
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // What grows with the square of a text takes hours.
+    assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
 }
 
 #[test]
