@@ -51,11 +51,6 @@ impl Ranking {
         let notes = self.ranked.iter().filter_map(|ranked| Some(placed(snapshot, ranked.candidate.row)?.1));
         notes.filter(|note| seen.insert(note.no)).take(n).collect()
     }
-
-    /// All of them, with what each lane says.
-    pub(super) fn into_ranked(self) -> Vec<Ranked> {
-        self.ranked
-    }
 }
 
 /// What a reranker made of a ranking.
@@ -73,4 +68,19 @@ impl Order {
 pub(super) fn in_order(snapshot: &Snapshot, a: Row, b: Row) -> Ordering {
     let key = |row| placed(snapshot, row).map(|(chunk, note)| (note.path.as_str(), chunk.position));
     key(a).cmp(&key(b))
+}
+
+/// What several vaults rank as one list, each with the index of its vault: by score; among equals each vault's own order
+/// counts, then the order of `lists`.
+pub(super) fn joined<T>(
+    lists: impl IntoIterator<Item = impl IntoIterator<Item = T>>,
+    score: impl Fn(&T) -> f32,
+) -> Vec<(usize, T)> {
+    let placed = lists
+        .into_iter()
+        .enumerate()
+        .flat_map(|(of, list)| list.into_iter().enumerate().map(move |(place, one)| (place, of, one)));
+    let mut all: Vec<(usize, usize, T)> = placed.collect();
+    all.sort_by(|a, b| score(&b.2).total_cmp(&score(&a.2)).then((a.0, a.1).cmp(&(b.0, b.1))));
+    all.into_iter().map(|(_, of, one)| (of, one)).collect()
 }
