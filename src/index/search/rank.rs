@@ -253,7 +253,7 @@ fn fuse_into(
     }
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
     // They are shown in passages, but name no note.
-    for word in meant.compounds().chain(meant.numbers()) {
+    for word in meant.compounds_and_numbers() {
         ranking.text.push(' ');
         ranking.text.push_str(word);
     }

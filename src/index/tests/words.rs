@@ -175,7 +175,7 @@ fn a_word_is_found_at_the_end_of_others_where_the_language_joins_nouns() {
     let snapshot = index.publish(2).unwrap();
     let (found, hits) = find(&snapshot, "Versicherung", false);
     assert_eq!((found, &hits.meant.corrected), (vec![4, 1], &Vec::new()), "the word itself comes first");
-    assert_eq!(hits.meant.compounds().collect::<Vec<_>>(), ["haftpflichtversicherungen"]);
+    assert_eq!(hits.meant.compounds_and_numbers().collect::<Vec<_>>(), ["haftpflichtversicherungen"]);
     let found = find(&snapshot, "neue Versicherung Keller Wasser", false).0;
     assert_eq!(found, [4], "a long query says enough by itself");
 }
