@@ -35,8 +35,8 @@ pub fn codec(bytes: &[u8]) {
     let _ = codec::decode_note(b"a.md", bytes);
     let _ = codec::decode_contexts(bytes);
     let _ = codec::decode_counters(bytes);
-    let _ = codec::decode_value(bytes);
-    let _ = codec::decode_id(bytes);
+    let _ = codec::read_first::<String>(bytes);
+    let _ = codec::read_first::<codec::Id>(bytes);
     let _ = codec::decode_entry(bytes);
     let mut input = Input(bytes);
     let (kind, version) = (input.below(6), input.below(VERSIONS));
@@ -62,11 +62,11 @@ pub fn codec(bytes: &[u8]) {
         }
         4 => {
             let sealed = sealed(version, input.0);
-            if let Ok(id) = codec::decode_id(&sealed) {
-                assert_eq!(codec::decode_id(&codec::encode_id(id).expect("a name can be written")), Ok(id));
+            if let Ok(id) = codec::read_first::<codec::Id>(&sealed) {
+                assert_eq!(codec::read_first(&codec::seal(&id).expect("a name can be written")), Ok(id));
             }
-            let Ok(value) = codec::decode_value(&sealed) else { return };
-            assert_eq!(codec::decode_value(&codec::encode_value(&value).expect("a text can be written")), Ok(value));
+            let Ok(value) = codec::read_first::<String>(&sealed) else { return };
+            assert_eq!(codec::read_first(&codec::seal(&value).expect("a text can be written")), Ok(value));
         }
         _ => {
             let Ok(entry) = codec::decode_entry(&sealed(version, input.0)) else { return };
