@@ -1,13 +1,13 @@
 //! The chunks that may answer a query, in their order, before any of them is read.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::Mode;
 use super::blend::blend;
 use super::fuse::{self, Ranked};
 use super::hit::placed;
 use super::query::LinePattern;
-use super::{Lanes, Mode, Rejudged};
 use crate::{NoteEntry, Row, Snapshot};
 
 /// The chunks that may answer a query, best first, before any of them is read. Boosts and rerankers change the order.
@@ -23,8 +23,6 @@ pub struct Ranking {
     pub(super) patterns: Vec<LinePattern>,
     /// Phrases, which snippets are chosen by too.
     pub(super) phrases: Vec<String>,
-    /// What a reranker made of the order.
-    pub(super) order: Order,
 }
 
 impl Ranking {
@@ -50,17 +48,6 @@ impl Ranking {
         let mut seen = HashSet::new();
         let notes = self.ranked.iter().filter_map(|ranked| Some(placed(snapshot, ranked.candidate.row)?.1));
         notes.filter(|note| seen.insert(note.no)).take(n).collect()
-    }
-}
-
-/// What a reranker made of a ranking.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Order(pub(super) HashMap<Row, Rejudged>);
-
-impl Order {
-    /// Adds the reranker's judgement of a chunk to what the lanes say of it.
-    pub(super) fn explain(&self, row: Row, lanes: Lanes) -> Lanes {
-        Lanes { rerank: self.0.get(&row).cloned(), ..lanes }
     }
 }
 

@@ -101,9 +101,8 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f
             let place = (of, ranked.candidate.row);
             let new = after.get(&place);
             ranked.score = places.get(&place).map_or(0.0, |(_, score)| *score);
-            let rejudged =
-                Rejudged { before: rank(&place), rank: new.map(|(n, _)| *n), score: new.map(|(_, raw)| *raw) };
-            ranking.order.0.insert(ranked.candidate.row, rejudged);
+            let (before, score) = (rank(&place), new.map(|(_, raw)| *raw));
+            ranked.rejudged = Some(Rejudged { before, rank: new.map(|(n, _)| *n), score });
         }
         ranking.ranked.sort_by_key(|ranked| places.get(&(of, ranked.candidate.row)).map(|(at, _)| *at));
     }
