@@ -464,7 +464,7 @@ fn linking(
 ) -> Option<HashSet<NoteNo>> {
     let named = snapshot.meant(target, hides);
     // Once `cancel` is raised the search ends, whatever these are.
-    let linking = |note: NoteNo| snapshot.backlinks_unless(note, cancel);
+    let linking = |note: NoteNo| snapshot.backlinks(note, cancel);
     (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
 }
 
