@@ -10,7 +10,7 @@ mod scores;
 use std::collections::HashMap;
 
 use super::boost::{Boosts, boost_notes};
-use super::elsewhere::Elsewhere;
+use super::elsewhere::NamesElsewhere;
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::of_note;
 use super::lanes::{self, Candidate};
@@ -106,7 +106,7 @@ fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: 
     let mut ranked = fuse::fuse(candidates, scale, dense);
     let boosts = Boosts { graph: None, ..options.boosts.clone() };
     let notes: Vec<&NoteEntry> = chunks.iter().map(|chunk| &chunk.note).collect();
-    let elsewhere = Elsewhere::of(chunks.iter().map(|chunk| (chunk.vault.as_str(), &chunk.note)));
+    let elsewhere = NamesElsewhere::of(chunks.iter().map(|chunk| (chunk.vault.as_str(), &chunk.note)));
     boost_notes(&notes, &elsewhere, &mut ranked, &text, &query.filter.zone, &boosts);
     let key = |row: u32| chunks.get(row as usize).map(|chunk| (&chunk.vault, chunk.note.path.as_str(), chunk.lines));
     fuse::sort(&mut ranked, |a, b| key(a).cmp(&key(b)));
