@@ -11,8 +11,8 @@ use crate::v1::Entry;
 use crate::vectors::{self, VectorFile};
 use context::{ContextRecord, Expansion, Origin, Spent};
 use index::embed::Vector;
-use note::VaultPath;
 use note::fingerprint::{ContextKey, InputHash, SectionKey, Sketch, TextHash};
+use note::{Private, VaultPath};
 
 use input::{Folder, Input};
 
@@ -324,7 +324,7 @@ pub fn contexts(bytes: &[u8]) {
     let keyed = |line: &String| line.chars().take(KEYED).collect::<String>();
     let export = |store: &crate::Store| {
         let mut out = Vec::new();
-        store.export(&mut out, false).expect("it can be exported");
+        store.export(&mut out, &ContextRecord::is_paid, &Private::default()).expect("it can be exported");
         let text = String::from_utf8(out).expect("JSON is text");
         // Which key comes first says nothing; under one key the last line is the one that is found.
         let mut lines: Vec<String> = text.lines().map(|line| line.to_owned() + "\n").collect();
