@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
 use index::embed::Vector;
-use index::{ChunkDoc, ChunkEntry, Index, IndexState, LexicalQuery, NoteEntry, Row, Said, Snapshot, WindowVector};
+use index::{ChunkDoc, ChunkEntry, Index, LexicalQuery, NoteEntry, Row, Said, Snapshot, WindowVector};
 use note::VaultPath;
 use note::fingerprint::{chunk_id, section_key};
 
@@ -203,7 +203,7 @@ fn restart(dir: &std::path::Path, snapshot: Arc<Snapshot>) -> (Index, Arc<Snapsh
     let opened = start.elapsed();
     let cpu_open = cpu();
     let lagging =
-        notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|v| *v == IndexState::Lags).count();
+        notes.into_iter().map(|(note, chunks)| index.load(note, chunks)).filter(|has_words| !has_words).count();
     if let Some((now, before)) = cpu().zip(cpu_open) {
         println!("loading the tables: {:.2?} of CPU", now.saturating_sub(before));
     }

@@ -159,7 +159,7 @@ fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: 
         session.say(yellow("(writing to the terminal; name a file to keep it)"));
     }
     let mut pipe = Pipe { failed: None };
-    let result = store.export_elsewhere(&mut pipe, templates, private);
+    let result = store.export(&mut pipe, &|context| templates || context.is_paid(), private);
     match pipe.failed {
         Some(kind) => Err(std::io::Error::from(kind).into()),
         None => Ok(result?),
@@ -171,7 +171,7 @@ fn export_to_stdout(store: &Store, templates: bool, private: &Private, session: 
 fn export_to(path: &Path, store: &Store, templates: bool, private: &Private) -> Result<(u64, bool), CliFailure> {
     let failed = CliFailure::of_file(exit::CANNOT_CREATE, path);
     let draft = Draft::of(path).map_err(&failed)?;
-    let lines = store.export_elsewhere(&draft.out, templates, private)?;
+    let lines = store.export(&draft.out, &|context| templates || context.is_paid(), private)?;
     let stays = lines == 0 && path.exists();
     if !stays {
         draft.land().map_err(failed)?;

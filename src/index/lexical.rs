@@ -16,16 +16,12 @@ use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
 use super::analyze::{Kind, Word, words};
 use super::corpus::Corpus;
 use super::documents::{View, guarded};
-use super::meant::{Endings, MOST_COMPLETED, Meant};
+use super::meant::{Also, MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
 use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, telling, weighted};
 use super::{Cancel, LexicalError, NoteNo, Row};
 use vector::Best;
 
-/// Weight of the words that a word being typed may become.
-const COMPLETED: f32 = 0.7;
-/// Weight of the corrections of a word that occurs nowhere: it can mean nothing else here.
-const CORRECTED: f32 = 1.0;
 /// A phrase of a single character of a script without spaces is looked up as at most this many pairs.
 const MOST_PAIRS: usize = 512;
 
@@ -173,15 +169,7 @@ impl View {
                 None => &mut clauses,
             };
             self.word(&word, query, corpus, clauses)?;
-            match word.as_what {
-                As::Unfinished => self.completed(&word, query, meant, clauses),
-                As::Name => {
-                    self.corrected(&word, query, meant, clauses);
-                    self.ending(&word, query, meant, clauses);
-                    self.glued(&word, query, meant, clauses)?;
-                }
-                As::Word | As::Beginning => {}
-            }
+            meant.also(&word).try_for_each(|also| self.also(&word, also, query, clauses))?;
         }
         clauses.extend(compounds.into_values().flat_map(|[whole, parts]| best_of(whole, parts)));
         Ok((!clauses.is_empty()).then(|| Box::new(BooleanQuery::new(clauses)) as Box<dyn Query>))
@@ -236,55 +224,21 @@ impl View {
         Ok(())
     }
 
-    /// Adds what the word being typed may become.
-    fn completed(&self, word: &AskedWord, query: &LexicalQuery, meant: &Meant, clauses: &mut Clauses) {
-        let completed = meant.completed.iter().filter(|(plain, _)| *plain == word.plain);
-        for text in completed.flat_map(|(_, texts)| texts) {
-            for (field, weight) in weighted(self.fields, query) {
-                let term = Term::from_field_text(field, text);
-                clauses.push((Occur::Should, scored(term, COMPLETED * word.weight * weight)));
-            }
-        }
-    }
-
-    /// Adds the corrections of a word that occurs nowhere.
-    fn corrected(&self, word: &AskedWord, query: &LexicalQuery, meant: &Meant, clauses: &mut Clauses) {
-        let corrected = meant.corrected.iter().find(|corrected| corrected.plain == word.plain);
-        for (form, likely) in corrected.into_iter().flat_map(|corrected| &corrected.forms) {
-            for (field, weight) in weighted(self.fields, query) {
-                let term = Term::from_field_text(field, form);
-                clauses.push((Occur::Should, scored(term, CORRECTED * likely * word.weight * weight)));
-            }
-        }
-    }
-
-    /// Adds the words that end with a word.
-    fn ending(&self, word: &AskedWord, query: &LexicalQuery, meant: &Meant, clauses: &mut Clauses) {
-        let endings = meant.endings.iter().find(|endings| endings.plain == word.plain);
-        for form in endings.into_iter().flat_map(|endings| &endings.forms) {
-            for (field, weight) in weighted(self.fields, query) {
-                let term = Term::from_field_text(field, form);
-                clauses.push((Occur::Should, scored(term, Endings::WEIGHT * word.weight * weight)));
-            }
-        }
-    }
-
-    /// Adds what a number is written as in notes.
-    fn glued(
+    /// Adds what else a word is looked up as.
+    fn also(
         &self,
         word: &AskedWord,
+        also: &Also,
         query: &LexicalQuery,
-        meant: &Meant,
         clauses: &mut Clauses,
     ) -> Result<(), LexicalError> {
-        for glued in meant.glued.iter().filter(|glued| glued.plain == word.plain) {
-            let phrase = glued.phrase.as_deref().map(|phrase| self.phrase(phrase, query.contextual)).transpose()?;
-            let weighed = |phrase| (Occur::Should, Box::new(BoostQuery::new(phrase, word.weight)) as Box<dyn Query>);
-            clauses.extend(phrase.flatten().map(weighed));
-            for form in &glued.forms {
-                for (field, weight) in weighted(self.fields, query) {
-                    clauses.push((Occur::Should, scored(Term::from_field_text(field, form), word.weight * weight)));
-                }
+        let phrase = also.phrase.as_deref().map(|phrase| self.phrase(phrase, query.contextual)).transpose()?;
+        let weighed = |phrase| (Occur::Should, Box::new(BoostQuery::new(phrase, word.weight)) as Box<dyn Query>);
+        clauses.extend(phrase.flatten().map(weighed));
+        for (form, likely) in &also.forms {
+            for (field, weight) in weighted(self.fields, query) {
+                let term = Term::from_field_text(field, form);
+                clauses.push((Occur::Should, scored(term, likely * word.weight * weight)));
             }
         }
         Ok(())

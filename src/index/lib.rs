@@ -54,7 +54,7 @@ pub use meant::{Corrected, Meant};
 pub use notes::NoteTable;
 pub use packed::{HeadingPaths, PackedIter, PackedStrings};
 pub use query::{Choice, LexicalQuery, is_stop_word};
-pub use snapshot::{Index, IndexState, Snapshot, Stamp, WithoutContexts, has_saved};
+pub use snapshot::{Index, Snapshot, Stamp, WithoutContexts, has_saved};
 pub use vector::{Allowed, Coder, Matrix, Row, Rows, WindowVector};
 
 /// A note's number: given once by the store, kept through edits and moves.

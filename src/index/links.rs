@@ -281,13 +281,9 @@ impl Links {
         bearers.into_iter().flat_map(of_note).collect()
     }
 
-    /// The other notes that link to note `no`, in order of number.
-    pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo) -> Vec<NoteNo> {
-        self.backlinks_unless(notes, no, &Cancel::default())
-    }
-
-    /// The same, without those that were still to be found when `cancel` was raised.
-    pub(super) fn backlinks_unless(&self, notes: &NoteTable, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
+    /// The other notes that link to note `no`, in order of number, without those that were still to be found when `cancel`
+    /// was raised.
+    pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
         let Some(note) = notes.get(no) else {
             return Vec::new();
         };

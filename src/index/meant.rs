@@ -20,9 +20,9 @@ use super::nearly::{Similar, beginning_with, similar};
 use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
 use super::{Language, LexicalError};
 use compound::Compound;
-pub(super) use compound::Endings;
-use glued::Glued;
 
+/// Weight of the words that a word being typed may become.
+const COMPLETED: f32 = 0.7;
 /// Most words that a beginning is looked up as.
 pub(super) const MOST_COMPLETED: usize = 32;
 /// Most words of a query that are corrected; a query of nonsense is left as it is.
@@ -43,12 +43,23 @@ const PART: usize = 3;
 pub struct Meant {
     /// The words that no snapshot has, in the order of the query.
     pub corrected: Vec<Corrected>,
-    /// Beginnings, each with the words that complete it.
-    pub(super) completed: Vec<(String, Vec<String>)>,
-    /// Words of a short query that other words end with.
-    pub(super) endings: Vec<Endings>,
-    /// Numbers that notes write otherwise.
-    pub(super) glued: Vec<Glued>,
+    /// What other words are looked up as besides their own forms.
+    also: Vec<Also>,
+}
+
+/// What a word of a query is looked up as besides its own forms.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Also {
+    /// The word's normal form without a language.
+    plain: String,
+    /// Forms, each with its weight relative to the word.
+    pub(super) forms: Vec<(String, f32)>,
+    /// Words in a row.
+    pub(super) phrase: Option<String>,
+    /// How notes write them, to be shown in passages.
+    shown: Vec<String>,
+    /// Whether they complete a beginning: then they may be the name of a note.
+    completes: bool,
 }
 
 /// A word that no snapshot has, and its correction.
@@ -58,17 +69,22 @@ pub struct Corrected {
     pub range: Range<usize>,
     /// As typed.
     pub typed: String,
-    /// Its normal form without a language.
-    pub(super) plain: String,
     /// The likeliest word, or pair of words, that is spelt almost like it.
     pub name: String,
-    /// The forms that it is looked up as, with the weight of each: those of the likeliest have 1.
-    pub(super) forms: Vec<(String, f32)>,
+    /// What it is looked up as: the forms of the likeliest have weight 1, for it can mean nothing else here.
+    also: Also,
 }
 
 impl Corrected {
     fn new(word: &AskedWord, range: Range<usize>, words: &str, name: String, forms: Vec<(String, f32)>) -> Self {
-        Corrected { typed: words[range.clone()].to_owned(), range, plain: word.plain.clone(), name, forms }
+        let also = Also { forms, ..Also::none(word) };
+        Corrected { typed: words[range.clone()].to_owned(), range, name, also }
+    }
+}
+
+impl Also {
+    fn none(word: &AskedWord) -> Self {
+        Also { plain: word.plain.clone(), forms: Vec::new(), phrase: None, shown: Vec::new(), completes: false }
     }
 }
 
@@ -86,19 +102,20 @@ impl Meant {
         text
     }
 
+    /// What a word is looked up as besides its own forms.
+    pub(super) fn also<'a>(&'a self, word: &'a AskedWord) -> impl Iterator<Item = &'a Also> {
+        let all = self.corrected.iter().map(|corrected| &corrected.also).chain(&self.also);
+        all.filter(|also| also.plain == word.plain)
+    }
+
     /// The words that complete beginnings, in their normal forms.
     pub fn completed(&self) -> impl Iterator<Item = &String> {
-        self.completed.iter().flat_map(|(_, words)| words)
+        self.also.iter().filter(|also| also.completes).flat_map(|also| &also.shown)
     }
 
-    /// The words that end with a word of the query, without their language.
-    pub fn compounds(&self) -> impl Iterator<Item = &String> {
-        self.endings.iter().flat_map(|endings| &endings.names)
-    }
-
-    /// What numbers of the query are written as in notes.
-    pub fn numbers(&self) -> impl Iterator<Item = &String> {
-        self.glued.iter().flat_map(Glued::names)
+    /// The words that end with a word of the query, without their language, and what its numbers are written as in notes.
+    pub fn compounds_and_numbers(&self) -> impl Iterator<Item = &String> {
+        self.also.iter().filter(|also| !also.completes).flat_map(|also| &also.shown)
     }
 }
 
@@ -129,14 +146,10 @@ impl Corpus<'_> {
             // As a phrase it is there, and a time is meant as it was typed.
             let of_time = query.time.as_ref().is_some_and(|time| time.contains(&word.range.start));
             let is_there = of_time || glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
-            meant.glued.extend(glued);
             match word.as_what {
-                As::Unfinished => {
-                    let completed = self.complete(word, query, &languages)?;
-                    meant.completed.push((word.plain.clone(), completed));
-                }
+                As::Unfinished => meant.also.push(self.complete(word, query, &languages)?),
                 As::Name if self.has(word, query)? => {
-                    meant.endings.extend(self.endings(word, asked.len(), &languages)?);
+                    meant.also.extend(self.endings(word, asked.len(), &languages)?);
                 }
                 As::Name
                     if meant.corrected.len() < MOST_CORRECTED
@@ -145,13 +158,15 @@ impl Corpus<'_> {
                         && !self.has_whole(word, &asked, query)? =>
                 {
                     tried += 1;
-                    let Some(corrected) = self.correction(&asked, at, &query.words, &languages)? else { continue };
-                    // If this joins the word before, that may have been corrected by itself.
-                    meant.corrected.retain(|known| known.range.end <= corrected.range.start);
-                    meant.corrected.push(corrected);
+                    if let Some(corrected) = self.correction(&asked, at, &query.words, &languages)? {
+                        // If this joins the word before, that may have been corrected by itself.
+                        meant.corrected.retain(|known| known.range.end <= corrected.range.start);
+                        meant.corrected.push(corrected);
+                    }
                 }
                 As::Name | As::Word | As::Beginning => {}
             }
+            meant.also.extend(glued);
         }
         Ok(meant)
     }
@@ -203,13 +218,8 @@ impl Corpus<'_> {
     /// many spellings, or else the rarest of them would count most. The index has stems, which may be shorter than what
     /// was typed (`runnin`) or end otherwise (`reliabili`): so those of the spellings that begin with it count too, and if
     /// there are none, the longest stem that it begins with.
-    fn complete(
-        &self,
-        word: &AskedWord,
-        query: &LexicalQuery,
-        languages: &[Language],
-    ) -> Result<Vec<String>, LexicalError> {
-        let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(Vec::new()) };
+    fn complete(&self, word: &AskedWord, query: &LexicalQuery, languages: &[Language]) -> Result<Also, LexicalError> {
+        let Some(fields) = self.views.first().map(|view| view.fields) else { return Ok(Also::none(word)) };
         let mut completed = beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)?;
         for (spelling, _) in beginning_with(&self.views, fields.spellings, &word.plain, MOST_COMPLETED)? {
             for form in self.forms(&spelling, languages)?.0 {
@@ -243,7 +253,9 @@ impl Corpus<'_> {
                 self.set(&Term::from_field_text(field, text), together)?;
             }
         }
-        Ok(completed.into_iter().map(|(text, _)| text).collect())
+        let shown: Vec<String> = completed.into_iter().map(|(text, _)| text).collect();
+        let forms = shown.iter().map(|text| (text.clone(), COMPLETED)).collect();
+        Ok(Also { forms, shown, completes: true, ..Also::none(word) })
     }
 
     /// The words that a word is a part of which no snapshot has.

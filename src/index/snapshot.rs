@@ -27,15 +27,6 @@ use vector::{Coder, FreeSlots, Matrix, Scan, WindowVector, Windows};
 use saved::Saved;
 pub use saved::{Stamp, has_saved};
 
-/// Whether the lexical index on disk holds a note of the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexState {
-    /// All its documents are there.
-    Current,
-    /// Its documents are missing or of another version: the note must be put again.
-    Lags,
-}
-
 /// Everything that a snapshot holds in memory. A clone copies pointers only.
 #[derive(Clone)]
 struct Tables {
@@ -62,18 +53,13 @@ impl Index {
     /// damaged, of another version, or not certainly on the disk is thrown away ([`Index::rebuilt`] tells why). Fails
     /// if another process has it open or the folder cannot be written.
     pub fn open(dir: &Path, dimensions: usize) -> Result<Self, LexicalError> {
-        Index::open_for(dir, dimensions, None)
-    }
-
-    /// The same for a vault whose notes are all in one language; `None` detects it for each note. Front matter
-    /// (`lang:`) overrides both.
-    pub fn open_for(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
-        let mut index = Index::open_unchecked(dir, dimensions, language)?;
+        let mut index = Index::open_unchecked(dir, dimensions, None)?;
         index.check()?;
         Ok(index)
     }
 
-    /// The same, but does not read the files of the lexical index, which takes time: [`Index::check`] has to be called
+    /// The same for a vault whose notes are all in one `language`; `None` detects it for each note. Front matter (`lang:`)
+    /// overrides both. Does not read the files of the lexical index, which takes time: [`Index::check`] has to be called
     /// before anything is loaded or changed. Only what restores tables and [`Index::publish`] may come before that, and
     /// searches that find damage fail.
     pub fn open_unchecked(dir: &Path, dimensions: usize, language: Option<Language>) -> Result<Self, LexicalError> {
@@ -113,16 +99,17 @@ impl Index {
     }
 
     /// Restart: brings a note of the store into the tables without touching the lexical index, and says
-    /// whether that already holds its documents. Vectors of another length than the index's are left out.
-    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<WindowVector>)>) -> IndexState {
-        let state = self.confirm(note.no, note.seq, chunks.len());
+    /// whether that already holds all its documents: else the note must be put again. Vectors of another length than the
+    /// index's are left out.
+    pub fn load(&mut self, note: NoteEntry, chunks: Vec<(ChunkEntry, Vec<WindowVector>)>) -> bool {
+        let has_words = self.confirm(note.no, note.seq, chunks.len());
         self.place(note, chunks.len(), chunks.into_iter());
-        state
+        has_words
     }
 
     /// As [`Index::load`], for a note that was restored and is as the store has it, with so many chunks.
-    pub fn confirm(&mut self, note: NoteNo, seq: u64, chunks: usize) -> IndexState {
-        if self.documents.confirm(note, seq, chunks) { IndexState::Current } else { IndexState::Lags }
+    pub fn confirm(&mut self, note: NoteNo, seq: u64, chunks: usize) -> bool {
+        self.documents.confirm(note, seq, chunks)
     }
 
     /// Drops documents that belong to no loaded note, or to another version of one; call it after all `load`s. Returns
@@ -546,14 +533,9 @@ impl Snapshot {
         links::named_like(self.notes().filter(|note| !hides(note)), name, most)
     }
 
-    /// Notes that link to this one.
-    pub fn backlinks(&self, no: NoteNo) -> Vec<NoteNo> {
-        self.tables.links.backlinks(&self.tables.notes, no)
-    }
-
-    /// The same, without those that were still to be found when `cancel` was raised.
-    pub fn backlinks_unless(&self, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
-        self.tables.links.backlinks_unless(&self.tables.notes, no, cancel)
+    /// Notes that link to this one, without those that were still to be found when `cancel` was raised.
+    pub fn backlinks(&self, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
+        self.tables.links.backlinks(&self.tables.notes, no, cancel)
     }
 
     /// The notes with this file name, title or alias, in order of number.

@@ -78,6 +78,11 @@ fn seal_as(version: u8, value: &impl Serialize) -> Result<Vec<u8>, Damage> {
     Ok(out)
 }
 
+/// Seals a payload that has no later version than the first: a context's name, or a small value of the engine.
+pub(super) fn seal(value: &impl Serialize) -> Result<Vec<u8>, Damage> {
+    seal_as(VERSION, value)
+}
+
 /// The version and payload of a record whose checksum is right.
 fn unseal(bytes: &[u8]) -> Result<(u8, &[u8]), Damage> {
     let (head, payload) = bytes.split_at_checked(HEAD).ok_or(Damage::Short)?;
@@ -97,7 +102,7 @@ fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, Damage> {
 }
 
 /// Reads a record that has no later version than the first.
-fn read_first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Damage> {
+pub(super) fn read_first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Damage> {
     match unseal(bytes)? {
         (VERSION, payload) => read(payload),
         (other, _) => Err(Damage::Version(other)),
@@ -152,7 +157,7 @@ pub(super) fn decode_paid(chunks: usize, bytes: &[u8]) -> Result<Vec<(usize, Con
 
 /// Encodes contexts of the archive or the journal. Text and sketch of a template's context are not kept.
 pub(super) fn encode_contexts<'a>(contexts: impl IntoIterator<Item = &'a ContextRecord>) -> Result<Vec<u8>, Damage> {
-    seal_as(VERSION, &v1::Contexts::from_records(contexts))
+    seal(&v1::Contexts::from_records(contexts))
 }
 
 /// The contexts in the bytes.
@@ -169,35 +174,15 @@ pub(super) fn decode_context(bytes: &[u8]) -> Result<ContextRecord, Damage> {
     }
 }
 
-/// A context's name.
-pub(super) fn encode_id(id: Id) -> Result<Vec<u8>, Damage> {
-    seal_as(VERSION, &id)
-}
-
-/// The name in the bytes.
-pub(super) fn decode_id(bytes: &[u8]) -> Result<Id, Damage> {
-    read_first(bytes)
-}
-
 /// The counters.
 pub(super) fn encode_counters(counters: Counters) -> Result<Vec<u8>, Damage> {
-    seal_as(VERSION, &v1::Counters { seq: counters.seq, next_no: counters.next_no })
+    seal(&v1::Counters { seq: counters.seq, next_no: counters.next_no })
 }
 
 /// The counters in the bytes.
 pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damage> {
     let v1::Counters { seq, next_no } = read_first(bytes)?;
     Ok(Counters { seq, next_no: next_no.max(1) })
-}
-
-/// A small value of the engine.
-pub(super) fn encode_value(value: &str) -> Result<Vec<u8>, Damage> {
-    seal_as(VERSION, &value)
-}
-
-/// The value in the bytes.
-pub(super) fn decode_value(bytes: &[u8]) -> Result<String, Damage> {
-    read_first(bytes)
 }
 
 /// An entry of the journal, under the version that first had it: an older program then leaves it where it is.

@@ -170,25 +170,10 @@ struct Imported {
 }
 
 impl Store {
-    /// Writes every context that was paid for or is in the archive as JSON Lines, those that chunks hold first, in
-    /// order of path; with `templates` also the records of template contexts, without text. Returns the number of
-    /// lines.
-    pub fn export(&self, out: impl Write, templates: bool) -> Result<u64, StoreError> {
-        self.export_elsewhere(out, templates, &Private::default())
-    }
-
-    /// As [`Store::export`], for another vault, whose patterns may not cover what `private` covers here: such a note is
-    /// named with the tag that makes it private.
-    pub fn export_elsewhere(&self, out: impl Write, templates: bool, private: &Private) -> Result<u64, StoreError> {
-        self.export_with(out, &|context| templates || context.is_paid(), private)
-    }
-
-    /// As [`Store::export`], of the contexts that are `wanted`, for another generation of the vault.
-    pub fn export_those(&self, out: impl Write, wanted: &dyn Fn(&ContextRecord) -> bool) -> Result<u64, StoreError> {
-        self.export_with(out, wanted, &Private::default())
-    }
-
-    fn export_with(
+    /// Writes the contexts of chunks, the archive and the journal that are `wanted` as JSON Lines, those that chunks hold
+    /// first, in order of path; those of templates without text. Returns the number of lines. Another vault's patterns may
+    /// not cover what `private` covers here: such a note is named with the tag that makes it private.
+    pub fn export(
         &self,
         out: impl Write,
         wanted: &dyn Fn(&ContextRecord) -> bool,

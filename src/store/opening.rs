@@ -235,29 +235,19 @@ fn open_or_replace(
     // Two retries: the database from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        let scanned = Trees::open_scanned(&sled, is_known(journal), room, &mut drop);
-        let fault = match scanned {
-            Ok((trees, scan)) => match scan.reaching(expected) {
-                Ok(scan) => {
-                    mark::write(lock, expected);
-                    compact::remove_old(dir)?;
-                    return Ok((trees, scan, quarantined));
-                }
-                Err(fault) => {
-                    salvage::drop_damaged(trees);
-                    fault
-                }
-            },
-            Err(fault) => fault,
-        };
-        match fault {
-            Fault::Damaged(why) => {
+        match Trees::open_scanned(&sled, expected, is_known(journal), room, &mut drop) {
+            Ok((trees, scan)) => {
+                mark::write(lock, expected);
+                compact::remove_old(dir)?;
+                return Ok((trees, scan, quarantined));
+            }
+            Err(Fault::Damaged(why)) => {
                 salvage::probe(dir)?;
                 quarantined = Some((salvage::move_aside(&sled)?, why));
                 compact::settle(dir)?;
                 salvage::sync_dir(dir)?;
             }
-            fault => return Err(fault.at(&sled)),
+            Err(fault) => return Err(fault.at(&sled)),
         }
     }
     let message = quarantined.map_or_else(String::new, |(_, why)| why);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use platform::files::{Private as _, open_at_once};
 
 use super::journal::{HEAD, scan};
+use super::salvage::Fault;
 use super::tree::Trees;
 use super::v1::Entry;
 use super::{JOURNAL, LOCK, StoreError, codec};
@@ -80,14 +81,12 @@ pub fn rehearse(dir: &Path, most: u64) -> Option<Result<u64, String>> {
     let made =
         std::fs::DirBuilder::new().private().create(&copy).and_then(|()| copy_files(&original, &copy.join("db")));
     let looked = made.map_err(|error| format!("it cannot be copied to {}: {error}", copy.display())).and_then(|()| {
-        let scanned = Trees::open_scanned(&copy.join("db"), |_, _| true, &|| true, &mut drop)
-            .map_err(|fault| format!("{fault:?}"));
         let expected = std::fs::File::open(dir.join(LOCK)).map_or(0, |lock| super::mark::read(&lock));
-        let (_, scan) = scanned?;
-        if scan.counters.seq < expected {
-            return Err(format!("it ends at change {}, {expected} had been on the disk", scan.counters.seq));
+        match Trees::open_scanned(&copy.join("db"), expected, |_, _| true, &|| true, &mut drop) {
+            Ok((_, scan)) => Ok(scan.notes),
+            Err(Fault::Damaged(why)) => Err(why),
+            Err(fault) => Err(format!("{fault:?}")),
         }
-        Ok(scan.notes)
     });
     // What is left of it in a temporary folder does no harm.
     let _ = std::fs::remove_dir_all(&copy);

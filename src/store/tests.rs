@@ -10,6 +10,7 @@ use context::prompt::Form;
 use context::quality::Scores;
 use context::{Making, Origin, Spent};
 use index::embed::Vector;
+use note::Private;
 use note::fingerprint::{ChunkId, InputHash, SectionKey, Sketch, text_hash};
 
 mod damage;
@@ -309,9 +310,9 @@ fn export_and_import_carry_every_paid_context() {
     store.apply(&path("x.md"), write).unwrap();
     let mut lines = Vec::new();
     // Ten live ones, the archived one under two keys.
-    assert_eq!(store.export(&mut lines, false).unwrap(), 12);
+    assert_eq!(store.export(&mut lines, &ContextRecord::is_paid, &Private::default()).unwrap(), 12);
     assert!(String::from_utf8(lines.clone()).unwrap().contains(r#""path":"note 0.md""#));
-    assert_eq!(store.export(Vec::new(), true).unwrap(), 22);
+    assert_eq!(store.export(Vec::new(), &|_| true, &Private::default()).unwrap(), 22);
     let nothing = ImportReport { known: 12, ..ImportReport::default() };
     assert_eq!(store.import(&*lines).unwrap(), nothing);
 
@@ -346,7 +347,7 @@ fn export_and_import_carry_every_paid_context() {
     assert_eq!((report.known, report.bad.len()), (1, 1), "{:?}", report.bad);
     assert!(report.bad[0].1.contains("longer than 65536 bytes"), "{:?}", report.bad);
     let mut again = Vec::new();
-    assert_eq!(copy.export(&mut again, false).unwrap(), 12);
+    assert_eq!(copy.export(&mut again, &ContextRecord::is_paid, &Private::default()).unwrap(), 12);
 }
 
 #[test]

@@ -244,15 +244,16 @@ impl Trees {
         })
     }
 
-    /// Opens the database and scans it ([`Trees::scan`]).
+    /// Opens the database and scans it ([`Trees::scan`]); it has to reach the change `expected`.
     pub(super) fn open_scanned(
         path: &Path,
+        expected: u64,
         is_known: impl Fn(ContextKey, Option<&VaultPath>) -> bool,
         room: &dyn Fn() -> bool,
         each: &mut dyn FnMut(EncodedNotes),
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
-        match trees.scan(is_known, room, each) {
+        match trees.scan(is_known, room, each).and_then(|scan| scan.reaching(expected)) {
             Ok(scan) => Ok((trees, scan)),
             Err(fault) => {
                 salvage::drop_damaged(trees);
@@ -405,7 +406,7 @@ impl Trees {
     pub(super) fn value(&self, name: &str) -> Result<Option<String>, Fault> {
         guarded(|| {
             let bytes = self.values.get(name)?;
-            Ok(bytes.map(|bytes| codec::decode_value(&bytes)).transpose()?)
+            Ok(bytes.map(|bytes| codec::read_first(&bytes)).transpose()?)
         })
     }
 
@@ -413,7 +414,7 @@ impl Trees {
     pub(super) fn set_value(&self, name: &str, value: Option<&str>) -> Result<(), Fault> {
         guarded(|| {
             match value {
-                Some(value) => self.values.insert(name, codec::encode_value(value)?)?,
+                Some(value) => self.values.insert(name, codec::seal(&value)?)?,
                 None => self.values.remove(name)?,
             };
             Ok(())

@@ -10,7 +10,7 @@ use crate::disk_access::{Hangs, STATES_WITHIN};
 use context::ContextRecord;
 use context::plan::{PendingContext, Reason, Source, Unknown, may_adopt, may_reuse};
 use note::fingerprint::{ContextKey, context_key};
-use note::{FileStat, VaultPath};
+use note::{FileStat, Private, VaultPath};
 use store::record::NoteRecord;
 use store::{ArchivedAll, Holder, Store, StoreError};
 use vault::read::ReadError;
@@ -41,7 +41,7 @@ impl NotePipeline {
     ) -> Result<(), String> {
         let path = dir.join("contexts.jsonl");
         let written = File::create(&path).map_err(|error| error.to_string())?;
-        from.export_those(BufWriter::new(written), wanted).map_err(|error| error.to_string())?;
+        from.export(BufWriter::new(written), wanted, &Private::default()).map_err(|error| error.to_string())?;
         let file = File::open(&path).map_err(|error| error.to_string())?;
         let report = self.store.import(BufReader::new(file)).map_err(|error| error.to_string())?;
         match report.bad.first() {

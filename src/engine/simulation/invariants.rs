@@ -6,9 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use context::ContextRecord;
 use context::plan::Action;
 use index::embed::Vector;
 use index::{LexicalQuery, Snapshot};
+use note::Private;
 use provider::ledger::{Ledger, folder};
 use serde_json::Value;
 
@@ -205,7 +207,10 @@ fn contexts(world: &mut World, pipeline: &Arc<NotePipeline>) -> Result<(), Strin
         }
     }
     let mut exported = Vec::new();
-    pipeline.store.export(&mut exported, false).map_err(|error| error.to_string())?;
+    pipeline
+        .store
+        .export(&mut exported, &ContextRecord::is_paid, &Private::default())
+        .map_err(|error| error.to_string())?;
     let mut kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut private: HashSet<String> = HashSet::new();
     for line in String::from_utf8_lossy(&exported).lines() {

@@ -58,26 +58,23 @@ pub(super) fn writer(index: &tantivy::Index, bulk: Option<Bulk>) -> tantivy::Res
     };
     // A writer that died or failed within a commit leaves files whose names this writer would use again.
     writer.garbage_collect_files().wait()?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_level_log_size(3.0);
     if bulk.is_some() {
         // While a vault is built, both cores are needed for building; its segments are merged once, afterwards. A first
         // index has fewer segments than this limit, but if saves come faster than they can be indexed, a bulk never
         // ends.
-        let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(MOST_OF_BULK);
         policy.set_min_layer_size(256);
-        policy.set_level_log_size(3.0);
-        writer.set_merge_policy(Box::new(policy));
-        return Ok(writer);
+    } else {
+        // Segments whose sizes are within a factor of 8 are merged by six, and all below 64 documents count as one size.
+        // So every fifth save of one note starts a merge of some hundred documents, and 100,000 chunks are in about five
+        // to ten segments. With 256 instead of 64 a merge had up to 2,000 documents, which took most of a save's
+        // processor time.
+        policy.set_min_num_segments(6);
+        policy.set_min_layer_size(64);
+        policy.set_del_docs_ratio_before_merge(0.3);
     }
-    // Segments whose sizes are within a factor of 8 are merged by six, and all below 64 documents count as one size. So
-    // every fifth save of one note starts a merge of some hundred documents, and 100,000 chunks are in about five to
-    // ten segments. With 256 instead of 64 a merge had up to 2,000 documents, which took most of a save's processor
-    // time.
-    let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(6);
-    policy.set_min_layer_size(64);
-    policy.set_level_log_size(3.0);
-    policy.set_del_docs_ratio_before_merge(0.3);
     writer.set_merge_policy(Box::new(policy));
     Ok(writer)
 }

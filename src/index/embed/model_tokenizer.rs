@@ -293,12 +293,8 @@ impl ModelTokenizer {
             ids.extend(known.take(left));
             ids.len() < most
         };
-        match &self.words {
-            _ if most == 0 || normal.is_empty() => {}
-            Some(words) => words.cut(&normal, &mut cover),
-            None => {
-                cover(&normal);
-            }
+        if most > 0 && !normal.is_empty() {
+            self.each_word(&normal, &mut cover);
         }
         ids
     }
@@ -324,17 +320,19 @@ impl ModelTokenizer {
     pub fn cut(&self, text: &str) -> Vec<u32> {
         let normal = self.normal(text);
         let mut tokens = Vec::with_capacity(text.len() / 4 + 4);
-        let mut cover = |word: &str| {
+        self.each_word(&normal, &mut |word| {
             self.pieces.cover(word, &mut tokens);
             true
-        };
-        match &self.words {
-            Some(words) => words.cut(&normal, &mut cover),
-            None => {
-                cover(&normal);
-            }
-        }
+        });
         tokens
+    }
+
+    /// Gives the words of a text in its normal form to `each`, until that says no.
+    fn each_word(&self, normal: &str, each: &mut dyn FnMut(&str) -> bool) {
+        match &self.words {
+            Some(words) => words.cut(normal, each),
+            None => drop(each(normal)),
+        }
     }
 
     /// The share of a text's tokens that are known, 0..=1; 1 if it has none.

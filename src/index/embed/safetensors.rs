@@ -42,10 +42,13 @@ impl Header {
     /// Reads the header of a file of `length` bytes from its beginning: eight bytes, and as many more as these say.
     ///
     /// # Errors
-    /// If `file` is no header, or the header of a longer file.
+    /// If `file` is no header, or the header of a longer file, or a tensor in it ends before it begins.
     pub fn read(file: &[u8], length: u64) -> Result<Self, ModelError> {
         let (entries, body) = entries(file)?;
         let start = (file.len() - body.len()) as u64;
+        if entries.values().any(|entry| entry.data_offsets.0 > entry.data_offsets.1) {
+            return Err(ModelError::Format("a tensor ends before it begins".to_owned()));
+        }
         let end = entries.values().map(|entry| entry.data_offsets.1 as u64).max().unwrap_or(0);
         if end > length.saturating_sub(start) {
             return Err(ModelError::Format("it is shorter than its tensors".to_owned()));
@@ -68,15 +71,11 @@ impl Header {
     /// # Errors
     /// If it is not there, or has numbers of another type, or not as many as its shape says.
     pub fn place(&self, name: &str) -> Result<(Number, Range<u64>), ModelError> {
-        let wrong = |problem: &str| ModelError::Format(problem.to_owned());
-        let entry = self.entries.get(name).ok_or_else(|| wrong("it is not there"))?;
+        let entry = self.entries.get(name).ok_or_else(|| ModelError::Format("it is not there".to_owned()))?;
         let Some(number) = Number::of(&entry.dtype) else {
             return Err(ModelError::Format(format!("numbers of the type {} cannot be read", entry.dtype)));
         };
         let (from, to) = (self.start + entry.data_offsets.0 as u64, self.start + entry.data_offsets.1 as u64);
-        if from > to {
-            return Err(wrong("it ends before it begins"));
-        }
         let expected = entry.shape.iter().try_fold(number.size() as u64, |n, d| n.checked_mul(*d as u64));
         if expected != Some(to - from) {
             return Err(ModelError::Format(format!("it has {} bytes for the shape {:?}", to - from, entry.shape)));

@@ -9,6 +9,7 @@ use super::super::corpus::Corpus;
 use super::super::nearly::spelled;
 use super::super::query::AskedWord;
 use super::super::{Language, LexicalError};
+use super::Also;
 
 /// Weight of the words that end with a word which the vault has as well. Chosen among 0, .1, .15 and .3 by queries of two
 /// words (`TRIED.md`).
@@ -24,22 +25,6 @@ const SHORTEST_PART: usize = 4;
 const MOST_COMPOUNDS: usize = 16;
 /// Most words of a query that are looked for in others: who asks so little wants to see them all.
 const FEW_WORDS: usize = 3;
-
-/// A word that the vault has, and the words that end with it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Endings {
-    /// The word's normal form without a language.
-    pub(crate) plain: String,
-    /// The forms of the words that end with it.
-    pub(crate) forms: Vec<String>,
-    /// Their spellings.
-    pub(crate) names: Vec<String>,
-}
-
-impl Endings {
-    /// What such a form weighs, relative to the word.
-    pub(crate) const WEIGHT: f32 = ENDING;
-}
 
 /// A word that has another in it.
 pub(super) struct Compound {
@@ -60,7 +45,7 @@ impl Corpus<'_> {
         word: &AskedWord,
         words: usize,
         languages: &[Language],
-    ) -> Result<Option<Endings>, LexicalError> {
+    ) -> Result<Option<Also>, LexicalError> {
         if words > FEW_WORDS {
             return Ok(None);
         }
@@ -69,11 +54,11 @@ impl Corpus<'_> {
         if compounds.is_empty() {
             return Ok(None);
         }
-        let (names, forms): (Vec<String>, Vec<Vec<String>>) =
-            compounds.into_iter().map(|compound| (compound.spelling, compound.forms)).unzip();
-        let forms: Vec<String> = forms.into_iter().flatten().collect();
+        let shown = compounds.iter().map(|compound| compound.spelling.clone()).collect();
+        let forms: Vec<String> = compounds.into_iter().flat_map(|compound| compound.forms).collect();
         self.count_as_one(forms.iter())?;
-        Ok(Some(Endings { plain: word.plain.clone(), forms, names }))
+        let forms = forms.into_iter().map(|form| (form, ENDING)).collect();
+        Ok(Some(Also { forms, shown, ..Also::none(word) }))
     }
 
     /// The words that end with a word, and then those that begin with it, the most frequent first; only words that notes in

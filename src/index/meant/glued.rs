@@ -7,7 +7,7 @@ use super::super::LexicalError;
 use super::super::corpus::Corpus;
 use super::super::nearly::beginning_with;
 use super::super::query::{As, AskedWord};
-use super::{Corrected, Language, MOST_COMPLETED};
+use super::{Also, Corrected, Language, MOST_COMPLETED};
 
 /// Most letters of a unit.
 const UNIT: usize = 4;
@@ -17,24 +17,6 @@ const GROUPED: Range<usize> = 4..13;
 const NAME: usize = 3;
 const MOST_DIGITS: usize = 4;
 
-/// A word of a query, and how notes write it otherwise.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Glued {
-    /// The word's normal form without a language.
-    pub(crate) plain: String,
-    /// Its pieces as a phrase.
-    pub(crate) phrase: Option<String>,
-    /// The forms that it has together with the next word.
-    pub(crate) forms: Vec<String>,
-}
-
-impl Glued {
-    /// What notes have instead of the word, to be shown in passages.
-    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
-        self.phrase.iter().chain(&self.forms)
-    }
-}
-
 impl Corpus<'_> {
     /// How notes that the asker may see write a word otherwise; `None` if they do not.
     pub(super) fn glued(
@@ -43,7 +25,7 @@ impl Corpus<'_> {
         at: usize,
         typed: &str,
         languages: &[Language],
-    ) -> Result<Option<Glued>, LexicalError> {
+    ) -> Result<Option<Also>, LexicalError> {
         let Some(word) = asked.get(at) else { return Ok(None) };
         let phrase = match apart(&word.plain) {
             Some(phrase) if self.shows_phrase(&phrase)? => Some(phrase),
@@ -56,7 +38,9 @@ impl Corpus<'_> {
             _ => Vec::new(),
         };
         let is_found = phrase.is_some() || !forms.is_empty();
-        Ok(is_found.then(|| Glued { plain: word.plain.clone(), phrase, forms }))
+        let shown = phrase.iter().chain(&forms).cloned().collect();
+        let forms = forms.into_iter().map(|form| (form, 1.0)).collect();
+        Ok(is_found.then(|| Also { phrase, forms, shown, ..Also::none(word) }))
     }
 
     /// The words that a word is together with a number, if no snapshot has it alone.

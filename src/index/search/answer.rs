@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::hit::{Maker, Pick};
-use super::ranking::Ranking;
+use super::ranking::{Ranking, joined};
 use super::{Hit, MAX_HITS, Mode, Options};
 use crate::{LexicalError, Snapshot};
 
@@ -24,10 +24,12 @@ pub struct Answer {
 
 /// Makes hits of the best, each with its window: at most [`Options::per_note`] of each note.
 pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Options) -> Result<Answer, LexicalError> {
-    let Ranking { ranked, mode, warnings, text, patterns, phrases, order } = ranking;
-    let picks = ranked.into_iter().map(|ranked| {
-        let lanes = ranked.lanes().map(|lanes| order.explain(ranked.candidate.row, lanes));
-        Pick { row: ranked.candidate.row, score: ranked.score, lanes, link: None }
+    let Ranking { ranked, mode, warnings, text, patterns, phrases } = ranking;
+    let picks = ranked.into_iter().map(|ranked| Pick {
+        row: ranked.candidate.row,
+        score: ranked.score,
+        lanes: ranked.lanes(),
+        link: None,
     });
     let (hits, truncated) = Maker::new(snapshot, vault, (&text, patterns, phrases), options)?.hits(picks)?;
     Ok(Answer { hits, seq: snapshot.seq(), mode, warnings, truncated })
@@ -37,8 +39,8 @@ pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Opti
 /// then the order of `answers`.
 pub fn merge(answers: Vec<Answer>, limit: usize) -> Answer {
     let mut merged = Answer { mode: answers.first().map(|a| a.mode).unwrap_or_default(), ..Answer::default() };
-    let mut hits: Vec<(usize, usize, Hit)> = Vec::new();
-    for (vault, answer) in answers.into_iter().enumerate() {
+    let mut lists = Vec::with_capacity(answers.len());
+    for answer in answers {
         merged.seq = merged.seq.max(answer.seq);
         merged.truncated |= answer.truncated;
         if answer.mode == Mode::Hybrid {
@@ -49,12 +51,12 @@ pub fn merge(answers: Vec<Answer>, limit: usize) -> Answer {
                 merged.warnings.push(warning);
             }
         }
-        hits.extend(answer.hits.into_iter().enumerate().map(|(place, hit)| (place, vault, hit)));
+        lists.push(answer.hits);
     }
-    hits.sort_by(|a, b| b.2.score.total_cmp(&a.2.score).then((a.0, a.1).cmp(&(b.0, b.1))));
+    merged.hits = joined(lists, |hit| hit.score).into_iter().map(|(_, hit)| hit).collect();
     let limit = limit.min(MAX_HITS);
-    merged.truncated |= hits.len() > limit;
-    merged.hits = hits.into_iter().take(limit).map(|(_, _, hit)| hit).collect();
+    merged.truncated |= merged.hits.len() > limit;
+    merged.hits.truncate(limit);
     merged
 }
 

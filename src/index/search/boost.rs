@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::asked::When;
-use super::elsewhere::Elsewhere;
+use super::elsewhere::NamesElsewhere;
 use super::filter::day_of;
 use super::fuse::Ranked;
 use crate::links::key;
@@ -29,7 +29,7 @@ const QUERY_WORDS: usize = 48;
 const NAME_WORDS: usize = 8;
 
 /// A name that more notes bear (`index`, `readme`) names none of them.
-const BEARERS: usize = 4;
+pub(super) const BEARERS: usize = 4;
 
 /// A word that more names begin with (`meeting`) names none of them.
 const BEGINNINGS: usize = 256;
@@ -113,7 +113,7 @@ pub(super) fn boost(snapshot: &Snapshot, ranked: &mut [Ranked], text: &str, zone
 /// The same for notes that are in no snapshot: the row of a hit is the index of its note in `notes`.
 pub(super) fn boost_notes(
     notes: &[&NoteEntry],
-    linked: &Elsewhere,
+    linked: &NamesElsewhere,
     ranked: &mut [Ranked],
     text: &str,
     zone: &TimeZone,

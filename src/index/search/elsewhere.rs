@@ -9,17 +9,17 @@ use crate::{NoteEntry, NoteNo};
 
 /// Names and links.
 #[derive(Debug, Default)]
-pub(super) struct Elsewhere {
+pub(super) struct NamesElsewhere {
     /// The notes that bear a name; names are in the form in which they are compared.
     bearers: BTreeMap<String, Vec<NoteNo>>,
     /// The notes that link to a note or from it.
     linked: HashMap<NoteNo, Vec<NoteNo>>,
 }
 
-impl Elsewhere {
+impl NamesElsewhere {
     /// From the notes that were found, each with its vault. Notes that are only linked to get numbers above theirs.
     pub(super) fn of<'a>(notes: impl Iterator<Item = (&'a str, &'a NoteEntry)> + Clone) -> Self {
-        let mut elsewhere = Elsewhere::default();
+        let mut elsewhere = NamesElsewhere::default();
         let mut known: HashMap<(&str, &str), NoteNo> = HashMap::new();
         let mut next = 0;
         for (vault, note) in notes.clone() {

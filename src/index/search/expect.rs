@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use super::fuse::Ranked;
 use super::hit::placed;
-use super::rank::{Part, allowed_of, conditions, rank_to};
+use super::rank::{Part, allowed_of, conditions, corpus_of, ranked};
+use super::ranking::joined;
 use super::rows::RowSet;
 use super::{Expected, Hit, LaneScore, MAX_HITS, Mode, NoteStanding, Options, Parsed, Ranking, finish, lanes, merge};
 use crate::{Language, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, is_stop_word};
@@ -44,9 +45,9 @@ pub fn expect(
         expected.standing = NoteStanding::Excluded;
     }
     if expected.standing != NoteStanding::Excluded {
-        let rankings = rank_to(parts, |at| parts[at].snapshot.rows())?;
+        let rankings = ranked(parts, &corpus_of(parts), |part| part.snapshot.rows(), (&[], &[]))?.0;
         let window = window(parts, rankings.clone(), (at, note))?;
-        let all = joined(rankings);
+        let all = joined(rankings.into_iter().map(|ranking| ranking.ranked), |ranked| ranked.score);
         if let Some(first) = all.iter().position(|(part, ranked)| *part == at && own.contains(&ranked.candidate.row)) {
             place(&mut expected, parts, (at, &own), (&all, first), hits);
             expected.would_be = window.or(expected.would_be);
@@ -63,16 +64,6 @@ pub fn expect(
     }
     expected.why = sentences(&expected, query, options, hits.len());
     Ok(expected)
-}
-
-/// The chunks of all parts, each with the index of its part, in the order in which [`merge`] joins hits.
-fn joined(rankings: Vec<Ranking>) -> Vec<(usize, Ranked)> {
-    let parts = rankings.into_iter().enumerate();
-    let mut all: Vec<(usize, usize, Ranked)> = parts
-        .flat_map(|(part, ranking)| (0..).zip(ranking.into_ranked()).map(move |(at, ranked)| (at, part, ranked)))
-        .collect();
-    all.sort_by(|a, b| b.2.score.total_cmp(&a.2.score).then((a.0, a.1).cmp(&(b.0, b.1))));
-    all.into_iter().map(|(_, part, ranked)| (part, ranked)).collect()
 }
 
 /// Which hit the note of the part at `at` would be in the longest answer there is, from 1: hits are windows, which may

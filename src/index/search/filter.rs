@@ -348,15 +348,12 @@ impl Filter {
             part(name, Filter { properties: vec![(*holds, property.clone())], ..Filter::default() });
         }
         let Filter { day, created, modified, .. } = *self;
-        if day != Days::default() {
-            part(day.typed("after:", "before:"), Filter { day, ..Filter::default() });
-        }
-        if created != Days::default() {
-            part(created.typed("created:>=", "created:<"), Filter { created, ..Filter::default() });
-        }
-        if modified != Days::default() {
-            part(modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() });
-        }
+        let days = [
+            (day.typed("after:", "before:"), Filter { day, ..Filter::default() }),
+            (created.typed("created:>=", "created:<"), Filter { created, ..Filter::default() }),
+            (modified.typed("modified:>=", "modified:<"), Filter { modified, ..Filter::default() }),
+        ];
+        days.into_iter().filter(|(name, _)| !name.is_empty()).for_each(|(name, filter)| part(name, filter));
         parts
     }
 
@@ -373,11 +370,8 @@ impl Filter {
         if self.is_empty() {
             return Ok(None);
         }
-        let mut rows = RowSet::new(snapshot.rows());
-        for note in self.notes(snapshot, cancel)? {
-            note.rows.iter().for_each(|row| rows.insert(row));
-        }
-        Ok(Some(rows))
+        let notes = self.notes(snapshot, cancel)?;
+        Ok(Some(RowSet::of(snapshot.rows(), notes.into_iter().flat_map(|note| note.rows.iter()))))
     }
 
     /// The notes that pass.
@@ -464,7 +458,7 @@ fn linking(
 ) -> Option<HashSet<NoteNo>> {
     let named = snapshot.meant(target, hides);
     // Once `cancel` is raised the search ends, whatever these are.
-    let linking = |note: NoteNo| snapshot.backlinks_unless(note, cancel);
+    let linking = |note: NoteNo| snapshot.backlinks(note, cancel);
     (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
 }
 

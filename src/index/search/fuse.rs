@@ -10,9 +10,8 @@
 
 use std::cmp::Ordering;
 
-use super::Boosted;
-use super::Lanes;
 use super::lanes::Candidate;
+use super::{Boosted, Lanes, Rejudged};
 use crate::Row;
 
 /// Weight of the dense lane: the best single value for the built-in embedder over sixteen evaluation sets.
@@ -29,17 +28,19 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// What boosted it.
     pub(super) boosted: Boosted,
+    /// What a reranker made of it.
+    pub(super) rejudged: Option<Rejudged>,
 }
 
 impl Ranked {
+    /// A chunk that the lanes judge so.
+    fn new(candidate: Candidate, fused: f32) -> Self {
+        Ranked { candidate, fused, score: fused, boosted: Boosted::default(), rejudged: None }
+    }
+
     /// A chunk that no lane had to judge: it meets the conditions.
     pub(super) fn sure(row: Row) -> Self {
-        Ranked {
-            candidate: Candidate { row, lexical: None, dense: None },
-            fused: 1.0,
-            score: 1.0,
-            boosted: Boosted::default(),
-        }
+        Ranked::new(Candidate { row, lexical: None, dense: None }, 1.0)
     }
 
     /// A chunk that meets the conditions, and of which no lane says anything.
@@ -57,7 +58,7 @@ impl Ranked {
             fused: self.fused,
             boosts: self.boosted,
             in_questions: Vec::new(),
-            rerank: None,
+            rerank: self.rejudged.clone(),
         })
     }
 }
@@ -124,7 +125,7 @@ pub(super) fn fuse(candidates: Vec<Candidate>, scale: Scale, dense: Dense) -> Ve
     let ranked = candidates.into_iter().map(|candidate| {
         let words = if scale.best > 0.0 { bm25(&candidate) / scale.best } else { 0.0 };
         let fused = of_meaning * cosine(&candidate) + of_words * words;
-        Ranked { candidate, fused, score: fused, boosted: Boosted::default() }
+        Ranked::new(candidate, fused)
     });
     ranked.filter(|r| r.fused > 0.0).collect()
 }

@@ -105,9 +105,9 @@ fn missing(lexical: &[(Row, f32)], dense: &[(Row, f32)]) -> Vec<Row> {
     lexical.iter().map(|(row, _)| *row).filter(|row| !have.contains(row)).collect()
 }
 
-/// The union of both lists; `dense` is `None` if that lane was not asked, else it has every row of `lexical`.
+/// The union of both lists with the ranks; `dense` is `None` if that lane was not asked.
 /// A score that is no number counts as 0, lest one chunk upset the order of all.
-fn candidates(lexical: Vec<(Row, f32)>, dense: Option<Vec<(Row, f32)>>) -> Vec<Candidate> {
+pub(super) fn candidates(lexical: Vec<(Row, f32)>, dense: Option<Vec<(Row, f32)>>) -> Vec<Candidate> {
     let mut union: Vec<Candidate> = Vec::with_capacity(lexical.len() + dense.as_ref().map_or(0, Vec::len));
     let mut places: HashMap<Row, usize> = HashMap::with_capacity(union.capacity());
     for (row, score) in ranked(lexical) {

@@ -32,6 +32,7 @@ mod ranking;
 pub mod query;
 pub mod question;
 mod related;
+mod required;
 pub mod rerank;
 mod rows;
 mod snippet;

@@ -10,14 +10,14 @@ mod scores;
 use std::collections::HashMap;
 
 use super::boost::{Boosts, boost_notes};
-use super::elsewhere::Elsewhere;
+use super::elsewhere::NamesElsewhere;
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::of_note;
-use super::lanes::Candidate;
-use super::rank::{corpus_of, rank_within};
+use super::lanes::{self, Candidate};
+use super::rank::{self, corpus_of};
 use super::snippet::snippet;
 use super::trail::trail;
-use super::{Answer, Hit, LaneScore, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
+use super::{Answer, Hit, MAX_HITS, Mode, Options, Parsed, Part, Ranking};
 use crate::analyze::each_word;
 use crate::query::telling;
 use crate::statistics::WordStatistics;
@@ -73,8 +73,8 @@ pub struct OutsideRanking {
 /// Removes the chunks that do not meet what a query asks for besides its free words; with `contextual`, contexts take
 /// part.
 pub fn keep_admitted(query: &Parsed, chunks: &mut Vec<Outside>, contextual: bool) {
-    let mut admitted = admitted::admitted(query, chunks, contextual).into_iter();
-    chunks.retain(|_| admitted.next().unwrap_or(false));
+    let (admitted, mut rows) = (admitted::admitted(query, chunks, contextual), 0..);
+    chunks.retain(|_| rows.next().is_some_and(|row| admitted.contains(row)));
 }
 
 /// As [`super::rank_together`], with what was found elsewhere on the same scale.
@@ -86,23 +86,17 @@ pub fn rank_beside(parts: &[Part<'_>], found: FoundOutside) -> Result<(Vec<Ranki
     let corpus = corpus_of(parts).beside(&statistics);
     scores::put_on_one_scale(&mut outside, &statistics, &corpus)?;
     let candidates = candidates(&outside);
-    let (rankings, scale) = rank_within(parts, &corpus, (&candidates, &teams))?;
+    let (rankings, scale) = rank::ranked(parts, &corpus, rank::best, (&candidates, &teams))?;
     let ranking = parts.first().map(|part| ranked(outside, candidates, scale, part)).unwrap_or_default();
     Ok((rankings, ranking))
 }
 
 /// The scores of the lanes with their ranks; the row of a candidate is its index in `outside`.
 fn candidates(outside: &[Outside]) -> Vec<Candidate> {
-    let ranks = |score: fn(&Outside) -> Option<f32>| -> HashMap<usize, LaneScore> {
-        let mut scored: Vec<(usize, f32)> =
-            outside.iter().enumerate().filter_map(|(at, chunk)| Some((at, score(chunk)?))).collect();
-        scored.sort_by(|a, b| b.1.total_cmp(&a.1));
-        (1..).zip(scored).map(|(rank, (at, score))| (at, LaneScore { rank, score })).collect()
+    let scores = |lane: fn(&Outside) -> Option<f32>| {
+        (0..).zip(outside).filter_map(|(row, chunk)| Some((row, lane(chunk)?))).collect()
     };
-    let (lexical, dense) = (ranks(|chunk| chunk.lexical), ranks(|chunk| chunk.dense));
-    let candidate =
-        |at: usize| Candidate { row: at as u32, lexical: lexical.get(&at).cloned(), dense: dense.get(&at).cloned() };
-    (0..outside.len()).map(candidate).collect()
+    lanes::candidates(scores(|chunk| chunk.lexical), Some(scores(|chunk| chunk.dense)))
 }
 
 fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: &Part<'_>) -> OutsideRanking {
@@ -112,7 +106,7 @@ fn ranked(chunks: Vec<Outside>, candidates: Vec<Candidate>, scale: Scale, part: 
     let mut ranked = fuse::fuse(candidates, scale, dense);
     let boosts = Boosts { graph: None, ..options.boosts.clone() };
     let notes: Vec<&NoteEntry> = chunks.iter().map(|chunk| &chunk.note).collect();
-    let elsewhere = Elsewhere::of(chunks.iter().map(|chunk| (chunk.vault.as_str(), &chunk.note)));
+    let elsewhere = NamesElsewhere::of(chunks.iter().map(|chunk| (chunk.vault.as_str(), &chunk.note)));
     boost_notes(&notes, &elsewhere, &mut ranked, &text, &query.filter.zone, &boosts);
     let key = |row: u32| chunks.get(row as usize).map(|chunk| (&chunk.vault, chunk.note.path.as_str(), chunk.lines));
     fuse::sort(&mut ranked, |a, b| key(a).cmp(&key(b)));

@@ -135,7 +135,7 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
 pub fn reads_all_texts(query: &str) -> bool {
     // Nothing else needs to be read to know it of nearly all queries.
     let may = query.contains('/') || !query.contains(char::is_alphanumeric);
-    may && parse(query, Date::ZERO).is_ok_and(|parsed| parsed.has_patterns())
+    may && parse(query, Date::ZERO).is_ok_and(|parsed| parsed.ones().any(|(_, one)| !one.patterns.is_empty()))
 }
 
 impl Parsed {
@@ -224,8 +224,14 @@ impl Parsed {
         self.without.is_empty() && patterns_hold && !(self.phrases.is_empty() && self.patterns.is_empty())
     }
 
-    fn has_patterns(&self) -> bool {
-        !self.patterns.is_empty() || self.required.as_ref().is_some_and(Required::has_patterns)
+    /// The query itself, and what it joins by AND, OR and NOT, each with whether it stands under a NOT.
+    fn ones(&self) -> impl Iterator<Item = (bool, &Parsed)> {
+        std::iter::once((false, self)).chain(self.required.iter().flat_map(Required::ones))
+    }
+
+    /// Those of them that a hit may show.
+    fn shown(&self) -> impl Iterator<Item = &Parsed> {
+        self.ones().filter(|(not, _)| !not).map(|(_, one)| one)
     }
 
     /// Whether it has conditions: notes may be left out that are not hidden from the asker.
@@ -240,35 +246,30 @@ impl Parsed {
 
     /// The vaults that its conditions name, also between AND, OR and NOT.
     pub fn vaults(&self) -> Vec<&str> {
-        let required = self.required.iter().flat_map(Required::vaults);
-        self.filter.vaults().chain(required).collect()
+        self.ones().flat_map(|(_, one)| one.filter.vaults()).collect()
     }
 
     /// Conditions, as typed, that cannot be tested on what an engine elsewhere tells of its notes.
     pub fn unknown_elsewhere(&self) -> Vec<String> {
-        let required = self.required.iter().flat_map(Required::unknown_elsewhere);
-        self.filter.unknown_elsewhere().into_iter().chain(required).collect()
+        self.ones().flat_map(|(_, one)| one.filter.unknown_elsewhere()).collect()
     }
 
     /// The regular expressions that a hit may show: those that a line is to match.
     pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
-        let own = self.patterns.iter().filter(|(holds, _)| *holds).map(|(_, pattern)| pattern.clone());
-        own.chain(self.required.iter().flat_map(Required::patterns_shown)).collect()
+        let patterns = self.shown().flat_map(|one| &one.patterns);
+        patterns.filter(|(holds, _)| *holds).map(|(_, pattern)| pattern.clone()).collect()
     }
 
     /// The phrases of several words that a hit may show.
     pub(super) fn phrases_shown(&self) -> Vec<String> {
-        let mut phrases: Vec<&str> = self.phrases.iter().map(String::as_str).collect();
-        self.required.iter().for_each(|required| required.words(false, &mut phrases));
-        phrases.into_iter().filter(|phrase| crate::word_count(phrase) > 1).map(str::to_owned).collect()
+        let phrases = self.shown().flat_map(|one| &one.phrases);
+        phrases.filter(|phrase| crate::word_count(phrase) > 1).cloned().collect()
     }
 
     /// Whether AND, OR and NOT have all of its words, so that whatever meets them is found.
     pub(super) fn is_all_required(&self) -> bool {
-        let mut words = Vec::new();
-        let Some(required) = &self.required else { return false };
-        required.words(false, &mut words);
-        words.join(" ") == self.words
+        let words: Vec<&str> = self.shown().skip(1).flat_map(|one| &one.phrases).map(String::as_str).collect();
+        self.required.is_some() && words.join(" ") == self.words
     }
 
     /// Whether [`settled`](super::settled) may read it otherwise.

@@ -9,7 +9,6 @@ mod conditions;
 mod emptied;
 mod newest;
 mod pasted;
-mod required;
 mod timed;
 mod together;
 mod wider;
@@ -24,7 +23,9 @@ use super::boost::boost;
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::placed;
 use super::lanes::{self, Candidate};
+use super::query::Required;
 use super::ranking::{Ranking, in_order};
+use super::required::Chunks;
 use super::rows::RowSet;
 use super::{Mode, Options, Parsed};
 use crate::{Allowed, Corpus, Corrected, LexicalError, LexicalQuery, Meant, NoteNo, Row, Snapshot};
@@ -78,7 +79,7 @@ pub fn rank(
 /// # Errors
 /// As [`rank`], if one of them fails.
 pub fn rank_together(parts: &[Part<'_>]) -> Result<Vec<Ranking>, LexicalError> {
-    rank_within(parts, &corpus_of(parts), (&[], &[])).map(|(rankings, _)| rankings)
+    Ok(ranked(parts, &corpus_of(parts), best, (&[], &[]))?.0)
 }
 
 /// The words of all vaults. What is hidden from the asker matters only if the query's words are still to be looked up.
@@ -89,24 +90,17 @@ pub(super) fn corpus_of<'a>(parts: &[Part<'a>]) -> Corpus<'a> {
     }))
 }
 
-/// As [`rank_together`], on one scale with what was found elsewhere; also gives that scale.
-pub(super) fn rank_within(
-    parts: &[Part<'_>],
-    corpus: &Corpus<'_>,
-    outside: (&[Candidate], &[String]),
-) -> Result<(Vec<Ranking>, Scale), LexicalError> {
-    ranked(parts, corpus, |at| lanes::depth(parts[at].options.limit), outside)
+/// How many chunks each lane brings for a part: enough for the best hits.
+pub(super) fn best(part: &Part<'_>) -> usize {
+    lanes::depth(part.options.limit)
 }
 
-/// As [`rank_together`]; `depth` says how many chunks each lane brings for the part at an index.
-pub(super) fn rank_to(parts: &[Part<'_>], depth: impl Fn(usize) -> usize) -> Result<Vec<Ranking>, LexicalError> {
-    ranked(parts, &corpus_of(parts), depth, (&[], &[])).map(|(rankings, _)| rankings)
-}
-
-fn ranked(
+/// As [`rank_together`], on one scale with what was found `outside`, of the teams of these names; also gives that scale.
+/// `depth` says how many chunks each lane brings for a part.
+pub(super) fn ranked(
     parts: &[Part<'_>],
     corpus: &Corpus<'_>,
-    depth: impl Fn(usize) -> usize,
+    depth: impl Fn(&Part<'_>) -> usize,
     (outside, teams): (&[Candidate], &[String]),
 ) -> Result<(Vec<Ranking>, Scale), LexicalError> {
     let Some(first) = parts.first() else { return Ok((Vec::new(), Scale::of(outside))) };
@@ -122,9 +116,9 @@ fn ranked(
         None => corpus.meant(&words)?,
     };
     let (mut found, mut having) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
-    for (at, (part, begun)) in parts.iter().zip(&begun).enumerate() {
+    for (part, begun) in parts.iter().zip(&begun) {
         part.options.cancel.check()?;
-        found.push(begun.candidates(part, corpus, (&words, &meant), depth(at))?);
+        found.push(begun.candidates(part, corpus, (&words, &meant), depth(part))?);
         having.push(begun.having_all(part, corpus, &words)?);
     }
     first.options.cancel.check()?;
@@ -259,7 +253,7 @@ fn fuse_into(
     }
     fuse::sort(&mut ranking.ranked, |a, b| in_order(snapshot, a, b));
     // They are shown in passages, but name no note.
-    for word in meant.compounds().chain(meant.numbers()) {
+    for word in meant.compounds_and_numbers() {
         ranking.text.push(' ');
         ranking.text.push_str(word);
     }
@@ -338,7 +332,7 @@ pub(super) fn allowed_of(
         allowed = Some(RowSet::of(snapshot.rows(), rows.into_iter().map(|(row, _)| row)));
     }
     if let Some(wanted) = &query.required {
-        let rows = required::rows(wanted, query, snapshot, options)?;
+        let rows = of_required(wanted, query, snapshot, options)?;
         allowed.get_or_insert_with(|| RowSet::full(snapshot.rows())).keep(&rows);
     }
     for without in &query.without {
@@ -353,4 +347,23 @@ pub(super) fn allowed_of(
         if *holds { allowed.keep(&rows) } else { allowed.drop_all(&rows) }
     }
     Ok(allowed)
+}
+
+/// The rows that meet what AND, OR and NOT of a query require.
+fn of_required(
+    required: &Required,
+    query: &Parsed,
+    snapshot: &Snapshot,
+    options: &Options,
+) -> Result<RowSet, LexicalError> {
+    let full = || RowSet::full(snapshot.rows());
+    let chunks = Chunks {
+        rows: snapshot.rows(),
+        meeting: &|query| Ok(allowed(snapshot, query, options)?.unwrap_or_else(full)),
+        of_notes: &|rows| {
+            let have = snapshot.notes().filter(|note| note.rows.iter().any(|row| rows.contains(row)));
+            RowSet::of(snapshot.rows(), have.flat_map(|note| note.rows.iter()))
+        },
+    };
+    chunks.having(required, query)
 }

@@ -1,13 +1,13 @@
 //! The chunks that may answer a query, in their order, before any of them is read.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::Mode;
 use super::blend::blend;
 use super::fuse::{self, Ranked};
 use super::hit::placed;
 use super::query::LinePattern;
-use super::{Lanes, Mode, Rejudged};
 use crate::{NoteEntry, Row, Snapshot};
 
 /// The chunks that may answer a query, best first, before any of them is read. Boosts and rerankers change the order.
@@ -23,8 +23,6 @@ pub struct Ranking {
     pub(super) patterns: Vec<LinePattern>,
     /// Phrases, which snippets are chosen by too.
     pub(super) phrases: Vec<String>,
-    /// What a reranker made of the order.
-    pub(super) order: Order,
 }
 
 impl Ranking {
@@ -51,26 +49,25 @@ impl Ranking {
         let notes = self.ranked.iter().filter_map(|ranked| Some(placed(snapshot, ranked.candidate.row)?.1));
         notes.filter(|note| seen.insert(note.no)).take(n).collect()
     }
-
-    /// All of them, with what each lane says.
-    pub(super) fn into_ranked(self) -> Vec<Ranked> {
-        self.ranked
-    }
-}
-
-/// What a reranker made of a ranking.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Order(pub(super) HashMap<Row, Rejudged>);
-
-impl Order {
-    /// Adds the reranker's judgement of a chunk to what the lanes say of it.
-    pub(super) fn explain(&self, row: Row, lanes: Lanes) -> Lanes {
-        Lanes { rerank: self.0.get(&row).cloned(), ..lanes }
-    }
 }
 
 /// By note path, then by position: the same whatever numbers the rows happen to have.
 pub(super) fn in_order(snapshot: &Snapshot, a: Row, b: Row) -> Ordering {
     let key = |row| placed(snapshot, row).map(|(chunk, note)| (note.path.as_str(), chunk.position));
     key(a).cmp(&key(b))
+}
+
+/// What several vaults rank as one list, each with the index of its vault: by score; among equals each vault's own order
+/// counts, then the order of `lists`.
+pub(super) fn joined<T>(
+    lists: impl IntoIterator<Item = impl IntoIterator<Item = T>>,
+    score: impl Fn(&T) -> f32,
+) -> Vec<(usize, T)> {
+    let placed = lists
+        .into_iter()
+        .enumerate()
+        .flat_map(|(of, list)| list.into_iter().enumerate().map(move |(place, one)| (place, of, one)));
+    let mut all: Vec<(usize, usize, T)> = placed.collect();
+    all.sort_by(|a, b| score(&b.2).total_cmp(&score(&a.2)).then((a.0, a.1).cmp(&(b.0, b.1))));
+    all.into_iter().map(|(_, of, one)| (of, one)).collect()
 }

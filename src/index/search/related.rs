@@ -14,7 +14,7 @@ use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
 use super::ranking::in_order;
 use super::{LinkDirection, MAX_HITS, Mode, Options};
-use crate::{Choice, Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
+use crate::{Cancel, Choice, Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
 use note::Private;
 use vector::Vector;
 
@@ -116,7 +116,8 @@ pub struct Near<'a> {
 /// The word index fails, or the search is cancelled.
 pub fn related(vaults: &[Near<'_>], exclude_linked: bool, options: &Options) -> Result<Vec<Answer>, LexicalError> {
     let corpus = Corpus::of(vaults.iter().map(|near| near.snapshot));
-    let around = vaults.iter().map(|near| Around::new(near, exclude_linked)).collect::<Result<Vec<_>, _>>()?;
+    let around =
+        vaults.iter().map(|near| Around::new(near, exclude_linked, &options.cancel)).collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::with_capacity(vaults.len());
     for around in &around {
         options.cancel.check()?;
@@ -138,10 +139,10 @@ struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    fn new(near: &'a Near<'a>, exclude_linked: bool) -> Result<Self, LexicalError> {
+    fn new(near: &'a Near<'a>, exclude_linked: bool, cancel: &Cancel) -> Result<Self, LexicalError> {
         let Near { snapshot, seed, .. } = near;
         let own = seed.note(snapshot);
-        let links = own.map(|no| links(snapshot, no)).unwrap_or_default();
+        let links = own.map(|no| links(snapshot, no, cancel)).unwrap_or_default();
         let (words, vector) = (seed.words(snapshot)?, seed.vector(snapshot));
         Ok(Around { near, exclude_linked, words, vector, own, links })
     }
@@ -203,9 +204,9 @@ impl<'a> Around<'a> {
 }
 
 /// The notes that this one links to or that link to it.
-fn links(snapshot: &Snapshot, no: NoteNo) -> HashMap<NoteNo, LinkDirection> {
+fn links(snapshot: &Snapshot, no: NoteNo, cancel: &Cancel) -> HashMap<NoteNo, LinkDirection> {
     let mut links: HashMap<NoteNo, LinkDirection> =
-        snapshot.backlinks(no).into_iter().map(|other| (other, LinkDirection::From)).collect();
+        snapshot.backlinks(no, cancel).into_iter().map(|other| (other, LinkDirection::From)).collect();
     if let Some(note) = snapshot.note(no) {
         for to in note.links().filter_map(|target| snapshot.resolve(target, &note.path)) {
             let link = links.entry(to).or_insert(LinkDirection::To);

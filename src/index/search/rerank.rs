@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 pub use settings::{RerankConfig, RerankProvider, RerankWhen};
 
 use super::Rejudged;
-use super::ranking::Ranking;
+use super::ranking::{Ranking, joined};
 use crate::Row;
 use note::fingerprint::Fields;
 
@@ -28,13 +28,8 @@ pub type RankedRow = (usize, Row);
 
 /// The best `top` chunks of several rankings together, in the order in which their answers are merged.
 pub fn best(rankings: &[Ranking], top: usize) -> Vec<RankedRow> {
-    let mut all: Vec<(f32, usize, usize, Row)> = Vec::new();
-    for (of, ranking) in rankings.iter().enumerate() {
-        let ranked = ranking.ranked.iter().take(top).enumerate();
-        all.extend(ranked.map(|(place, ranked)| (ranked.score, place, of, ranked.candidate.row)));
-    }
-    all.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    all.into_iter().take(top).map(|(_, _, of, row)| (of, row)).collect()
+    let lists = rankings.iter().map(|ranking| ranking.ranked.iter().take(top));
+    joined(lists, |ranked| ranked.score).into_iter().take(top).map(|(of, ranked)| (of, ranked.candidate.row)).collect()
 }
 
 /// What a model is shown of a chunk: where it stands, what situates it, and its text, cut off at
@@ -106,9 +101,8 @@ pub fn reorder(rankings: &mut [Ranking], shown: &[RankedRow], scores: &[Option<f
             let place = (of, ranked.candidate.row);
             let new = after.get(&place);
             ranked.score = places.get(&place).map_or(0.0, |(_, score)| *score);
-            let rejudged =
-                Rejudged { before: rank(&place), rank: new.map(|(n, _)| *n), score: new.map(|(_, raw)| *raw) };
-            ranking.order.0.insert(ranked.candidate.row, rejudged);
+            let (before, score) = (rank(&place), new.map(|(_, raw)| *raw));
+            ranked.rejudged = Some(Rejudged { before, rank: new.map(|(n, _)| *n), score });
         }
         ranking.ranked.sort_by_key(|ranked| places.get(&(of, ranked.candidate.row)).map(|(at, _)| *at));
     }

@@ -7,7 +7,6 @@ use note::{BETWEEN_CELLS, Format, HeadingLine, PARTED};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::printable::printable_lines;
-use super::window::floor;
 
 /// Stands for what a regular expression or a phrase matches; no word has this form.
 pub(super) const MATCHED: &str = "\0";
@@ -50,10 +49,10 @@ const MOST_PIECES: usize = 32;
 /// match, the first line that is no heading. Words that only its marks have are shown among them, and a piece of nothing
 /// else as it is.
 pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
-    let starts = (0..MOST_PIECES).map(|piece| floor(raw, piece * (LOOKED_AT - OVERLAP)));
+    let starts = (0..MOST_PIECES).map(|piece| raw.floor_char_boundary(piece * (LOOKED_AT - OVERLAP)));
     let starts = starts.take_while(|start| *start == 0 || start + OVERLAP < raw.len());
     let mut passages = starts.map(|start| {
-        let passage = of_piece(&raw[start..floor(raw, start + LOOKED_AT)], format, terms, analyze);
+        let passage = of_piece(&raw[start..raw.floor_char_boundary(start + LOOKED_AT)], format, terms, analyze);
         Snippet { lines_before: passage.lines_before + raw[..start].matches('\n').count() as u32, ..passage }
     });
     let first = passages.next().unwrap_or_default();

@@ -248,7 +248,7 @@ fn a_note_whose_words_are_lost_keeps_no_other_from_being_found() {
     };
     // As after a write that failed: the tables have the note's new state, and its words are of the old one.
     let rows = note.rows.iter().map(chunk).collect();
-    assert_eq!(index.load(note, rows), crate::IndexState::Lags);
+    assert!(!index.load(note, rows));
     let vault = Vault { snapshot: index.publish(2).unwrap(), _dir: dir };
     for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
         let answer = ask(&vault, "apples", &Options { mode, ..Options::default() });

@@ -76,10 +76,10 @@ impl Window {
     fn add(&mut self, place: Place, text: &str, forward: bool, room: usize) -> bool {
         let (piece, gap) = if forward {
             let overlap = self.span.1.saturating_sub(place.span.0) as usize;
-            (&text[ceil(text, overlap)..], place.span.0 > self.span.1)
+            (&text[text.ceil_char_boundary(overlap)..], place.span.0 > self.span.1)
         } else {
             let overlap = place.span.1.saturating_sub(self.span.0) as usize;
-            (&text[..floor(text, text.len().saturating_sub(overlap))], place.span.1 < self.span.0)
+            (&text[..text.floor_char_boundary(text.len().saturating_sub(overlap))], place.span.1 < self.span.0)
         };
         let (first, last) = if forward { (self.text.as_str(), piece) } else { (piece, self.text.as_str()) };
         let (from, to) = if forward { (self.lines.0, place.lines.0) } else { (place.lines.0, self.lines.0) };
@@ -101,16 +101,6 @@ impl Window {
         self.lines = (self.lines.0.min(place.lines.0), self.lines.1.max(place.lines.1));
         true
     }
-}
-
-/// The first character boundary at or after `at`.
-fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
-}
-
-/// The last character boundary at or before `at`.
-pub(super) fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -171,7 +171,7 @@ fn records_that_do_not_decode_are_damage() {
         ("archive", vec![1; 16], vec![]),
         ("archived", vec![1; 16], vec![]),
         ("archive keys", vec![1; 16], vec![]),
-        ("archive keys", vec![1; 15], codec::encode_id([1; 16]).unwrap()),
+        ("archive keys", vec![1; 15], codec::seal(&[1_u8; 16]).unwrap()),
         ("meta", b"counters".to_vec(), vec![2; 20]),
         ("notes", vec![0xFF], vec![]),
     ] {

@@ -85,7 +85,7 @@ fn an_export_carries_it_and_a_line_without_it_is_read() {
     let key = context_key(&[section(1)], text_hash(b"now"));
     store.keep_context_of(&path("a.md"), &[], key, &expanded("lantern")).unwrap();
     let mut lines = Vec::new();
-    assert_eq!(store.export(&mut lines, false).unwrap(), 2, "under two keys");
+    assert_eq!(store.export(&mut lines, &ContextRecord::is_paid, &Private::default()).unwrap(), 2, "under two keys");
     let text = String::from_utf8(lines).unwrap();
     let field = r#","expansion":{"questions":["Who built the lantern?","When?"],"terms":["lantern"]}"#;
     assert!(text.contains(field), "{text}");

@@ -107,7 +107,7 @@ fn an_answer_names_the_note_that_was_asked_about() {
 fn an_export_says_whose_contexts_are() {
     let dir = tempfile::tempdir().unwrap();
     let mut lines = Vec::new();
-    assert_eq!(lived(dir.path()).export(&mut lines, false).unwrap(), 2);
+    assert_eq!(lived(dir.path()).export(&mut lines, &ContextRecord::is_paid, &Private::default()).unwrap(), 2);
     let other = tempfile::tempdir().unwrap();
     let (copy, _) = open(other.path());
     assert_eq!(copy.import(&*lines).unwrap().added, 2);
@@ -136,7 +136,7 @@ fn a_note_that_a_pattern_makes_private_is_private_where_its_contexts_are_importe
     let dir = tempfile::tempdir().unwrap();
     let mut lines = Vec::new();
     let private = note::Private::new(&["c.md".to_owned()]);
-    assert_eq!(lived(dir.path()).export_elsewhere(&mut lines, false, &private).unwrap(), 2);
+    assert_eq!(lived(dir.path()).export(&mut lines, &ContextRecord::is_paid, &private).unwrap(), 2);
     let other = tempfile::tempdir().unwrap();
     let (copy, _) = open(other.path());
     assert_eq!(copy.import(&*lines).unwrap().added, 2);

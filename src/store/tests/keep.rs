@@ -127,7 +127,7 @@ fn all_generations_are_exported_and_an_import_replaces_none() {
     let (store, _) = open(dir.path());
     keep_several(&store);
     let mut lines = Vec::new();
-    assert_eq!(store.export(&mut lines, false).unwrap(), 3);
+    assert_eq!(store.export(&mut lines, &ContextRecord::is_paid, &Private::default()).unwrap(), 3);
     assert_eq!(store.import(&*lines).unwrap(), ImportReport { known: 3, ..ImportReport::default() });
     let other = tempfile::tempdir().unwrap();
     let (copy, _) = open(other.path());

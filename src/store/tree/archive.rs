@@ -16,7 +16,7 @@ impl Writes {
     pub(crate) fn archive(&mut self, key: ContextKey, context: &ContextRecord) -> Result<(), Fault> {
         let record = codec::encode_contexts([context])?;
         let id = codec::id(&record);
-        self.0.push((Tree::ArchiveKeys, key.0.to_vec(), Some(codec::encode_id(id)?)));
+        self.0.push((Tree::ArchiveKeys, key.0.to_vec(), Some(codec::seal(&id)?)));
         self.0.push((Tree::Archived, id.to_vec(), Some(record)));
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Trees {
         // Last, because these are the contexts that a key finds.
         for entry in self.all_of(&self.archive_keys) {
             let (key, id) = entry?;
-            let (key, id) = (archive_key(&key)?, codec::decode_id(&id)?);
+            let (key, id): (_, codec::Id) = (archive_key(&key)?, codec::read_first(&id)?);
             let context = if is_known(key) { None } else { self.context_at(&self.archived, &id)? };
             unknown.extend(context.filter(ContextRecord::is_paid).map(|context| (key, context)));
         }
@@ -55,7 +55,7 @@ impl Trees {
         guarded(|| {
             if let Some(id) = self.archive_keys.get(key.0)? {
                 self.touched_one(&id);
-                return self.context_at(&self.archived, &codec::decode_id(&id)?);
+                return self.context_at(&self.archived, &codec::read_first::<codec::Id>(&id)?);
             }
             self.context_at(&self.archive, &key.0)
         })

@@ -43,16 +43,13 @@ impl Inputs {
     /// The inputs of these records. Of two records of the `same` input the later one counts.
     pub(super) fn of(mut listed: Vec<Slot>, same: impl Fn(u32, u32) -> bool) -> Self {
         listed.sort_unstable();
-        let mut begin = 0;
-        while begin < listed.len() {
-            let end = begin + listed[begin..].iter().take_while(|slot| slot.prefix == listed[begin].prefix).count();
-            for at in begin..end {
-                let is_later = |slot: &Slot| same(slot.record, listed[at].record);
-                if listed[at + 1..end].iter().any(is_later) {
-                    listed[at].record = GONE;
+        for mut alike in listed.chunk_by_mut(|one, other| one.prefix == other.prefix) {
+            while let Some((slot, later)) = alike.split_first_mut() {
+                if later.iter().any(|other| same(other.record, slot.record)) {
+                    slot.record = GONE;
                 }
+                alike = later;
             }
-            begin = end;
         }
         listed.retain(|slot| slot.record != GONE);
         Inputs { listed, ..Inputs::default() }

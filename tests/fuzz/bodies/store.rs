@@ -11,8 +11,8 @@ use crate::v1::Entry;
 use crate::vectors::{self, VectorFile};
 use context::{ContextRecord, Expansion, Origin, Spent};
 use index::embed::Vector;
-use note::VaultPath;
 use note::fingerprint::{ContextKey, InputHash, SectionKey, Sketch, TextHash};
+use note::{Private, VaultPath};
 
 use input::{Folder, Input};
 
@@ -35,8 +35,8 @@ pub fn codec(bytes: &[u8]) {
     let _ = codec::decode_note(b"a.md", bytes);
     let _ = codec::decode_contexts(bytes);
     let _ = codec::decode_counters(bytes);
-    let _ = codec::decode_value(bytes);
-    let _ = codec::decode_id(bytes);
+    let _ = codec::read_first::<String>(bytes);
+    let _ = codec::read_first::<codec::Id>(bytes);
     let _ = codec::decode_entry(bytes);
     let mut input = Input(bytes);
     let (kind, version) = (input.below(6), input.below(VERSIONS));
@@ -62,11 +62,11 @@ pub fn codec(bytes: &[u8]) {
         }
         4 => {
             let sealed = sealed(version, input.0);
-            if let Ok(id) = codec::decode_id(&sealed) {
-                assert_eq!(codec::decode_id(&codec::encode_id(id).expect("a name can be written")), Ok(id));
+            if let Ok(id) = codec::read_first::<codec::Id>(&sealed) {
+                assert_eq!(codec::read_first(&codec::seal(&id).expect("a name can be written")), Ok(id));
             }
-            let Ok(value) = codec::decode_value(&sealed) else { return };
-            assert_eq!(codec::decode_value(&codec::encode_value(&value).expect("a text can be written")), Ok(value));
+            let Ok(value) = codec::read_first::<String>(&sealed) else { return };
+            assert_eq!(codec::read_first(&codec::seal(&value).expect("a text can be written")), Ok(value));
         }
         _ => {
             let Ok(entry) = codec::decode_entry(&sealed(version, input.0)) else { return };
@@ -324,7 +324,7 @@ pub fn contexts(bytes: &[u8]) {
     let keyed = |line: &String| line.chars().take(KEYED).collect::<String>();
     let export = |store: &crate::Store| {
         let mut out = Vec::new();
-        store.export(&mut out, false).expect("it can be exported");
+        store.export(&mut out, &ContextRecord::is_paid, &Private::default()).expect("it can be exported");
         let text = String::from_utf8(out).expect("JSON is text");
         // Which key comes first says nothing; under one key the last line is the one that is found.
         let mut lines: Vec<String> = text.lines().map(|line| line.to_owned() + "\n").collect();

@@ -132,7 +132,7 @@ impl Source<'_> {
     pub(in crate::handle) fn links_of(&self, note: &NoteEntry, most: usize) -> (LinkedNotes, LinkedNotes) {
         let targets = note.links().filter_map(|target| self.snapshot.resolve(target, &note.path));
         let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
-        (self.shown(targets, most), self.shown(self.snapshot.backlinks(note.no), most))
+        (self.shown(targets, most), self.shown(self.snapshot.backlinks(note.no, &Cancel::default()), most))
     }
 
     fn shown(&self, notes: impl IntoIterator<Item = NoteNo>, most: usize) -> LinkedNotes {

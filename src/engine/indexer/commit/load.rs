@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use super::{Committer, Room, warned};
 use crate::EngineError;
 use crate::decide::note_entry;
-use index::{ChunkEntry, Coder, IndexState, NoteNo, Snapshot, Stamp, WindowVector};
+use index::{ChunkEntry, Coder, NoteNo, Snapshot, Stamp, WindowVector};
 use note::VaultPath;
 use note::fingerprint::{Fields, InputHash};
 use store::record::{ChunkRecord, NoteRecord};
@@ -166,8 +166,8 @@ impl Committer {
         self.warned.extend(warned(record).map(|warned| (record.no, warned)));
         self.changed_at = self.changed_at.max(Some(record.decided.1));
         let Some(windows) = windows else {
-            let state = self.index.confirm(record.no, record.seq, record.chunks.len());
-            return state == IndexState::Current && self.pipeline.is_current(record);
+            let has_words = self.index.confirm(record.no, record.seq, record.chunks.len());
+            return has_words && self.pipeline.is_current(record);
         };
         let has_vectors = windows.iter().all(Option::is_some) || self.pipeline.withholds_vectors(record);
         let mut note = note_entry(record, &self.pipeline.rules);
@@ -178,7 +178,7 @@ impl Committer {
             (entry, windows.by_ref().take(chunk.inputs.len()).flatten().collect())
         };
         let chunks = (0..).zip(&record.chunks).map(chunk).collect();
-        let has_words = self.index.load(note, chunks) == IndexState::Current;
+        let has_words = self.index.load(note, chunks);
         has_words && has_vectors && self.pipeline.is_current(record)
     }
 }

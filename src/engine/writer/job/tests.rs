@@ -39,7 +39,7 @@ fn said(bench: &Bench) -> Said {
             ContextEvent::End(end) => said.end = Some(end),
         }
     }
-    let archived = bench.pipeline().store.export_those(std::io::sink(), &|_| true).unwrap();
+    let archived = bench.pipeline().store.export(std::io::sink(), &|_| true, &note::Private::default()).unwrap();
     assert!(archived >= said.written as u64, "a context is kept before it is told of");
     said
 }

@@ -1,103 +1,50 @@
 //! Tests what was found elsewhere against all that a query asks for besides its free words: the engine there applies
-//! the conditions that it knows, and the rest is tested here, on what it tells.
-//!
-//! As in the index here, a condition admits notes, a word or phrase admits the chunks that hold it, and AND tests words
-//! on the note. Of a note's chunks only those that were found are known.
+//! the conditions that it knows, and the rest is tested here, on what it tells. Of a note's chunks only those that were
+//! found are known.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 
 use super::Outside;
-use crate::NoteNo;
 use crate::search::Parsed;
-use crate::search::query::Required;
+use crate::search::required::Chunks;
+use crate::search::rows::RowSet;
+use crate::{NoteNo, Row};
 
-/// Which chunks are admitted, and what they are.
-struct Met {
-    chunks: Vec<bool>,
-    /// Whether they are those that hold a text.
-    is_text: bool,
-    /// Of texts OR conditions: the chunks that meet it beside others, which are all of a note that holds such a text.
-    beside: Option<Vec<bool>>,
-}
-
-impl Met {
-    /// The chunks that meet it beside others of an AND.
-    fn beside(&self, chunks: &[Outside]) -> Vec<bool> {
-        match &self.beside {
-            Some(beside) => beside.clone(),
-            None if self.is_text => {
-                let notes = of_notes(&self.chunks, chunks);
-                chunks.iter().map(|chunk| notes.contains(&chunk.note.no)).collect()
-            }
-            None => self.chunks.clone(),
-        }
-    }
-}
-
-/// Whether each of the chunks may answer a query; with `contextual` contexts take part.
-pub(super) fn admitted(query: &Parsed, chunks: &[Outside], contextual: bool) -> Vec<bool> {
+/// The chunks that may answer a query, by their index; with `contextual` contexts take part.
+pub(super) fn admitted(query: &Parsed, chunks: &[Outside], contextual: bool) -> RowSet {
     let passing = query.filter.pass(chunks.iter().map(|chunk| &chunk.note));
-    let required = query.required.as_ref().map(|required| met(required, query, chunks, contextual).chunks);
+    let all: Chunks<'_, Infallible> = Chunks {
+        rows: chunks.len(),
+        meeting: &|query| Ok(admitted(query, chunks, contextual)),
+        of_notes: &|rows| {
+            let notes: HashSet<NoteNo> =
+                numbered(chunks).filter(|(row, _)| rows.contains(*row)).map(|(_, chunk)| chunk.note.no).collect();
+            of(chunks, |_, chunk| notes.contains(&chunk.note.no))
+        },
+    };
+    let required = query.required.as_ref().map(|required| {
+        let Ok(rows) = all.having(required, query);
+        rows
+    });
     let mut patterns: Vec<_> = query.patterns.iter().map(|(holds, line)| (*holds, line.pattern().finder())).collect();
-    let mut admits = |(at, chunk): (usize, &Outside)| {
+    of(chunks, |row, chunk| {
         passing.contains(&chunk.note.no)
             && query.filter.admits_vault(&chunk.vault)
-            && required.as_ref().is_none_or(|required| required[at])
+            && required.as_ref().is_none_or(|required| required.contains(row))
             && query.phrases.iter().all(|phrase| holds(chunk, phrase, contextual))
             && !query.without.iter().any(|phrase| holds(chunk, phrase, contextual))
             && patterns.iter_mut().all(|(wanted, finder)| finder.is_in(&chunk.text) == *wanted)
-    };
-    chunks.iter().enumerate().map(&mut admits).collect()
+    })
 }
 
-fn met(required: &Required, asked: &Parsed, chunks: &[Outside], contextual: bool) -> Met {
-    let each =
-        |parts: &[Required]| -> Vec<Met> { parts.iter().map(|part| met(part, asked, chunks, contextual)).collect() };
-    match required {
-        Required::One { query, .. } => {
-            let mut query = (**query).clone();
-            query.filter = query.filter.asked_as(&asked.filter);
-            let is_text = query.holds_text();
-            Met { chunks: admitted(&query, chunks, contextual), is_text, beside: None }
-        }
-        Required::Not(part) => {
-            let met = met(part, asked, chunks, contextual);
-            Met { chunks: met.chunks.iter().map(|met| !met).collect(), is_text: false, beside: None }
-        }
-        Required::Any(parts) => {
-            let parts = each(parts);
-            let is_text = parts.iter().all(|part| part.is_text);
-            let is_mixed = !is_text && parts.iter().any(|part| part.is_text || part.beside.is_some());
-            let beside = || any(&parts.iter().map(|part| part.beside(chunks)).collect::<Vec<_>>(), chunks.len());
-            let beside = is_mixed.then(beside);
-            Met {
-                chunks: any(&parts.into_iter().map(|part| part.chunks).collect::<Vec<_>>(), chunks.len()),
-                is_text,
-                beside,
-            }
-        }
-        Required::All(parts) => {
-            let parts = each(parts);
-            let is_text = parts.iter().any(|part| part.is_text);
-            let is_mixed = !is_text && parts.iter().any(|part| part.beside.is_some());
-            let beside: Vec<Vec<bool>> = parts.iter().map(|part| part.beside(chunks)).collect();
-            let met: Vec<bool> = (0..chunks.len()).map(|at| beside.iter().all(|beside| beside[at])).collect();
-            let is_shown = |part: &&Met| if is_text { part.is_text } else { !is_mixed || part.beside.is_some() };
-            let shown: Vec<Vec<bool>> = parts.iter().filter(is_shown).map(|part| part.chunks.clone()).collect();
-            let shown = any(&shown, chunks.len()).iter().zip(&met).map(|(shown, met)| *shown && *met).collect();
-            Met { chunks: shown, is_text, beside: is_mixed.then_some(met) }
-        }
-    }
+fn numbered(chunks: &[Outside]) -> impl Iterator<Item = (Row, &Outside)> {
+    (0..).zip(chunks)
 }
 
-/// What is in one of these.
-fn any(sets: &[Vec<bool>], len: usize) -> Vec<bool> {
-    (0..len).map(|at| sets.iter().any(|set| set[at])).collect()
-}
-
-/// The notes that have one of these chunks.
-fn of_notes(met: &[bool], chunks: &[Outside]) -> HashSet<NoteNo> {
-    chunks.iter().zip(met).filter(|(_, met)| **met).map(|(chunk, _)| chunk.note.no).collect()
+/// The rows of the chunks that `is_in` admits.
+fn of(chunks: &[Outside], mut is_in: impl FnMut(Row, &Outside) -> bool) -> RowSet {
+    RowSet::of(chunks.len(), numbered(chunks).filter(|(row, chunk)| is_in(*row, chunk)).map(|(row, _)| row))
 }
 
 /// Whether a chunk has a phrase in one of the texts that it is found by.

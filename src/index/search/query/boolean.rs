@@ -5,7 +5,7 @@
 //! all asked for. Parentheses without an operator are punctuation, also around a condition, and a query all in capitals
 //! has operators only if they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
-use super::slashed::{LinePattern, slashed};
+use super::slashed::slashed;
 use super::{
     AsWords, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, starts_blank, strip_quote, word_end,
 };
@@ -48,49 +48,12 @@ impl Required {
         }
     }
 
-    /// Appends the words that it asks for; `negated` says whether it stands under a NOT.
-    pub(super) fn words<'a>(&'a self, negated: bool, words: &mut Vec<&'a str>) {
+    /// Its words, phrases and conditions as separate queries, each with whether it stands under a NOT.
+    pub(super) fn ones(&self) -> Vec<(bool, &Parsed)> {
         match self {
-            Required::One { query, .. } if !negated => words.extend(query.phrases.iter().map(String::as_str)),
-            Required::One { .. } => {}
-            Required::Not(part) => part.words(!negated, words),
-            Required::All(parts) | Required::Any(parts) => parts.iter().for_each(|part| part.words(negated, words)),
-        }
-    }
-
-    /// As [`Parsed::vaults`].
-    pub(super) fn vaults(&self) -> Vec<&str> {
-        match self {
-            Required::One { query, .. } => query.vaults(),
-            Required::Not(part) => part.vaults(),
-            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::vaults).collect(),
-        }
-    }
-
-    /// As [`Parsed::unknown_elsewhere`].
-    pub(super) fn unknown_elsewhere(&self) -> Vec<String> {
-        match self {
-            Required::One { query, .. } => query.unknown_elsewhere(),
-            Required::Not(part) => part.unknown_elsewhere(),
-            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::unknown_elsewhere).collect(),
-        }
-    }
-
-    /// As [`Parsed::has_patterns`].
-    pub(super) fn has_patterns(&self) -> bool {
-        match self {
-            Required::One { query, .. } => query.has_patterns(),
-            Required::Not(part) => part.has_patterns(),
-            Required::All(parts) | Required::Any(parts) => parts.iter().any(Required::has_patterns),
-        }
-    }
-
-    /// As [`Parsed::patterns_shown`].
-    pub(super) fn patterns_shown(&self) -> Vec<LinePattern> {
-        match self {
-            Required::One { query, .. } => query.patterns_shown(),
-            Required::Not(_) => Vec::new(),
-            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::patterns_shown).collect(),
+            Required::One { query, .. } => vec![(false, query)],
+            Required::Not(part) => part.ones().into_iter().map(|(not, one)| (!not, one)).collect(),
+            Required::All(parts) | Required::Any(parts) => parts.iter().flat_map(Required::ones).collect(),
         }
     }
 

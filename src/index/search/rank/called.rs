@@ -2,14 +2,12 @@
 //! its text says. Its best chunk comes first.
 
 use super::{Part, best_of};
+use crate::search::boost::BEARERS;
 use crate::search::fuse::Ranked;
 use crate::search::rows::RowSet;
 use crate::{NoteEntry, NoteNo};
 
-/// A name that more notes bear (`index`, `readme`) calls none of them.
-const BEARERS: usize = 4;
-
-/// The notes that the whole text of the query is a name of; none if named notes are not boosted.
+/// The notes that the whole text of the query is a name of; none if named notes are not boosted, or if too many bear it.
 pub(super) fn called(part: &Part<'_>) -> Vec<NoteNo> {
     let Part { snapshot, query, options, .. } = part;
     if options.boosts.link_weight <= 0.0 {
@@ -18,7 +16,7 @@ pub(super) fn called(part: &Part<'_>) -> Vec<NoteNo> {
     let text = query.text();
     let name = text.trim();
     let name = name.strip_prefix("[[").and_then(|name| name.strip_suffix("]]")).unwrap_or(name);
-    let hides = |note: &NoteEntry| query.filter.hidden.as_ref().is_some_and(|h| h.covers(&note.path, note.tags()));
+    let hides = |note: &NoteEntry| query.filter.hides(note);
     let mut notes: Vec<NoteNo> = spellings(name).iter().flat_map(|name| snapshot.bearing(name)).collect();
     // A heading of a note is no name, and a word without a slash or an ending no path.
     if notes.is_empty() && name.contains(['/', '.']) && !name.contains(['#', '|']) {

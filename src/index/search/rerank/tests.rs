@@ -25,6 +25,11 @@ fn the_best_of_several_rankings() {
     assert_eq!(best(&[], 3), []);
 }
 
+fn rejudged(ranking: &Ranking, row: Row) -> Rejudged {
+    let ranked = ranking.ranked.iter().find(|ranked| ranked.candidate.row == row);
+    ranked.and_then(|ranked| ranked.rejudged.clone()).unwrap()
+}
+
 #[test]
 fn the_judged_come_first_and_the_rest_as_it_was() {
     let mut rankings = [ranking(&[(1, 0.9), (2, 0.8), (3, 0.7), (4, 0.2)]), ranking(&[(1, 0.85), (5, 0.1)])];
@@ -34,7 +39,7 @@ fn the_judged_come_first_and_the_rest_as_it_was() {
     reorder(&mut rankings, &shown, &[Some(0.2), None, Some(f32::NAN), Some(0.95)]);
     assert_eq!((rows(&rankings[0]), rows(&rankings[1])), (vec![3, 1, 2, 4], vec![1, 5]));
     assert_eq!(merged(&rankings), [(0, 3), (0, 1), (1, 1), (0, 2), (0, 4), (1, 5)]);
-    let told = |of: usize, row: Row| rankings[of].order.0[&row].clone();
+    let told = |of: usize, row: Row| rejudged(&rankings[of], row);
     assert_eq!(told(0, 3), Rejudged { before: 4, rank: Some(1), score: Some(0.95) });
     assert_eq!(told(0, 1), Rejudged { before: 1, rank: Some(2), score: Some(0.2) });
     assert_eq!(told(1, 5), Rejudged { before: 6, rank: None, score: None });
@@ -50,7 +55,7 @@ fn what_may_not_be_shown_keeps_its_place() {
     assert_eq!(merged(&rankings), [(0, 1), (1, 6), (0, 2), (1, 5), (0, 3), (1, 7)]);
     assert_eq!((rows(&rankings[0]), rows(&rankings[1])), (vec![1, 2, 3], vec![6, 5, 7]));
     assert!(rankings[0].ranked[0].score > 0.9, "it counts for what the next is worth");
-    assert_eq!(rankings[0].order.0[&1], Rejudged { before: 1, rank: None, score: None });
+    assert_eq!(rejudged(&rankings[0], 1), Rejudged { before: 1, rank: None, score: None });
 }
 
 #[test]

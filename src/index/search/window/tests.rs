@@ -91,7 +91,7 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|c| *c < note.len() && *c > 0 && note.is_char_boundary(*c)).collect();
         cuts.insert(0, 0);
         cuts.push(note.len());
-        let spans: Vec<(usize, usize)> = cuts.windows(2).map(|w| (floor(&note, w[0].saturating_sub(overlap)), w[1])).collect();
+        let spans: Vec<(usize, usize)> = cuts.windows(2).map(|w| (note.floor_char_boundary(w[0].saturating_sub(overlap)), w[1])).collect();
         let at = at % spans.len();
         let (text, lines) = window(&note, &spans, at, limit);
         let own = &note[spans[at].0..spans[at].1];
