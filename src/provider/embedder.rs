@@ -1,7 +1,6 @@
 //! Makes vectors: with the model compiled in, one in this process, or one behind HTTP.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use index::embed::{Input, TextKind, Vector, builtin};
 use tokio::runtime::Handle;
 
 use crate::ledger::{OverBudget, Purpose};
+use crate::models::{ModelKind, Shelf};
 use crate::static_model::StaticModel;
 use crate::{
     Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
@@ -137,7 +137,7 @@ impl Embedder {
     pub fn open(
         config: &EmbedConfig,
         dimensions: Option<usize>,
-        models: &Path,
+        models: &Shelf,
         runtime: &ProviderRuntime,
         spender: &Arc<Spender>,
     ) -> Result<Self, EmbedError> {
@@ -350,22 +350,18 @@ fn open_static(config: &EmbedConfig) -> Result<StaticModel, EmbedError> {
 impl Local {
     fn open(
         config: &EmbedConfig,
-        models: &Path,
+        models: &Shelf,
         wait: Duration,
         provider: &ProviderRuntime,
     ) -> Result<Self, EmbedError> {
         let failed = |error: String| EmbedError::Local(error);
         let (background, urgent) = (provider.background().map_err(failed)?, provider.urgent().map_err(failed)?);
-        let (id, models) = (config.model().to_owned(), models.to_owned());
-        let fetch = async {
-            let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
-            hub.fetch(&id, &models, &|_, _, _| {}).await.map_err(|error| error.to_string())
-        };
         // On this thread, because the download also writes files.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(format!("no runtime for downloads: {error}")))?;
+        let fetch = models.fetch(config.model(), ModelKind::Embedder);
         let fetched = runtime.block_on(async { tokio::time::timeout(wait, fetch).await });
-        let folder = fetched.map_err(|_| EmbedError::Late(wait))?.map_err(failed)?;
+        let folder = fetched.map_err(|_| EmbedError::Late(wait))?.map_err(|error| failed(error.to_string()))?;
         let model = Transformer::open(&folder).map_err(|error| failed(error.to_string()))?;
         let model = model.with_prefixes(config.query_prefix.clone(), config.document_prefix.clone());
         let prefix = config.document_prefix.as_deref().map_or(0, |prefix| model.count(prefix));
