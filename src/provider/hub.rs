@@ -28,6 +28,7 @@ use id::is_word;
 pub(crate) use id::local;
 pub use id::{ModelId, OWN_ORG, located};
 pub use info::ModelInfo;
+use platform::files::FileId;
 
 /// Where models are, unless `HF_ENDPOINT` says otherwise.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -147,18 +148,22 @@ impl Held {
     pub fn take(cache: &Path, folder: &str, name: &str) -> Result<Self, HubError> {
         at(cache, std::fs::create_dir_all(cache))?;
         let path = cache.join(format!("{folder}.lock"));
-        let file = at(&path, File::options().create(true).write(true).truncate(false).open(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Held { path, _file: file }),
-            Err(TryLockError::WouldBlock) => Err(HubError::Busy(name.to_owned())),
-            Err(TryLockError::Error(error)) => Err(HubError::File { path, error }),
+        loop {
+            let file = at(&path, File::options().create(true).write(true).truncate(false).open(&path))?;
+            match file.try_lock() {
+                // If the one before has removed the file since it was opened here, others lock the next one.
+                Ok(()) if FileId::of(&file).ok() != FileId::at(&path).ok() => {}
+                Ok(()) => return Ok(Held { path, _file: file }),
+                Err(TryLockError::WouldBlock) => return Err(HubError::Busy(name.to_owned())),
+                Err(TryLockError::Error(error)) => return Err(HubError::File { path, error }),
+            }
         }
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A lock file that is left behind does no harm, but it means nothing either.
+        // While it is locked, so that nobody else holds it. One that is left behind does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 }

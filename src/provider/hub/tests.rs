@@ -325,3 +325,19 @@ fn who_is_not_at_a_hub_is_told_so() {
         assert!(Hub::new(bad, None).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn a_lock_keeps_all_others_out_even_while_its_file_is_removed() {
+    let (cache, inside) = (cache(), std::sync::atomic::AtomicBool::new(false));
+    let hold = || {
+        for _ in 0..2_000 {
+            if let Ok(_held) = Held::take(cache.path(), "org--name", "org/name") {
+                assert!(!inside.swap(true, std::sync::atomic::Ordering::SeqCst), "another has it");
+                std::thread::yield_now();
+                inside.store(false, std::sync::atomic::Ordering::SeqCst);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(hold))));
+    assert_eq!(std::fs::read_dir(cache.path()).expect("a folder").count(), 0, "nothing is left behind");
+}
