@@ -1,13 +1,10 @@
 //! What goes over the wire for vectors, and what comes back.
 
-use std::time::SystemTime;
-
-use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::key::Key;
-use super::super::wire::{Address, JSON, Protocol, Refusal, Request, Who, bearer, no_key, plain, read_refusal};
+use super::super::wire::{Address, JSON, Protocol, Request, Who, bearer, no_key, plain};
 use super::TextGroup;
 use crate::Failure;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
@@ -163,15 +160,9 @@ impl EmbedWire {
 }
 
 impl Protocol for EmbedWire {
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let who = Who {
-            base: self.address.origin(),
-            model: &self.model,
-            ollama: self.provider == EmbedProvider::Ollama,
-            fields: &[],
-            section: "embed",
-        };
-        read_refusal(&who, status, headers, body, now)
+    fn who(&self) -> Who<'_> {
+        let (base, ollama) = (self.address.origin(), self.provider == EmbedProvider::Ollama);
+        Who { base, model: &self.model, ollama, fields: &[], section: "embed" }
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) use self::anthropic::Anthropic;
 pub(super) use self::bedrock::Bedrock;
 pub(super) use self::ollama::Ollama;
 pub(super) use self::openai::OpenAi;
-pub(super) use self::refusal::{Refusal, RefusalKind, Who, read as read_refusal};
+pub(super) use self::refusal::{Refusal, RefusalKind, Who};
 pub(super) use self::rerank::{Judgement, Rerank};
 
 /// A provider's interface, with the model that is asked.
@@ -121,20 +121,24 @@ pub(super) enum Field {
 
 /// What a line needs to know of the provider's interface, whatever is asked.
 pub(super) trait Protocol {
+    /// Who is asked for what.
+    fn who(&self) -> Who<'_>;
+
     /// What an answer with another status than a success means. `now` is what a date in `Retry-After` is compared
     /// with.
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal;
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+        refusal::read(&self.who(), status, headers, body, now)
+    }
 }
 
 impl Protocol for Wire {
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+    fn who(&self) -> Who<'_> {
         let fields = match self {
             Wire::Anthropic(_) | Wire::Bedrock(_) => anthropic::FIELDS,
             Wire::OpenAi(_) => openai::FIELDS,
             Wire::Ollama(_) => ollama::FIELDS,
         };
-        let who = Who::new(self.address().origin(), self.model(), fields);
-        refusal::read(&who, status, headers, body, now)
+        Who::new(self.address().origin(), self.model(), fields)
     }
 }
 
